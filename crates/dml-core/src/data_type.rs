@@ -1,0 +1,223 @@
+//! The element types of DirectML's tensors.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::UnknownName;
+
+/// DML_TENSOR_DATA_TYPE, without its UNKNOWN value, which is never valid in a tensor.
+///
+/// The numbers are DirectML's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum DataType {
+    /// IEEE 754 binary32.
+    Float32 = 1,
+    /// IEEE 754 binary16.
+    Float16 = 2,
+    /// 32-bit unsigned integer.
+    Uint32 = 3,
+    /// 16-bit unsigned integer.
+    Uint16 = 4,
+    /// 8-bit unsigned integer.
+    Uint8 = 5,
+    /// 32-bit two's complement integer.
+    Int32 = 6,
+    /// 16-bit two's complement integer.
+    Int16 = 7,
+    /// 8-bit two's complement integer.
+    Int8 = 8,
+    /// IEEE 754 binary64.
+    Float64 = 9,
+    /// 64-bit unsigned integer.
+    Uint64 = 10,
+    /// 64-bit two's complement integer.
+    Int64 = 11,
+    /// 4-bit unsigned integer, two to a byte, the first in the low half.
+    Uint4 = 12,
+    /// 4-bit two's complement integer, two to a byte, the first in the low half.
+    Int4 = 13,
+}
+
+impl DataType {
+    /// All types, by ascending number.
+    pub const ALL: [Self; 13] = [
+        Self::Float32,
+        Self::Float16,
+        Self::Uint32,
+        Self::Uint16,
+        Self::Uint8,
+        Self::Int32,
+        Self::Int16,
+        Self::Int8,
+        Self::Float64,
+        Self::Uint64,
+        Self::Int64,
+        Self::Uint4,
+        Self::Int4,
+    ];
+
+    /// DirectML's name without the prefix `DML_TENSOR_DATA_TYPE_`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Float32 => "FLOAT32",
+            Self::Float16 => "FLOAT16",
+            Self::Uint32 => "UINT32",
+            Self::Uint16 => "UINT16",
+            Self::Uint8 => "UINT8",
+            Self::Int32 => "INT32",
+            Self::Int16 => "INT16",
+            Self::Int8 => "INT8",
+            Self::Float64 => "FLOAT64",
+            Self::Uint64 => "UINT64",
+            Self::Int64 => "INT64",
+            Self::Uint4 => "UINT4",
+            Self::Int4 => "INT4",
+        }
+    }
+
+    /// Bits of one element: 4, 8, 16, 32 or 64.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Uint4 | Self::Int4 => 4,
+            Self::Uint8 | Self::Int8 => 8,
+            Self::Float16 | Self::Uint16 | Self::Int16 => 16,
+            Self::Float32 | Self::Uint32 | Self::Int32 => 32,
+            Self::Float64 | Self::Uint64 | Self::Int64 => 64,
+        }
+    }
+
+    /// DirectML's number of the type.
+    pub const fn dml_value(self) -> u32 {
+        self as u32
+    }
+
+    /// The type with DirectML's number `value`; `None` for UNKNOWN (0) and for no type's number.
+    pub fn from_dml_value(value: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|data_type| data_type.dml_value() == value)
+    }
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for DataType {
+    type Err = UnknownName;
+
+    /// Reads DirectML's name in any case, with or without its prefix.
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let upper = text.to_ascii_uppercase();
+        let name = upper.strip_prefix("DML_TENSOR_DATA_TYPE_").unwrap_or(&upper);
+        Self::ALL
+            .into_iter()
+            .find(|data_type| data_type.name() == name)
+            .ok_or_else(|| UnknownName::new("data type", text, &DataTypeSet::ALL))
+    }
+}
+
+/// A set of data types, as the feature-level tables state them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct DataTypeSet(u16);
+
+impl DataTypeSet {
+    /// Every type.
+    pub const ALL: Self = Self::of(&DataType::ALL);
+
+    /// The set of `types`.
+    pub const fn of(types: &[DataType]) -> Self {
+        let mut bits = 0;
+        let mut index = 0;
+        while index < types.len() {
+            bits |= 1 << types[index] as u32;
+            index += 1;
+        }
+        Self(bits)
+    }
+
+    /// This set and `types`.
+    pub const fn with(self, types: &[DataType]) -> Self {
+        Self(self.0 | Self::of(types).0)
+    }
+
+    /// Whether the set has `data_type`.
+    pub const fn contains(self, data_type: DataType) -> bool {
+        self.0 & (1 << data_type as u32) != 0
+    }
+
+    /// Whether the set has everything that `other` has.
+    pub const fn is_superset(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The types of the set, by ascending number.
+    pub fn iter(self) -> impl Iterator<Item = DataType> {
+        DataType::ALL.into_iter().filter(move |data_type| self.contains(*data_type))
+    }
+}
+
+impl fmt::Display for DataTypeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, data_type) in self.iter().enumerate() {
+            write!(f, "{}{data_type}", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for DataTypeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{self}}}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_are_directml_s() {
+        let expected = [
+            (1, "FLOAT32", 32),
+            (2, "FLOAT16", 16),
+            (3, "UINT32", 32),
+            (4, "UINT16", 16),
+            (5, "UINT8", 8),
+            (6, "INT32", 32),
+            (7, "INT16", 16),
+            (8, "INT8", 8),
+            (9, "FLOAT64", 64),
+            (10, "UINT64", 64),
+            (11, "INT64", 64),
+            (12, "UINT4", 4),
+            (13, "INT4", 4),
+        ];
+        let found = DataType::ALL.map(|t| (t.dml_value(), t.name(), t.bits()));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn unknown_is_not_a_type() {
+        assert_eq!(DataType::from_dml_value(0), None);
+        assert_eq!(DataType::from_dml_value(14), None);
+        assert_eq!(DataType::from_dml_value(13), Some(DataType::Int4));
+    }
+
+    #[test]
+    fn names_are_read_in_any_case_with_or_without_prefix() {
+        assert_eq!("float16".parse(), Ok(DataType::Float16));
+        assert_eq!("DML_TENSOR_DATA_TYPE_INT64".parse(), Ok(DataType::Int64));
+        let error = "bfloat16".parse::<DataType>().unwrap_err().to_string();
+        assert!(error.starts_with("unknown data type 'bfloat16'; accepted: FLOAT32, "), "{error}");
+    }
+
+    #[test]
+    fn a_set_knows_its_members() {
+        let set = DataTypeSet::of(&[DataType::Float32]).with(&[DataType::Int8]);
+        assert!(set.contains(DataType::Int8) && !set.contains(DataType::Int16));
+        assert!(DataTypeSet::ALL.is_superset(set) && !set.is_superset(DataTypeSet::ALL));
+        assert_eq!(set.to_string(), "FLOAT32, INT8");
+    }
+}

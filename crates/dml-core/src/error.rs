@@ -1,0 +1,179 @@
+//! What validation and lowering can refuse, and with which words.
+
+use std::fmt;
+
+use crate::feature_level::FeatureLevel;
+
+/// A refusal. Its message is one line that names the operator, the field, the value given and what
+/// would be accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The descriptor breaks a rule that holds at every feature level.
+    #[error("{operator}: {field}")]
+    Invalid {
+        /// The operator's name.
+        operator: &'static str,
+        /// What is wrong with which field.
+        field: InvalidField,
+    },
+    /// The device was created at a feature level that does not accept the descriptor.
+    #[error("{0}")]
+    FeatureLevel(Box<LevelRefusal>),
+    /// The operator is part of DirectML but not of this runtime.
+    #[error("{operator}: not implemented by this runtime (implemented: {implemented})")]
+    NotImplemented {
+        /// The operator's name.
+        operator: &'static str,
+        /// Names of the operators that are.
+        implemented: String,
+    },
+    /// The descriptor is legal, but the device cannot carry it.
+    #[error("{operator}: {field}: {needed} bytes exceed {limit} of this device ({available})")]
+    DeviceLimit {
+        /// The operator's name.
+        operator: &'static str,
+        /// The field that needs it.
+        field: &'static str,
+        /// Bytes needed.
+        needed: u64,
+        /// Vulkan's name of the limit.
+        limit: &'static str,
+        /// Bytes available.
+        available: u64,
+    },
+    /// A defect of this runtime.
+    #[error("{operator}: internal error: {problem}; please report it")]
+    Internal {
+        /// The operator's name.
+        operator: &'static str,
+        /// What went wrong.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// The HRESULT that DirectML would give for this kind of failure.
+    pub fn hresult(&self) -> HResult {
+        match self {
+            Self::Invalid { .. } | Self::FeatureLevel(_) => HResult::E_INVALIDARG,
+            Self::NotImplemented { .. } => HResult::E_NOTIMPL,
+            Self::DeviceLimit { .. } => HResult::DXGI_ERROR_UNSUPPORTED,
+            Self::Internal { .. } => HResult::E_UNEXPECTED,
+        }
+    }
+
+    pub(crate) fn internal(operator: &'static str, problem: impl Into<String>) -> Self {
+        Self::Internal { operator, problem: problem.into() }
+    }
+}
+
+/// A field that breaks a rule: `Sizes[2]: 0 is too small; accepted: 1 to 4294967295`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {value} {problem}; accepted: {accepted}")]
+pub struct InvalidField {
+    /// The field's path from the operator, such as `OutputTensor.Sizes[2]`.
+    pub path: String,
+    /// The value given.
+    pub value: String,
+    /// Why it is refused.
+    pub problem: String,
+    /// What would be accepted.
+    pub accepted: String,
+}
+
+impl InvalidField {
+    pub(crate) fn new(
+        path: impl Into<String>,
+        value: impl fmt::Display,
+        problem: impl Into<String>,
+        accepted: impl Into<String>,
+    ) -> Self {
+        Self {
+            path: path.into(),
+            value: value.to_string(),
+            problem: problem.into(),
+            accepted: accepted.into(),
+        }
+    }
+
+    /// The same, seen from the field that contains it.
+    pub(crate) fn inside(mut self, outer: &str) -> Self {
+        self.path = format!("{outer}.{}", self.path);
+        self
+    }
+}
+
+/// Something that the level of the device does not accept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LevelRefusal {
+    /// The operator's name.
+    pub operator: &'static str,
+    /// The field and its value, such as `OutputTensor.DataType` and `INT64`; `None` where the
+    /// operator itself is refused.
+    pub field: Option<(String, String)>,
+    /// The lowest level that accepts it; `None` if no level does.
+    pub needs: Option<FeatureLevel>,
+    /// The level that the device was created at.
+    pub created_at: FeatureLevel,
+    /// What that level accepts there.
+    pub allowed: Option<String>,
+}
+
+impl fmt::Display for LevelRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.operator)?;
+        if let Some((path, value)) = &self.field {
+            write!(f, "{path}: {value} ")?;
+        }
+        match self.needs {
+            Some(level) => write!(f, "needs feature level {level}")?,
+            None => write!(f, "is accepted at no feature level")?,
+        }
+        write!(f, "; this device was created at {}", self.created_at)?;
+        if let Some(allowed) = &self.allowed {
+            write!(f, " (allowed: {allowed})")?;
+        }
+        Ok(())
+    }
+}
+
+/// A name that stands for none of the values that a type has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {kind} '{given}'; accepted: {accepted}")]
+pub struct UnknownName {
+    kind: &'static str,
+    given: String,
+    accepted: String,
+}
+
+impl UnknownName {
+    pub(crate) fn new(kind: &'static str, given: &str, accepted: &dyn fmt::Display) -> Self {
+        Self { kind, given: given.to_owned(), accepted: accepted.to_string() }
+    }
+}
+
+/// A Windows error code, for callers that port from DirectML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HResult(pub u32);
+
+impl HResult {
+    /// The caller's mistake: an invalid descriptor or binding, or a feature level too low.
+    pub const E_INVALIDARG: Self = Self(0x8007_0057);
+    /// The device lacks what is needed.
+    pub const DXGI_ERROR_UNSUPPORTED: Self = Self(0x887A_0004);
+    /// The device is lost.
+    pub const DXGI_ERROR_DEVICE_REMOVED: Self = Self(0x887A_0005);
+    /// The operator is not implemented.
+    pub const E_NOTIMPL: Self = Self(0x8000_4001);
+    /// Out of host or device memory.
+    pub const E_OUTOFMEMORY: Self = Self(0x8007_000E);
+    /// A defect of the runtime.
+    pub const E_UNEXPECTED: Self = Self(0x8000_FFFF);
+}
+
+impl fmt::Display for HResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{:08X}", self.0)
+    }
+}

@@ -1,0 +1,105 @@
+use super::*;
+use crate::kernel::{KernelBinding, SpecializationConstant};
+use crate::plan::{CopyRegion, KernelKey, Window};
+
+/// Writes the base word and the second push constant into the first two words of the window.
+static PROBE: KernelVariant = KernelVariant {
+    name: "probe",
+    spirv: &[],
+    entry_point: "main",
+    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
+    push_constant_size: 8,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 1 }],
+    required_features: &[],
+    host: |dispatch| {
+        let base = dispatch.push_word(0);
+        dispatch.store(0, base, base)?;
+        dispatch.store(0, base + 1, dispatch.push_word(1))
+    },
+};
+
+fn probe(range: std::ops::Range<u64>) -> Dispatch {
+    Dispatch {
+        kernel: KernelKey { variant: &PROBE, specialization: vec![1] },
+        windows: vec![Window {
+            slot: Slot::Output(0),
+            range,
+            access: Access::Write,
+            base_word_at: 0,
+        }],
+        push_constants: [0, 7u32].iter().flat_map(|word| word.to_le_bytes()).collect(),
+        groups: [1, 1, 1],
+    }
+}
+
+fn memory(size: usize) -> HostMemory {
+    HostMemory { outputs: vec![Some(HostBuffer::zeroed(size))], ..HostMemory::default() }
+}
+
+fn output(memory: &HostMemory) -> &[u8] {
+    memory.outputs[0].as_ref().unwrap().bound()
+}
+
+#[test]
+fn fills_updates_and_copies_touch_just_their_ranges() {
+    let mut memory = memory(16);
+    memory.temporary = HostBuffer::zeroed(8);
+    let steps = [
+        Step::Fill(Fill { slot: Slot::Output(0), range: 4..12, pattern: 0x0403_0201 }),
+        Step::Update(Update { slot: Slot::Temporary, offset: 4, data: vec![9, 8, 7, 6] }),
+        Step::Copy(Copy {
+            source: Slot::Temporary,
+            destination: Slot::Output(0),
+            regions: vec![CopyRegion { source_offset: 4, destination_offset: 5, size: 3 }],
+        }),
+    ];
+    interpret(&steps, &mut memory, 4).unwrap();
+    assert_eq!(output(&memory), [0, 0, 0, 0, 1, 9, 8, 7, 1, 2, 3, 4, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_dispatch_learns_where_its_tensor_starts() {
+    let mut memory = memory(8);
+    let bound = memory.outputs[0].as_mut().unwrap();
+    *bound = HostBuffer { bytes: vec![0; 288], offset: 272, size: 8 };
+    interpret(&[Step::Dispatch(probe(0..8))], &mut memory, 256).unwrap();
+    assert_eq!(output(&memory), [4, 0, 0, 0, 7, 0, 0, 0]);
+}
+
+#[test]
+fn leaving_the_binding_is_reported() {
+    let fill = Step::Fill(Fill { slot: Slot::Output(0), range: 4..12, pattern: 0 });
+    let error = interpret(&[fill], &mut memory(8), 4).unwrap_err();
+    assert!(matches!(error, HostError::OutOfBinding { start: 4, end: 12, size: 8, .. }));
+    let odd = Step::Fill(Fill { slot: Slot::Output(0), range: 0..6, pattern: 0 });
+    assert!(interpret(&[odd], &mut memory(8), 4).is_err());
+    let unbound = Step::Fill(Fill { slot: Slot::Input(0), range: 0..4, pattern: 0 });
+    let error = interpret(&[unbound], &mut memory(8), 4).unwrap_err();
+    assert_eq!(error, HostError::NotBound { slot: Slot::Input(0) });
+}
+
+#[test]
+fn leaving_the_descriptor_is_reported() {
+    let error = interpret(&[Step::Dispatch(probe(0..4))], &mut memory(8), 4).unwrap_err();
+    assert!(matches!(error, HostError::OutOfDescriptor { word: 1, words: 1, .. }), "{error}");
+    let mut read_only = probe(0..8);
+    read_only.windows[0].access = Access::Read;
+    let error = interpret(&[Step::Dispatch(read_only)], &mut memory(8), 4).unwrap_err();
+    assert!(matches!(error, HostError::OutOfDescriptor { access: "write", .. }), "{error}");
+}
+
+#[test]
+fn a_dispatch_that_does_not_fit_its_kernel_is_reported() {
+    let mut short = probe(0..8);
+    short.push_constants.truncate(4);
+    let mut empty = probe(0..8);
+    empty.groups[1] = 0;
+    let mut unbound = probe(0..8);
+    unbound.windows.clear();
+    let mut unspecialized = probe(0..8);
+    unspecialized.kernel.specialization.clear();
+    for dispatch in [short, empty, unbound, unspecialized] {
+        let error = interpret(&[Step::Dispatch(dispatch)], &mut memory(8), 4).unwrap_err();
+        assert!(matches!(error, HostError::Malformed { .. }), "{error}");
+    }
+}

@@ -1,0 +1,118 @@
+//! What a compiled kernel is, as far as plans and executors need to know.
+//!
+//! The table of kernels is generated into `dml-spirv`; this module only gives its type. A plan
+//! refers to a `&'static KernelVariant`, never to a name, so a kernel that does not exist cannot
+//! be asked for.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use crate::host::HostKernel;
+use crate::plan::Access;
+
+/// An optional feature of Vulkan that a kernel variant needs the device to have enabled.
+///
+/// The names are those of Vulkan's feature structures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Feature {
+    /// `shaderInt8`
+    ShaderInt8,
+    /// `shaderInt16`
+    ShaderInt16,
+    /// `shaderInt64`
+    ShaderInt64,
+    /// `shaderFloat16`
+    ShaderFloat16,
+    /// `shaderFloat64`
+    ShaderFloat64,
+    /// `storageBuffer8BitAccess`
+    StorageBuffer8BitAccess,
+    /// `storageBuffer16BitAccess`
+    StorageBuffer16BitAccess,
+    /// `bufferDeviceAddress`
+    BufferDeviceAddress,
+}
+
+impl Feature {
+    /// Vulkan's name of the feature.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ShaderInt8 => "shaderInt8",
+            Self::ShaderInt16 => "shaderInt16",
+            Self::ShaderInt64 => "shaderInt64",
+            Self::ShaderFloat16 => "shaderFloat16",
+            Self::ShaderFloat64 => "shaderFloat64",
+            Self::StorageBuffer8BitAccess => "storageBuffer8BitAccess",
+            Self::StorageBuffer16BitAccess => "storageBuffer16BitAccess",
+            Self::BufferDeviceAddress => "bufferDeviceAddress",
+        }
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A storage buffer of descriptor set 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelBinding {
+    /// The binding number.
+    pub binding: u32,
+    /// How the kernel touches it.
+    pub access: Access,
+}
+
+/// A specialization constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecializationConstant {
+    /// `constant_id` in the shader.
+    pub id: u32,
+    /// Its name in the shader.
+    pub name: &'static str,
+    /// Its value where none is given.
+    pub default: u32,
+}
+
+/// One kernel compiled for one type family.
+pub struct KernelVariant {
+    /// Unique, such as `copy_b32`: kernel and family.
+    pub name: &'static str,
+    /// SPIR-V in host byte order of a little-endian machine, a multiple of 4 bytes.
+    pub spirv: &'static [u8],
+    /// The entry point.
+    pub entry_point: &'static str,
+    /// The storage buffers of set 0, by ascending binding number.
+    pub bindings: &'static [KernelBinding],
+    /// Size of the push constant block in bytes.
+    pub push_constant_size: u32,
+    /// The specialization constants, by ascending id.
+    pub specialization_constants: &'static [SpecializationConstant],
+    /// Optional Vulkan features without which the variant may not be used.
+    pub required_features: &'static [Feature],
+    /// The same computation on the host.
+    pub host: HostKernel,
+}
+
+impl fmt::Debug for KernelVariant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("KernelVariant").field(&self.name).finish()
+    }
+}
+
+// Names are unique in the generated table, so a variant is identified by its name.
+impl PartialEq for KernelVariant {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for KernelVariant {}
+
+impl Hash for KernelVariant {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}

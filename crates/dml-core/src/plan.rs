@@ -1,0 +1,319 @@
+//! Kernel plans: what an operator does, as plain data.
+//!
+//! `dml-ops` lowers a validated operator to a [`Plan`]; `dml-vk` records it into a command buffer;
+//! [`crate::host`] runs it on the CPU. A plan knows sizes and byte ranges relative to the tensors
+//! that will be bound, never the buffers themselves: where a bound buffer starts is patched in when
+//! the buffers are known (see [`Window::place`]).
+//!
+//! Barriers are not part of a plan. Each step states what it reads and writes ([`Step::uses`]), and
+//! whoever executes the plan derives from that which steps must wait for which.
+
+use std::ops::Range;
+
+use crate::kernel::KernelVariant;
+
+/// Push constants of one dispatch are at most this many bytes, half of what Vulkan guarantees.
+pub const MAX_PUSH_CONSTANT_BYTES: usize = 64;
+
+/// A buffer that a plan works on, named by its role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Slot {
+    /// The n-th input binding of the operator.
+    Input(u32),
+    /// The n-th output binding of the operator.
+    Output(u32),
+    /// Scratch memory, undefined before and after execution.
+    Temporary,
+    /// Memory written once by initialization and read by every execution.
+    Persistent,
+    /// The plan's own constant block, filled when the operator is compiled.
+    Constants,
+}
+
+/// How a step touches a byte range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Reads only.
+    Read,
+    /// Writes only; what was there before does not matter or keeps its bytes.
+    Write,
+    /// Reads and writes, atomics included.
+    ReadWrite,
+}
+
+impl Access {
+    /// Whether the range may be read.
+    pub fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::ReadWrite)
+    }
+
+    /// Whether the range may be written.
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::ReadWrite)
+    }
+}
+
+/// The part of the device that executes a step: what a barrier has to name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// Fills, updates and copies.
+    Transfer,
+    /// Dispatches.
+    ComputeShader,
+}
+
+/// One byte range that a step touches, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// The buffer.
+    pub slot: Slot,
+    /// Bytes relative to the start of the binding.
+    pub range: Range<u64>,
+    /// Reads, writes or both.
+    pub access: Access,
+}
+
+/// Repeats a 32-bit pattern over a byte range whose ends are multiples of 4.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// The buffer.
+    pub slot: Slot,
+    /// Bytes relative to the start of the binding.
+    pub range: Range<u64>,
+    /// Written little-endian.
+    pub pattern: u32,
+}
+
+/// Writes literal bytes; offset and length are multiples of 4, the length at most 65,536.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// The buffer.
+    pub slot: Slot,
+    /// Bytes relative to the start of the binding.
+    pub offset: u64,
+    /// What is written.
+    pub data: Vec<u8>,
+}
+
+/// One region of a [`Copy`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyRegion {
+    /// Bytes relative to the start of the source binding.
+    pub source_offset: u64,
+    /// Bytes relative to the start of the destination binding.
+    pub destination_offset: u64,
+    /// Length in bytes, at least 1.
+    pub size: u64,
+}
+
+/// Copies regions that overlap neither each other nor their sources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Where the bytes come from.
+    pub source: Slot,
+    /// Where the bytes go.
+    pub destination: Slot,
+    /// At least one region.
+    pub regions: Vec<CopyRegion>,
+}
+
+/// Which pipeline a dispatch needs: a compiled variant and the values of its specialization
+/// constants. Shapes are never part of it, so a new shape compiles nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KernelKey {
+    /// The compiled kernel.
+    pub variant: &'static KernelVariant,
+    /// One value for each of the variant's specialization constants, in their order.
+    pub specialization: Vec<u32>,
+}
+
+/// A byte range that one descriptor of a dispatch shows to its kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The buffer.
+    pub slot: Slot,
+    /// Bytes relative to the start of the binding; both ends are multiples of 4.
+    pub range: Range<u64>,
+    /// How the kernel touches it.
+    pub access: Access,
+    /// Byte offset of the push constant that receives [`PlacedWindow::base_word`].
+    pub base_word_at: u32,
+}
+
+/// A [`Window`] once it is known where its buffer is bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacedWindow {
+    /// Where the descriptor starts in the buffer; a multiple of the device's alignment.
+    pub offset: u64,
+    /// How many bytes the descriptor covers.
+    pub size: u64,
+    /// 32-bit words from the descriptor's start to the window's first byte.
+    pub base_word: u32,
+}
+
+impl Window {
+    /// Places the window for a binding that starts `bound_offset` bytes into its buffer.
+    ///
+    /// A descriptor must start at a multiple of `alignment` (minStorageBufferOffsetAlignment), a
+    /// tensor only at a multiple of 16: the descriptor starts at the aligned address below, and the
+    /// kernel is told how far to skip. Both arguments must be multiples of 4, which binding and
+    /// capability checks guarantee; `alignment` is a power of two.
+    pub fn place(&self, bound_offset: u64, alignment: u64) -> PlacedWindow {
+        let start = bound_offset + self.range.start;
+        let remainder = start & (alignment - 1);
+        PlacedWindow {
+            offset: start - remainder,
+            size: remainder + (self.range.end - self.range.start),
+            base_word: u32::try_from(remainder / 4)
+                .expect("an alignment is at most 256 in Vulkan, and u32 in any case"),
+        }
+    }
+}
+
+/// Runs a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    /// The pipeline.
+    pub kernel: KernelKey,
+    /// One window for each binding of the kernel, in binding order.
+    pub windows: Vec<Window>,
+    /// At most [`MAX_PUSH_CONSTANT_BYTES`]; each window's base word is patched in.
+    pub push_constants: Vec<u8>,
+    /// Work groups in x, y and z, within the device's limits, none of them 0.
+    pub groups: [u32; 3],
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Repeats a pattern.
+    Fill(Fill),
+    /// Writes literal bytes.
+    Update(Update),
+    /// Copies bytes between slots.
+    Copy(Copy),
+    /// Runs a kernel.
+    Dispatch(Dispatch),
+}
+
+impl Step {
+    /// Every byte range that the step touches.
+    pub fn uses(&self) -> Vec<Use> {
+        let write = |slot, range| Use { slot, range, access: Access::Write };
+        match self {
+            Self::Fill(fill) => vec![write(fill.slot, fill.range.clone())],
+            Self::Update(update) => {
+                vec![write(update.slot, update.offset..update.offset + update.data.len() as u64)]
+            }
+            Self::Copy(copy) => copy
+                .regions
+                .iter()
+                .flat_map(|region| {
+                    let source = region.source_offset..region.source_offset + region.size;
+                    let destination =
+                        region.destination_offset..region.destination_offset + region.size;
+                    [
+                        Use { slot: copy.source, range: source, access: Access::Read },
+                        write(copy.destination, destination),
+                    ]
+                })
+                .collect(),
+            Self::Dispatch(dispatch) => dispatch
+                .windows
+                .iter()
+                .map(|window| Use {
+                    slot: window.slot,
+                    range: window.range.clone(),
+                    access: window.access,
+                })
+                .collect(),
+        }
+    }
+
+    /// Where the step executes.
+    pub fn stage(&self) -> Stage {
+        match self {
+            Self::Fill(_) | Self::Update(_) | Self::Copy(_) => Stage::Transfer,
+            Self::Dispatch(_) => Stage::ComputeShader,
+        }
+    }
+}
+
+/// What a plan needs from one binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindingRequirement {
+    /// The operator's field, such as `OutputTensor`.
+    pub field: &'static str,
+    /// Bytes that the binding must cover: TotalTensorSizeInBytes, rounded up to a multiple of 4.
+    pub size: u64,
+    /// The binding's offset must be a multiple of this.
+    pub alignment: u32,
+}
+
+/// Everything that executing an operator takes, independent of any device object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The operator's name, for labels and messages.
+    pub operator: &'static str,
+    /// One entry for each input binding; `None` where an optional input is absent.
+    pub inputs: Vec<Option<BindingRequirement>>,
+    /// One entry for each output binding.
+    pub outputs: Vec<Option<BindingRequirement>>,
+    /// Run once, before the first execution.
+    pub init: Vec<Step>,
+    /// Run at every execution.
+    pub exec: Vec<Step>,
+    /// Bytes of [`Slot::Temporary`]; 0 when none is needed.
+    pub temporary_size: u64,
+    /// Bytes of [`Slot::Persistent`]; 0 when none is needed.
+    pub persistent_size: u64,
+    /// Contents of [`Slot::Constants`].
+    pub constants: Vec<u8>,
+}
+
+impl Plan {
+    /// Whether every step is a dispatch, so that buffers need no transfer usage.
+    pub fn is_dispatch_only(&self) -> bool {
+        self.init.iter().chain(&self.exec).all(|step| matches!(step, Step::Dispatch(_)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(range: Range<u64>) -> Window {
+        Window { slot: Slot::Output(0), range, access: Access::Write, base_word_at: 0 }
+    }
+
+    #[test]
+    fn a_window_on_the_alignment_has_no_remainder() {
+        let placed = window(0..64).place(512, 256);
+        assert_eq!(placed, PlacedWindow { offset: 512, size: 64, base_word: 0 });
+    }
+
+    #[test]
+    fn a_window_off_the_alignment_starts_below_and_skips() {
+        let placed = window(0..64).place(272, 256);
+        assert_eq!(placed, PlacedWindow { offset: 256, size: 80, base_word: 4 });
+        let placed = window(16..20).place(4096, 64);
+        assert_eq!(placed, PlacedWindow { offset: 4096, size: 20, base_word: 4 });
+    }
+
+    #[test]
+    fn a_copy_reads_its_source_and_writes_its_destination() {
+        let copy = Step::Copy(Copy {
+            source: Slot::Input(0),
+            destination: Slot::Output(0),
+            regions: vec![CopyRegion { source_offset: 4, destination_offset: 8, size: 12 }],
+        });
+        assert_eq!(
+            copy.uses(),
+            [
+                Use { slot: Slot::Input(0), range: 4..16, access: Access::Read },
+                Use { slot: Slot::Output(0), range: 8..20, access: Access::Write },
+            ]
+        );
+        assert_eq!(copy.stage(), Stage::Transfer);
+    }
+}
