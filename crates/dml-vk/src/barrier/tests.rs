@@ -1,0 +1,199 @@
+use ash::vk::{AccessFlags as A, PipelineStageFlags as S};
+use dml_core::host::{HostDispatch, HostError};
+use dml_core::kernel::KernelVariant;
+use dml_core::plan::{Access, Copy, CopyRegion, Dispatch, Fill, KernelKey, Update, Window};
+
+use super::*;
+
+static KERNEL: KernelVariant = KernelVariant {
+    name: "test",
+    spirv: &[],
+    entry_point: "main",
+    bindings: &[],
+    push_constant_size: 0,
+    specialization_constants: &[],
+    required_features: &[],
+    host: nothing,
+};
+
+fn nothing(_: &mut HostDispatch<'_>) -> Result<(), HostError> {
+    Ok(())
+}
+
+const OUT: Slot = Slot::Output(0);
+const IN: Slot = Slot::Input(0);
+
+fn fill(range: Range<u64>) -> Step {
+    Step::Fill(Fill { slot: OUT, range, pattern: 0 })
+}
+
+fn copy(source: (Slot, u64), destination: (Slot, u64), size: u64) -> Step {
+    Step::Copy(Copy {
+        source: source.0,
+        destination: destination.0,
+        regions: vec![CopyRegion {
+            source_offset: source.1,
+            destination_offset: destination.1,
+            size,
+        }],
+    })
+}
+
+fn dispatch(windows: &[(Slot, Range<u64>, Access)]) -> Step {
+    let window = |(slot, range, access): &(Slot, Range<u64>, Access)| Window {
+        slot: *slot,
+        range: range.clone(),
+        access: *access,
+        base_word_at: 0,
+    };
+    Step::Dispatch(Dispatch {
+        kernel: KernelKey { variant: &KERNEL, specialization: Vec::new() },
+        windows: windows.iter().map(window).collect(),
+        push_constants: Vec::new(),
+        groups: [1; 3],
+    })
+}
+
+fn barrier(src: (S, A), dst: (S, A)) -> Option<Barrier> {
+    Some(Barrier { src_stages: src.0, src_access: src.1, dst_stages: dst.0, dst_access: dst.1 })
+}
+
+#[test]
+fn nothing_waits_before_the_first_step() {
+    assert_eq!(derive_barriers(&[]), []);
+    assert_eq!(derive_barriers(&[fill(0..64)]), [None]);
+}
+
+#[test]
+fn a_dispatch_over_a_fill_waits_for_its_writes() {
+    let steps = [fill(0..64), dispatch(&[(OUT, 16..32, Access::Write)])];
+    let expected = barrier((S::TRANSFER, A::TRANSFER_WRITE), (S::COMPUTE_SHADER, A::SHADER_WRITE));
+    assert_eq!(derive_barriers(&steps), [None, expected]);
+}
+
+#[test]
+fn an_atomic_reads_and_writes_what_was_filled() {
+    let steps = [fill(0..64), dispatch(&[(OUT, 0..64, Access::ReadWrite)])];
+    let expected = barrier(
+        (S::TRANSFER, A::TRANSFER_WRITE),
+        (S::COMPUTE_SHADER, A::SHADER_READ | A::SHADER_WRITE),
+    );
+    assert_eq!(derive_barriers(&steps), [None, expected]);
+}
+
+#[test]
+fn a_copy_from_what_a_dispatch_wrote_reads_after_write() {
+    let steps = [
+        dispatch(&[(Slot::Temporary, 0..64, Access::Write)]),
+        copy((Slot::Temporary, 0), (OUT, 0), 64),
+    ];
+    let expected = barrier((S::COMPUTE_SHADER, A::SHADER_WRITE), (S::TRANSFER, A::TRANSFER_READ));
+    assert_eq!(derive_barriers(&steps), [None, expected]);
+}
+
+#[test]
+fn a_write_after_a_read_waits_but_makes_nothing_visible() {
+    let steps = [
+        dispatch(&[(OUT, 0..64, Access::Read), (Slot::Temporary, 0..4, Access::Write)]),
+        fill(32..36),
+    ];
+    let expected = barrier((S::COMPUTE_SHADER, A::empty()), (S::TRANSFER, A::empty()));
+    assert_eq!(derive_barriers(&steps), [None, expected]);
+}
+
+#[test]
+fn disjoint_ranges_slots_and_reads_need_nothing() {
+    let steps = [
+        fill(0..64),
+        fill(64..128),
+        dispatch(&[(OUT, 128..192, Access::Write), (IN, 0..64, Access::Read)]),
+        copy((IN, 0), (OUT, 192), 64),
+    ];
+    assert_eq!(derive_barriers(&steps), [None; 4]);
+}
+
+#[test]
+fn one_barrier_serves_every_later_step_of_the_stage() {
+    let steps = [
+        fill(0..64),
+        dispatch(&[(OUT, 0..32, Access::Write)]),
+        dispatch(&[(OUT, 32..64, Access::Write)]),
+    ];
+    let barriers = derive_barriers(&steps);
+    assert!(barriers[1].is_some());
+    assert_eq!(barriers[2], None);
+}
+
+#[test]
+fn a_barrier_for_writes_does_not_serve_a_read() {
+    let steps = [
+        fill(0..64),
+        dispatch(&[(OUT, 0..32, Access::Write)]),
+        dispatch(&[(OUT, 32..64, Access::Read)]),
+    ];
+    let expected = barrier((S::TRANSFER, A::TRANSFER_WRITE), (S::COMPUTE_SHADER, A::SHADER_READ));
+    assert_eq!(derive_barriers(&steps)[2], expected);
+}
+
+#[test]
+fn a_barrier_for_a_read_does_not_make_writes_visible() {
+    // The first copy reads IN and writes OUT; the first barrier only waits for the read.
+    let steps = [
+        copy((Slot::Temporary, 0), (OUT, 0), 64),
+        dispatch(&[(Slot::Temporary, 0..64, Access::Write)]),
+        dispatch(&[(OUT, 0..64, Access::Read)]),
+    ];
+    let barriers = derive_barriers(&steps);
+    assert_eq!(barriers[1], barrier((S::TRANSFER, A::empty()), (S::COMPUTE_SHADER, A::empty())));
+    assert_eq!(
+        barriers[2],
+        barrier((S::TRANSFER, A::TRANSFER_WRITE), (S::COMPUTE_SHADER, A::SHADER_READ))
+    );
+}
+
+#[test]
+fn barriers_chain_through_stages() {
+    // Waiting for the dispatch is enough: the dispatch has waited for the fill.
+    let steps =
+        [fill(0..64), dispatch(&[(OUT, 0..64, Access::Write)]), copy((IN, 0), (OUT, 0), 64)];
+    let barriers = derive_barriers(&steps);
+    assert_eq!(
+        barriers[2],
+        barrier((S::COMPUTE_SHADER, A::SHADER_WRITE), (S::TRANSFER, A::TRANSFER_WRITE))
+    );
+    // Carried on by the chain, the fill is not demanded a second time.
+    let steps = [
+        fill(0..64),
+        dispatch(&[(OUT, 0..32, Access::Write)]),
+        copy((IN, 0), (OUT, 0), 32),
+        copy((IN, 0), (OUT, 32), 32),
+    ];
+    assert_eq!(derive_barriers(&steps)[3], None);
+}
+
+#[test]
+fn regions_of_one_copy_are_judged_together() {
+    let update = Step::Update(Update { slot: OUT, offset: 96, data: vec![0; 4] });
+    let copy = Step::Copy(Copy {
+        source: IN,
+        destination: OUT,
+        regions: (0..4)
+            .rev()
+            .map(|at| CopyRegion { source_offset: 0, destination_offset: at * 32, size: 16 })
+            .collect(),
+    });
+    let expected = barrier((S::TRANSFER, A::TRANSFER_WRITE), (S::TRANSFER, A::TRANSFER_WRITE));
+    assert_eq!(derive_barriers(&[copy.clone(), update.clone()]), [None, expected]);
+    assert_eq!(derive_barriers(&[copy, fill(16..32), fill(112..128)]), [None; 3]);
+    assert_eq!(derive_barriers(&[update, fill(100..104)]), [None; 2]);
+}
+
+#[test]
+fn touching_ranges_join_and_empty_ones_vanish() {
+    let mut ranges = vec![8..12, 0..4, 4..8, 20..24, 21..22];
+    merge(&mut ranges);
+    assert_eq!(ranges, [0..12, 20..24]);
+    assert!(overlap(&[0..4, 8..12], &[4..8, 11..20]));
+    assert!(!overlap(&[0..4, 8..12], &[4..8, 12..20]));
+    assert_eq!(derive_barriers(&[fill(0..64), fill(32..32)]), [None; 2]);
+}

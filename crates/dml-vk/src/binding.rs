@@ -1,0 +1,230 @@
+//! What is bound to an operator, and every rule that a binding must keep.
+
+use dml_core::plan::{BindingRequirement, Slot};
+
+use crate::buffer::{Buffer, BufferUsage};
+use crate::compiled::CompiledOperator;
+use crate::error::{Error, Result};
+
+/// Every binding's offset is a multiple of this many bytes.
+pub const BINDING_ALIGNMENT: u64 = 16;
+
+/// The offsets of temporary and persistent resources are multiples of this many bytes.
+pub const RESOURCE_ALIGNMENT: u64 = 256;
+
+/// A range of a buffer that a tensor or resource is bound to.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferBinding<'a> {
+    /// The buffer.
+    pub buffer: &'a Buffer,
+    /// Where the range starts, in bytes.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub size: u64,
+}
+
+impl<'a> BufferBinding<'a> {
+    /// The whole of `buffer`.
+    pub fn whole(buffer: &'a Buffer) -> Self {
+        Self { buffer, offset: 0, size: buffer.size() }
+    }
+}
+
+/// Everything that is bound to an operator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bindings<'a> {
+    /// One entry for each input, `None` where an optional one is absent.
+    pub inputs: &'a [Option<BufferBinding<'a>>],
+    /// One entry for each output, `None` where an optional one is absent.
+    pub outputs: &'a [Option<BufferBinding<'a>>],
+    /// The temporary resource; ignored where none is needed.
+    pub temporary: Option<BufferBinding<'a>>,
+    /// The persistent resource; ignored where none is needed.
+    pub persistent: Option<BufferBinding<'a>>,
+}
+
+/// A binding that has been checked. It knows nothing of [`Buffer`] but its keeper, so that a
+/// caller's own VkBuffer with a declared size and usage fits as well.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundBuffer {
+    pub(crate) handle: ash::vk::Buffer,
+    pub(crate) buffer_size: u64,
+    pub(crate) usage: BufferUsage,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    /// Owns the buffer, unless the caller does.
+    pub(crate) keep_alive: Option<Buffer>,
+}
+
+impl BoundBuffer {
+    pub(crate) fn of(binding: &BufferBinding<'_>) -> Self {
+        Self {
+            handle: binding.buffer.raw(),
+            buffer_size: binding.buffer.size(),
+            usage: binding.buffer.usage(),
+            offset: binding.offset,
+            size: binding.size,
+            keep_alive: Some(binding.buffer.clone()),
+        }
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        self.handle == other.handle
+            && self.offset < other.offset + other.size
+            && other.offset < self.offset + self.size
+    }
+}
+
+/// One checked binding with its role.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) slot: Slot,
+    pub(crate) field: String,
+    pub(crate) buffer: BoundBuffer,
+}
+
+/// Checks everything that does not depend on the plan that is going to be used.
+pub(crate) fn check_bindings(
+    compiled: &CompiledOperator,
+    bindings: &Bindings<'_>,
+) -> Result<Vec<Bound>> {
+    let checker = Checker { compiled };
+    let mut bound = Vec::new();
+    checker.tensors("inputs", Slot::Input, compiled.inputs(), bindings.inputs, &mut bound)?;
+    checker.tensors("outputs", Slot::Output, compiled.outputs(), bindings.outputs, &mut bound)?;
+    let properties = compiled.binding_properties();
+    let resources = [
+        (
+            Slot::Temporary,
+            "TemporaryResource",
+            properties.temporary_resource_size,
+            &bindings.temporary,
+        ),
+        (
+            Slot::Persistent,
+            "PersistentResource",
+            properties.persistent_resource_size,
+            &bindings.persistent,
+        ),
+    ];
+    for (slot, field, size, binding) in resources {
+        if size > 0 {
+            bound.push(checker.one(slot, field, (size, RESOURCE_ALIGNMENT), binding.as_ref())?);
+        }
+    }
+    checker.overlaps(&bound)?;
+    Ok(bound)
+}
+
+struct Checker<'a> {
+    compiled: &'a CompiledOperator,
+}
+
+impl Checker<'_> {
+    fn tensors(
+        &self,
+        list: &str,
+        slot: fn(u32) -> Slot,
+        required: &[Option<BindingRequirement>],
+        given: &[Option<BufferBinding<'_>>],
+        bound: &mut Vec<Bound>,
+    ) -> Result<()> {
+        if given.len() != required.len() {
+            let problem = format!("{} bindings given", given.len());
+            return Err(self.error(list, problem, format!("{} bindings", required.len())));
+        }
+        for ((requirement, binding), index) in required.iter().zip(given).zip(0..) {
+            match (requirement, binding) {
+                (Some(needed), binding) => {
+                    let alignment = BINDING_ALIGNMENT.max(u64::from(needed.alignment));
+                    let rule = (needed.size, alignment);
+                    bound.push(self.one(slot(index), needed.field, rule, binding.as_ref())?);
+                }
+                (None, Some(_)) => {
+                    let field = format!("{list}[{index}]");
+                    let problem = "a buffer is bound, but the operator has no such tensor";
+                    return Err(self.error(&field, problem.to_owned(), "no binding".to_owned()));
+                }
+                (None, None) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks one binding against the bytes it needs and the alignment of its offset.
+    fn one(
+        &self,
+        slot: Slot,
+        field: &str,
+        (size, alignment): (u64, u64),
+        binding: Option<&BufferBinding<'_>>,
+    ) -> Result<Bound> {
+        let Some(binding) = binding else {
+            let accepted = format!("a buffer range of at least {size} bytes");
+            return Err(self.error(field, "nothing is bound".to_owned(), accepted));
+        };
+        if !binding.buffer.is_of(self.compiled.device()) {
+            let problem = format!("buffer `{}` belongs to another device", binding.buffer.name());
+            let accepted = "a buffer of the device that the operator was compiled for".to_owned();
+            return Err(self.error(field, problem, accepted));
+        }
+        let buffer = BoundBuffer::of(binding);
+        self.range(field, &buffer, size, alignment)?;
+        if !buffer.usage.contains(BufferUsage::STORAGE) {
+            let problem = format!("the buffer's usage is {}", buffer.usage);
+            return Err(self.error(field, problem, "a usage with STORAGE".to_owned()));
+        }
+        Ok(Bound { slot, field: field.to_owned(), buffer })
+    }
+
+    fn range(&self, field: &str, buffer: &BoundBuffer, size: u64, alignment: u64) -> Result<()> {
+        if !buffer.offset.is_multiple_of(alignment) {
+            let problem = format!("offset {}", buffer.offset);
+            return Err(self.error(field, problem, format!("a multiple of {alignment} bytes")));
+        }
+        let end = buffer.offset.checked_add(buffer.size);
+        if end.is_none_or(|end| end > buffer.buffer_size) {
+            let problem = format!("{} bytes at offset {}", buffer.size, buffer.offset);
+            let accepted = format!("a range inside the buffer's {} bytes", buffer.buffer_size);
+            return Err(self.error(field, problem, accepted));
+        }
+        if buffer.size < size {
+            let problem = format!("a range of {} bytes", buffer.size);
+            return Err(self.error(field, problem, format!("at least {size} bytes")));
+        }
+        Ok(())
+    }
+
+    /// Inputs may share bytes with each other; whatever is written shares none.
+    fn overlaps(&self, bound: &[Bound]) -> Result<()> {
+        for (index, one) in bound.iter().enumerate() {
+            for other in &bound[index + 1..] {
+                let both_read = matches!((one.slot, other.slot), (Slot::Input(_), Slot::Input(_)));
+                if !both_read && one.buffer.overlaps(&other.buffer) {
+                    let problem = format!(
+                        "bytes {} overlap {} (bytes {}) in the same buffer",
+                        range_text(&other.buffer),
+                        one.field,
+                        range_text(&one.buffer)
+                    );
+                    let accepted = "a range that shares no byte with another binding".to_owned();
+                    return Err(self.error(&other.field, problem, accepted));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn error(&self, field: &str, problem: String, accepted: String) -> Error {
+        Error::InvalidBinding {
+            operator: self.compiled.operator(),
+            field: field.to_owned(),
+            problem,
+            accepted,
+        }
+    }
+}
+
+fn range_text(buffer: &BoundBuffer) -> String {
+    format!("{}..{}", buffer.offset, buffer.offset + buffer.size)
+}

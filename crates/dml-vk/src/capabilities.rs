@@ -1,0 +1,162 @@
+//! Asks a physical device for its properties, limits and features.
+
+use std::collections::HashSet;
+use std::ffi::{CStr, CString};
+use std::sync::Arc;
+
+use ash::{khr, vk};
+use dml_core::capabilities::{Capabilities, Features, Limits};
+
+use crate::instance::InstanceShared;
+use crate::physical::{DeviceInfo, DeviceType};
+
+/// The physical device to ask.
+pub(crate) struct Source<'a> {
+    pub(crate) instance: &'a Arc<InstanceShared>,
+    pub(crate) handle: vk::PhysicalDevice,
+    pub(crate) extensions: &'a HashSet<CString>,
+}
+
+/// The answers.
+pub(crate) struct Found {
+    pub(crate) info: DeviceInfo,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) non_coherent_atom_size: u64,
+    pub(crate) timeline_semaphore: bool,
+}
+
+impl Source<'_> {
+    /// Asks everything. A device of Vulkan 1.0 is only asked who it is.
+    pub(crate) fn query(&self) -> Found {
+        let core = self.instance.table.core();
+        // SAFETY: the handle was enumerated from this instance, which is alive.
+        let basic = unsafe { core.get_physical_device_properties(self.handle) };
+        let version = basic.api_version.min(self.instance.api_version);
+        if version < vk::API_VERSION_1_1 {
+            return Found {
+                info: info(&basic, &vk::PhysicalDeviceIDProperties::default(), None),
+                capabilities: Capabilities::vulkan_minimum(),
+                non_coherent_atom_size: basic.limits.non_coherent_atom_size,
+                timeline_semaphore: false,
+            };
+        }
+        self.query_1_1(version)
+    }
+
+    fn query_1_1(&self, version: u32) -> Found {
+        let has_driver = self.has(version, vk::API_VERSION_1_2, khr::driver_properties::NAME);
+        let has_maintenance4 = self.has(version, vk::API_VERSION_1_3, khr::maintenance4::NAME);
+        let mut id = vk::PhysicalDeviceIDProperties::default();
+        let mut maintenance3 = vk::PhysicalDeviceMaintenance3Properties::default();
+        let mut driver = vk::PhysicalDeviceDriverProperties::default();
+        let mut maintenance4 = vk::PhysicalDeviceMaintenance4Properties::default();
+        let mut properties = vk::PhysicalDeviceProperties2::default()
+            .push_next(&mut id)
+            .push_next(&mut maintenance3);
+        if has_driver {
+            properties = properties.push_next(&mut driver);
+        }
+        if has_maintenance4 {
+            properties = properties.push_next(&mut maintenance4);
+        }
+        let core = self.instance.table.core();
+        // SAFETY: the device supports 1.1; every chained structure is one that it knows.
+        unsafe { core.get_physical_device_properties2(self.handle, &mut properties) };
+        let basic = properties.properties;
+        let max_allocation = maintenance3.max_memory_allocation_size;
+        let max_buffer =
+            if has_maintenance4 { maintenance4.max_buffer_size } else { max_allocation };
+        let (features, timeline_semaphore) = self.features(version);
+        Found {
+            info: info(&basic, &id, has_driver.then_some(&driver)),
+            capabilities: Capabilities {
+                features,
+                limits: limits(&basic.limits, max_allocation, max_buffer),
+            },
+            non_coherent_atom_size: basic.limits.non_coherent_atom_size,
+            timeline_semaphore,
+        }
+    }
+
+    fn features(&self, version: u32) -> (Features, bool) {
+        let has = |name| self.has(version, vk::API_VERSION_1_2, name);
+        let mut storage_16 = vk::PhysicalDevice16BitStorageFeatures::default();
+        let mut storage_8 = vk::PhysicalDevice8BitStorageFeatures::default();
+        let mut small = vk::PhysicalDeviceShaderFloat16Int8Features::default();
+        let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
+        let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
+        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut storage_16);
+        if has(khr::_8bit_storage::NAME) {
+            features = features.push_next(&mut storage_8);
+        }
+        if has(khr::shader_float16_int8::NAME) {
+            features = features.push_next(&mut small);
+        }
+        if has(khr::buffer_device_address::NAME) {
+            features = features.push_next(&mut address);
+        }
+        if has(khr::timeline_semaphore::NAME) {
+            features = features.push_next(&mut timeline);
+        }
+        let core = self.instance.table.core();
+        // SAFETY: the device supports 1.1; every chained structure is one that it knows.
+        unsafe { core.get_physical_device_features2(self.handle, &mut features) };
+        let basic = features.features;
+        let is = |value: vk::Bool32| value == vk::TRUE;
+        let found = Features {
+            shader_int8: is(small.shader_int8),
+            shader_int16: is(basic.shader_int16),
+            shader_int64: is(basic.shader_int64),
+            shader_float16: is(small.shader_float16),
+            shader_float64: is(basic.shader_float64),
+            storage_buffer_8bit_access: is(storage_8.storage_buffer8_bit_access),
+            storage_buffer_16bit_access: is(storage_16.storage_buffer16_bit_access),
+            buffer_device_address: is(address.buffer_device_address),
+        };
+        (found, is(timeline.timeline_semaphore))
+    }
+
+    /// Whether the device has what `extension` brought, as an extension or in the core.
+    fn has(&self, version: u32, core_since: u32, extension: &CStr) -> bool {
+        version >= core_since || self.extensions.contains(extension)
+    }
+}
+
+fn info(
+    basic: &vk::PhysicalDeviceProperties,
+    id: &vk::PhysicalDeviceIDProperties<'_>,
+    driver: Option<&vk::PhysicalDeviceDriverProperties<'_>>,
+) -> DeviceInfo {
+    let text = |string: &CStr| string.to_string_lossy().into_owned();
+    DeviceInfo {
+        name: basic.device_name_as_c_str().map(text).unwrap_or_default(),
+        vendor_id: basic.vendor_id,
+        device_id: basic.device_id,
+        device_type: DeviceType::from_vk(basic.device_type),
+        api_version: basic.api_version,
+        driver_version: basic.driver_version,
+        driver_id: driver.map(|driver| driver.driver_id).unwrap_or_default(),
+        driver_name: driver
+            .and_then(|driver| driver.driver_name_as_c_str().ok())
+            .map(text)
+            .unwrap_or_default(),
+        driver_info: driver
+            .and_then(|driver| driver.driver_info_as_c_str().ok())
+            .map(text)
+            .unwrap_or_default(),
+        device_uuid: id.device_uuid,
+    }
+}
+
+fn limits(limits: &vk::PhysicalDeviceLimits, max_allocation: u64, max_buffer: u64) -> Limits {
+    Limits {
+        max_storage_buffer_range: u64::from(limits.max_storage_buffer_range),
+        min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
+        max_compute_work_group_count: limits.max_compute_work_group_count,
+        max_compute_work_group_invocations: limits.max_compute_work_group_invocations,
+        max_compute_work_group_size_x: limits.max_compute_work_group_size[0],
+        max_push_constants_size: limits.max_push_constants_size,
+        max_memory_allocation_size: max_allocation,
+        max_buffer_size: max_buffer,
+    }
+}

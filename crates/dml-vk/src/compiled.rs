@@ -1,0 +1,217 @@
+//! Compiled operators: a plan with its pipelines, its barriers and its constants on a device.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::fmt;
+use std::sync::Arc;
+
+use dml_core::plan::{BindingRequirement, Plan, Slot, Step};
+
+use crate::barrier::{Barrier, derive_barriers};
+use crate::buffer::{Buffer, BufferDesc, BufferUsage};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::MemoryLocation;
+use crate::pipeline::Pipeline;
+use crate::plan_check::{check_plan, slot_usages};
+
+/// What an operator is compiled from.
+#[derive(Clone, Debug)]
+pub struct CompileInput {
+    /// The preferred plan.
+    pub plan: Plan,
+    /// A plan of the same operator made of dispatches only, for buffers without transfer usage. It
+    /// binds the same tensors, and both plans agree about what is in the persistent resource. Not
+    /// needed where the preferred plan is made of dispatches only.
+    pub storage_only: Option<Plan>,
+}
+
+/// What binding an operator takes beside its tensors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BindingProperties {
+    /// Storage buffer descriptors that a binding table of the operator allocates at most.
+    pub required_descriptor_count: u32,
+    /// Bytes of the temporary resource; 0 when none is needed.
+    pub temporary_resource_size: u64,
+    /// Bytes of the persistent resource; 0 when none is needed.
+    pub persistent_resource_size: u64,
+}
+
+/// An operator that is ready to be bound and recorded on one device.
+///
+/// A cheap handle: clones share the operator. Binding tables keep it alive.
+#[derive(Clone, Debug)]
+pub struct CompiledOperator {
+    pub(crate) shared: Arc<CompiledShared>,
+}
+
+/// What clones of a compiled operator share.
+pub(crate) struct CompiledShared {
+    pub(crate) device: Device,
+    pub(crate) label: CString,
+    /// The preferred plan first. Never empty; all bind the same tensors.
+    pub(crate) plans: Vec<CompiledPlan>,
+    properties: BindingProperties,
+}
+
+/// One way to execute an operator.
+pub(crate) struct CompiledPlan {
+    pub(crate) plan: Plan,
+    pub(crate) usages: BTreeMap<Slot, BufferUsage>,
+    pub(crate) constants: Option<Buffer>,
+    pub(crate) init: Vec<StepFacts>,
+    pub(crate) exec: Vec<StepFacts>,
+}
+
+/// What compiling adds to a step.
+pub(crate) struct StepFacts {
+    pub(crate) barrier: Option<Barrier>,
+    pub(crate) pipeline: Option<Arc<Pipeline>>,
+}
+
+impl Device {
+    /// Compiles an operator: makes the pipelines that are not in the device's cache yet, derives
+    /// the barriers, uploads the constants.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MissingFeatures`] or [`Error::LimitExceeded`] where the device cannot run one of
+    /// the kernels, [`Error::Internal`] where a plan is malformed, [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`].
+    pub fn compile(&self, input: CompileInput) -> Result<CompiledOperator> {
+        self.shared.raw.ensure_alive()?;
+        let operator = input.plan.operator;
+        if let Some(alternative) = &input.storage_only {
+            check_alternative(&input.plan, alternative)?;
+        }
+        let plans = std::iter::once(input.plan)
+            .chain(input.storage_only)
+            .map(|plan| self.compile_plan(plan))
+            .collect::<Result<Vec<_>>>()?;
+        let properties =
+            plans.iter().map(properties).fold(BindingProperties::default(), |most, one| {
+                BindingProperties {
+                    required_descriptor_count: most
+                        .required_descriptor_count
+                        .max(one.required_descriptor_count),
+                    temporary_resource_size: most
+                        .temporary_resource_size
+                        .max(one.temporary_resource_size),
+                    persistent_resource_size: most
+                        .persistent_resource_size
+                        .max(one.persistent_resource_size),
+                }
+            });
+        let label = CString::new(operator)
+            .map_err(|_| Error::internal("an operator's name contains NUL"))?;
+        let shared = CompiledShared { device: self.clone(), label, plans, properties };
+        Ok(CompiledOperator { shared: Arc::new(shared) })
+    }
+
+    fn compile_plan(&self, plan: Plan) -> Result<CompiledPlan> {
+        check_plan(&plan, &self.shared.capabilities)?;
+        Ok(CompiledPlan {
+            usages: slot_usages(&plan),
+            init: self.step_facts(&plan.init)?,
+            exec: self.step_facts(&plan.exec)?,
+            constants: self.upload_constants(&plan)?,
+            plan,
+        })
+    }
+
+    fn step_facts(&self, steps: &[Step]) -> Result<Vec<StepFacts>> {
+        let pipelines = &self.shared.pipelines;
+        let facts = |(step, barrier): (&Step, Option<Barrier>)| {
+            let pipeline = match step {
+                Step::Dispatch(dispatch) => {
+                    Some(pipelines.get(&dispatch.kernel, &self.shared.capabilities)?)
+                }
+                _ => None,
+            };
+            Ok(StepFacts { barrier, pipeline })
+        };
+        steps.iter().zip(derive_barriers(steps)).map(facts).collect()
+    }
+
+    fn upload_constants(&self, plan: &Plan) -> Result<Option<Buffer>> {
+        if plan.constants.is_empty() {
+            return Ok(None);
+        }
+        let buffer = self.create_buffer(&BufferDesc {
+            size: plan.constants.len() as u64,
+            usage: BufferUsage::all(),
+            location: MemoryLocation::Device,
+            name: &format!("{} constants", plan.operator),
+        })?;
+        self.write_buffer(&buffer, 0, &plan.constants)?;
+        Ok(Some(buffer))
+    }
+}
+
+impl CompiledOperator {
+    /// The operator's name.
+    pub fn operator(&self) -> &'static str {
+        self.preferred().operator
+    }
+
+    /// The device it was compiled for.
+    pub fn device(&self) -> &Device {
+        &self.shared.device
+    }
+
+    /// Descriptors and resources that binding takes.
+    pub fn binding_properties(&self) -> BindingProperties {
+        self.shared.properties
+    }
+
+    /// What each input binding needs; `None` where an optional input is absent.
+    pub fn inputs(&self) -> &[Option<BindingRequirement>] {
+        &self.preferred().inputs
+    }
+
+    /// What each output binding needs; `None` where an optional output is absent.
+    pub fn outputs(&self) -> &[Option<BindingRequirement>] {
+        &self.preferred().outputs
+    }
+
+    /// Whether initialization has anything to do. Recording it is allowed either way.
+    pub fn needs_initialization(&self) -> bool {
+        self.shared.plans.iter().any(|compiled| !compiled.plan.init.is_empty())
+    }
+
+    fn preferred(&self) -> &Plan {
+        &self.shared.plans[0].plan
+    }
+}
+
+impl fmt::Debug for CompiledShared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompiledShared")
+            .field("operator", &self.label)
+            .field("properties", &self.properties)
+            .finish_non_exhaustive()
+    }
+}
+
+fn check_alternative(plan: &Plan, alternative: &Plan) -> Result<()> {
+    let same = plan.inputs == alternative.inputs && plan.outputs == alternative.outputs;
+    if same && alternative.is_dispatch_only() {
+        return Ok(());
+    }
+    let problem = if same { "has a transfer" } else { "binds other tensors" };
+    Err(Error::internal(format!("{}: the storage-only plan {problem}", plan.operator)))
+}
+
+fn properties(compiled: &CompiledPlan) -> BindingProperties {
+    let plan = &compiled.plan;
+    let windows = |step: &Step| match step {
+        Step::Dispatch(dispatch) => dispatch.windows.len(),
+        _ => 0,
+    };
+    let descriptors: usize = plan.init.iter().chain(&plan.exec).map(windows).sum();
+    BindingProperties {
+        required_descriptor_count: u32::try_from(descriptors).unwrap_or(u32::MAX),
+        temporary_resource_size: plan.temporary_size,
+        persistent_resource_size: plan.persistent_size,
+    }
+}

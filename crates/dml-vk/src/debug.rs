@@ -1,0 +1,158 @@
+//! What drivers and layers say through VK_EXT_debug_utils, and the names that objects carry there.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ash::vk;
+
+/// More messages than this are counted in the log only, so that a layer cannot fill the memory.
+const MAX_KEPT: usize = 4096;
+
+/// How bad a validation message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValidationSeverity {
+    /// Allowed, but probably not meant.
+    Warning,
+    /// Not allowed by Vulkan.
+    Error,
+}
+
+/// One message of a validation layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValidationMessage {
+    /// How bad it is.
+    pub severity: ValidationSeverity,
+    /// The rule, such as `SYNC-HAZARD-WRITE-AFTER-WRITE` or a `VUID-...`; empty where none is given.
+    pub id: String,
+    /// The layer's text.
+    pub text: String,
+}
+
+impl std::fmt::Display for ValidationMessage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.id, self.text)
+    }
+}
+
+/// The validation messages of an instance. It outlives the instance, so that what is reported while
+/// objects are destroyed can be read as well.
+#[derive(Clone, Debug, Default)]
+pub struct ValidationLog {
+    kept: Arc<Mutex<Vec<ValidationMessage>>>,
+}
+
+impl ValidationLog {
+    /// Removes and returns everything reported since the last call, oldest first.
+    pub fn take(&self) -> Vec<ValidationMessage> {
+        std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn push(&self, message: ValidationMessage) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < MAX_KEPT {
+            kept.push(message);
+        }
+    }
+
+    /// How to create a messenger that writes here. The log must stay where it is, and alive, as
+    /// long as the messenger is.
+    pub(crate) fn messenger_info(
+        self: &Arc<Self>,
+    ) -> vk::DebugUtilsMessengerCreateInfoEXT<'static> {
+        use vk::{
+            DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFlagsEXT as Type,
+        };
+        vk::DebugUtilsMessengerCreateInfoEXT::default()
+            .message_severity(Severity::WARNING | Severity::ERROR)
+            .message_type(Type::GENERAL | Type::VALIDATION | Type::PERFORMANCE)
+            .pfn_user_callback(Some(on_message))
+            .user_data(Arc::as_ptr(self).cast_mut().cast())
+    }
+}
+
+/// Receives messages from the loader, layers and drivers.
+///
+/// Messages of type VALIDATION go to the [`ValidationLog`] and to `log`; the others only to `log`,
+/// because a loader also reports drivers that have nothing to do with this project.
+unsafe extern "system" fn on_message(
+    severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+    kinds: vk::DebugUtilsMessageTypeFlagsEXT,
+    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    user_data: *mut c_void,
+) -> vk::Bool32 {
+    // A panic must not cross into the driver; a logger that panics is not ours to report.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: Vulkan passes a structure that is valid during the callback, or null.
+        let Some(data) = (unsafe { data.as_ref() }) else { return };
+        // SAFETY: the strings of the structure are null or end with a NUL, and live as long as it.
+        let id = unsafe { text(data.p_message_id_name) };
+        // SAFETY: as above.
+        let message = unsafe { text(data.p_message) };
+        let is_error = severity.contains(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR);
+        let level = if is_error { log::Level::Error } else { log::Level::Warn };
+        log::log!(target: "dml_vk::validation", level, "{id}: {message}");
+        if !kinds.contains(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION) {
+            return;
+        }
+        // SAFETY: the pointer was made from the log that the instance keeps alive until after its
+        // own destruction, and a log is only used through shared references.
+        let Some(log) = (unsafe { user_data.cast::<ValidationLog>().as_ref() }) else { return };
+        log.push(ValidationMessage {
+            severity: if is_error {
+                ValidationSeverity::Error
+            } else {
+                ValidationSeverity::Warning
+            },
+            id: id.into_owned(),
+            text: message.into_owned(),
+        });
+    }));
+    vk::FALSE
+}
+
+/// # Safety
+///
+/// `string` is null or points to a NUL-terminated string that lives as long as the result is used.
+unsafe fn text<'a>(string: *const c_char) -> Cow<'a, str> {
+    if string.is_null() {
+        return Cow::Borrowed("");
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(string) }.to_string_lossy()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(log: &Arc<ValidationLog>, kind: vk::DebugUtilsMessageTypeFlagsEXT) {
+        let info = log.messenger_info();
+        let data = vk::DebugUtilsMessengerCallbackDataEXT::default()
+            .message_id_name(c"VUID-1")
+            .message(c"a message");
+        // SAFETY: the structure and the log live during the call.
+        unsafe {
+            on_message(
+                vk::DebugUtilsMessageSeverityFlagsEXT::ERROR,
+                kind,
+                &raw const data,
+                info.p_user_data,
+            )
+        };
+    }
+
+    #[test]
+    fn only_validation_messages_are_kept() {
+        let log = Arc::new(ValidationLog::default());
+        call(&log, vk::DebugUtilsMessageTypeFlagsEXT::GENERAL);
+        assert_eq!(log.take(), []);
+        call(&log, vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION);
+        let taken = log.take();
+        assert_eq!(taken.len(), 1);
+        assert_eq!(taken[0].id, "VUID-1");
+        assert_eq!(taken[0].severity, ValidationSeverity::Error);
+        assert_eq!(log.take(), []);
+    }
+}

@@ -1,0 +1,186 @@
+//! The logical device: one queue, one allocator, one pipeline cache.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ash::{khr, vk};
+use dml_core::capabilities::{Capabilities, Features};
+
+use crate::error::{Error, Result};
+use crate::memory::MemoryAllocator;
+use crate::physical::{DeviceInfo, PhysicalDevice};
+use crate::pipeline::PipelineCache;
+use crate::queue::Queue;
+use crate::raw::RawDevice;
+
+/// How to create a [`Device`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceDesc {
+    /// Behave as if the host could not see memory of [`crate::MemoryLocation::Device`], so that
+    /// every transfer goes through a staging buffer, as on most discrete GPUs. The default is off.
+    pub always_stage: bool,
+}
+
+/// A logical device.
+///
+/// A cheap handle, `Send + Sync`: clones share the device, which is destroyed after everything made
+/// from it. Optional features are not enabled, only timeline semaphores.
+#[derive(Clone, Debug)]
+pub struct Device {
+    pub(crate) shared: Arc<DeviceShared>,
+}
+
+/// What the objects of a device share.
+pub(crate) struct DeviceShared {
+    pub(crate) queue: Queue,
+    pub(crate) allocator: Arc<MemoryAllocator>,
+    pub(crate) pipelines: PipelineCache,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) always_stage: bool,
+    physical: PhysicalDevice,
+    pub(crate) raw: Arc<RawDevice>,
+}
+
+impl Device {
+    /// Creates a device with the default [`DeviceDesc`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::with_desc`].
+    pub fn new(physical: &PhysicalDevice) -> Result<Self> {
+        Self::with_desc(physical, &DeviceDesc::default())
+    }
+
+    /// Creates a device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] where [`PhysicalDevice::unsuitable`] says why,
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], or [`Error::Vulkan`] where the driver refuses.
+    pub fn with_desc(physical: &PhysicalDevice, desc: &DeviceDesc) -> Result<Self> {
+        let family = physical
+            .queue_family()
+            .map_err(|reason| Error::unsupported(physical.info().name.clone(), reason))?;
+        let raw = Arc::new(create(physical, family)?);
+        let capabilities = Capabilities {
+            features: Features::default(),
+            limits: physical.capabilities().limits.clone(),
+        };
+        let shared = DeviceShared {
+            queue: Queue::new(&raw, family)?,
+            allocator: Arc::new(MemoryAllocator::new(&raw, physical)?),
+            pipelines: PipelineCache::new(&raw)?,
+            capabilities,
+            always_stage: desc.always_stage,
+            physical: physical.clone(),
+            raw,
+        };
+        log::debug!("created a device on {}", physical.info().name);
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Who the device is.
+    pub fn info(&self) -> &DeviceInfo {
+        self.shared.physical.info()
+    }
+
+    /// The physical device, with what it offers beyond what is enabled.
+    pub fn physical(&self) -> &PhysicalDevice {
+        &self.shared.physical
+    }
+
+    /// Its limits and the features that are enabled: what lowering may rely on.
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.shared.capabilities
+    }
+
+    /// Waits until the device has nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
+    pub fn wait_idle(&self) -> Result<()> {
+        self.shared.queue.wait_idle()
+    }
+
+    /// Whether the device was lost. If so, every call fails with [`Error::DeviceLost`].
+    pub fn is_lost(&self) -> bool {
+        self.shared.raw.is_lost()
+    }
+
+    /// `ash`'s device, for calls that this crate does not make.
+    ///
+    /// Its functions are unsafe; it must not be used to destroy the device or anything that this
+    /// crate made.
+    pub fn raw(&self) -> &ash::Device {
+        self.shared.raw.core()
+    }
+
+    /// The family of the device's queue.
+    pub fn queue_family(&self) -> u32 {
+        self.shared.queue.family()
+    }
+
+    /// Calls `work` with the device's queue while nothing else uses it.
+    ///
+    /// `work` must not call back into this device's submissions or waits: it would wait for itself.
+    pub fn with_queue<R>(&self, work: impl FnOnce(vk::Queue) -> R) -> R {
+        self.shared.queue.with(work)
+    }
+
+    /// The timeline semaphore that counts the device's submissions, to chain other work to
+    /// [`crate::Submission::timeline_value`]. Others may wait on it, never signal it.
+    pub fn timeline_semaphore(&self) -> vk::Semaphore {
+        self.shared.queue.semaphore()
+    }
+
+    /// Whether `self` and `other` are the same device.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl fmt::Debug for DeviceShared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceShared")
+            .field("name", &self.physical.info().name)
+            .field("raw", &self.raw)
+            .finish_non_exhaustive()
+    }
+}
+
+fn create(physical: &PhysicalDevice, family: u32) -> Result<RawDevice> {
+    let core_timeline = physical.usable_version() >= vk::API_VERSION_1_2;
+    let mut extensions = Vec::new();
+    if !core_timeline {
+        extensions.push(khr::timeline_semaphore::NAME.as_ptr());
+    }
+    // Where a device offers this, Vulkan demands that it is enabled.
+    if physical.has_extension(khr::portability_subset::NAME) {
+        extensions.push(khr::portability_subset::NAME.as_ptr());
+    }
+    let priorities = [1.0];
+    let queues = [vk::DeviceQueueCreateInfo::default()
+        .queue_family_index(family)
+        .queue_priorities(&priorities)];
+    let mut timeline =
+        vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
+    let info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(&extensions)
+        .push_next(&mut timeline);
+    let mut device = vk::Device::null();
+    let instance = &physical.instance;
+    let create = instance.table.core().fp_v1_0().create_device;
+    // SAFETY: the physical device belongs to the instance, which is alive; the extensions and the
+    // feature were seen to be offered; what `info` points to outlives the call.
+    let result =
+        unsafe { create(physical.handle, &raw const info, std::ptr::null(), &raw mut device) };
+    if result != vk::Result::SUCCESS {
+        return Err(Error::from_vk("vkCreateDevice", result));
+    }
+    let table = instance.table.load_device(device, core_timeline, instance.has_debug_utils());
+    let raw = RawDevice::new(table, Arc::clone(instance));
+    raw.set_name(device, "dml device");
+    Ok(raw)
+}

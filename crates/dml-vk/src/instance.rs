@@ -1,0 +1,272 @@
+//! The connection to Vulkan.
+
+use std::ffi::CStr;
+use std::fmt;
+use std::sync::Arc;
+
+use ash::{ext, khr, vk};
+
+use crate::debug::{ValidationLog, ValidationMessage};
+use crate::entry::{EntryPoints, InstanceTable, Loader};
+use crate::error::{Error, Result, VkContext};
+use crate::physical::PhysicalDevice;
+use crate::select::{self, DeviceSelector};
+
+const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// Whether Vulkan's validation layer checks every call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Validation {
+    /// No layer is enabled by this crate; environment variables of the loader still work.
+    #[default]
+    Off,
+    /// VK_LAYER_KHRONOS_validation is enabled; without it no instance is created.
+    Required,
+}
+
+/// How to create an [`Instance`].
+#[derive(Clone, Debug, Default)]
+pub struct InstanceDesc {
+    /// Whether the validation layer is enabled. The default is off.
+    pub validation: Validation,
+    /// Which functions are called. The default is what the loader and the driver give.
+    pub entry_points: EntryPoints,
+    /// Use no later version of Vulkan than this one (packed as Vulkan packs it, at least 1.1), as if
+    /// loader and devices were older. The default is no cap.
+    pub max_api_version: Option<u32>,
+}
+
+/// The connection to Vulkan: a loaded loader and a VkInstance.
+///
+/// A cheap handle: clones share the instance, which is destroyed after everything made from it.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    shared: Arc<InstanceShared>,
+}
+
+impl Instance {
+    /// Loads the Vulkan loader and creates an instance.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoLoader`] or [`Error::NoDevice`] where Vulkan is not installed,
+    /// [`Error::Unsupported`] where the loader is older than Vulkan 1.1 or lacks the validation
+    /// layer that was required, [`Error::InvalidArgument`] where the cap is below 1.1,
+    /// [`Error::OutOfMemory`].
+    pub fn new(desc: &InstanceDesc) -> Result<Self> {
+        let cap = desc.max_api_version.unwrap_or(vk::API_VERSION_1_3);
+        if cap < vk::API_VERSION_1_1 {
+            return Err(Error::invalid("max_api_version", "below Vulkan 1.1"));
+        }
+        let loader = Loader::open(desc.entry_points.clone())?;
+        let api_version = loader.version().min(vk::API_VERSION_1_3).min(cap);
+        if api_version < vk::API_VERSION_1_1 {
+            return Err(Error::unsupported("the Vulkan loader", "it speaks 1.0, 1.1 is needed"));
+        }
+        let layers = required_layers(&loader, desc.validation)?;
+        let extensions = Extensions::query(&loader, &layers)?;
+        let log = Arc::new(ValidationLog::default());
+        let handle = create(&loader, api_version, &layers, extensions, &log)?;
+        // From here on `shared` destroys the handle, whatever fails.
+        let table = loader.load_instance(handle);
+        let mut shared = InstanceShared { messenger: None, table, api_version, log, loader };
+        if extensions.debug_utils {
+            shared.messenger = Some(Messenger::new(&shared)?);
+        }
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The version of Vulkan that the instance asked for: 1.3, or less where the loader is older or
+    /// the cap lower.
+    pub fn api_version(&self) -> u32 {
+        self.shared.api_version
+    }
+
+    /// Every physical device, in the loader's order, those included that cannot be used.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], or [`Error::Vulkan`] where a driver fails to start.
+    pub fn physical_devices(&self) -> Result<Vec<PhysicalDevice>> {
+        // SAFETY: the instance is alive, as `self` owns it.
+        let handles = unsafe { self.shared.table.core().enumerate_physical_devices() }
+            .call("vkEnumeratePhysicalDevices")?;
+        handles.into_iter().map(|handle| PhysicalDevice::query(&self.shared, handle)).collect()
+    }
+
+    /// The physical device that `selector` names. It can be used.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoDevice`] where none can be used, [`Error::InvalidArgument`] where the selector
+    /// names none or several, [`Error::Unsupported`] where it names one that cannot be used. The
+    /// messages list the devices there are.
+    pub fn select(&self, selector: &DeviceSelector) -> Result<PhysicalDevice> {
+        select::choose(self.physical_devices()?, selector)
+    }
+
+    /// Removes and returns what validation layers have reported since the last call.
+    pub fn take_validation_messages(&self) -> Vec<ValidationMessage> {
+        self.shared.log.take()
+    }
+
+    /// The validation messages, also those to come while the instance is destroyed.
+    pub fn validation_log(&self) -> ValidationLog {
+        ValidationLog::clone(&self.shared.log)
+    }
+
+    /// `ash`'s instance, for calls that this crate does not make.
+    ///
+    /// Its functions are unsafe; it must not be used to destroy the instance.
+    pub fn raw(&self) -> &ash::Instance {
+        self.shared.table.core()
+    }
+}
+
+/// Owns the VkInstance. Fields are dropped in the order they are declared: the loader goes last.
+pub(crate) struct InstanceShared {
+    messenger: Option<Messenger>,
+    pub(crate) table: InstanceTable,
+    pub(crate) api_version: u32,
+    log: Arc<ValidationLog>,
+    loader: Loader,
+}
+
+impl InstanceShared {
+    /// Whether VK_EXT_debug_utils is enabled.
+    pub(crate) fn has_debug_utils(&self) -> bool {
+        self.messenger.is_some()
+    }
+}
+
+impl Drop for InstanceShared {
+    fn drop(&mut self) {
+        let core = self.table.core();
+        if let Some(messenger) = self.messenger.take() {
+            let destroy = messenger.functions.destroy_debug_utils_messenger_ext;
+            // SAFETY: the messenger was created by this instance, which is alive, and is used no
+            // more.
+            unsafe { destroy(core.handle(), messenger.handle, std::ptr::null()) };
+        }
+        // SAFETY: everything made from the instance owned a reference to `self`, so nothing of it
+        // is left. The log, which the layers may still write to, is dropped after this.
+        unsafe { core.destroy_instance(None) };
+    }
+}
+
+impl fmt::Debug for InstanceShared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InstanceShared")
+            .field("api_version", &self.api_version)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Messenger {
+    functions: ext::debug_utils::InstanceFn,
+    handle: vk::DebugUtilsMessengerEXT,
+}
+
+impl Messenger {
+    fn new(shared: &InstanceShared) -> Result<Self> {
+        let instance = shared.table.core().handle();
+        let functions = shared.loader.load_debug_utils(instance);
+        let info = shared.log.messenger_info();
+        let mut handle = vk::DebugUtilsMessengerEXT::null();
+        let create = functions.create_debug_utils_messenger_ext;
+        // SAFETY: the extension is enabled; `info` points to the log, which outlives the instance.
+        let result =
+            unsafe { create(instance, &raw const info, std::ptr::null(), &raw mut handle) };
+        result.result().call("vkCreateDebugUtilsMessengerEXT")?;
+        Ok(Self { functions, handle })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Extensions {
+    debug_utils: bool,
+    portability: bool,
+}
+
+impl Extensions {
+    fn query(loader: &Loader, layers: &[&CStr]) -> Result<Self> {
+        let mut found = Self { debug_utils: false, portability: false };
+        for layer in std::iter::once(None).chain(layers.iter().map(|layer| Some(*layer))) {
+            // SAFETY: the call needs no instance, and `layer` ends with a NUL.
+            let offered = unsafe { loader.entry().enumerate_instance_extension_properties(layer) }
+                .call("vkEnumerateInstanceExtensionProperties")?;
+            for extension in &offered {
+                let name = extension.extension_name_as_c_str().unwrap_or_default();
+                found.debug_utils |= name == ext::debug_utils::NAME;
+                found.portability |= name == khr::portability_enumeration::NAME;
+            }
+        }
+        Ok(found)
+    }
+
+    fn names(self) -> Vec<*const std::ffi::c_char> {
+        let mut names = Vec::new();
+        if self.debug_utils {
+            names.push(ext::debug_utils::NAME.as_ptr());
+        }
+        if self.portability {
+            names.push(khr::portability_enumeration::NAME.as_ptr());
+        }
+        names
+    }
+}
+
+fn required_layers(loader: &Loader, validation: Validation) -> Result<Vec<&'static CStr>> {
+    if validation == Validation::Off {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the call needs no instance.
+    let layers = unsafe { loader.entry().enumerate_instance_layer_properties() }
+        .call("vkEnumerateInstanceLayerProperties")?;
+    let is_there = layers
+        .iter()
+        .any(|layer| layer.layer_name_as_c_str().is_ok_and(|name| name == VALIDATION_LAYER));
+    if is_there {
+        return Ok(vec![VALIDATION_LAYER]);
+    }
+    Err(Error::unsupported(
+        "validation",
+        "VK_LAYER_KHRONOS_validation is not installed (on Debian and Ubuntu: \
+         vulkan-validationlayers; in the project's repository: `cargo xtask setup`)",
+    ))
+}
+
+fn create(
+    loader: &Loader,
+    api_version: u32,
+    layers: &[&CStr],
+    extensions: Extensions,
+    log: &Arc<ValidationLog>,
+) -> Result<vk::Instance> {
+    let application = vk::ApplicationInfo::default().engine_name(c"dml").api_version(api_version);
+    let layer_names: Vec<_> = layers.iter().map(|name| name.as_ptr()).collect();
+    let extension_names = extensions.names();
+    let mut messenger_info = log.messenger_info();
+    let mut info = vk::InstanceCreateInfo::default()
+        .application_info(&application)
+        .enabled_layer_names(&layer_names)
+        .enabled_extension_names(&extension_names);
+    if extensions.portability {
+        info = info.flags(vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR);
+    }
+    if extensions.debug_utils {
+        // Covers the creation and destruction of the instance itself.
+        info = info.push_next(&mut messenger_info);
+    }
+    let mut instance = vk::Instance::null();
+    let create = loader.entry().fp_v1_0().create_instance;
+    // SAFETY: everything that `info` points to outlives the call; the log outlives the instance.
+    let result = unsafe { create(&raw const info, std::ptr::null(), &raw mut instance) };
+    match result {
+        vk::Result::SUCCESS => Ok(instance),
+        vk::Result::ERROR_INCOMPATIBLE_DRIVER => {
+            Err(Error::NoDevice { reason: "the loader found no driver".to_owned() })
+        }
+        result => Err(Error::from_vk("vkCreateInstance", result)),
+    }
+}

@@ -1,0 +1,214 @@
+//! Physical devices: what there is, and whether it can be used.
+
+use std::collections::HashSet;
+use std::ffi::{CStr, CString};
+use std::fmt;
+use std::sync::Arc;
+
+use ash::{khr, vk};
+use dml_core::Capabilities;
+
+use crate::capabilities;
+use crate::error::{Result, VkContext};
+use crate::instance::InstanceShared;
+
+/// What kind of device it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeviceType {
+    /// A GPU with its own memory.
+    Discrete,
+    /// A GPU that shares the host's memory.
+    Integrated,
+    /// A GPU seen through a virtual machine.
+    Virtual,
+    /// A driver that runs on the CPU.
+    Cpu,
+    /// None of these.
+    Other,
+}
+
+impl DeviceType {
+    pub(crate) fn from_vk(kind: vk::PhysicalDeviceType) -> Self {
+        match kind {
+            vk::PhysicalDeviceType::DISCRETE_GPU => Self::Discrete,
+            vk::PhysicalDeviceType::INTEGRATED_GPU => Self::Integrated,
+            vk::PhysicalDeviceType::VIRTUAL_GPU => Self::Virtual,
+            vk::PhysicalDeviceType::CPU => Self::Cpu,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl fmt::Display for DeviceType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Discrete => "discrete GPU",
+            Self::Integrated => "integrated GPU",
+            Self::Virtual => "virtual GPU",
+            Self::Cpu => "CPU",
+            Self::Other => "other",
+        })
+    }
+}
+
+/// Who a physical device is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// The driver's name of the device.
+    pub name: String,
+    /// PCI vendor, or a Khronos vendor id.
+    pub vendor_id: u32,
+    /// The vendor's id of the device.
+    pub device_id: u32,
+    /// What kind of device it is.
+    pub device_type: DeviceType,
+    /// The version of Vulkan that the device supports, packed as Vulkan packs it.
+    pub api_version: u32,
+    /// The driver's version, packed as the vendor packs it.
+    pub driver_version: u32,
+    /// The driver, where the device says so, else 0.
+    pub driver_id: vk::DriverId,
+    /// The driver's name, where the device says so, else empty.
+    pub driver_name: String,
+    /// The driver's own words about its version, where the device says so, else empty.
+    pub driver_info: String,
+    /// Stays the same across processes and instances on one machine.
+    pub device_uuid: [u8; 16],
+}
+
+impl DeviceInfo {
+    /// The UUID as lower-case hexadecimal digits in groups of 8, 4, 4, 4 and 12.
+    pub fn device_uuid_text(&self) -> String {
+        let mut text = String::with_capacity(36);
+        for (index, byte) in self.device_uuid.iter().enumerate() {
+            if matches!(index, 4 | 6 | 8 | 10) {
+                text.push('-');
+            }
+            text.push_str(&format!("{byte:02x}"));
+        }
+        text
+    }
+
+    /// The version of Vulkan that the device supports, such as `1.3.230`.
+    pub fn api_version_text(&self) -> String {
+        let version = self.api_version;
+        let major = vk::api_version_major(version);
+        let minor = vk::api_version_minor(version);
+        format!("{major}.{minor}.{}", vk::api_version_patch(version))
+    }
+}
+
+/// A device that the loader lists.
+#[derive(Clone)]
+pub struct PhysicalDevice {
+    pub(crate) instance: Arc<InstanceShared>,
+    pub(crate) handle: vk::PhysicalDevice,
+    pub(crate) extensions: Arc<HashSet<CString>>,
+    info: Arc<DeviceInfo>,
+    capabilities: Arc<Capabilities>,
+    pub(crate) non_coherent_atom_size: u64,
+    queue_family: Result<u32, String>,
+}
+
+impl PhysicalDevice {
+    pub(crate) fn query(
+        instance: &Arc<InstanceShared>,
+        handle: vk::PhysicalDevice,
+    ) -> Result<Self> {
+        let extensions = extensions(instance, handle)?;
+        let source = capabilities::Source { instance, handle, extensions: &extensions };
+        let found = source.query();
+        let queue_family = suitable_family(&source, &found);
+        Ok(Self {
+            instance: Arc::clone(instance),
+            handle,
+            extensions: Arc::new(extensions),
+            info: Arc::new(found.info),
+            capabilities: Arc::new(found.capabilities),
+            non_coherent_atom_size: found.non_coherent_atom_size,
+            queue_family,
+        })
+    }
+
+    /// Who it is.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Its limits, and the optional features that it offers (a [`crate::Device`] enables none).
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// Why this crate cannot use the device; `None` where it can.
+    pub fn unsuitable(&self) -> Option<&str> {
+        self.queue_family.as_ref().err().map(String::as_str)
+    }
+
+    /// The queue family that a device would use.
+    pub(crate) fn queue_family(&self) -> Result<u32, &str> {
+        self.queue_family.as_ref().copied().map_err(String::as_str)
+    }
+
+    /// The version of Vulkan that may be used with it: never more than the instance asked for.
+    pub(crate) fn usable_version(&self) -> u32 {
+        self.info.api_version.min(self.instance.api_version)
+    }
+
+    pub(crate) fn has_extension(&self, name: &CStr) -> bool {
+        self.extensions.contains(name)
+    }
+
+    /// The VkPhysicalDevice.
+    pub fn raw(&self) -> vk::PhysicalDevice {
+        self.handle
+    }
+}
+
+impl fmt::Debug for PhysicalDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PhysicalDevice")
+            .field("info", &self.info)
+            .field("unsuitable", &self.unsuitable())
+            .finish_non_exhaustive()
+    }
+}
+
+fn extensions(instance: &InstanceShared, handle: vk::PhysicalDevice) -> Result<HashSet<CString>> {
+    let core = instance.table.core();
+    // SAFETY: the handle was enumerated from this instance, which is alive.
+    let offered = unsafe { core.enumerate_device_extension_properties(handle) }
+        .call("vkEnumerateDeviceExtensionProperties")?;
+    Ok(offered
+        .iter()
+        .filter_map(|extension| extension.extension_name_as_c_str().ok())
+        .map(CStr::to_owned)
+        .collect())
+}
+
+/// The first queue family that computes, or why the device cannot be used.
+fn suitable_family(
+    source: &capabilities::Source<'_>,
+    found: &capabilities::Found,
+) -> Result<u32, String> {
+    if found.info.api_version < vk::API_VERSION_1_1 {
+        return Err("it supports Vulkan 1.0, 1.1 is needed".to_owned());
+    }
+    if !found.timeline_semaphore {
+        return Err(format!(
+            "it has no timeline semaphores (neither Vulkan 1.2 nor {})",
+            khr::timeline_semaphore::NAME.to_string_lossy()
+        ));
+    }
+    let core = source.instance.table.core();
+    // SAFETY: the handle was enumerated from this instance, which is alive.
+    let families = unsafe { core.get_physical_device_queue_family_properties(source.handle) };
+    families
+        .iter()
+        .zip(0..)
+        .find(|(family, _)| {
+            family.queue_flags.contains(vk::QueueFlags::COMPUTE) && family.queue_count > 0
+        })
+        .map(|(_, index)| index)
+        .ok_or_else(|| "it has no compute queue".to_owned())
+}

@@ -1,0 +1,257 @@
+//! Compute pipelines, one for each kernel key.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ash::vk;
+use dml_core::capabilities::Capabilities;
+use dml_core::kernel::KernelVariant;
+use dml_core::plan::KernelKey;
+
+use crate::error::{Error, Result};
+use crate::local_size::local_size;
+use crate::raw::RawDevice;
+
+/// The pipelines of a device that have been asked for so far.
+pub(crate) struct PipelineCache {
+    made: Mutex<HashMap<KernelKey, Arc<Pipeline>>>,
+    handle: vk::PipelineCache,
+    raw: Arc<RawDevice>,
+}
+
+impl PipelineCache {
+    pub(crate) fn new(raw: &Arc<RawDevice>) -> Result<Self> {
+        let info = vk::PipelineCacheCreateInfo::default();
+        // SAFETY: an empty cache has no precondition.
+        let handle = unsafe { raw.core().create_pipeline_cache(&info, None) };
+        let handle = raw.check("vkCreatePipelineCache", handle)?;
+        raw.set_name(handle, "dml pipelines");
+        Ok(Self { made: Mutex::default(), handle, raw: Arc::clone(raw) })
+    }
+
+    /// The pipeline of `key`, made at the first call.
+    ///
+    /// Fails with [`Error::MissingFeatures`] or [`Error::LimitExceeded`] where the device cannot
+    /// run the kernel, [`Error::Internal`] where key and kernel do not fit, [`Error::OutOfMemory`].
+    pub(crate) fn get(
+        &self,
+        key: &KernelKey,
+        capabilities: &Capabilities,
+    ) -> Result<Arc<Pipeline>> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = made.get(key) {
+            return Ok(Arc::clone(pipeline));
+        }
+        let words = spirv_words(key.variant)?;
+        check(key, &words, capabilities)?;
+        let pipeline = Arc::new(Pipeline::new(&self.raw, self.handle, key, &words)?);
+        made.insert(key.clone(), Arc::clone(&pipeline));
+        Ok(pipeline)
+    }
+}
+
+impl Drop for PipelineCache {
+    fn drop(&mut self) {
+        // SAFETY: only `get` uses the cache, and it borrows `self`.
+        unsafe { self.raw.core().destroy_pipeline_cache(self.handle, None) };
+    }
+}
+
+impl fmt::Debug for PipelineCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PipelineCache").finish_non_exhaustive()
+    }
+}
+
+/// A compute pipeline with its layouts. Handles are null until they are made.
+pub(crate) struct Pipeline {
+    pub(crate) handle: vk::Pipeline,
+    pub(crate) layout: vk::PipelineLayout,
+    pub(crate) set_layout: vk::DescriptorSetLayout,
+    raw: Arc<RawDevice>,
+}
+
+impl Pipeline {
+    fn new(
+        raw: &Arc<RawDevice>,
+        cache: vk::PipelineCache,
+        key: &KernelKey,
+        words: &[u32],
+    ) -> Result<Self> {
+        // Whatever fails, `pipeline` destroys what was made before.
+        let mut pipeline = Self {
+            handle: vk::Pipeline::null(),
+            layout: vk::PipelineLayout::null(),
+            set_layout: vk::DescriptorSetLayout::null(),
+            raw: Arc::clone(raw),
+        };
+        pipeline.set_layout = make_set_layout(raw, key.variant)?;
+        pipeline.layout = make_layout(raw, key.variant, pipeline.set_layout)?;
+        let module = ShaderModule::new(raw, words)?;
+        raw.set_name(module.handle, key.variant.name);
+        pipeline.handle = make_pipeline(raw, cache, key, &module, pipeline.layout)?;
+        raw.set_name(pipeline.handle, key.variant.name);
+        raw.set_name(pipeline.layout, key.variant.name);
+        raw.set_name(pipeline.set_layout, key.variant.name);
+        Ok(pipeline)
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        let core = self.raw.core();
+        // SAFETY: whoever records or runs the pipeline owns a reference to `self`; null is allowed.
+        unsafe { core.destroy_pipeline(self.handle, None) };
+        // SAFETY: as above.
+        unsafe { core.destroy_pipeline_layout(self.layout, None) };
+        // SAFETY: as above; sets that were allocated with the layout may outlive it.
+        unsafe { core.destroy_descriptor_set_layout(self.set_layout, None) };
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipeline").field("handle", &self.handle).finish_non_exhaustive()
+    }
+}
+
+/// Needed only while a pipeline is made.
+struct ShaderModule<'a> {
+    handle: vk::ShaderModule,
+    raw: &'a RawDevice,
+}
+
+impl<'a> ShaderModule<'a> {
+    fn new(raw: &'a RawDevice, words: &[u32]) -> Result<Self> {
+        let info = vk::ShaderModuleCreateInfo::default().code(words);
+        // SAFETY: kernels are validated when they are built, and the features that this one needs
+        // were checked.
+        let handle = unsafe { raw.core().create_shader_module(&info, None) };
+        Ok(Self { handle: raw.check("vkCreateShaderModule", handle)?, raw })
+    }
+}
+
+impl Drop for ShaderModule<'_> {
+    fn drop(&mut self) {
+        // SAFETY: a module may be destroyed once its pipelines have been made.
+        unsafe { self.raw.core().destroy_shader_module(self.handle, None) };
+    }
+}
+
+fn make_set_layout(raw: &RawDevice, variant: &KernelVariant) -> Result<vk::DescriptorSetLayout> {
+    let bindings: Vec<_> = variant
+        .bindings
+        .iter()
+        .map(|binding| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(binding.binding)
+                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                .descriptor_count(1)
+                .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        })
+        .collect();
+    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+    // SAFETY: `info` points to `bindings`, which outlives the call.
+    let layout = unsafe { raw.core().create_descriptor_set_layout(&info, None) };
+    raw.check("vkCreateDescriptorSetLayout", layout)
+}
+
+fn make_layout(
+    raw: &RawDevice,
+    variant: &KernelVariant,
+    set_layout: vk::DescriptorSetLayout,
+) -> Result<vk::PipelineLayout> {
+    let set_layouts = [set_layout];
+    let ranges = [vk::PushConstantRange::default()
+        .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        .size(variant.push_constant_size)];
+    let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
+    if variant.push_constant_size > 0 {
+        info = info.push_constant_ranges(&ranges);
+    }
+    // SAFETY: `info` points to arrays that outlive the call; the size was checked.
+    let layout = unsafe { raw.core().create_pipeline_layout(&info, None) };
+    raw.check("vkCreatePipelineLayout", layout)
+}
+
+fn make_pipeline(
+    raw: &RawDevice,
+    cache: vk::PipelineCache,
+    key: &KernelKey,
+    module: &ShaderModule<'_>,
+    layout: vk::PipelineLayout,
+) -> Result<vk::Pipeline> {
+    let variant = key.variant;
+    let entry_point = CString::new(variant.entry_point)
+        .map_err(|_| Error::internal(format!("{}: NUL in its entry point", variant.name)))?;
+    let entries: Vec<_> = variant
+        .specialization_constants
+        .iter()
+        .zip(0..)
+        .map(|(constant, index): (_, u32)| {
+            vk::SpecializationMapEntry::default().constant_id(constant.id).offset(index * 4).size(4)
+        })
+        .collect();
+    let values: Vec<u8> = key.specialization.iter().flat_map(|v| v.to_ne_bytes()).collect();
+    let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&values);
+    let stage = vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::COMPUTE)
+        .module(module.handle)
+        .name(&entry_point)
+        .specialization_info(&specialization);
+    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+    // SAFETY: module and layout are alive and fit each other, as both come from the same variant.
+    let made = unsafe { raw.core().create_compute_pipelines(cache, &[info], None) };
+    let made = raw.check("vkCreateComputePipelines", made.map_err(|(_, code)| code))?;
+    made.first().copied().ok_or_else(|| Error::internal("vkCreateComputePipelines made nothing"))
+}
+
+fn spirv_words(variant: &KernelVariant) -> Result<Vec<u32>> {
+    let (words, rest) = variant.spirv.as_chunks::<4>();
+    if words.is_empty() || !rest.is_empty() {
+        return Err(Error::internal(format!("{}: truncated SPIR-V", variant.name)));
+    }
+    Ok(words.iter().copied().map(u32::from_le_bytes).collect())
+}
+
+/// Whether the device can run the kernel with these specialization constants.
+fn check(key: &KernelKey, words: &[u32], capabilities: &Capabilities) -> Result<()> {
+    let variant = key.variant;
+    if key.specialization.len() != variant.specialization_constants.len() {
+        return Err(Error::internal(format!("{}: wrong specialization count", variant.name)));
+    }
+    let missing: Vec<_> = variant
+        .required_features
+        .iter()
+        .copied()
+        .filter(|feature| !capabilities.features.has(*feature))
+        .collect();
+    if !missing.is_empty() {
+        return Err(Error::MissingFeatures { kernel: variant.name, features: missing });
+    }
+    let ids = variant.specialization_constants.iter().map(|constant| constant.id);
+    let values = ids.zip(key.specialization.iter().copied()).collect();
+    let [x, y, z] = local_size(words, &values)
+        .ok_or_else(|| Error::internal(format!("{}: no work group size", variant.name)))?;
+    let invocations = u64::from(x).saturating_mul(u64::from(y)).saturating_mul(u64::from(z));
+    let limits = &capabilities.limits;
+    let checks = [
+        (
+            "maxPushConstantsSize",
+            u64::from(variant.push_constant_size),
+            limits.max_push_constants_size,
+        ),
+        ("maxComputeWorkGroupSize[0]", u64::from(x), limits.max_compute_work_group_size_x),
+        ("maxComputeWorkGroupInvocations", invocations, limits.max_compute_work_group_invocations),
+    ];
+    for (limit, needed, available) in checks {
+        let available = u64::from(available);
+        if needed > available {
+            let what = format!("kernel {}", variant.name);
+            return Err(Error::LimitExceeded { what, limit, needed, available });
+        }
+    }
+    Ok(())
+}

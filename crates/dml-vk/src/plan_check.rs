@@ -1,0 +1,120 @@
+//! Checks that a plan keeps what plans promise. A violation is a defect of this project, found here
+//! and not on the device.
+
+use std::collections::BTreeMap;
+
+use ash::vk;
+use dml_core::capabilities::Capabilities;
+use dml_core::plan::{Dispatch, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
+
+use crate::buffer::BufferUsage;
+use crate::error::{Error, Result};
+
+/// vkCmdUpdateBuffer takes at most this many bytes.
+const MAX_UPDATE: usize = 65_536;
+
+/// Checks every step of `plan` against its slots and the device's group counts.
+pub(crate) fn check_plan(plan: &Plan, capabilities: &Capabilities) -> Result<()> {
+    for step in plan.init.iter().chain(&plan.exec) {
+        check_step(plan, step, capabilities).map_err(|problem| {
+            Error::internal(format!("{}: malformed plan: {problem}", plan.operator))
+        })?;
+    }
+    Ok(())
+}
+
+fn check_step(plan: &Plan, step: &Step, capabilities: &Capabilities) -> Result<(), String> {
+    for used in step.uses() {
+        let size = slot_size(plan, used.slot)
+            .ok_or_else(|| format!("{:?} is not part of the operator", used.slot))?;
+        if used.range.is_empty() || used.range.end > size {
+            return Err(format!("{:?}: {:?} of {size} bytes", used.slot, used.range));
+        }
+    }
+    let of_words = |value: u64| value.is_multiple_of(4);
+    match step {
+        Step::Fill(fill) if !of_words(fill.range.start) || !of_words(fill.range.end) => {
+            Err(format!("fill of {:?}", fill.range))
+        }
+        Step::Update(update)
+            if !of_words(update.offset)
+                || !of_words(update.data.len() as u64)
+                || update.data.len() > MAX_UPDATE =>
+        {
+            Err(format!("update of {} bytes at {}", update.data.len(), update.offset))
+        }
+        Step::Copy(copy) if copy.regions.is_empty() => Err("copy of no region".to_owned()),
+        Step::Dispatch(dispatch) => check_dispatch(dispatch, capabilities),
+        _ => Ok(()),
+    }
+}
+
+fn check_dispatch(dispatch: &Dispatch, capabilities: &Capabilities) -> Result<(), String> {
+    let variant = dispatch.kernel.variant;
+    let size = dispatch.push_constants.len();
+    if size > MAX_PUSH_CONSTANT_BYTES || size as u64 != u64::from(variant.push_constant_size) {
+        return Err(format!("{}: {size} bytes of push constants", variant.name));
+    }
+    if dispatch.windows.len() != variant.bindings.len() {
+        return Err(format!("{}: {} windows", variant.name, dispatch.windows.len()));
+    }
+    for window in &dispatch.windows {
+        let base_word_end = u64::from(window.base_word_at) + 4;
+        if base_word_end > size as u64 || !window.range.start.is_multiple_of(4) {
+            return Err(format!("{}: misplaced window {window:?}", variant.name));
+        }
+    }
+    let limits = capabilities.limits.max_compute_work_group_count;
+    let fits = |(count, limit): (&u32, u32)| *count > 0 && *count <= limit;
+    if !dispatch.groups.iter().zip(limits).all(fits) {
+        return Err(format!("{}: {:?} groups", variant.name, dispatch.groups));
+    }
+    Ok(())
+}
+
+/// Bytes that `slot` has at least.
+fn slot_size(plan: &Plan, slot: Slot) -> Option<u64> {
+    let tensor = |list: &[Option<dml_core::plan::BindingRequirement>], index: u32| {
+        list.get(usize::try_from(index).ok()?)?.as_ref().map(|requirement| requirement.size)
+    };
+    match slot {
+        Slot::Input(index) => tensor(&plan.inputs, index),
+        Slot::Output(index) => tensor(&plan.outputs, index),
+        Slot::Temporary => Some(plan.temporary_size),
+        Slot::Persistent => Some(plan.persistent_size),
+        Slot::Constants => Some((plan.constants.len() as u64).next_multiple_of(4)),
+    }
+}
+
+/// The usage that each slot's buffer needs for `plan`: storage, and what its transfers take.
+pub(crate) fn slot_usages(plan: &Plan) -> BTreeMap<Slot, BufferUsage> {
+    let mut usages = BTreeMap::new();
+    for step in plan.init.iter().chain(&plan.exec) {
+        let transfers = match step {
+            Step::Fill(fill) => vec![(fill.slot, BufferUsage::TRANSFER_DST)],
+            Step::Update(update) => vec![(update.slot, BufferUsage::TRANSFER_DST)],
+            Step::Copy(copy) => vec![
+                (copy.source, BufferUsage::TRANSFER_SRC),
+                (copy.destination, BufferUsage::TRANSFER_DST),
+            ],
+            Step::Dispatch(_) => Vec::new(),
+        };
+        for (slot, usage) in transfers {
+            let needed = usages.entry(slot).or_insert(BufferUsage::STORAGE);
+            *needed = *needed | usage;
+        }
+    }
+    usages
+}
+
+/// Regions of a copy as Vulkan wants them.
+pub(crate) fn buffer_copy(
+    region: &dml_core::plan::CopyRegion,
+    source_at: u64,
+    destination_at: u64,
+) -> vk::BufferCopy {
+    vk::BufferCopy::default()
+        .src_offset(source_at + region.source_offset)
+        .dst_offset(destination_at + region.destination_offset)
+        .size(region.size)
+}

@@ -1,0 +1,101 @@
+//! The VkDevice itself: what everything else of a device owns a reference to.
+
+use std::ffi::CString;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use ash::prelude::VkResult;
+use ash::vk;
+
+use crate::entry::DeviceTable;
+use crate::error::{Error, Result};
+use crate::instance::InstanceShared;
+
+/// Owns the VkDevice, and remembers whether it was lost.
+pub(crate) struct RawDevice {
+    table: DeviceTable,
+    /// The first call that reported the loss.
+    lost: OnceLock<&'static str>,
+    /// Keeps the VkInstance alive; dropped after the device was destroyed.
+    _instance: Arc<InstanceShared>,
+}
+
+impl RawDevice {
+    /// Takes over `table`'s device, which was created from `instance` and belongs to nobody else.
+    pub(crate) fn new(table: DeviceTable, instance: Arc<InstanceShared>) -> Self {
+        Self { table, lost: OnceLock::new(), _instance: instance }
+    }
+
+    /// The hooked core functions.
+    pub(crate) fn core(&self) -> &ash::Device {
+        &self.table.core
+    }
+
+    /// The hooked functions of timeline semaphores.
+    pub(crate) fn timeline(&self) -> &ash::khr::timeline_semaphore::DeviceFn {
+        &self.table.timeline
+    }
+
+    /// The hooked functions of names and labels, where they go anywhere.
+    pub(crate) fn debug(&self) -> Option<&ash::ext::debug_utils::DeviceFn> {
+        self.table.debug.as_ref()
+    }
+
+    /// Turns a result code into an error that names `call`, and remembers a loss.
+    pub(crate) fn check<T>(&self, call: &'static str, result: VkResult<T>) -> Result<T> {
+        result.map_err(|code| self.remember(Error::from_vk(call, code)))
+    }
+
+    /// Remembers a loss that `error` may report; from then on every error is that loss.
+    pub(crate) fn remember(&self, error: Error) -> Error {
+        match error {
+            Error::DeviceLost { call } => {
+                Error::DeviceLost { call: self.lost.get_or_init(|| call) }
+            }
+            other => other,
+        }
+    }
+
+    /// Fails where the device was lost.
+    pub(crate) fn ensure_alive(&self) -> Result<()> {
+        self.lost.get().map_or(Ok(()), |call| Err(Error::DeviceLost { call }))
+    }
+
+    /// Whether the device was lost.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
+    }
+
+    /// Names `object` for debuggers and validation messages. Costs nothing where nobody listens.
+    pub(crate) fn set_name<T: vk::Handle>(&self, object: T, name: &str) {
+        let Some(debug) = self.debug() else { return };
+        let Ok(name) = CString::new(name.replace('\0', " ")) else { return };
+        let info =
+            vk::DebugUtilsObjectNameInfoEXT::default().object_handle(object).object_name(&name);
+        // SAFETY: the object belongs to this device, is alive, and was not yet shared with another
+        // thread; `info` outlives the call.
+        let result = unsafe {
+            (debug.set_debug_utils_object_name_ext)(self.core().handle(), &raw const info)
+        };
+        if result != vk::Result::SUCCESS {
+            log::debug!("vkSetDebugUtilsObjectNameEXT: {result:?}");
+        }
+    }
+}
+
+impl Drop for RawDevice {
+    fn drop(&mut self) {
+        // SAFETY: every object of the device owned a reference to `self`, so none is left, and
+        // nothing is in flight, as a submission keeps what it uses until it has completed.
+        unsafe { self.core().destroy_device(None) };
+    }
+}
+
+impl fmt::Debug for RawDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawDevice")
+            .field("handle", &self.core().handle())
+            .field("lost", &self.lost)
+            .finish_non_exhaustive()
+    }
+}

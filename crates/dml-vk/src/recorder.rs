@@ -1,0 +1,272 @@
+//! Recording into a command buffer of the runtime's own.
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ash::vk;
+
+use crate::access::access;
+use crate::barrier::Barrier;
+use crate::buffer::{Buffer, BufferUsage};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::raw::RawDevice;
+use crate::record::{Phase, Writer, record_plan};
+use crate::table::BindingTable;
+use crate::transfer::{check_range, require_usage};
+
+/// Records operators, copies and fills for one submission. One thread at a time uses a recorder;
+/// every thread may have its own.
+///
+/// What is recorded is not ordered by itself: between two things of which one depends on the other,
+/// record [`Recorder::barrier_all`]. Submissions as wholes are ordered: a finished list ends with a
+/// barrier after which later submissions, and the host, see everything it wrote.
+///
+/// Everything recorded is kept alive. Dropping a recorder discards what it recorded.
+#[derive(Debug)]
+pub struct Recorder {
+    list: CommandList,
+    // `Cell` is not `Sync`.
+    _one_thread: PhantomData<Cell<()>>,
+}
+
+/// Recorded commands, to be submitted once with [`Device::submit`].
+pub struct CommandList {
+    device: Device,
+    pool: CommandPool,
+    command_buffer: vk::CommandBuffer,
+    tables: Vec<BindingTable>,
+    buffers: Vec<Buffer>,
+}
+
+impl Recorder {
+    /// Starts recording.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    pub fn new(device: &Device) -> Result<Self> {
+        let raw = &device.shared.raw;
+        raw.ensure_alive()?;
+        let pool = CommandPool::new(raw, device.queue_family())?;
+        let command_buffer = pool.command_buffer()?;
+        let info = vk::CommandBufferBeginInfo::default()
+            .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: the command buffer is new and used by nobody else.
+        let begun = unsafe { raw.core().begin_command_buffer(command_buffer, &info) };
+        raw.check("vkBeginCommandBuffer", begun)?;
+        let list = CommandList {
+            device: device.clone(),
+            pool,
+            command_buffer,
+            tables: Vec::new(),
+            buffers: Vec::new(),
+        };
+        Ok(Self { list, _one_thread: PhantomData })
+    }
+
+    /// Records the initialization of a bound operator.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where the table belongs to another device.
+    pub fn initialize(&mut self, table: &BindingTable) -> Result<()> {
+        self.record(table, Phase::Initialize)
+    }
+
+    /// Records an execution of a bound operator.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where the table belongs to another device.
+    pub fn dispatch(&mut self, table: &BindingTable) -> Result<()> {
+        self.record(table, Phase::Execute)
+    }
+
+    fn record(&mut self, table: &BindingTable, phase: Phase) -> Result<()> {
+        if !table.device().is_same(&self.list.device) {
+            return Err(Error::invalid("table", "it belongs to another device"));
+        }
+        self.list.tables.push(table.clone());
+        // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the table was
+        // just stored beside it, and the list is kept until the commands have completed.
+        unsafe { record_plan(self.list.command_buffer, table, phase) };
+        Ok(())
+    }
+
+    /// Records a copy of `size` bytes between two buffers, or two places of one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where a range is not inside its buffer, the ranges overlap, a
+    /// buffer lacks TRANSFER_SRC or TRANSFER_DST, or belongs to another device.
+    pub fn copy_buffer(
+        &mut self,
+        source: &Buffer,
+        source_offset: u64,
+        destination: &Buffer,
+        destination_offset: u64,
+        size: u64,
+    ) -> Result<()> {
+        self.check(source, BufferUsage::TRANSFER_SRC, "copied from")?;
+        self.check(destination, BufferUsage::TRANSFER_DST, "copied to")?;
+        let from = check_range(source, source_offset, source_offset.checked_add(size))?;
+        let to =
+            check_range(destination, destination_offset, destination_offset.checked_add(size))?;
+        let overlap = from.start < to.end && to.start < from.end;
+        if overlap && source.raw() == destination.raw() {
+            return Err(Error::invalid(
+                format!("buffer `{}`", source.name()),
+                format!("copying bytes {from:?} to {to:?} would overlap"),
+            ));
+        }
+        if size == 0 {
+            return Ok(());
+        }
+        self.list.buffers.extend([source.clone(), destination.clone()]);
+        let region =
+            vk::BufferCopy::default().src_offset(from.start).dst_offset(to.start).size(size);
+        // SAFETY: the command buffer is recording; usages and ranges were just checked, and the
+        // buffers stored beside it.
+        unsafe { self.list.writer().copy(source.raw(), destination.raw(), &[region]) };
+        Ok(())
+    }
+
+    /// Records a fill of `range` (in bytes) with a 32-bit pattern.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where the range is not inside the buffer, an end of it is no
+    /// multiple of 4, the buffer lacks TRANSFER_DST, or belongs to another device.
+    pub fn fill_buffer(&mut self, buffer: &Buffer, range: Range<u64>, pattern: u32) -> Result<()> {
+        self.check(buffer, BufferUsage::TRANSFER_DST, "filled")?;
+        let range = check_range(buffer, range.start, Some(range.end))?;
+        if !range.start.is_multiple_of(4) || !range.end.is_multiple_of(4) {
+            return Err(Error::invalid(
+                format!("buffer `{}`", buffer.name()),
+                format!("bytes {range:?} to be filled do not start and end on multiples of 4"),
+            ));
+        }
+        self.list.buffers.push(buffer.clone());
+        let size = range.end - range.start;
+        // SAFETY: the command buffer is recording; usage and range were just checked, and the
+        // buffer stored beside it.
+        unsafe { self.list.writer().fill(buffer.raw(), range.start, size, pattern) };
+        Ok(())
+    }
+
+    /// Records a barrier: what is recorded after it waits for, and sees, everything before it.
+    pub fn barrier_all(&mut self) {
+        let contract = access();
+        let barrier = Barrier {
+            src_stages: contract.stages,
+            src_access: vk::AccessFlags::TRANSFER_WRITE | vk::AccessFlags::SHADER_WRITE,
+            dst_stages: contract.stages,
+            dst_access: contract.resources,
+        };
+        // SAFETY: the command buffer is recording, and `self` is borrowed exclusively.
+        unsafe { self.list.writer().barrier(&barrier) };
+    }
+
+    /// Ends recording.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], also for what a driver could not record.
+    pub fn finish(self) -> Result<CommandList> {
+        let contract = access();
+        let barrier = Barrier {
+            src_stages: contract.stages,
+            src_access: vk::AccessFlags::TRANSFER_WRITE | vk::AccessFlags::SHADER_WRITE,
+            dst_stages: contract.stages | vk::PipelineStageFlags::HOST,
+            dst_access: contract.resources | vk::AccessFlags::HOST_READ,
+        };
+        let list = self.list;
+        // SAFETY: the command buffer is recording, and owned by `list`.
+        unsafe { list.writer().barrier(&barrier) };
+        let raw = &list.device.shared.raw;
+        // SAFETY: as above.
+        let ended = unsafe { raw.core().end_command_buffer(list.command_buffer) };
+        raw.check("vkEndCommandBuffer", ended)?;
+        Ok(list)
+    }
+
+    fn check(&self, buffer: &Buffer, usage: BufferUsage, verb: &str) -> Result<()> {
+        if !buffer.is_of(&self.list.device) {
+            return Err(Error::invalid(
+                format!("buffer `{}`", buffer.name()),
+                "it belongs to another device",
+            ));
+        }
+        require_usage(buffer, usage, verb)
+    }
+}
+
+impl CommandList {
+    /// The device it was recorded for.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(crate) fn command_buffer(&self) -> vk::CommandBuffer {
+        self.command_buffer
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer { raw: &self.pool.raw, command_buffer: self.command_buffer }
+    }
+}
+
+impl fmt::Debug for CommandList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandList")
+            .field("tables", &self.tables)
+            .field("buffers", &self.buffers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A command pool with the one command buffer that is ever allocated from it.
+struct CommandPool {
+    handle: vk::CommandPool,
+    raw: Arc<RawDevice>,
+}
+
+impl CommandPool {
+    fn new(raw: &Arc<RawDevice>, family: u32) -> Result<Self> {
+        let info = vk::CommandPoolCreateInfo::default()
+            .flags(vk::CommandPoolCreateFlags::TRANSIENT)
+            .queue_family_index(family);
+        // SAFETY: the device was created with a queue of this family.
+        let handle = unsafe { raw.core().create_command_pool(&info, None) };
+        let handle = raw.check("vkCreateCommandPool", handle)?;
+        raw.set_name(handle, "dml commands");
+        Ok(Self { handle, raw: Arc::clone(raw) })
+    }
+
+    fn command_buffer(&self) -> Result<vk::CommandBuffer> {
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(self.handle)
+            .level(vk::CommandBufferLevel::PRIMARY)
+            .command_buffer_count(1);
+        // SAFETY: the pool is new and used by nobody else.
+        let allocated = unsafe { self.raw.core().allocate_command_buffers(&info) };
+        let allocated = self.raw.check("vkAllocateCommandBuffers", allocated)?;
+        let command_buffer = allocated.first().copied();
+        let command_buffer = command_buffer
+            .ok_or_else(|| Error::internal("vkAllocateCommandBuffers allocated nothing"))?;
+        self.raw.set_name(command_buffer, "dml commands");
+        Ok(command_buffer)
+    }
+}
+
+impl Drop for CommandPool {
+    fn drop(&mut self) {
+        // SAFETY: a list in flight is owned by its submission until it has completed, so the pool's
+        // command buffer is not pending; it is freed with the pool.
+        unsafe { self.raw.core().destroy_command_pool(self.handle, None) };
+    }
+}

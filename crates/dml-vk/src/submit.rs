@@ -1,0 +1,86 @@
+//! Submitting recorded commands without waiting for them.
+
+use std::time::Duration;
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::recorder::CommandList;
+
+/// A ticket for work that was submitted. It owns everything that the work uses.
+///
+/// Dropping the ticket of unfinished work waits for it; a loss of the device is ignored there.
+#[derive(Debug)]
+#[must_use = "dropping a submission waits for it"]
+pub struct Submission {
+    device: Device,
+    value: u64,
+    /// Taken when the ticket is dropped.
+    list: Option<CommandList>,
+}
+
+impl Device {
+    /// Submits recorded commands and returns at once.
+    ///
+    /// Submissions execute as if one after the other, in the order of these calls.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where the list was recorded for another device,
+    /// [`Error::OutOfMemory`] (nothing was submitted), [`Error::DeviceLost`].
+    pub fn submit(&self, list: CommandList) -> Result<Submission> {
+        if !list.device().is_same(self) {
+            return Err(Error::invalid("list", "it was recorded for another device"));
+        }
+        // SAFETY: a list is only made with its recording ended, and submitted once, as it is
+        // consumed here; the submission keeps it until the value is signalled.
+        let value = unsafe { self.shared.queue.submit(list.command_buffer()) }?;
+        Ok(Submission { device: self.clone(), value, list: Some(list) })
+    }
+}
+
+impl Submission {
+    /// The value of [`Device::timeline_semaphore`] that is signalled when the work has completed.
+    pub fn timeline_value(&self) -> u64 {
+        self.value
+    }
+
+    /// Whether the work has completed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
+    pub fn is_complete(&self) -> Result<bool> {
+        Ok(self.device.shared.queue.completed()? >= self.value)
+    }
+
+    /// Waits until the work has completed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
+    pub fn wait(&self) -> Result<()> {
+        self.device.shared.queue.wait(self.value, None).map(|_| ())
+    }
+
+    /// Waits at most `timeout`; says whether the work has completed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
+    pub fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
+        self.device.shared.queue.wait(self.value, Some(timeout))
+    }
+}
+
+impl Drop for Submission {
+    fn drop(&mut self) {
+        match self.wait() {
+            // A lost device executes nothing any more, so its objects may be destroyed.
+            Ok(()) | Err(Error::DeviceLost { .. }) => {}
+            Err(error) => {
+                log::error!("waiting for dropped work failed, its objects are leaked: {error}");
+                std::mem::forget(self.list.take());
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Binding tables: an operator with its buffers, ready to be recorded any number of times.
+//!
+//! Everything that depends on where buffers are bound is settled here: descriptor sets are
+//! allocated and written, push constants patched, copy regions shifted. Recording a table therefore
+//! allocates nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+use dml_core::plan::{Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step};
+
+use crate::barrier::Barrier;
+use crate::binding::{Bindings, Bound, BoundBuffer, check_bindings};
+use crate::buffer::{Buffer, BufferUsage};
+use crate::compiled::{CompiledOperator, CompiledPlan, StepFacts};
+use crate::descriptors::DescriptorSets;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::pipeline::Pipeline;
+use crate::plan_check::buffer_copy;
+
+/// An operator with the buffers that it works on.
+///
+/// A cheap handle to something immutable: clones share the table, which may be recorded many times
+/// and be in flight several times. It owns its descriptor sets and keeps the compiled operator and
+/// the buffers alive; it must not be dropped before a command buffer that it was recorded into with
+/// [`crate::record_plan`] has completed. A [`crate::Recorder`] sees to that by itself.
+#[derive(Clone, Debug)]
+pub struct BindingTable {
+    shared: Arc<TableShared>,
+}
+
+/// What clones of a binding table share.
+pub(crate) struct TableShared {
+    pub(crate) init: Vec<BoundStep>,
+    pub(crate) exec: Vec<BoundStep>,
+    is_preferred: bool,
+    /// Owns the sets that the steps name.
+    _sets: DescriptorSets,
+    /// Owns the pipelines and the constants.
+    compiled: CompiledOperator,
+    _buffers: Vec<Buffer>,
+}
+
+/// A step that is ready to be recorded.
+pub(crate) struct BoundStep {
+    pub(crate) barrier: Option<Barrier>,
+    pub(crate) command: Command,
+}
+
+/// The command of a step. All handles are kept alive by the table.
+pub(crate) enum Command {
+    Fill { buffer: vk::Buffer, offset: u64, size: u64, pattern: u32 },
+    Update { buffer: vk::Buffer, offset: u64, data: Vec<u8> },
+    Copy { source: vk::Buffer, destination: vk::Buffer, regions: Vec<vk::BufferCopy> },
+    Dispatch(BoundDispatch),
+}
+
+/// A dispatch with its descriptor set and patched push constants.
+pub(crate) struct BoundDispatch {
+    pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) set: vk::DescriptorSet,
+    pub(crate) groups: [u32; 3],
+    push_constants: [u8; MAX_PUSH_CONSTANT_BYTES],
+    push_size: usize,
+}
+
+impl BoundDispatch {
+    pub(crate) fn push_constants(&self) -> &[u8] {
+        &self.push_constants[..self.push_size]
+    }
+}
+
+impl BindingTable {
+    /// Binds buffers to an operator.
+    ///
+    /// The operator's preferred plan is used where the buffers' usages suffice: beside STORAGE that
+    /// is TRANSFER_DST for outputs and TRANSFER_SRC for inputs. With STORAGE alone the same bytes
+    /// come from a plan made of dispatches, usually more slowly.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidBinding`] naming the field where a binding is missing, unexpected,
+    /// misaligned, outside its buffer, too small, overlapping what is written, or lacks a usage;
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    pub fn new(compiled: &CompiledOperator, bindings: &Bindings<'_>) -> Result<Self> {
+        let device = compiled.device();
+        device.shared.raw.ensure_alive()?;
+        let bound = check_bindings(compiled, bindings)?;
+        let (index, plan) = choose(compiled, &bound)?;
+        let places = Places { device, plan, bound: &bound };
+        let steps = || {
+            let init = plan.plan.init.iter().zip(&plan.init);
+            init.chain(plan.plan.exec.iter().zip(&plan.exec))
+        };
+        let dispatches = steps().filter_map(|(step, facts)| match (step, &facts.pipeline) {
+            (Step::Dispatch(dispatch), Some(pipeline)) => Some((dispatch, pipeline)),
+            _ => None,
+        });
+        let placed = dispatches
+            .map(|(dispatch, pipeline)| Ok((&**pipeline, places.descriptors(dispatch)?)))
+            .collect::<Result<Vec<_>>>()?;
+        let sets = DescriptorSets::new(&device.shared.raw, compiled.operator(), &placed)?;
+        let mut next_set = sets.handles().iter().copied();
+        let mut bind = |steps: &[Step], facts: &[StepFacts]| -> Result<Vec<BoundStep>> {
+            let bind = |(step, facts)| places.step(step, facts, &mut next_set);
+            steps.iter().zip(facts).map(bind).collect()
+        };
+        let shared = TableShared {
+            init: bind(&plan.plan.init, &plan.init)?,
+            exec: bind(&plan.plan.exec, &plan.exec)?,
+            is_preferred: index == 0,
+            _sets: sets,
+            compiled: compiled.clone(),
+            _buffers: bound.into_iter().filter_map(|one| one.buffer.keep_alive).collect(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The operator.
+    pub fn compiled(&self) -> &CompiledOperator {
+        &self.shared.compiled
+    }
+
+    /// Whether the operator's preferred plan is used, not the one for buffers of STORAGE alone.
+    pub fn uses_preferred_plan(&self) -> bool {
+        self.shared.is_preferred
+    }
+
+    pub(crate) fn shared(&self) -> &TableShared {
+        &self.shared
+    }
+
+    /// The device that everything in the table belongs to.
+    pub(crate) fn device(&self) -> &Device {
+        self.shared.compiled.device()
+    }
+}
+
+impl fmt::Debug for TableShared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableShared")
+            .field("operator", &self.compiled.operator())
+            .field("init", &self.init.len())
+            .field("exec", &self.exec.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The first plan whose usages every buffer has.
+fn choose<'a>(
+    compiled: &'a CompiledOperator,
+    bound: &[Bound],
+) -> Result<(usize, &'a CompiledPlan)> {
+    let mut lacking = None;
+    for (index, plan) in compiled.shared.plans.iter().enumerate() {
+        let needed = |one: &Bound| plan.usages.get(&one.slot).copied().unwrap_or_default();
+        match bound.iter().find(|one| !one.buffer.usage.contains(needed(one))) {
+            None => return Ok((index, plan)),
+            Some(one) => lacking = lacking.or(Some((one, needed(one)))),
+        }
+    }
+    let (field, usage, needed) = lacking
+        .map_or((String::new(), BufferUsage::empty(), BufferUsage::empty()), |(one, needed)| {
+            (one.field.clone(), one.buffer.usage, needed)
+        });
+    Err(Error::InvalidBinding {
+        operator: compiled.operator(),
+        field,
+        problem: format!("the buffer's usage is {usage}"),
+        accepted: format!("a usage with {needed}"),
+    })
+}
+
+/// A storage buffer descriptor to be written.
+pub(crate) struct Descriptor {
+    pub(crate) binding: u32,
+    pub(crate) info: vk::DescriptorBufferInfo,
+}
+
+/// Turns a plan's slots into places in buffers.
+struct Places<'a> {
+    device: &'a Device,
+    plan: &'a CompiledPlan,
+    bound: &'a [Bound],
+}
+
+impl Places<'_> {
+    /// The buffer of `slot`, and where in it the slot starts.
+    fn place(&self, slot: Slot) -> Result<(vk::Buffer, u64)> {
+        if slot == Slot::Constants {
+            let constants = self.plan.constants.as_ref().map(|buffer| (buffer.raw(), 0));
+            return constants.ok_or_else(|| unbound(slot));
+        }
+        let found = self.bound.iter().find(|one| one.slot == slot);
+        let place = |one: &Bound| {
+            let BoundBuffer { handle, offset, .. } = one.buffer;
+            (handle, offset)
+        };
+        found.map(place).ok_or_else(|| unbound(slot))
+    }
+
+    fn window(&self, dispatch: &Dispatch, index: usize) -> Result<(vk::Buffer, PlacedWindow)> {
+        let window = &dispatch.windows[index];
+        let limits = &self.device.shared.capabilities.limits;
+        let (buffer, offset) = self.place(window.slot)?;
+        let placed = window.place(offset, limits.min_storage_buffer_offset_alignment);
+        if placed.size > limits.max_storage_buffer_range {
+            return Err(Error::internal(format!(
+                "{}: a descriptor of {} bytes exceeds maxStorageBufferRange {}",
+                dispatch.kernel.variant.name, placed.size, limits.max_storage_buffer_range
+            )));
+        }
+        Ok((buffer, placed))
+    }
+
+    fn descriptors(&self, dispatch: &Dispatch) -> Result<Vec<Descriptor>> {
+        let bindings = dispatch.kernel.variant.bindings;
+        let descriptor = |(index, binding): (usize, &dml_core::kernel::KernelBinding)| {
+            let (buffer, placed) = self.window(dispatch, index)?;
+            let info = vk::DescriptorBufferInfo::default()
+                .buffer(buffer)
+                .offset(placed.offset)
+                .range(placed.size);
+            Ok(Descriptor { binding: binding.binding, info })
+        };
+        bindings.iter().enumerate().map(descriptor).collect()
+    }
+
+    fn step(
+        &self,
+        step: &Step,
+        facts: &StepFacts,
+        sets: &mut impl Iterator<Item = vk::DescriptorSet>,
+    ) -> Result<BoundStep> {
+        let command = match step {
+            Step::Fill(fill) => {
+                let (buffer, at) = self.place(fill.slot)?;
+                let size = fill.range.end - fill.range.start;
+                let offset = at + fill.range.start;
+                Command::Fill { buffer, offset, size, pattern: fill.pattern }
+            }
+            Step::Update(update) => {
+                let (buffer, at) = self.place(update.slot)?;
+                Command::Update { buffer, offset: at + update.offset, data: update.data.clone() }
+            }
+            Step::Copy(copy) => {
+                let (source, from) = self.place(copy.source)?;
+                let (destination, to) = self.place(copy.destination)?;
+                let regions = copy.regions.iter().map(|region| buffer_copy(region, from, to));
+                Command::Copy { source, destination, regions: regions.collect() }
+            }
+            Step::Dispatch(dispatch) => {
+                Command::Dispatch(self.dispatch(dispatch, facts, sets.next())?)
+            }
+        };
+        Ok(BoundStep { barrier: facts.barrier, command })
+    }
+
+    fn dispatch(
+        &self,
+        dispatch: &Dispatch,
+        facts: &StepFacts,
+        set: Option<vk::DescriptorSet>,
+    ) -> Result<BoundDispatch> {
+        let (Some(pipeline), Some(set)) = (&facts.pipeline, set) else {
+            return Err(Error::internal("a dispatch has no pipeline or descriptor set"));
+        };
+        let mut push_constants = [0; MAX_PUSH_CONSTANT_BYTES];
+        let push_size = dispatch.push_constants.len();
+        // Compiling has checked that everything fits.
+        push_constants[..push_size].copy_from_slice(&dispatch.push_constants);
+        for (index, window) in dispatch.windows.iter().enumerate() {
+            let (_, placed) = self.window(dispatch, index)?;
+            let at = window.base_word_at as usize;
+            push_constants[at..at + 4].copy_from_slice(&placed.base_word.to_ne_bytes());
+        }
+        Ok(BoundDispatch {
+            pipeline: Arc::clone(pipeline),
+            set,
+            groups: dispatch.groups,
+            push_constants,
+            push_size,
+        })
+    }
+}
+
+fn unbound(slot: Slot) -> Error {
+    Error::internal(format!("{slot:?} is used by a plan but not bound"))
+}

@@ -1,0 +1,109 @@
+//! Two kernels of this crate's own, for plans that need no operator.
+//!
+//! They are assembled from `tests/data/*.spvasm` with `spirv-as --target-env vulkan1.1`.
+
+use std::ops::Range;
+
+use dml_core::host::{HostDispatch, HostError};
+use dml_core::kernel::{KernelBinding, KernelVariant, SpecializationConstant};
+use dml_core::plan::{Access, BindingRequirement, Dispatch, KernelKey, Plan, Slot, Step, Window};
+
+const LOCAL_SIZE: &[SpecializationConstant] =
+    &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }];
+
+/// `data[base + i] = value + i`.
+pub static RAMP: KernelVariant = KernelVariant {
+    name: "ramp",
+    spirv: include_bytes!("../data/ramp.spv"),
+    entry_point: "main",
+    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
+    push_constant_size: 12,
+    specialization_constants: LOCAL_SIZE,
+    required_features: &[],
+    host: ramp_on_host,
+};
+
+/// `to[to_base + i] += from[from_base + i]`.
+pub static SUM: KernelVariant = KernelVariant {
+    name: "sum",
+    spirv: include_bytes!("../data/sum.spv"),
+    entry_point: "main",
+    bindings: &[
+        KernelBinding { binding: 0, access: Access::ReadWrite },
+        KernelBinding { binding: 1, access: Access::Read },
+    ],
+    push_constant_size: 12,
+    specialization_constants: LOCAL_SIZE,
+    required_features: &[],
+    host: sum_on_host,
+};
+
+fn ramp_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
+    let [base, count, value] = [0, 1, 2].map(|index| kernel.push_word(index));
+    for i in 0..count.min(kernel.groups()[0] * kernel.specialization(0)) {
+        kernel.store(0, base + i, value.wrapping_add(i))?;
+    }
+    Ok(())
+}
+
+fn sum_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
+    let [to, from, count] = [0, 1, 2].map(|index| kernel.push_word(index));
+    for i in 0..count.min(kernel.groups()[0] * kernel.specialization(0)) {
+        let sum = kernel.load(0, to + i)?.wrapping_add(kernel.load(1, from + i)?);
+        kernel.store(0, to + i, sum)?;
+    }
+    Ok(())
+}
+
+fn count(range: &Range<u64>) -> u32 {
+    u32::try_from((range.end - range.start) / 4).unwrap()
+}
+
+pub fn key(variant: &'static KernelVariant) -> KernelKey {
+    KernelKey { variant, specialization: vec![64] }
+}
+
+/// Writes `value`, `value + 1`, ... over `range`.
+pub fn ramp(slot: Slot, range: Range<u64>, value: u32) -> Step {
+    let count = count(&range);
+    let push = [0, count, value];
+    Step::Dispatch(Dispatch {
+        kernel: key(&RAMP),
+        windows: vec![Window { slot, range, access: Access::Write, base_word_at: 0 }],
+        push_constants: push.iter().flat_map(|word: &u32| word.to_le_bytes()).collect(),
+        groups: [count.div_ceil(64), 1, 1],
+    })
+}
+
+/// Adds the words of one range to those of another of the same length.
+pub fn sum(to: (Slot, Range<u64>), from: (Slot, Range<u64>)) -> Step {
+    let count = count(&to.1);
+    let push = [0, 0, count];
+    Step::Dispatch(Dispatch {
+        kernel: key(&SUM),
+        windows: vec![
+            Window { slot: to.0, range: to.1, access: Access::ReadWrite, base_word_at: 0 },
+            Window { slot: from.0, range: from.1, access: Access::Read, base_word_at: 4 },
+        ],
+        push_constants: push.iter().flat_map(|word: &u32| word.to_le_bytes()).collect(),
+        groups: [count.div_ceil(64), 1, 1],
+    })
+}
+
+pub fn requirement(field: &'static str, size: u64) -> Option<BindingRequirement> {
+    Some(BindingRequirement { field, size, alignment: 16 })
+}
+
+/// A plan with one output of `size` bytes and nothing else.
+pub fn plan(size: u64, exec: Vec<Step>) -> Plan {
+    Plan {
+        operator: "TEST",
+        inputs: Vec::new(),
+        outputs: vec![requirement("OutputTensor", size)],
+        init: Vec::new(),
+        exec,
+        temporary_size: 0,
+        persistent_size: 0,
+        constants: Vec::new(),
+    }
+}

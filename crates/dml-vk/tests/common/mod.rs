@@ -1,0 +1,92 @@
+//! What every test of this crate starts from: all devices, and a guard against validation messages.
+#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(unreachable_pub, reason = "a module of several test crates")]
+
+pub mod kernels;
+
+use dml_vk::{
+    Buffer, BufferDesc, BufferUsage, Device, DeviceDesc, Instance, InstanceDesc, MemoryLocation,
+    Validation, ValidationLog,
+};
+
+/// Whether the validation layer must be on: DML_TEST_VALIDATION=required.
+pub fn validation() -> Validation {
+    match std::env::var("DML_TEST_VALIDATION") {
+        Ok(value) if value == "required" => Validation::Required,
+        _ => Validation::Off,
+    }
+}
+
+/// Fails the test when it ends with validation messages that nobody took.
+///
+/// Declare it before everything that belongs to the instance, so that it is dropped last and sees
+/// what is reported while objects are destroyed.
+pub struct NoMessages(pub ValidationLog);
+
+impl Drop for NoMessages {
+    fn drop(&mut self) {
+        let messages = self.0.take();
+        if !std::thread::panicking() {
+            assert!(messages.is_empty(), "validation messages: {messages:#?}");
+        }
+    }
+}
+
+/// Creates an instance, with validation where the environment asks for it.
+pub fn instance_with(desc: InstanceDesc) -> (NoMessages, Instance) {
+    let instance = match Instance::new(&InstanceDesc { validation: validation(), ..desc }) {
+        Ok(instance) => instance,
+        Err(error) => panic!("{error}\nrun these tests with `cargo xtask test`"),
+    };
+    (NoMessages(instance.validation_log()), instance)
+}
+
+pub fn instance() -> (NoMessages, Instance) {
+    instance_with(InstanceDesc::default())
+}
+
+/// Runs `test` on every device that there is, and fails where there is none.
+pub fn each_device(test: impl Fn(&Device)) {
+    each_device_with(InstanceDesc::default(), &DeviceDesc::default(), test);
+}
+
+pub fn each_device_with(instance: InstanceDesc, desc: &DeviceDesc, test: impl Fn(&Device)) {
+    let (_messages, instance) = instance_with(instance);
+    let mut tested = 0;
+    for physical in instance.physical_devices().unwrap() {
+        if physical.unsuitable().is_some() {
+            assert!(Device::with_desc(&physical, desc).unwrap_err().is_unsupported());
+            continue;
+        }
+        println!("on {}", physical.info().name);
+        test(&Device::with_desc(&physical, desc).unwrap());
+        tested += 1;
+    }
+    assert!(
+        tested > 0,
+        "there is no usable Vulkan device: run these tests with `cargo xtask test`"
+    );
+}
+
+/// A buffer in device memory for every use.
+pub fn buffer(device: &Device, size: u64) -> Buffer {
+    buffer_with(device, size, BufferUsage::all(), MemoryLocation::Device)
+}
+
+pub fn buffer_with(
+    device: &Device,
+    size: u64,
+    usage: BufferUsage,
+    location: MemoryLocation,
+) -> Buffer {
+    device.create_buffer(&BufferDesc { size, usage, location, name: "test" }).unwrap()
+}
+
+/// Bytes that differ from their neighbours and from those 256 further on.
+pub fn pattern(size: usize) -> Vec<u8> {
+    (0..size).map(|at| (at % 251).try_into().unwrap()).collect()
+}
+
+pub fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+}

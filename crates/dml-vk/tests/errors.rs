@@ -1,0 +1,245 @@
+//! What is refused, and how the refusal reads.
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::kernels::{RAMP, plan, ramp, requirement, sum};
+use common::{buffer, buffer_with, each_device};
+use dml_core::HResult;
+use dml_core::kernel::{Feature, KernelVariant};
+use dml_core::plan::{Fill, Plan, Slot, Step};
+use dml_vk::{
+    BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompileInput,
+    CompiledOperator, Device, Error, MemoryLocation, Recorder,
+};
+
+const OUT: Slot = Slot::Output(0);
+
+fn invalid<T: std::fmt::Debug>(result: Result<T, Error>, wanted: &str) {
+    let error = result.unwrap_err();
+    assert!(error.is_invalid(), "{error:?}");
+    assert_eq!(error.hresult(), HResult::E_INVALIDARG);
+    assert!(error.to_string().contains(wanted), "`{error}` lacks `{wanted}`");
+}
+
+fn part(buffer: &Buffer, offset: u64, size: u64) -> Option<BufferBinding<'_>> {
+    Some(BufferBinding { buffer, offset, size })
+}
+
+fn operator(device: &Device) -> CompiledOperator {
+    let plan = Plan {
+        inputs: vec![requirement("InputTensor", 256), None],
+        temporary_size: 256,
+        ..plan(256, vec![sum((OUT, 0..256), (Slot::Input(0), 0..256))])
+    };
+    device.compile(CompileInput { plan, storage_only: None }).unwrap()
+}
+
+#[test]
+fn a_binding_that_does_not_fit_is_named() {
+    each_device(|device| {
+        let compiled = operator(device);
+        let (a, b, c) = (buffer(device, 1024), buffer(device, 1024), buffer(device, 1024));
+        let check = |input, output, temporary, wanted: &str| {
+            let bindings = Bindings {
+                inputs: &[input, None],
+                outputs: &[output],
+                temporary,
+                persistent: None,
+            };
+            invalid(BindingTable::new(&compiled, &bindings), wanted);
+        };
+        let (good_in, good_out, good_temp) = (part(&a, 0, 256), part(&b, 0, 256), part(&c, 0, 256));
+        check(None, good_out, good_temp, "TEST: InputTensor: nothing is bound");
+        check(good_in, None, good_temp, "TEST: OutputTensor: nothing is bound");
+        check(good_in, good_out, None, "TEST: TemporaryResource: nothing is bound");
+        check(
+            good_in,
+            part(&b, 8, 256),
+            good_temp,
+            "OutputTensor: offset 8 (accepted: a multiple of 16",
+        );
+        check(
+            good_in,
+            good_out,
+            part(&c, 16, 256),
+            "TemporaryResource: offset 16 (accepted: a multiple of 256",
+        );
+        check(
+            good_in,
+            part(&b, 0, 252),
+            good_temp,
+            "OutputTensor: a range of 252 bytes (accepted: at least 256",
+        );
+        check(
+            good_in,
+            part(&b, 784, 256),
+            good_temp,
+            "256 bytes at offset 784 (accepted: a range inside the buffer's 1024",
+        );
+        check(good_in, part(&b, u64::MAX - 15, 256), good_temp, "OutputTensor");
+        check(
+            good_in,
+            part(&a, 240, 256),
+            good_temp,
+            "bytes 240..496 overlap InputTensor (bytes 0..256)",
+        );
+        check(
+            good_in,
+            good_out,
+            part(&b, 0, 256),
+            "TemporaryResource: bytes 0..256 overlap OutputTensor",
+        );
+        let source = buffer_with(device, 256, BufferUsage::TRANSFER_SRC, MemoryLocation::Device);
+        check(
+            part(&source, 0, 256),
+            good_out,
+            good_temp,
+            "InputTensor: the buffer's usage is TRANSFER_SRC",
+        );
+
+        let bindings = Bindings { inputs: &[good_in], outputs: &[good_out], ..Bindings::default() };
+        invalid(BindingTable::new(&compiled, &bindings), "inputs: 1 bindings given (accepted: 2");
+        let inputs = [good_in, good_in];
+        let bindings = Bindings { inputs: &inputs, outputs: &[good_out], ..Bindings::default() };
+        invalid(BindingTable::new(&compiled, &bindings), "inputs[1]: a buffer is bound");
+        // Disjoint parts of one buffer are fine.
+        let bindings = Bindings {
+            inputs: &[part(&a, 0, 256), None],
+            outputs: &[part(&a, 256, 256)],
+            temporary: part(&a, 512, 256),
+            persistent: None,
+        };
+        BindingTable::new(&compiled, &bindings).unwrap();
+    });
+}
+
+#[test]
+fn objects_of_another_device_are_refused() {
+    each_device(|device| {
+        let other = Device::new(device.physical()).unwrap();
+        let (own, foreign) = (buffer(device, 256), buffer(&other, 256));
+        let refused = "belongs to another device";
+        invalid(device.write_buffer(&foreign, 0, &[1]), refused);
+        invalid(device.read_buffer(&foreign, 0..4), refused);
+        let mut recorder = Recorder::new(device).unwrap();
+        invalid(recorder.copy_buffer(&own, 0, &foreign, 0, 4), refused);
+        invalid(recorder.fill_buffer(&foreign, 0..4, 0), refused);
+        let plan = plan(256, vec![ramp(OUT, 0..256, 0)]);
+        let compiled = other.compile(CompileInput { plan, storage_only: None }).unwrap();
+        let bind = |buffer| {
+            let outputs = [part(buffer, 0, 256)];
+            BindingTable::new(&compiled, &Bindings { outputs: &outputs, ..Bindings::default() })
+        };
+        invalid(bind(&own), refused);
+        invalid(recorder.dispatch(&bind(&foreign).unwrap()), refused);
+        invalid(other.submit(recorder.finish().unwrap()), "another device");
+    });
+}
+
+#[test]
+fn ranges_outside_a_buffer_are_refused() {
+    each_device(|device| {
+        let buffer = buffer(device, 64);
+        invalid(device.write_buffer(&buffer, 61, &[0; 4]), "bytes 61..65 are not inside its 64");
+        invalid(device.write_buffer(&buffer, u64::MAX, &[0; 4]), "not inside");
+        invalid(device.read_buffer(&buffer, 60..65), "bytes 60..65");
+        #[allow(clippy::reversed_empty_ranges, reason = "that is the mistake")]
+        invalid(device.read_buffer(&buffer, 8..4), "bytes 8..4");
+        let mut recorder = Recorder::new(device).unwrap();
+        invalid(recorder.copy_buffer(&buffer, 32, &buffer, 0, 33), "bytes 32..65");
+        invalid(recorder.copy_buffer(&buffer, 0, &buffer, 16, 20), "would overlap");
+        invalid(recorder.fill_buffer(&buffer, 0..6, 0), "multiples of 4");
+        invalid(recorder.fill_buffer(&buffer, 0..68, 0), "bytes 0..68");
+        let storage = buffer_with(device, 64, BufferUsage::STORAGE, MemoryLocation::Device);
+        invalid(recorder.fill_buffer(&storage, 0..4, 0), "its usage is STORAGE");
+        invalid(recorder.copy_buffer(&buffer, 0, &storage, 0, 4), "it needs TRANSFER_DST");
+    });
+}
+
+#[test]
+fn impossible_buffers_are_refused_before_the_driver_sees_them() {
+    each_device(|device| {
+        let create = |size, usage| {
+            let location = MemoryLocation::Device;
+            device.create_buffer(&BufferDesc { size, usage, location, name: "huge" })
+        };
+        invalid(create(0, BufferUsage::STORAGE), "buffer `huge`: its size is 0");
+        invalid(create(4, BufferUsage::empty()), "its usage is empty");
+        let limits = &device.capabilities().limits;
+        let most = limits.max_buffer_size.min(limits.max_memory_allocation_size);
+        for size in [most.saturating_add(1), u64::MAX] {
+            let error = create(size, BufferUsage::STORAGE).unwrap_err();
+            assert_eq!(error.hresult(), HResult::DXGI_ERROR_UNSUPPORTED);
+            let Error::LimitExceeded { limit, needed, available, .. } = error else {
+                panic!("{error:?}");
+            };
+            assert!(limit == "maxBufferSize" || limit == "maxMemoryAllocationSize");
+            assert!(needed > available);
+        }
+    });
+}
+
+static NEEDS_FEATURES: KernelVariant = KernelVariant {
+    name: "needs_features",
+    required_features: &[Feature::ShaderInt64, Feature::StorageBuffer8BitAccess],
+    ..RAMP_FACTS
+};
+
+const RAMP_FACTS: KernelVariant = KernelVariant {
+    name: "",
+    spirv: include_bytes!("data/ramp.spv"),
+    entry_point: "main",
+    bindings: &[],
+    push_constant_size: 12,
+    specialization_constants: &[],
+    required_features: &[],
+    host: |_| Ok(()),
+};
+
+#[test]
+fn a_kernel_whose_features_are_not_enabled_is_refused() {
+    each_device(|device| {
+        let mut step = ramp(OUT, 0..256, 0);
+        if let Step::Dispatch(dispatch) = &mut step {
+            dispatch.kernel.variant = &NEEDS_FEATURES;
+            dispatch.kernel.specialization.clear();
+            dispatch.windows.clear();
+        }
+        let input = CompileInput { plan: plan(256, vec![step]), storage_only: None };
+        let error = device.compile(input).unwrap_err();
+        assert!(error.is_unsupported());
+        assert_eq!(
+            error.to_string(),
+            "kernel needs_features: needs shaderInt64, storageBuffer8BitAccess, \
+             not enabled on this device"
+        );
+    });
+}
+
+#[test]
+fn a_malformed_plan_is_our_own_defect() {
+    each_device(|device| {
+        let fill = |range| vec![Step::Fill(Fill { slot: OUT, range, pattern: 0 })];
+        let mut groups = ramp(OUT, 0..256, 0);
+        let mut push = groups.clone();
+        if let Step::Dispatch(dispatch) = &mut groups {
+            dispatch.groups = [1, 0, 1];
+        }
+        if let Step::Dispatch(dispatch) = &mut push {
+            dispatch.push_constants.pop();
+        }
+        let absent = ramp(Slot::Input(3), 0..4, 0);
+        let steps = [fill(0..260), fill(0..6), vec![groups], vec![push], vec![absent], fill(8..8)];
+        for exec in steps {
+            let input = CompileInput { plan: plan(256, exec), storage_only: None };
+            let error = device.compile(input).unwrap_err();
+            assert!(matches!(error, Error::Internal { .. }), "{error:?}");
+            assert_eq!(error.hresult(), HResult::E_UNEXPECTED);
+        }
+        let transfers = plan(256, fill(0..4));
+        let input = CompileInput { plan: transfers.clone(), storage_only: Some(transfers) };
+        assert!(matches!(device.compile(input).unwrap_err(), Error::Internal { .. }));
+        assert_eq!(RAMP.name, "ramp");
+    });
+}

@@ -1,0 +1,205 @@
+//! Plans give the bytes that they say, wherever their buffers are bound.
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::kernels::{plan, ramp, requirement, sum};
+use common::{buffer, buffer_with, each_device, words};
+use dml_core::plan::{Copy, CopyRegion, Fill, Plan, Slot, Step, Update};
+use dml_vk::{
+    BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompileInput, CompiledOperator,
+    Device, MemoryLocation, Recorder, Result,
+};
+
+const OUT: Slot = Slot::Output(0);
+const IN: Slot = Slot::Input(0);
+
+fn compile(device: &Device, plan: Plan) -> CompiledOperator {
+    device.compile(CompileInput { plan, storage_only: None }).unwrap()
+}
+
+fn bind(compiled: &CompiledOperator, buffer: &Buffer, offset: u64) -> Result<BindingTable> {
+    let size = buffer.size() - offset;
+    let outputs = [Some(BufferBinding { buffer, offset, size })];
+    BindingTable::new(compiled, &Bindings { outputs: &outputs, ..Bindings::default() })
+}
+
+fn execute(device: &Device, table: &BindingTable) {
+    let mut recorder = Recorder::new(device).unwrap();
+    recorder.initialize(table).unwrap();
+    recorder.barrier_all();
+    recorder.dispatch(table).unwrap();
+    device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+}
+
+fn fill(slot: Slot, range: std::ops::Range<u64>, pattern: u32) -> Step {
+    Step::Fill(Fill { slot, range, pattern })
+}
+
+fn copy(source: (Slot, u64), destination: (Slot, u64), size: u64) -> Step {
+    let region = CopyRegion { source_offset: source.1, destination_offset: destination.1, size };
+    Step::Copy(Copy { source: source.0, destination: destination.0, regions: vec![region] })
+}
+
+#[test]
+fn a_kernel_writes_its_window_wherever_it_is_bound() {
+    each_device(|device| {
+        let compiled = compile(device, plan(400, vec![ramp(OUT, 20..380, 1000)]));
+        for offset in [0, 16, 240, 256, 272, 4096 + 48] {
+            let buffer = buffer(device, 8192);
+            device.write_buffer(&buffer, 0, &[0xEE; 8192]).unwrap();
+            execute(device, &bind(&compiled, &buffer, offset).unwrap());
+            let mut expected = vec![0xEEEE_EEEE; 2048];
+            let first = usize::try_from(offset / 4 + 5).unwrap();
+            for (value, word) in (1000..).zip(&mut expected[first..first + 90]) {
+                *word = value;
+            }
+            assert_eq!(words(&device.read_buffer(&buffer, 0..8192).unwrap()), expected, "{offset}");
+        }
+    });
+}
+
+#[test]
+fn steps_that_depend_on_each_other_are_ordered() {
+    each_device(|device| {
+        let size = 1 << 20;
+        let steps = vec![
+            fill(OUT, 0..size, 7),
+            ramp(OUT, 0..size / 2, 0),
+            sum((OUT, size / 2..size), (OUT, 0..size / 2)),
+            copy((OUT, size / 2), (OUT, 0), size / 2),
+            Step::Update(Update { slot: OUT, offset: 4, data: vec![1; 8] }),
+        ];
+        let compiled = compile(device, plan(size, steps));
+        let buffer = buffer(device, size);
+        let table = bind(&compiled, &buffer, 0).unwrap();
+        for _ in 0..3 {
+            execute(device, &table);
+            let half: Vec<u32> = (7..7 + (1 << 17)).collect();
+            let mut expected = [half.clone(), half].concat();
+            expected[1..3].fill(0x0101_0101);
+            assert!(words(&device.read_buffer(&buffer, 0..size).unwrap()) == expected);
+        }
+    });
+}
+
+/// Output = input + constants + what initialization left in the persistent resource.
+fn with_every_slot() -> Plan {
+    Plan {
+        inputs: vec![requirement("InputTensor", 512), None],
+        init: vec![ramp(Slot::Persistent, 0..512, 100)],
+        temporary_size: 512,
+        persistent_size: 512,
+        constants: (0..128_u32).flat_map(|word| (word * 1000).to_le_bytes()).collect(),
+        ..plan(
+            512,
+            vec![
+                copy((IN, 0), (Slot::Temporary, 0), 512),
+                sum((Slot::Temporary, 0..512), (Slot::Constants, 0..512)),
+                sum((Slot::Temporary, 0..512), (Slot::Persistent, 0..512)),
+                copy((Slot::Temporary, 0), (OUT, 0), 512),
+            ],
+        )
+    }
+}
+
+#[test]
+fn every_slot_is_bound_to_its_buffer() {
+    each_device(|device| {
+        let compiled = compile(device, with_every_slot());
+        assert!(compiled.needs_initialization());
+        let properties = compiled.binding_properties();
+        assert_eq!(properties.required_descriptor_count, 5);
+        assert_eq!(properties.temporary_resource_size, 512);
+        assert_eq!(properties.persistent_resource_size, 512);
+        let buffers = [(); 4].map(|()| buffer(device, 1024));
+        let [input, output, temporary, persistent] = &buffers;
+        device.write_buffer(input, 0, &[1, 0, 0, 0].repeat(256)).unwrap();
+        let part = |buffer, offset| Some(BufferBinding { buffer, offset, size: 512 });
+        let bindings = Bindings {
+            inputs: &[part(input, 16), None],
+            outputs: &[part(output, 512)],
+            temporary: part(temporary, 256),
+            persistent: part(persistent, 512),
+        };
+        let table = BindingTable::new(&compiled, &bindings).unwrap();
+        execute(device, &table);
+        let expected: Vec<u32> = (0..128).map(|word| 101 + word * 1001).collect();
+        assert_eq!(words(&device.read_buffer(output, 512..1024).unwrap()), expected);
+    });
+}
+
+#[test]
+fn buffers_without_transfer_usage_get_the_plan_of_dispatches() {
+    each_device(|device| {
+        let transfers = plan(256, vec![fill(OUT, 0..256, 9)]);
+        let dispatches = plan(256, vec![ramp(OUT, 0..256, 9)]);
+        let input = CompileInput { plan: transfers.clone(), storage_only: Some(dispatches) };
+        let compiled = device.compile(input).unwrap();
+        let table = bind(&compiled, &buffer(device, 256), 0).unwrap();
+        assert!(table.uses_preferred_plan());
+        let storage = buffer_with(device, 256, BufferUsage::STORAGE, MemoryLocation::Readback);
+        let table = bind(&compiled, &storage, 0).unwrap();
+        assert!(!table.uses_preferred_plan());
+        execute(device, &table);
+        let result = words(&device.read_buffer(&storage, 0..256).unwrap());
+        assert_eq!(result, (9..73).collect::<Vec<_>>());
+
+        let error = bind(&compile(device, transfers), &storage, 0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "TEST: OutputTensor: the buffer's usage is STORAGE \
+             (accepted: a usage with STORAGE | TRANSFER_DST)"
+        );
+    });
+}
+
+#[test]
+fn a_plan_of_transfers_alone_needs_no_descriptors() {
+    each_device(|device| {
+        let compiled = compile(device, plan(64, vec![fill(OUT, 0..64, 3)]));
+        assert_eq!(compiled.binding_properties(), dml_vk::BindingProperties::default());
+        let buffer = buffer(device, 64);
+        execute(device, &bind(&compiled, &buffer, 0).unwrap());
+        assert_eq!(words(&device.read_buffer(&buffer, 0..64).unwrap()), [3; 16]);
+    });
+}
+
+#[test]
+fn one_table_is_recorded_many_times() {
+    each_device(|device| {
+        let compiled = compile(device, plan(256, vec![ramp(OUT, 0..256, 1)]));
+        let (first, second) = (buffer(device, 256), buffer(device, 256));
+        let tables = [bind(&compiled, &first, 0).unwrap(), bind(&compiled, &second, 0).unwrap()];
+        let mut recorder = Recorder::new(device).unwrap();
+        for _ in 0..3 {
+            for table in &tables {
+                recorder.dispatch(table).unwrap();
+            }
+            recorder.barrier_all();
+        }
+        device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+        for buffer in [&first, &second] {
+            let result = words(&device.read_buffer(buffer, 0..256).unwrap());
+            assert_eq!(result, (1..65).collect::<Vec<_>>());
+        }
+    });
+}
+
+#[test]
+fn kernels_keep_the_limits_of_the_device() {
+    each_device(|device| {
+        let limits = device.capabilities().limits.clone();
+        let with_local_size = |size| {
+            let mut step = ramp(OUT, 0..256, 1);
+            if let Step::Dispatch(dispatch) = &mut step {
+                dispatch.kernel.specialization = vec![size];
+            }
+            device.compile(CompileInput { plan: plan(256, vec![step]), storage_only: None })
+        };
+        with_local_size(limits.max_compute_work_group_size_x.min(128)).unwrap();
+        let error = with_local_size(limits.max_compute_work_group_size_x + 1).unwrap_err();
+        assert!(error.is_unsupported());
+        assert!(error.to_string().contains("maxComputeWorkGroupSize"), "{error}");
+    });
+}
