@@ -1,0 +1,19 @@
+//! The kernels: GLSL compiled to SPIR-V, and for each its twin on the host.
+//!
+//! ```text
+//! kernels.toml + kernels/*.comp  --cargo xtask build-shaders-->  compiled/*.spv, manifest.toml,
+//!                                                                src/kernels.rs
+//! ```
+//!
+//! Kernels move bit patterns, so one is compiled for each [`Family`] of element widths, and uses
+//! 32-bit accesses only. [`kernels`] is the table: `kernels::DIAGONAL_SCATTER.variant(Family::B16)`.
+//! [`twins`] holds, for each kernel, its push constants and the same computation on the CPU.
+//!
+//! Nothing here compiles GLSL; a test keeps the checked-in SPIR-V true to its sources.
+#![forbid(unsafe_code)]
+
+mod family;
+pub mod kernels;
+pub mod twins;
+
+pub use family::{Family, Kernel};

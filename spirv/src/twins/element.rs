@@ -1,0 +1,67 @@
+//! `include/element.glsl` on the host.
+
+use dml_core::host::{HostDispatch, HostError};
+
+use crate::Family;
+
+const WORDS: usize = 0;
+
+/// The bit pattern of one element.
+#[derive(Clone, Copy)]
+pub(super) struct Pattern {
+    pub(super) low: u32,
+    pub(super) high: u32,
+}
+
+fn element_word(family: Family, base_word: u32, element: u32) -> u32 {
+    base_word.wrapping_add(element / (32 / family.bits()))
+}
+
+fn element_shift(family: Family, element: u32) -> u32 {
+    element % (32 / family.bits()) * family.bits()
+}
+
+/// Stores an element that is zero before.
+pub(super) fn store_on_zero(
+    dispatch: &mut HostDispatch<'_>,
+    family: Family,
+    base_word: u32,
+    element: u32,
+    pattern: Pattern,
+) -> Result<(), HostError> {
+    match family {
+        Family::B8 | Family::B16 => {
+            let word = element_word(family, base_word, element);
+            dispatch.atomic_or(WORDS, word, pattern.low << element_shift(family, element))
+        }
+        Family::B32 | Family::B64 => store(dispatch, family, base_word, element, pattern),
+    }
+}
+
+/// Stores an element and leaves the other bits of its word alone.
+pub(super) fn store(
+    dispatch: &mut HostDispatch<'_>,
+    family: Family,
+    base_word: u32,
+    element: u32,
+    pattern: Pattern,
+) -> Result<(), HostError> {
+    match family {
+        Family::B8 | Family::B16 => {
+            let mask = (1 << family.bits()) - 1;
+            let word = element_word(family, base_word, element);
+            let shift = element_shift(family, element);
+            dispatch.atomic_and(WORDS, word, !(mask << shift))?;
+            if pattern.low != 0 {
+                dispatch.atomic_or(WORDS, word, pattern.low << shift)?;
+            }
+            Ok(())
+        }
+        Family::B32 => dispatch.store(WORDS, base_word.wrapping_add(element), pattern.low),
+        Family::B64 => {
+            let word = base_word.wrapping_add(element.wrapping_mul(2));
+            dispatch.store(WORDS, word, pattern.low)?;
+            dispatch.store(WORDS, word.wrapping_add(1), pattern.high)
+        }
+    }
+}

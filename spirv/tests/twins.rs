@@ -1,0 +1,235 @@
+//! The kernels' twins through the interpreter, against a loop over elements.
+#![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
+
+use dml_core::host::{HostBuffer, HostError, HostMemory, interpret};
+use dml_core::plan::{Dispatch, Fill, KernelKey, Slot, Step, Window};
+use dml_spirv::{Family, Kernel, kernels, twins};
+
+const ALIGNMENT: u64 = 256;
+const OUTPUT: Slot = Slot::Output(0);
+const UNTOUCHED: u8 = 0xA5;
+const VALUE: [u8; 8] = [0x81, 0x92, 0xC3, 0xD4, 0xE5, 0xF6, 0x17, 0x28];
+
+/// A tensor with a diagonal that starts at (`row_begin`, `column_begin`).
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    sizes: [u32; 4],
+    strides: [u32; 4],
+    row_begin: u32,
+    column_begin: u32,
+}
+
+impl Case {
+    fn packed(sizes: [u32; 4], row_begin: u32, column_begin: u32) -> Self {
+        let [_, size1, height, width] = sizes;
+        let strides = [size1 * height * width, height * width, width, 1];
+        Self { sizes, strides, row_begin, column_begin }
+    }
+
+    fn diagonal_length(&self) -> u32 {
+        (self.sizes[2] - self.row_begin).min(self.sizes[3] - self.column_begin)
+    }
+
+    fn element(&self, index: [u32; 4]) -> usize {
+        index.iter().zip(self.strides).map(|(index, stride)| (index * stride) as usize).sum()
+    }
+
+    fn indices(&self) -> impl Iterator<Item = [u32; 4]> {
+        let [size0, size1, height, width] = self.sizes;
+        (0..size0 * size1 * height * width).map(move |index| {
+            let row = index / width;
+            let batch = row / height;
+            [batch / size1, batch % size1, row % height, index % width]
+        })
+    }
+
+    /// Bytes from the first element to the end of the last, as a multiple of 4.
+    fn size(&self, family: Family) -> usize {
+        let last = self.element(self.sizes.map(|size| size - 1));
+        ((last + 1) * family.bytes() as usize).next_multiple_of(4)
+    }
+
+    /// Writes the value on the diagonal into `bytes`, and zeros elsewhere if told to.
+    fn apply(&self, family: Family, zeros: bool, bytes: &mut [u8]) {
+        let width = family.bytes() as usize;
+        for index in self.indices() {
+            let [_, _, y, x] = index;
+            let on_diagonal = y >= self.row_begin
+                && x >= self.column_begin
+                && y - self.row_begin == x - self.column_begin;
+            let start = self.element(index) * width;
+            let element = &mut bytes[start..start + width];
+            if on_diagonal {
+                element.copy_from_slice(&VALUE[..width]);
+            } else if zeros {
+                element.fill(0);
+            }
+        }
+    }
+}
+
+fn cases() -> Vec<Case> {
+    vec![
+        Case::packed([1, 1, 1, 1], 0, 0),
+        Case::packed([1, 1, 3, 3], 0, 0),
+        Case::packed([2, 3, 5, 7], 0, 2),
+        Case::packed([3, 2, 7, 5], 4, 0),
+        Case::packed([1, 1, 1, 70], 0, 69),
+        Case::packed([2, 1, 70, 1], 69, 0),
+        Case::packed([5, 1, 13, 11], 0, 0),
+        // Rows and batches with padding.
+        Case { sizes: [2, 2, 3, 4], strides: [50, 23, 7, 1], row_begin: 0, column_begin: 1 },
+        // Padding between the elements of a row.
+        Case { sizes: [2, 2, 3, 4], strides: [90, 41, 13, 3], row_begin: 1, column_begin: 0 },
+        // Columns outermost.
+        Case { sizes: [2, 1, 3, 5], strides: [3, 0, 1, 6], row_begin: 0, column_begin: 0 },
+    ]
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes(bytes.try_into().unwrap())
+}
+
+/// The low and high words of the value, with zeros above a narrow element.
+fn value(family: Family) -> (u32, u32) {
+    let mut bytes = [0; 8];
+    let width = family.bytes() as usize;
+    bytes[..width].copy_from_slice(&VALUE[..width]);
+    (word(&bytes[..4]), word(&bytes[4..]))
+}
+
+fn scatter(case: &Case, family: Family, first_group: u32) -> (Vec<u8>, u32) {
+    let (value_low, value_high) = value(family);
+    let diagonal_length = case.diagonal_length();
+    let count = case.sizes[0] * case.sizes[1] * diagonal_length;
+    let push = twins::diagonal_scatter::PushConstants {
+        base_word: u32::MAX,
+        first_group,
+        count,
+        diagonal_length,
+        size1: case.sizes[1],
+        stride0: case.strides[0],
+        stride1: case.strides[1],
+        diagonal_stride: case.strides[2] + case.strides[3],
+        start: case.row_begin * case.strides[2] + case.column_begin * case.strides[3],
+        value_low,
+        value_high,
+    };
+    (push.to_bytes(), count)
+}
+
+fn write(case: &Case, family: Family, first_group: u32) -> (Vec<u8>, u32) {
+    let (value_low, value_high) = value(family);
+    let count = case.sizes.iter().product();
+    let push = twins::diagonal_write::PushConstants {
+        base_word: u32::MAX,
+        first_group,
+        count,
+        size1: case.sizes[1],
+        height: case.sizes[2],
+        width: case.sizes[3],
+        stride0: case.strides[0],
+        stride1: case.strides[1],
+        stride2: case.strides[2],
+        stride3: case.strides[3],
+        row_begin: case.row_begin,
+        column_begin: case.column_begin,
+        diagonal_length: case.diagonal_length(),
+        value_low,
+        value_high,
+    };
+    (push.to_bytes(), count)
+}
+
+type Push = fn(&Case, Family, u32) -> (Vec<u8>, u32);
+
+fn dispatch(
+    kernel: &Kernel,
+    family: Family,
+    size: usize,
+    local_size: u32,
+    push_constants: Vec<u8>,
+    groups: [u32; 3],
+) -> Step {
+    let variant = kernel.variant(family);
+    let access = variant.bindings[0].access;
+    Step::Dispatch(Dispatch {
+        kernel: KernelKey { variant, specialization: vec![local_size] },
+        windows: vec![Window { slot: OUTPUT, range: 0..size as u64, access, base_word_at: 0 }],
+        push_constants,
+        groups,
+    })
+}
+
+/// Every way to spread a dispatch: in one line, over three dimensions with groups to spare, and in
+/// two dispatches.
+fn spreads(kernel: &Kernel, push: Push, case: &Case, family: Family) -> Vec<Vec<Step>> {
+    let size = case.size(family);
+    let step = |local_size, first_group, groups| {
+        let (bytes, _) = push(case, family, first_group);
+        dispatch(kernel, family, size, local_size, bytes, groups)
+    };
+    let (_, count) = push(case, family, 0);
+    let plane = count.div_ceil(3 * 2 * 4);
+    let half = count.div_ceil(8);
+    vec![
+        vec![step(64, 0, [count.div_ceil(64), 1, 1])],
+        vec![step(3, 0, [2, plane, 4])],
+        vec![step(4, 0, [half, 1, 1]), step(4, half, [1, half, 1])],
+    ]
+}
+
+fn check(kernel: &Kernel, push: Push, zero_filled: bool) {
+    for case in cases() {
+        for family in Family::ALL {
+            let size = case.size(family);
+            for (spread, steps) in spreads(kernel, push, &case, family).into_iter().enumerate() {
+                for offset in [0, 16, 272] {
+                    let mut memory = memory(size, offset);
+                    let mut expected = memory.outputs[0].clone().unwrap().bytes;
+                    let bound = &mut expected[offset..offset + size];
+                    let mut all = Vec::new();
+                    if zero_filled {
+                        let range = 0..size as u64;
+                        all.push(Step::Fill(Fill { slot: OUTPUT, range, pattern: 0 }));
+                        bound.fill(0);
+                    }
+                    all.extend(steps.iter().cloned());
+                    case.apply(family, !zero_filled, bound);
+                    interpret(&all, &mut memory, ALIGNMENT).unwrap();
+                    let actual = memory.outputs[0].clone().unwrap().bytes;
+                    assert_eq!(actual, expected, "{case:?} {family:?} {spread} at {offset}");
+                }
+            }
+        }
+    }
+}
+
+/// A tensor bound at `offset`, with bytes around it that nobody may touch.
+fn memory(size: usize, offset: usize) -> HostMemory {
+    let bytes = vec![UNTOUCHED; offset + size + 64];
+    let output = HostBuffer { bytes, offset: offset as u64, size: size as u64 };
+    HostMemory { outputs: vec![Some(output)], ..HostMemory::default() }
+}
+
+#[test]
+fn diagonal_scatter_writes_the_diagonals() {
+    check(&kernels::DIAGONAL_SCATTER, scatter, true);
+}
+
+#[test]
+fn diagonal_write_writes_every_element_and_nothing_between() {
+    check(&kernels::DIAGONAL_WRITE, write, false);
+}
+
+#[test]
+fn a_twin_that_leaves_its_window_is_reported() {
+    let case = Case::packed([1, 1, 3, 3], 0, 0);
+    for family in Family::ALL {
+        let (push, _) = write(&case, family, 0);
+        let size = case.size(family) - 4;
+        let steps = [dispatch(&kernels::DIAGONAL_WRITE, family, size, 64, push, [1, 1, 1])];
+        let result = interpret(&steps, &mut memory(size, 0), ALIGNMENT);
+        assert!(matches!(result, Err(HostError::OutOfDescriptor { .. })), "{family:?} {result:?}");
+    }
+}
