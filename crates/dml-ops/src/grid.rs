@@ -1,0 +1,83 @@
+//! How many work groups a dispatch has, within the device's limits.
+
+/// Part of a one-dimensional range of work groups, as one dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// The range's first group that belongs to this dispatch.
+    pub first_group: u32,
+    /// Groups in x, y and z. Their product can pass the end of the range; kernels check.
+    pub groups: [u32; 3],
+}
+
+/// Splits the groups that `invocations` need over x, y, z and, where these do not suffice, over
+/// several dispatches. `limits` is maxComputeWorkGroupCount; neither it nor `local_size` has zeros.
+pub fn split(invocations: u32, local_size: u32, limits: [u32; 3]) -> Vec<Grid> {
+    let mut grids = Vec::new();
+    let mut first_group = 0;
+    let mut remaining = invocations.div_ceil(local_size);
+    let most = limits.iter().fold(1u32, |product, limit| product.saturating_mul(*limit));
+    while remaining > 0 {
+        let part = remaining.min(most);
+        grids.push(Grid { first_group, groups: rectangle(part, limits) });
+        first_group += part;
+        remaining -= part;
+    }
+    grids
+}
+
+/// The box with the least waste that holds `groups`, filled x first.
+fn rectangle(groups: u32, [max_x, max_y, _]: [u32; 3]) -> [u32; 3] {
+    if groups <= max_x {
+        return [groups, 1, 1];
+    }
+    let rows = groups.div_ceil(max_x);
+    if rows <= max_y {
+        return [groups.div_ceil(rows), rows, 1];
+    }
+    [max_x, max_y, rows.div_ceil(max_y)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks that the grids cover every group of the range, within the limits, and that only the
+    /// last one passes the end.
+    fn check(invocations: u32, local_size: u32, limits: [u32; 3]) -> Vec<Grid> {
+        let grids = split(invocations, local_size, limits);
+        let needed = u64::from(invocations.div_ceil(local_size));
+        let mut covered = 0u64;
+        for (index, grid) in grids.iter().enumerate() {
+            assert_eq!(u64::from(grid.first_group), covered);
+            assert!(grid.groups.iter().zip(limits).all(|(count, limit)| *count <= limit));
+            covered += grid.groups.iter().map(|count| u64::from(*count)).product::<u64>();
+            assert!(covered <= needed || index + 1 == grids.len());
+        }
+        assert!(covered >= needed);
+        grids
+    }
+
+    const VULKAN: [u32; 3] = [65_535; 3];
+
+    #[test]
+    fn small_ranges_are_one_row() {
+        assert_eq!(check(1, 64, VULKAN), [Grid { first_group: 0, groups: [1, 1, 1] }]);
+        assert_eq!(check(65, 64, VULKAN), [Grid { first_group: 0, groups: [2, 1, 1] }]);
+    }
+
+    #[test]
+    fn rows_and_layers_are_used_as_needed() {
+        assert_eq!(check(65_535 * 64, 64, VULKAN)[0].groups, [65_535, 1, 1]);
+        assert_eq!(check(65_535 * 64 + 1, 64, VULKAN)[0].groups, [32_768, 2, 1]);
+        assert_eq!(check(u32::MAX, 64, VULKAN).len(), 1);
+        assert_eq!(check(1000, 1, [10, 10, 10])[0].groups, [10, 10, 10]);
+    }
+
+    #[test]
+    fn one_dimensional_devices_get_several_dispatches() {
+        let grids = check(u32::MAX, 64, [65_535, 1, 1]);
+        assert_eq!(grids.len(), 1025);
+        check(u32::MAX, 1, VULKAN);
+        check(12_345, 8, [7, 3, 2]);
+    }
+}

@@ -1,0 +1,42 @@
+//! Operators: how each is lowered from a validated descriptor to a [`Plan`].
+//!
+//! One file for each operator in `operators/`, one line for each in [`OPERATORS`]. Lowering is pure:
+//! it sees what the device can do ([`Target`]), never a device, and neither executes nor allocates
+//! anything but the plan.
+//!
+//! With the feature `reference`, each operator also states its result element by element, written
+//! from its documentation and sharing nothing with its lowering, and the corner cases worth testing.
+#![forbid(unsafe_code)]
+
+pub mod diagonal;
+pub mod grid;
+mod operators;
+mod registry;
+mod target;
+
+#[cfg(feature = "reference")]
+pub mod reference;
+
+pub use registry::{OPERATORS, find, lower};
+pub use target::{Target, TransferUse};
+
+use dml_core::plan::Plan;
+use dml_core::schema::OperatorSchema;
+use dml_core::{Error, Validated};
+
+/// What this runtime knows about one operator.
+pub trait Operator: Sync {
+    /// Its descriptor and support tables.
+    fn schema(&self) -> &'static OperatorSchema;
+
+    /// How `operator` is executed on `target`.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLimit`] where the target cannot carry it. A validated operator has no other
+    /// reason to fail.
+    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error>;
+
+    /// Its result and corner cases.
+    #[cfg(feature = "reference")]
+    fn reference(&self) -> &'static dyn reference::Reference;
+}

@@ -1,0 +1,3 @@
+//! One file for each operator.
+
+pub(crate) mod diagonal_matrix;

@@ -1,0 +1,159 @@
+//! Lowering, checked through the host interpreter against the reference.
+
+use dml_core::host::{HostBuffer, HostMemory, interpret};
+use dml_core::plan::{Plan, Step};
+use dml_core::{
+    Capabilities, DataType, FeatureLevel, TensorDesc, TensorLayout, Traits, Validated, validate,
+};
+
+use super::{DIAGONAL_MATRIX, DiagonalMatrix};
+use crate::{Operator, Target, TransferUse};
+
+const SENTINEL: u8 = 0xa5;
+const GUARD: usize = 64;
+
+fn diagonal(tensor: TensorDesc, offset: i32, value: f32) -> Validated {
+    let desc = dml_core::operators::DiagonalMatrixDesc { output_tensor: tensor, offset, value };
+    validate(&desc.into(), FeatureLevel::HIGHEST).unwrap()
+}
+
+fn lower_for(
+    operator: &Validated,
+    capabilities: &Capabilities,
+    traits: Traits,
+    transfer: TransferUse,
+) -> Plan {
+    DiagonalMatrix.lower(operator, &Target { capabilities, traits, transfer }).unwrap()
+}
+
+fn kinds(plan: &Plan) -> Vec<&'static str> {
+    let kind = |step: &Step| match step {
+        Step::Fill(_) => "fill",
+        Step::Update(_) => "update",
+        Step::Copy(_) => "copy",
+        Step::Dispatch(dispatch) => dispatch.kernel.variant.name,
+    };
+    plan.exec.iter().map(kind).collect()
+}
+
+/// What the output's buffer must hold: guards and padding keep the sentinel, except that the bytes
+/// after the last element may be zeroed up to the next word.
+fn expected_bytes(layout: &TensorLayout, elements: &[u64], found: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![SENTINEL; found.len()];
+    let size = (layout.data_type().bits() / 8) as usize;
+    for (offset, element) in layout.element_offsets().zip(elements) {
+        let start = GUARD + usize::try_from(offset).unwrap() * size;
+        bytes[start..start + size].copy_from_slice(&element.to_le_bytes()[..size]);
+    }
+    let end = GUARD + usize::try_from(layout.span()).unwrap() * size;
+    let rounded = GUARD + usize::try_from(layout.minimum_size()).unwrap();
+    if found[end..rounded].iter().all(|byte| *byte == 0) {
+        bytes[end..rounded].fill(0);
+    }
+    bytes
+}
+
+fn run(plan: &Plan, alignment: u64) -> Vec<u8> {
+    let size = plan.outputs[0].as_ref().unwrap().size;
+    let mut memory = HostMemory::for_plan(plan);
+    memory.outputs[0] = Some(HostBuffer {
+        bytes: vec![SENTINEL; GUARD * 2 + usize::try_from(size).unwrap()],
+        offset: GUARD as u64,
+        size,
+    });
+    interpret(&plan.exec, &mut memory, alignment).unwrap();
+    memory.outputs[0].take().unwrap().bytes
+}
+
+#[test]
+fn every_case_lowers_to_what_the_reference_says() {
+    let mut one_dimensional = Capabilities::vulkan_minimum();
+    one_dimensional.limits.max_compute_work_group_count = [5, 1, 1];
+    let targets = [
+        (Capabilities::vulkan_minimum(), Traits::new(), TransferUse::Allowed),
+        (Capabilities::vulkan_minimum(), Traits::new(), TransferUse::StorageOnly),
+        (one_dimensional, Traits::new().with_local_size(8), TransferUse::StorageOnly),
+    ];
+    for data_type in DataType::ALL.into_iter().filter(|data_type| data_type.bits() >= 8) {
+        for rank in 2..=4 {
+            for case in DiagonalMatrix.reference().cases(data_type, rank) {
+                let operator = validate(&case.operator, FeatureLevel::HIGHEST).unwrap();
+                let layout = operator.required_tensor("OutputTensor").unwrap();
+                let reference = DiagonalMatrix.reference().outputs(&operator, &[]).unwrap();
+                for (capabilities, traits, transfer) in &targets {
+                    let plan = lower_for(&operator, capabilities, *traits, *transfer);
+                    let found = run(&plan, 256);
+                    let expected = expected_bytes(layout, &reference[0], &found);
+                    assert!(found == expected, "{data_type} {rank} {} {transfer:?}", case.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn documented_examples_are_what_the_reference_says() {
+    let cases = DiagonalMatrix.reference().cases(DataType::Float32, 4);
+    let documented: Vec<_> = cases.iter().filter(|case| case.documented.is_some()).collect();
+    assert_eq!(documented.len(), 4);
+    for case in documented {
+        let operator = validate(&case.operator, FeatureLevel::V2_0).unwrap();
+        let outputs = DiagonalMatrix.reference().outputs(&operator, &[]).unwrap();
+        assert_eq!(Some(outputs), case.documented, "{}", case.name);
+    }
+}
+
+#[test]
+fn the_strategy_follows_layout_usage_and_value() {
+    let capabilities = Capabilities::vulkan_minimum();
+    let lower = |tensor: TensorDesc, value, transfer| {
+        kinds(&lower_for(&diagonal(tensor, 0, value), &capabilities, Traits::new(), transfer))
+    };
+    let packed = || TensorDesc::packed(DataType::Int8, &[3, 3]);
+    let allowed = TransferUse::Allowed;
+    assert_eq!(lower(packed(), 1.0, allowed), ["fill", "diagonal_scatter_b8"]);
+    assert_eq!(lower(packed().with_strides(&[1, 3]), 1.0, allowed).len(), 2);
+    assert_eq!(lower(packed(), 0.5, allowed), ["fill"]);
+    assert_eq!(lower(packed().with_strides(&[4, 1]), 1.0, allowed), ["diagonal_write_b8"]);
+    assert_eq!(lower(packed(), 1.0, TransferUse::StorageOnly), ["diagonal_write_b8"]);
+    // Negative zero has bits of its own.
+    let halves = TensorDesc::packed(DataType::Float16, &[3, 3]);
+    assert_eq!(lower(halves, -0.0, allowed), ["fill", "diagonal_scatter_b16"]);
+}
+
+#[test]
+fn a_tensor_beyond_one_window_is_refused_by_name_of_the_limit() {
+    let capabilities = Capabilities::vulkan_minimum();
+    let most = u32::try_from((1 << 27) - 256).unwrap();
+    let lower = |width, offset| {
+        let operator = diagonal(TensorDesc::packed(DataType::Uint8, &[1, width]), offset, 1.0);
+        let transfer = TransferUse::Allowed;
+        let traits = Traits::new();
+        DiagonalMatrix.lower(&operator, &Target { capabilities: &capabilities, traits, transfer })
+    };
+    assert!(lower(most, 0).is_ok());
+    assert_eq!(
+        lower(most + 1, 0).unwrap_err().to_string(),
+        "DIAGONAL_MATRIX: OutputTensor: 134217476 bytes exceed maxStorageBufferRange less \
+         minStorageBufferOffsetAlignment of this device (134217472)"
+    );
+    // Zeros alone need no descriptor.
+    assert!(lower(most + 1, -1).is_ok());
+}
+
+#[test]
+fn push_constants_fit_and_groups_stay_within_the_limits() {
+    let mut capabilities = Capabilities::vulkan_minimum();
+    capabilities.limits.max_compute_work_group_count = [3, 2, 1];
+    let operator = diagonal(TensorDesc::packed(DataType::Int64, &[2, 3, 50, 50]), 0, 1.0);
+    let plan =
+        lower_for(&operator, &capabilities, Traits::new().with_local_size(4), TransferUse::Allowed);
+    assert_eq!(plan.exec.len(), 1 + (2usize * 3 * 50).div_ceil(4 * 6));
+    for step in &plan.exec {
+        if let Step::Dispatch(dispatch) = step {
+            assert!(dispatch.push_constants.len() <= dml_core::plan::MAX_PUSH_CONSTANT_BYTES);
+            assert!(dispatch.groups.iter().zip([3, 2, 1]).all(|(count, limit)| *count <= limit));
+        }
+    }
+    assert_eq!(plan.operator, DIAGONAL_MATRIX.name);
+}

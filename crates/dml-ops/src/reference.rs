@@ -1,0 +1,73 @@
+//! What an operator's result is, element by element, and the cases worth testing.
+
+use dml_core::{AbstractOperator, DataType, Error, Validated};
+
+/// An operator's documented meaning. Implementations follow the documentation's pseudocode and
+/// share nothing with lowering, kernels or [`dml_core::value`].
+pub trait Reference: Sync {
+    /// The elements of every output as bit patterns, in row-major logical order. `inputs` has the
+    /// elements of every input in the same form, `None` where an optional one is left out.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: the operator is not this one.
+    fn outputs(
+        &self,
+        operator: &Validated,
+        inputs: &[Option<Vec<u64>>],
+    ) -> Result<Vec<Vec<u64>>, Error>;
+
+    /// A smallest operator whose tensors have `data_type` and `rank` dimensions, whether or not any
+    /// feature level accepts that.
+    fn minimal(&self, data_type: DataType, rank: usize) -> AbstractOperator;
+
+    /// Corner cases for tensors of `data_type` and `rank`, which some level accepts.
+    fn cases(&self, data_type: DataType, rank: usize) -> Vec<Case>;
+}
+
+/// One execution of an operator.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What is special about it, in snake case; unique among the operator's cases of one type and
+    /// rank.
+    pub name: &'static str,
+    /// The operator.
+    pub operator: AbstractOperator,
+    /// Where each output starts in its buffer, in bytes.
+    pub output_offset: u64,
+    /// Whether output buffers have storage usage alone.
+    pub storage_only: bool,
+    /// The outputs' elements where the documentation prints them; otherwise only the reference
+    /// tells.
+    pub documented: Option<Vec<Vec<u64>>>,
+}
+
+impl Case {
+    /// A case without anything special about its buffers.
+    pub fn new(name: &'static str, operator: impl Into<AbstractOperator>) -> Self {
+        Self {
+            name,
+            operator: operator.into(),
+            output_offset: 0,
+            storage_only: false,
+            documented: None,
+        }
+    }
+
+    /// The same with outputs that start `bytes` into their buffers.
+    pub fn at_output_offset(mut self, bytes: u64) -> Self {
+        self.output_offset = bytes;
+        self
+    }
+
+    /// The same with output buffers of storage usage alone.
+    pub fn storage_only(mut self) -> Self {
+        self.storage_only = true;
+        self
+    }
+
+    /// The same with the outputs that the documentation prints.
+    pub fn documented(mut self, outputs: Vec<Vec<u64>>) -> Self {
+        self.documented = Some(outputs);
+        self
+    }
+}
