@@ -1,0 +1,258 @@
+//! The device: opened at a feature level, it compiles and executes operators.
+
+use dml_core::{
+    AbstractOperator, Capabilities, ExecutionFlags, FeatureLevel, TensorDesc, TensorLayout, Traits,
+    validate,
+};
+use dml_ops::{Target, TransferUse};
+use dml_vk::{
+    BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompileInput,
+    DeviceSelector, Instance, InstanceDesc, MemoryLocation, PhysicalDevice, Recorder, Submission,
+};
+
+use crate::compiled::CompiledOperator;
+use crate::element::{Element, element_bits};
+use crate::error::{Error, Result};
+
+/// How to open a [`Device`].
+#[derive(Clone, Debug, Default)]
+pub struct DeviceOptions {
+    /// The level that the device is created at: an upper bound on what it accepts. The default is
+    /// the highest.
+    pub feature_level: FeatureLevel,
+    /// Which physical device. The default is the best one.
+    pub selector: DeviceSelector,
+    /// The connection to Vulkan.
+    pub instance: InstanceDesc,
+}
+
+/// A Vulkan device that accepts what its feature level promises.
+///
+/// A cheap handle: clones share the device.
+#[derive(Clone, Debug)]
+pub struct Device {
+    vulkan: dml_vk::Device,
+    feature_level: FeatureLevel,
+    traits: Traits,
+}
+
+impl Device {
+    /// Opens the best device of this machine at `feature_level`.
+    ///
+    /// # Errors
+    /// [`Error::Vulkan`]: there is no loader or no usable device, which says what to install; or
+    /// the driver failed.
+    pub fn open(feature_level: FeatureLevel) -> Result<Self> {
+        Self::open_with(&DeviceOptions { feature_level, ..DeviceOptions::default() })
+    }
+
+    /// Opens a device as `options` say.
+    ///
+    /// # Errors
+    /// As [`Device::open`], and where the selector names no device or several.
+    pub fn open_with(options: &DeviceOptions) -> Result<Self> {
+        let instance = Instance::new(&options.instance)?;
+        Self::on(&instance.select(&options.selector)?, options.feature_level)
+    }
+
+    /// Opens `physical_device` at `feature_level`.
+    ///
+    /// # Errors
+    /// [`Error::Vulkan`]: the device lacks what the runtime needs, or its driver failed.
+    pub fn on(physical_device: &PhysicalDevice, feature_level: FeatureLevel) -> Result<Self> {
+        let vulkan = dml_vk::Device::new(physical_device)?;
+        Ok(Self { vulkan, feature_level, traits: Traits::default() })
+    }
+
+    /// The same device, accepting what `feature_level` promises.
+    pub fn at_feature_level(&self, feature_level: FeatureLevel) -> Self {
+        Self { feature_level, ..self.clone() }
+    }
+
+    /// The same device with other preferences; results do not depend on them.
+    pub fn with_traits(&self, traits: Traits) -> Self {
+        Self { traits, ..self.clone() }
+    }
+
+    /// The level that the device was created at.
+    pub fn feature_level(&self) -> FeatureLevel {
+        self.feature_level
+    }
+
+    /// What the Vulkan device can do.
+    pub fn capabilities(&self) -> &Capabilities {
+        self.vulkan.capabilities()
+    }
+
+    /// The Vulkan device, for recording with [`crate::vk`].
+    pub fn vulkan(&self) -> &dml_vk::Device {
+        &self.vulkan
+    }
+
+    /// Compiles an operator.
+    ///
+    /// # Errors
+    /// [`Error::Operator`]: the descriptor breaks a rule, or the feature level does not accept it,
+    /// or the device cannot carry it; [`Error::Vulkan`]: the driver failed.
+    pub fn compile(&self, operator: impl Into<AbstractOperator>) -> Result<CompiledOperator> {
+        self.compile_with(operator, ExecutionFlags::NONE)
+    }
+
+    /// Compiles an operator with DirectML's execution flags.
+    ///
+    /// # Errors
+    /// As [`Device::compile`], and where a flag cannot be honoured.
+    pub fn compile_with(
+        &self,
+        operator: impl Into<AbstractOperator>,
+        flags: ExecutionFlags,
+    ) -> Result<CompiledOperator> {
+        flags.check().map_err(Error::ExecutionFlags)?;
+        let operator = validate(&operator.into(), self.feature_level)?;
+        let lower = |transfer| {
+            let capabilities = self.capabilities();
+            dml_ops::lower(&operator, &Target { capabilities, traits: self.traits, transfer })
+        };
+        let plan = lower(TransferUse::Allowed)?;
+        // Buffers of storage usage alone are rare: what only they could not do is no error here.
+        let storage_only =
+            if plan.is_dispatch_only() { None } else { lower(TransferUse::StorageOnly).ok() };
+        let vulkan = self.vulkan.compile(CompileInput { plan, storage_only })?;
+        let persistent_size = vulkan.binding_properties().persistent_resource_size;
+        let persistent = self.create_scratch("persistent", persistent_size)?;
+        Ok(CompiledOperator { operator, vulkan, persistent })
+    }
+
+    /// Creates a buffer of `size` bytes in device memory that can be bound to any operator and read
+    /// back.
+    ///
+    /// # Errors
+    /// [`Error::Vulkan`]: the size is 0 or beyond a limit of the device, or memory ran out.
+    pub fn create_buffer(&self, size: u64) -> Result<Buffer> {
+        Ok(self.vulkan.create_buffer(&BufferDesc {
+            size,
+            usage: BufferUsage::all(),
+            location: MemoryLocation::Device,
+            name: "buffer",
+        })?)
+    }
+
+    /// Executes an operator and waits for it. An operator with a persistent resource is initialized
+    /// first, see [`Device::initialize`].
+    ///
+    /// # Errors
+    /// [`Error::Vulkan`]: a binding is wrong, memory ran out, or the device was lost.
+    pub fn execute(
+        &self,
+        operator: &CompiledOperator,
+        inputs: &[Option<BufferBinding<'_>>],
+        outputs: &[Option<BufferBinding<'_>>],
+    ) -> Result<()> {
+        Ok(self.submit(operator, inputs, outputs)?.wait()?)
+    }
+
+    /// Starts an operator and returns at once. The ticket tells when it is done and keeps
+    /// everything alive that the device still uses.
+    ///
+    /// # Errors
+    /// As [`Device::execute`].
+    pub fn submit(
+        &self,
+        operator: &CompiledOperator,
+        inputs: &[Option<BufferBinding<'_>>],
+        outputs: &[Option<BufferBinding<'_>>],
+    ) -> Result<Submission> {
+        self.record_and_submit(operator, inputs, outputs, Recorder::dispatch)
+    }
+
+    /// Runs the part of an operator that runs once: what it keeps in its persistent resource.
+    /// Operators without one need no initialization, and it does nothing for them.
+    ///
+    /// # Errors
+    /// As [`Device::execute`].
+    pub fn initialize(
+        &self,
+        operator: &CompiledOperator,
+        inputs: &[Option<BufferBinding<'_>>],
+        outputs: &[Option<BufferBinding<'_>>],
+    ) -> Result<()> {
+        if operator.persistent.is_none() {
+            return Ok(());
+        }
+        Ok(self.record_and_submit(operator, inputs, outputs, Recorder::initialize)?.wait()?)
+    }
+
+    /// Reads a tensor back: its elements in row-major logical order, whatever its strides.
+    ///
+    /// `offset` is where the tensor starts in the buffer, in bytes.
+    ///
+    /// # Errors
+    /// [`Error::ElementType`]: `T` is not the tensor's type; [`Error::Tensor`]: the description
+    /// breaks a rule; [`Error::Vulkan`]: the buffer is too small, or the device was lost.
+    pub fn read<T: Element>(
+        &self,
+        buffer: &Buffer,
+        offset: u64,
+        tensor: &TensorDesc,
+    ) -> Result<Vec<T>> {
+        if tensor.data_type != T::DATA_TYPE {
+            return Err(Error::ElementType {
+                tensor: tensor.data_type,
+                element: std::any::type_name::<T>(),
+                accepted: T::DATA_TYPE,
+            });
+        }
+        let bits = self.read_bits(buffer, offset, tensor)?;
+        Ok(bits.into_iter().map(T::from_element_bits).collect())
+    }
+
+    /// Reads a tensor of any type back, as bit patterns in the low bits of each item.
+    ///
+    /// # Errors
+    /// As [`Device::read`]; 4-bit tensors are refused.
+    pub fn read_bits(&self, buffer: &Buffer, offset: u64, tensor: &TensorDesc) -> Result<Vec<u64>> {
+        let layout = TensorLayout::new(tensor)?;
+        if layout.data_type().bits() < 8 {
+            return Err(Error::ElementType {
+                tensor: layout.data_type(),
+                element: "whole bytes",
+                accepted: dml_core::DataType::Uint8,
+            });
+        }
+        let bytes = layout.span() * u64::from(layout.data_type().bits() / 8);
+        let end = offset.saturating_add(bytes);
+        Ok(element_bits(&layout, &self.vulkan.read_buffer(buffer, offset..end)?))
+    }
+
+    fn record_and_submit(
+        &self,
+        operator: &CompiledOperator,
+        inputs: &[Option<BufferBinding<'_>>],
+        outputs: &[Option<BufferBinding<'_>>],
+        record: impl Fn(&mut Recorder, &BindingTable) -> dml_vk::Result<()>,
+    ) -> Result<Submission> {
+        let temporary_size = operator.binding_properties().temporary_resource_size;
+        let temporary = self.create_scratch("temporary", temporary_size)?;
+        let table = BindingTable::new(
+            &operator.vulkan,
+            &Bindings {
+                inputs,
+                outputs,
+                temporary: temporary.as_ref().map(BufferBinding::whole),
+                persistent: operator.persistent.as_ref().map(BufferBinding::whole),
+            },
+        )?;
+        let mut recorder = Recorder::new(&self.vulkan)?;
+        record(&mut recorder, &table)?;
+        Ok(self.vulkan.submit(recorder.finish()?)?)
+    }
+
+    fn create_scratch(&self, name: &str, size: u64) -> Result<Option<Buffer>> {
+        if size == 0 {
+            return Ok(None);
+        }
+        let usage = BufferUsage::all();
+        let location = MemoryLocation::Device;
+        Ok(Some(self.vulkan.create_buffer(&BufferDesc { size, usage, location, name })?))
+    }
+}

@@ -1,0 +1,63 @@
+//! One error for everything that a user of the runtime can meet.
+
+use dml_core::{DataType, HResult};
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why something was refused or failed. Messages are one line and name the operator, the field, the
+/// value given and what would be accepted.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An operator was refused before any device was involved.
+    #[error(transparent)]
+    Operator(#[from] dml_core::Error),
+    /// A binding was refused, or Vulkan failed.
+    #[error(transparent)]
+    Vulkan(#[from] dml_vk::Error),
+    /// A tensor description was refused.
+    #[error("tensor: {0}")]
+    Tensor(#[from] dml_core::InvalidField),
+    /// A tensor was read as another type.
+    #[error("a {tensor} tensor cannot be read as {element} (accepted: {accepted})")]
+    ElementType {
+        /// The tensor's type.
+        tensor: DataType,
+        /// The Rust type asked for.
+        element: &'static str,
+        /// The tensor type that this Rust type reads.
+        accepted: DataType,
+    },
+    /// A flag was refused.
+    #[error("execution flags: {0}")]
+    ExecutionFlags(String),
+}
+
+impl Error {
+    /// The HRESULT that DirectML would give for this kind of failure.
+    pub fn hresult(&self) -> HResult {
+        match self {
+            Self::Operator(error) => error.hresult(),
+            Self::Vulkan(error) => error.hresult(),
+            Self::Tensor(_) | Self::ElementType { .. } | Self::ExecutionFlags(_) => {
+                HResult::E_INVALIDARG
+            }
+        }
+    }
+
+    /// Whether the device was lost; nothing works on it any more.
+    pub fn is_device_lost(&self) -> bool {
+        self.hresult() == HResult::DXGI_ERROR_DEVICE_REMOVED
+    }
+
+    /// Whether memory ran out; the device remains usable.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.hresult() == HResult::E_OUTOFMEMORY
+    }
+
+    /// Whether the caller's own input was refused.
+    pub fn is_invalid(&self) -> bool {
+        self.hresult() == HResult::E_INVALIDARG
+    }
+}

@@ -1,0 +1,59 @@
+//! Runs DirectML-style operators on any Vulkan device, at a chosen DirectML feature level.
+//!
+//! ```no_run
+//! use dml::{BufferBinding, DataType, Device, DiagonalMatrixDesc, FeatureLevel, TensorDesc};
+//!
+//! # fn main() -> Result<(), dml::Error> {
+//! let device = Device::open(FeatureLevel::V5_1)?;
+//! let tensor = TensorDesc::packed(DataType::Int64, &[3, 4]);
+//! let eye = device.compile(DiagonalMatrixDesc {
+//!     output_tensor: tensor.clone(),
+//!     offset: 1,
+//!     value: 7.0,
+//! })?;
+//! let buffer = device.create_buffer(eye.output_size(0))?;
+//! device.execute(&eye, &[], &[Some(BufferBinding::whole(&buffer))])?;
+//! assert_eq!(device.read::<i64>(&buffer, 0, &tensor)?[..4], [0, 7, 0, 0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Device`] accepts exactly what its feature level promises and delivers it bit for bit, also
+//! where the hardware lacks the types. Everything is `Send + Sync`; objects may be dropped in any
+//! order.
+//!
+//! The layers below are re-exported: [`core`] (descriptors, validation, plans), [`ops`] (lowering),
+//! [`vk`] (Vulkan objects), and [`ash`].
+#![forbid(unsafe_code)]
+
+mod compiled;
+mod device;
+mod element;
+mod error;
+
+pub use compiled::CompiledOperator;
+pub use device::{Device, DeviceOptions};
+pub use element::Element;
+pub use error::{Error, Result};
+
+pub use dml_core::operators::DiagonalMatrixDesc;
+pub use dml_core::{
+    AbstractOperator, DataType, ExecutionFlags, FeatureLevel, HResult, TensorDesc, TensorFlags,
+    TensorLayout,
+};
+pub use dml_vk::{
+    BindingProperties, Buffer, BufferBinding, BufferDesc, BufferUsage, DeviceSelector, EntryPoints,
+    Instance, InstanceDesc, MemoryLocation, PhysicalDevice, Submission, Validation,
+    ValidationMessage,
+};
+
+pub use dml_core as core;
+pub use dml_ops as ops;
+pub use dml_vk as vk;
+pub use dml_vk::ash;
+pub use half::f16;
+
+// The example of the README is compiled and run like every other one.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,32 @@
+//! Every device of the machine, with a check that the validation layer had nothing to say.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use dml::{Device, FeatureLevel, Instance, InstanceDesc, PhysicalDevice, Validation};
+
+/// Set by `cargo xtask test`: tests then run under the validation layer or fail.
+pub(crate) fn validation() -> Validation {
+    match std::env::var("DML_TEST_VALIDATION").as_deref() {
+        Ok("required") => Validation::Required,
+        _ => Validation::Off,
+    }
+}
+
+/// Runs `test` on every device, and fails on any validation message.
+pub(crate) fn on_every_device(test: impl Fn(&Device)) {
+    let desc = InstanceDesc { validation: validation(), ..InstanceDesc::default() };
+    let instance = Instance::new(&desc).expect("a Vulkan loader; run `cargo xtask test`");
+    let devices = instance.physical_devices().unwrap();
+    let usable: Vec<PhysicalDevice> =
+        devices.into_iter().filter(|device| device.unsuitable().is_none()).collect();
+    assert!(!usable.is_empty(), "there is no Vulkan device; run `cargo xtask test`");
+    for physical_device in usable {
+        let name = &physical_device.info().name;
+        let device = Device::on(&physical_device, FeatureLevel::HIGHEST).unwrap();
+        test(&device);
+        drop(device);
+        let messages = instance.take_validation_messages();
+        assert!(messages.is_empty(), "{name}: {messages:#?}");
+    }
+}
