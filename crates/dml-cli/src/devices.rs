@@ -1,0 +1,143 @@
+//! `dml devices`: what Vulkan devices there are.
+
+use dml::core::kernel::Feature;
+use dml::{DeviceSelector, Instance, InstanceDesc, PhysicalDevice};
+use serde::Serialize;
+
+/// The arguments of `dml devices`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Entry {
+    index: usize,
+    name: String,
+    #[serde(rename = "type")]
+    device_type: String,
+    uuid: String,
+    driver_name: String,
+    driver_info: String,
+    api_version: String,
+    /// Why the device cannot be used; absent where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unusable: Option<String>,
+    features: Vec<&'static str>,
+    limits: Limits,
+}
+
+/// Under Vulkan's names.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Limits {
+    max_storage_buffer_range: u64,
+    min_storage_buffer_offset_alignment: u64,
+    max_compute_work_group_count: [u32; 3],
+    max_compute_work_group_invocations: u32,
+    max_push_constants_size: u32,
+    max_memory_allocation_size: u64,
+    max_buffer_size: u64,
+}
+
+impl Entry {
+    fn new(index: usize, device: &PhysicalDevice) -> Self {
+        let info = device.info();
+        let capabilities = device.capabilities();
+        let limits = &capabilities.limits;
+        Self {
+            index,
+            name: info.name.clone(),
+            device_type: info.device_type.to_string(),
+            uuid: info.device_uuid_text(),
+            driver_name: info.driver_name.clone(),
+            driver_info: info.driver_info.clone(),
+            api_version: info.api_version_text(),
+            unusable: device.unsuitable().map(str::to_owned),
+            features: capabilities.features.enabled().into_iter().map(Feature::name).collect(),
+            limits: Limits {
+                max_storage_buffer_range: limits.max_storage_buffer_range,
+                min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
+                max_compute_work_group_count: limits.max_compute_work_group_count,
+                max_compute_work_group_invocations: limits.max_compute_work_group_invocations,
+                max_push_constants_size: limits.max_push_constants_size,
+                max_memory_allocation_size: limits.max_memory_allocation_size,
+                max_buffer_size: limits.max_buffer_size,
+            },
+        }
+    }
+
+    fn text(&self) -> String {
+        let Self { index, name, device_type, uuid, driver_name, driver_info, api_version, .. } =
+            self;
+        let driver = format!("{driver_name} {driver_info}");
+        let mut lines = vec![
+            format!("{index}: {name}"),
+            format!("   {device_type}, Vulkan {api_version}, {}", driver.trim()),
+            format!("   UUID {uuid}"),
+        ];
+        let limits = &self.limits;
+        lines.push(format!(
+            "   storage range {}, buffer {}, allocation {}, offset alignment {}",
+            bytes(limits.max_storage_buffer_range),
+            bytes(limits.max_buffer_size),
+            bytes(limits.max_memory_allocation_size),
+            limits.min_storage_buffer_offset_alignment,
+        ));
+        let features = if self.features.is_empty() {
+            "none of those that data types map to".to_owned()
+        } else {
+            self.features.join(", ")
+        };
+        lines.push(format!("   optional features: {features}"));
+        if let Some(reason) = &self.unusable {
+            lines.push(format!("   cannot be used: {reason}"));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Lists every device; where there is none, says what to install.
+#[expect(clippy::print_stdout, reason = "the list is the command's output")]
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let instance = Instance::new(&InstanceDesc::default())?;
+    let devices = instance.physical_devices()?;
+    if devices.is_empty() {
+        // Fails, with an explanation.
+        instance.select(&DeviceSelector::Best)?;
+    }
+    let entries: Vec<Entry> =
+        devices.iter().enumerate().map(|(index, device)| Entry::new(index, device)).collect();
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&entries)?);
+    } else {
+        let texts: Vec<String> = entries.iter().map(Entry::text).collect();
+        println!("{}", texts.join("\n"));
+    }
+    Ok(())
+}
+
+/// A byte count in the largest binary unit that keeps it readable.
+fn bytes(count: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.iter().find(|(unit, _)| count >= *unit) {
+        Some((unit, name)) if count.is_multiple_of(*unit) => format!("{} {name}", count / unit),
+        #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+        Some((unit, name)) => format!("{:.2} {name}", count as f64 / *unit as f64),
+        None => format!("{count} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn byte_counts_are_readable() {
+        assert_eq!(bytes(1 << 27), "128 MiB");
+        assert_eq!(bytes((1 << 32) - 1), "4.00 GiB");
+        assert_eq!(bytes(100), "100 B");
+    }
+}

@@ -1,0 +1,129 @@
+//! The `dml` command: what it prints and its exit codes.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::process::{Command, Output};
+
+/// Runs `dml`; `diag` under the validation layer where `cargo xtask test` asks for it.
+fn dml(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
+    command.args(arguments);
+    if arguments.first() == Some(&"diag") && required_validation() {
+        command.arg("--validation");
+    }
+    command.output().unwrap()
+}
+
+fn required_validation() -> bool {
+    std::env::var("DML_TEST_VALIDATION").is_ok_and(|value| value == "required")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[track_caller]
+fn fails(arguments: &[&str], code: i32, message: &str) {
+    let output = dml(arguments);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+    assert!(error.contains(message), "{arguments:?}: {error}");
+    assert!(!error.contains("panicked"), "{error}");
+}
+
+#[test]
+fn devices_are_listed_for_people_and_for_programs() {
+    let output = dml(&["devices", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let list = text(&dml(&["devices"]).stdout);
+    for device in json.as_array().unwrap() {
+        assert!(list.contains(device["name"].as_str().unwrap()));
+        assert_eq!(device["uuid"].as_str().unwrap().len(), 36);
+        assert!(device["limits"]["maxStorageBufferRange"].as_u64().unwrap() >= 1 << 27);
+    }
+}
+
+#[test]
+fn diag_prints_the_matrix() {
+    let output = dml(&["diag", "--sizes", "1,1,3,3", "--feature-level", "2_0"]);
+    assert_eq!(text(&output.stdout), "[[[[1 0 0]\n   [0 1 0]\n   [0 0 1]]]]\n", "{output:?}");
+    let output = dml(&[
+        "diag",
+        "--sizes",
+        "2,3",
+        "--offset",
+        "-1",
+        "--value",
+        "-2.5",
+        "--type",
+        "int8",
+        "--strides",
+        "4,1",
+    ]);
+    assert_eq!(text(&output.stdout), "[[ 0  0  0]\n [-2  0  0]]\n", "{output:?}");
+}
+
+#[test]
+fn diag_runs_on_the_device_that_is_named() {
+    let json: serde_json::Value =
+        serde_json::from_slice(&dml(&["devices", "--json"]).stdout).unwrap();
+    for device in json.as_array().unwrap() {
+        let uuid = device["uuid"].as_str().unwrap();
+        let output = dml(&["diag", "--sizes", "1,2", "--device", uuid]);
+        assert_eq!(text(&output.stdout), "[[1 0]]\n", "{output:?}");
+    }
+}
+
+#[test]
+fn diag_writes_npy() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("eye.npy");
+    let output =
+        dml(&["diag", "--sizes", "2,3", "--type", "uint16", "--output", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let bytes = std::fs::read(&path).unwrap();
+    let npy = npyz::NpyFile::new(bytes.as_slice()).unwrap();
+    assert_eq!(npy.shape(), [2, 3]);
+    assert_eq!(npy.into_vec::<u16>().unwrap(), [1, 0, 0, 0, 1, 0]);
+}
+
+#[test]
+fn refusals_are_1_with_a_message() {
+    fails(&["diag", "--sizes", "3,0"], 1, "OutputTensor.Sizes[1]: 0 is no size");
+    fails(&["diag", "--sizes", "1,1,1,1,1,1,1,1,1"], 1, "DimensionCount: 9 is out of range");
+    fails(&["diag", "--sizes", "3,3", "--strides", "1,1"], 1, "share an address");
+    fails(&["diag", "--sizes", "3,3", "--strides", "1"], 1, "2 entries, as many as Sizes has");
+    fails(&["diag", "--sizes", "4294967295,4294967295"], 1, "too many elements");
+    let int64 = ["diag", "--sizes", "3,3", "--type", "int64", "--feature-level", "4_0"];
+    fails(&int64, 1, "INT64 needs feature level 5_1");
+    fails(&["diag", "--sizes", "3,3", "--type", "uint4"], 1, "accepted at no feature level");
+    let unwritable = ["diag", "--sizes", "3,3", "--output", "no/such/folder/x.npy"];
+    fails(&unwritable, 1, "cannot write no/such/folder/x.npy");
+}
+
+#[test]
+fn wrong_usage_is_2_with_what_is_accepted() {
+    fails(&["diag"], 2, "--sizes");
+    fails(&["diag", "--sizes", "three"], 2, "invalid digit");
+    fails(&["diag", "--sizes", "3,3", "--type", "bool"], 2, "accepted: FLOAT32");
+    fails(&["diag", "--sizes", "3,3", "--feature-level", "9_9"], 2, "accepted: 1_0");
+    fails(&["diag", "--sizes", "3,3", "--device", "no such device"], 2, "no such device");
+    fails(&["diag", "--sizes", "-1,3"], 2, "");
+}
+
+#[test]
+fn no_device_is_3_and_says_what_to_install() {
+    for arguments in [&["devices"][..], &["devices", "--json"], &["diag", "--sizes", "3,3"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_dml"))
+            .args(arguments)
+            .env("VK_DRIVER_FILES", "/nonexistent.json")
+            .env("VK_ICD_FILENAMES", "/nonexistent.json")
+            .output()
+            .unwrap();
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{error}");
+        assert!(error.contains("mesa-vulkan-drivers"), "{error}");
+        assert!(output.stdout.is_empty());
+    }
+}
