@@ -1,0 +1,96 @@
+//! One negative case for each rule of tensors and bindings, for every operator: made by breaking a
+//! legal descriptor.
+
+use dml::core::schema::FieldKind;
+use dml::core::{FieldValue, TensorDesc, TensorFlags};
+use dml::{AbstractOperator, DataType};
+use dml_ops::Operator;
+
+use crate::cases::{BadBinding, Expectation};
+
+/// A broken rule.
+pub(crate) struct RuleCase {
+    pub(crate) name: &'static str,
+    pub(crate) operator: AbstractOperator,
+    pub(crate) expectation: Expectation,
+}
+
+/// How to break the first output, and the field that must be named.
+type Break = (&'static str, &'static str, fn(&mut TensorDesc));
+
+const BREAKS: &[Break] = &[
+    ("rule_size_zero", "Sizes[", |tensor| last(&mut tensor.sizes, 0)),
+    ("rule_no_dimensions", "DimensionCount", |tensor| tensor.sizes.clear()),
+    ("rule_nine_dimensions", "DimensionCount", |tensor| tensor.sizes = vec![1; 9]),
+    ("rule_too_many_elements", "Sizes", |tensor| tensor.sizes.fill(u32::MAX)),
+    ("rule_stride_count", "Strides", |tensor| tensor.strides = Some(vec![1])),
+    ("rule_strides_zero", "Strides", |tensor| {
+        last(&mut tensor.sizes, 2);
+        tensor.strides = Some(vec![0; tensor.sizes.len()]);
+    }),
+    ("rule_strides_overlapping", "Strides", |tensor| {
+        let first_of_two = tensor.sizes.len() - 2;
+        tensor.sizes[first_of_two..].fill(3);
+        let mut strides = vec![9; tensor.sizes.len()];
+        strides[first_of_two..].copy_from_slice(&[2, 1]);
+        tensor.strides = Some(strides);
+    }),
+    ("rule_strides_too_far", "Strides", |tensor| {
+        last(&mut tensor.sizes, 3);
+        tensor.strides = Some(vec![u32::MAX; tensor.sizes.len()]);
+    }),
+    ("rule_total_size_too_small", "TotalTensorSizeInBytes", |tensor| {
+        last(&mut tensor.sizes, 5);
+        tensor.total_tensor_size_in_bytes = Some(4);
+    }),
+    ("rule_alignment_not_a_power_of_two", "GuaranteedBaseOffsetAlignment", |tensor| {
+        tensor.guaranteed_base_offset_alignment = 48;
+    }),
+    ("rule_unknown_flags", "Flags", |tensor| tensor.flags = TensorFlags::from_bits(2)),
+    ("rule_owned_output", "Flags", |tensor| tensor.flags = TensorFlags::OWNED_BY_DML),
+];
+
+const BAD_BINDINGS: &[(&str, BadBinding)] = &[
+    ("binding_too_small", BadBinding::TooSmall),
+    ("binding_unaligned", BadBinding::Unaligned),
+    ("binding_out_of_buffer", BadBinding::OutOfBuffer),
+    ("binding_missing", BadBinding::Missing),
+];
+
+/// The broken rules for an operator that a level accepts with this type and rank.
+pub(crate) fn cases(operator: &dyn Operator, data_type: DataType, rank: usize) -> Vec<RuleCase> {
+    let legal = operator.reference().minimal(data_type, rank);
+    let mut cases: Vec<RuleCase> = BREAKS
+        .iter()
+        .filter(|(name, ..)| rank > 1 || *name != "rule_strides_overlapping")
+        .filter_map(|(name, field, change)| {
+            let operator = with_output(&legal, change)?;
+            Some(RuleCase { name, operator, expectation: Expectation::InvalidField(field) })
+        })
+        .collect();
+    cases.extend(BAD_BINDINGS.iter().map(|(name, binding)| RuleCase {
+        name,
+        operator: legal.clone(),
+        expectation: Expectation::InvalidBinding(*binding),
+    }));
+    cases
+}
+
+fn last(sizes: &mut [u32], size: u32) {
+    if let Some(last) = sizes.last_mut() {
+        *last = size;
+    }
+}
+
+/// `operator` with its first output changed; `None` where it has none.
+fn with_output(
+    operator: &AbstractOperator,
+    change: &fn(&mut TensorDesc),
+) -> Option<AbstractOperator> {
+    let schema = operator.schema();
+    let output = schema.fields.iter().position(|field| field.kind == FieldKind::Output)?;
+    let mut fields = operator.fields().to_vec();
+    let FieldValue::Tensor(Some(tensor)) = &mut fields[output] else { return None };
+    change(tensor);
+    AbstractOperator::new(schema, fields).ok()
+}
