@@ -1,0 +1,93 @@
+//! How a kernel touches its storage buffers, followed through its instructions.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use rspirv::dr::{Instruction, Module, Operand};
+use rspirv::spirv::{Op, StorageClass};
+
+use super::reflect::id_operand;
+
+/// What a kernel does with one buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Touched {
+    reads: bool,
+    writes: bool,
+}
+
+impl Touched {
+    /// The variant of `dml_core::plan::Access`.
+    pub(super) fn name(self) -> &'static str {
+        match (self.reads, self.writes) {
+            (true, true) => "ReadWrite",
+            (false, true) => "Write",
+            (_, false) => "Read",
+        }
+    }
+}
+
+/// The accesses to each storage buffer, by the id of its variable. Buffers that no instruction loads
+/// from or stores to are absent.
+pub(super) fn buffer_accesses(module: &Module) -> Result<BTreeMap<u32, Touched>> {
+    // Every pointer into a buffer, with the buffer's variable.
+    let mut pointers = BTreeMap::new();
+    for value in &module.types_global_values {
+        let is_buffer =
+            value.operands.first() == Some(&Operand::StorageClass(StorageClass::StorageBuffer));
+        if let (Op::Variable, true, Some(id)) = (value.class.opcode, is_buffer, value.result_id) {
+            pointers.insert(id, id);
+        }
+    }
+    let mut touched = BTreeMap::new();
+    let blocks = module.functions.iter().flat_map(|function| &function.blocks);
+    for instruction in blocks.flat_map(|block| &block.instructions) {
+        visit(instruction, &mut pointers, &mut touched)?;
+    }
+    Ok(touched)
+}
+
+fn visit(
+    instruction: &Instruction,
+    pointers: &mut BTreeMap<u32, u32>,
+    touched: &mut BTreeMap<u32, Touched>,
+) -> Result<()> {
+    let ids = || instruction.operands.iter().filter_map(Operand::id_ref_any);
+    if !ids().any(|id| pointers.contains_key(&id)) {
+        return Ok(());
+    }
+    let opcode = instruction.class.opcode;
+    // A pointer that goes anywhere but into the first operand is out of sight from there on.
+    let first = id_operand(instruction, 0).and_then(|id| pointers.get(&id).copied());
+    let (Some(buffer), 1) = (first, ids().filter(|id| pointers.contains_key(id)).count()) else {
+        bail!("a pointer to a buffer is used by Op{opcode:?}, which reflection cannot follow");
+    };
+    let (reads, writes) = match opcode {
+        Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => {
+            pointers.extend(instruction.result_id.map(|id| (id, buffer)));
+            return Ok(());
+        }
+        Op::ArrayLength => return Ok(()),
+        Op::Load | Op::AtomicLoad => (true, false),
+        Op::Store | Op::AtomicStore => (false, true),
+        Op::AtomicExchange
+        | Op::AtomicCompareExchange
+        | Op::AtomicIIncrement
+        | Op::AtomicIDecrement
+        | Op::AtomicIAdd
+        | Op::AtomicISub
+        | Op::AtomicSMin
+        | Op::AtomicUMin
+        | Op::AtomicSMax
+        | Op::AtomicUMax
+        | Op::AtomicAnd
+        | Op::AtomicOr
+        | Op::AtomicXor => (true, true),
+        other => {
+            bail!("a pointer to a buffer is used by Op{other:?}, which reflection cannot follow")
+        }
+    };
+    let entry: &mut Touched = touched.entry(buffer).or_default();
+    entry.reads |= reads;
+    entry.writes |= writes;
+    Ok(())
+}

@@ -1,0 +1,149 @@
+use std::fs;
+use std::path::Path;
+
+use dml_spirv_manifest::{Binding, Intent, Tree};
+use tempfile::TempDir;
+
+use super::compile::compile;
+use super::generate::{differences, generate, write};
+use super::reflect::{Reflection, reflect};
+
+const HEAD: &str = "#version 450\n#extension GL_GOOGLE_include_directive : require\n";
+const LOCAL: &str = "layout(local_size_x = 8, local_size_y = 4) in;\n";
+const DATA: &str = "layout(set = 0, binding = 0, std430) readonly buffer Source { uint source[]; };\n\
+     layout(set = 0, binding = 1, std430) buffer Target { uint target[]; };\n";
+
+/// A tree with one kernel for 32 bits.
+fn tree(body: &str) -> (TempDir, Tree) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("spirv");
+    fs::create_dir_all(root.join("kernels")).unwrap();
+    fs::create_dir_all(root.join("src")).unwrap();
+    fs::write(root.join("kernels/test.comp"), body).unwrap();
+    fs::write(root.join("kernels/unused.txt"), "").unwrap();
+    let intent = "[test]\nsummary = \"Tests.\"\nsource = \"test.comp\"\nfamilies = [\"b32\"]\n";
+    fs::write(root.join("kernels.toml"), intent).unwrap();
+    let lock = "[[package]]\nname = \"shaderc\"\nversion = \"1.2.3\"\n";
+    fs::write(folder.path().join("Cargo.lock"), lock).unwrap();
+    let tree = Tree::of_workspace(folder.path());
+    (folder, tree)
+}
+
+fn compiled(body: &str) -> anyhow::Result<Vec<u8>> {
+    let (_folder, tree) = tree(body);
+    let intent = Intent::read(&tree.intent()).unwrap();
+    let variant = intent.variants().next().unwrap();
+    compile(&tree, &variant)
+}
+
+fn reflected(declarations: &str, main: &str) -> anyhow::Result<Reflection> {
+    reflect(&compiled(&format!("{HEAD}{declarations}void main() {{ {main} }}\n"))?)
+}
+
+#[track_caller]
+fn assert_refused<T: std::fmt::Debug>(result: anyhow::Result<T>, expected: &str) {
+    let message = format!("{:#}", result.unwrap_err());
+    assert!(message.contains(expected), "{message}");
+}
+
+#[test]
+fn accesses_and_sizes_are_read_from_the_instructions() {
+    let push = "layout(push_constant) uniform P { uint a; uvec3 b; uint c[3]; } push;\n";
+    let reflection = reflected(
+        &format!("{LOCAL}{DATA}{push}"),
+        "target[push.a] = source[push.b.x] + push.c[push.a];",
+    )
+    .unwrap();
+    let binding = |binding, access: &str| Binding { set: 0, binding, access: access.to_owned() };
+    assert_eq!(reflection.bindings, [binding(0, "Read"), binding(1, "Write")]);
+    assert_eq!(reflection.local_size, [8, 4, 1]);
+    assert_eq!(reflection.push_constant_bytes, 40);
+    assert_eq!(reflection.capabilities, ["Shader"]);
+    assert!(reflection.specialization.is_empty() && reflection.required_features.is_empty());
+
+    let reflection =
+        reflected(&format!("{LOCAL}{DATA}"), "atomicAdd(target[0], source[1]);").unwrap();
+    assert_eq!(reflection.bindings[1].access, "ReadWrite");
+    assert_eq!(reflection.push_constant_bytes, 0);
+}
+
+#[test]
+fn specialization_constants_are_read_with_their_defaults() {
+    let constants = "layout(local_size_x = 32, local_size_x_id = 3) in;\n\
+                     layout(constant_id = 7) const uint N = 5;\n\
+                     layout(constant_id = 1) const bool FLAG = true;\n";
+    let main = "target[0] = FLAG ? N * gl_WorkGroupSize.x : source[0];";
+    let reflection = reflected(&format!("{constants}{DATA}"), main).unwrap();
+    assert_eq!(reflection.local_size, [32, 1, 1]);
+    assert_eq!(Vec::from_iter(reflection.specialization), [(1, 1), (3, 32), (7, 5)]);
+}
+
+#[test]
+fn capabilities_become_features_or_are_refused() {
+    let int64 = "#extension GL_ARB_gpu_shader_int64 : require\n";
+    let main = "target[0] = uint(uint64_t(source[0]) * uint64_t(source[1]) >> 32);";
+    let reflection = reflected(&format!("{int64}{LOCAL}{DATA}"), main).unwrap();
+    assert_eq!(reflection.required_features, ["ShaderInt64"]);
+    assert_eq!(reflection.capabilities, ["Int64", "Shader"]);
+
+    let group = "#extension GL_KHR_shader_subgroup_arithmetic : require\n";
+    let main = "target[0] = subgroupAdd(source[gl_LocalInvocationIndex]);";
+    let result = reflected(&format!("{group}{LOCAL}{DATA}"), main);
+    assert_refused(result, "no dml_core::kernel::Feature stands for that");
+}
+
+#[test]
+fn what_a_descriptor_set_layout_cannot_express_is_refused() {
+    let other_set = "layout(set = 1, binding = 0, std430) buffer B { uint data[]; };\n";
+    assert_refused(reflected(&format!("{LOCAL}{other_set}"), "data[0] = 1;"), "only set 0");
+    let uniform = "layout(set = 0, binding = 2, std140) uniform U { uint value; };\n";
+    let result = reflected(&format!("{LOCAL}{DATA}{uniform}"), "target[0] = source[0] + value;");
+    assert_refused(result, "other than a storage buffer");
+}
+
+#[test]
+fn mistakes_in_glsl_are_reported_with_file_and_line() {
+    let result = compiled(&format!("{HEAD}{LOCAL}void main() {{\n    nowhere = 1;\n}}\n"));
+    assert_refused(result, "spirv/kernels/test.comp:5: error: 'nowhere'");
+    let result = compiled(&format!("{HEAD}#include \"missing.glsl\"\n"));
+    assert_refused(result, "test.comp:3: cannot include \"missing.glsl\"");
+}
+
+#[test]
+fn warnings_are_errors() {
+    // An extension that is unknown, but only asked to warn.
+    let body = format!("#version 450\n#extension GL_NO_such : warn\n{LOCAL}void main() {{}}\n");
+    assert_refused(compiled(&body), "GL_NO_such");
+}
+
+#[test]
+fn a_second_run_changes_nothing_and_orphans_go() {
+    let (_folder, tree) =
+        tree(&format!("{HEAD}{LOCAL}{DATA}void main() {{ target[0] = source[0]; }}\n"));
+    let generated = generate(&tree).unwrap();
+    assert_eq!(differences(&tree, &generated).unwrap().len(), 3);
+    assert_eq!(write(&tree, &generated).unwrap().len(), 3);
+    let again = generate(&tree).unwrap();
+    assert_eq!(again, generated);
+    assert!(write(&tree, &again).unwrap().is_empty());
+
+    let orphan = tree.compiled().join("old_b8.spv");
+    fs::write(&orphan, []).unwrap();
+    fs::write(tree.spirv("test_b32"), [0; 4]).unwrap();
+    let expected = [orphan.clone(), tree.spirv("test_b32")];
+    assert_eq!(differences(&tree, &generated).unwrap(), expected);
+    assert_eq!(write(&tree, &generated).unwrap(), expected);
+    assert!(!Path::new(&orphan).exists());
+
+    let findings = dml_spirv_manifest::check(&tree).unwrap();
+    let list: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    assert_eq!(list, ["kernels/unused.txt: no kernel uses it"]);
+}
+
+#[test]
+fn constants_that_kernels_toml_does_not_name_are_refused() {
+    let constant = "layout(constant_id = 0) const uint N = 5;\n";
+    let (_folder, tree) =
+        tree(&format!("{HEAD}{LOCAL}{DATA}{constant}void main() {{ target[0] = source[N]; }}\n"));
+    assert_refused(generate(&tree), "test_b32: kernels.toml names the specialization constants");
+}

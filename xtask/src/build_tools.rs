@@ -1,0 +1,97 @@
+//! What it takes to build shaderc from source: cmake, a C++ compiler and Python.
+
+use anyhow::{Result, bail};
+use xshell::Shell;
+
+use crate::apt;
+use crate::bundle::Bundle;
+use crate::contents;
+use crate::environment::{Announced, Environment};
+use crate::generated;
+use crate::process::find_program;
+use crate::setup;
+use crate::workspace;
+
+/// A tool: the programs of which any one will do, and the package that has it.
+struct Tool {
+    programs: &'static [&'static str],
+    package: &'static str,
+}
+
+const TOOLS: [Tool; 3] = [
+    Tool { programs: &["cmake"], package: "cmake" },
+    // cmake looks for these names itself.
+    Tool { programs: &["c++", "g++", "clang++"], package: "g++" },
+    Tool { programs: &["python3"], package: "python3" },
+];
+
+/// The environment in which shaderc can be built: the system's tools, and unpacked packages for
+/// those that it lacks.
+pub(crate) fn ensure(sh: &Shell) -> Result<Environment> {
+    let missing: Vec<&str> = missing_packages(|name| find_program(name).is_some());
+    if missing.is_empty() {
+        return Ok(Environment::system());
+    }
+    if !apt::present() {
+        bail!("building shaderc needs these tools, please install them: {}", missing.join(", "));
+    }
+    let folder = workspace::setup_dir();
+    let _lock = setup::lock(sh, &folder)?;
+    let tree = bundle(&missing).ensure(sh, &folder)?;
+    let links = folder.join("build-tools-lib");
+    generated::sync_links(sh, &links, &contents::libraries(sh, &tree)?)?;
+    let environment = Environment::only(Announced {
+        libraries: vec![links],
+        // Not links: g++ and python3 look for their own files beside themselves.
+        programs: vec![tree.root.join("usr/bin")],
+        ..Announced::default()
+    })?;
+    // The name `c++` is made by the package's installation script, which does not run here.
+    let compiler = missing.contains(&"g++").then_some("g++");
+    Ok(compiler.into_iter().fold(environment, |it, name| it.with("CXX", name)))
+}
+
+fn missing_packages(there: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    let lacking = TOOLS.iter().filter(|tool| !tool.programs.iter().any(|name| there(name)));
+    lacking.map(|tool| tool.package).collect()
+}
+
+fn bundle(packages: &[&str]) -> Bundle {
+    Bundle {
+        folder: "build-tools",
+        packages: packages.iter().map(|&it| it.to_owned()).collect(),
+        bare: Vec::new(),
+        companions: compiler_parts,
+    }
+}
+
+/// g++ finds its headers and start files beside itself only, so the parts that gcc's packages have
+/// must lie there too, even where the system has them installed.
+fn compiler_parts(package: &str) -> Vec<String> {
+    let Some(version) = package.strip_prefix("g++-") else {
+        return Vec::new();
+    };
+    if !version.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Vec::new();
+    }
+    ["gcc-N", "cpp-N", "libgcc-N-dev"].map(|name| name.replace('N', version)).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_one_compiler_will_do() {
+        assert_eq!(missing_packages(|_| false), ["cmake", "g++", "python3"]);
+        assert_eq!(missing_packages(|name| name != "cmake" && name != "c++"), ["cmake"]);
+        assert!(missing_packages(|name| name != "g++").is_empty());
+    }
+
+    #[test]
+    fn only_the_versioned_compiler_has_parts() {
+        assert_eq!(compiler_parts("g++-12"), ["gcc-12", "cpp-12", "libgcc-12-dev"]);
+        assert!(compiler_parts("g++").is_empty());
+        assert!(compiler_parts("g++-12-multilib").is_empty());
+    }
+}

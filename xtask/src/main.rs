@@ -1,0 +1,83 @@
+//! Development commands of this workspace: `cargo xtask help` lists them.
+//!
+//! One file per command; the other modules are what commands share. Progress goes to standard
+//! error, so that `env` and `ci` own what they print.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
+
+mod apt;
+mod build_shaders;
+mod build_tools;
+mod bundle;
+mod ci;
+mod conformance;
+mod contents;
+mod devices;
+mod env;
+mod environment;
+mod generated;
+mod process;
+mod schema;
+mod setup;
+mod shader_compiler;
+mod test;
+mod tools;
+mod workspace;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use xshell::Shell;
+
+/// Development commands of this workspace
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Setup(setup::Args),
+    /// Print the environment of the CPU drivers: eval "$(cargo xtask env)"
+    Env,
+    Test(test::Args),
+    Conformance(conformance::Args),
+    BuildShaders(build_shaders::Args),
+    GenerateSchema(schema::Args),
+    Ci(ci::Args),
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        // Exit codes beyond a byte exist on Windows only; none of them means success.
+        Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<i32> {
+    let sh = Shell::new()?;
+    sh.change_dir(workspace::root());
+    match command {
+        Command::Setup(args) => setup::run(&sh, &args).map(|()| 0),
+        Command::Env => env::run(&sh).map(|()| 0),
+        Command::Test(args) => test::run(&sh, &args),
+        Command::Conformance(args) => conformance::run(&sh, &args),
+        Command::BuildShaders(args) => {
+            if shader_compiler::is_here() || !args.needs_compiler() {
+                return build_shaders::run(args).map(|()| 0);
+            }
+            // Handed on as they came: only build_shaders knows what its arguments mean.
+            let raw: Vec<OsString> = std::env::args_os().skip(2).collect();
+            shader_compiler::build_shaders(&sh, &raw)
+        }
+        Command::GenerateSchema(args) => schema::run(args).map(|()| 0),
+        Command::Ci(args) => ci::run(&sh, &args),
+    }
+}

@@ -1,0 +1,126 @@
+//! `operators/descs.rs`: the typed descriptors of implemented operators.
+
+use super::files::origin;
+use super::model::{Field, FieldType, Operator, Schema};
+use super::names::{camel_case, snake_case};
+
+/// Columns that rustfmt leaves to a comment.
+const WIDTH: usize = 100;
+
+/// The file, before formatting and without its header.
+pub(super) fn render(schema: &Schema) -> String {
+    let mut text = imports(schema);
+    for operator in schema.implemented() {
+        text += &format!("\n{}{}\n{}", origin(operator), structure(operator), conversion(operator));
+    }
+    text
+}
+
+/// The name of an operator's typed descriptor.
+pub(super) fn name(operator: &Operator) -> String {
+    camel_case(&operator.name) + "Desc"
+}
+
+/// The array whose length a `uint` field tells; such a field is not part of the descriptor.
+pub(super) fn counted<'a>(operator: &'a Operator, field: &Field) -> Option<&'a Field> {
+    let arrays = || operator.fields.iter().filter(|it| it.count.as_ref() == Some(&field.name));
+    // An array that is left out has no length, so others come first.
+    arrays().find(|array| !array.optional).or_else(|| arrays().next())
+}
+
+fn imports(schema: &Schema) -> String {
+    let fields = || schema.implemented().flat_map(|operator| &operator.fields);
+    let has = |wanted: &[FieldType]| fields().any(|field| wanted.contains(&field.field_type));
+    let mut text = String::from("use crate::operator::{AbstractOperator, FieldValue};\n");
+    if fields().any(|field| field.enumeration.is_some_and(|names| names.rust == "DataType")) {
+        text += "use crate::data_type::DataType;\n";
+    }
+    if has(&[FieldType::ScalarUnion]) {
+        text += "use crate::scalar::ScalarUnion;\n";
+    }
+    if has(&[FieldType::Tensor, FieldType::TensorArray]) {
+        text += "use crate::tensor::TensorDesc;\n";
+    }
+    let rows: Vec<&str> = schema.implemented().map(|it| it.name.as_str()).collect();
+    text + &format!("use super::tables::{{{}}};\n", rows.join(", "))
+}
+
+fn structure(operator: &Operator) -> String {
+    let name = name(operator);
+    let mut doc = format!("DML_{}_OPERATOR_DESC: {}.", operator.name, operator.summary);
+    if !operator.doc.trim().is_empty() {
+        doc += &format!("\n\n{}", operator.doc.trim());
+    }
+    let fields: String = operator
+        .fields
+        .iter()
+        .filter(|field| counted(operator, field).is_none())
+        .map(|field| {
+            let doc = comment(&field.doc, 4);
+            format!("{doc}pub {}: {},\n", snake_case(&field.name), rust_type(field))
+        })
+        .collect();
+    let doc = comment(&doc, 0);
+    format!("{doc}#[derive(Clone, Debug, PartialEq)]\npub struct {name} {{\n{fields}}}\n")
+}
+
+fn rust_type(field: &Field) -> String {
+    let (plain, _) = field.field_type.rust_and_c();
+    let plain = field.enumeration.map_or(plain, |names| names.rust);
+    // An array that is left out is empty.
+    let wrapped = field.optional && !field.field_type.is_array();
+    if wrapped { format!("Option<{plain}>") } else { plain.to_owned() }
+}
+
+fn conversion(operator: &Operator) -> String {
+    let mut counts = String::new();
+    for field in &operator.fields {
+        if let Some(array) = counted(operator, field) {
+            let (count, array) = (snake_case(&field.name), snake_case(&array.name));
+            counts += "// Validation refuses arrays whose length is not the count.\n";
+            counts += &format!("let {count} = u32::try_from(desc.{array}.len()).unwrap_or(0);\n");
+        }
+    }
+    let values: String = operator.fields.iter().map(|it| value(operator, it) + ",\n").collect();
+    format!(
+        "impl From<{}> for AbstractOperator {{\n\
+         fn from(desc: {0}) -> Self {{\n\
+         {counts}Self::from_typed(&{}, vec![\n{values}])\n\
+         }}\n}}\n",
+        name(operator),
+        operator.name
+    )
+}
+
+fn value(operator: &Operator, field: &Field) -> String {
+    let name = snake_case(&field.name);
+    let field_type = field.field_type;
+    if counted(operator, field).is_some() {
+        return format!("FieldValue::{field_type:?}({name})");
+    }
+    let value = match field_type {
+        FieldType::Uint if field.enumeration.is_some() => format!("desc.{name}.dml_value()"),
+        FieldType::OperatorDesc if field.optional => format!("desc.{name}.map(Box::new)"),
+        FieldType::OperatorDesc => format!("Some(Box::new(desc.{name}))"),
+        FieldType::Tensor | FieldType::ScaleBias if !field.optional => format!("Some(desc.{name})"),
+        _ => format!("desc.{name}"),
+    };
+    format!("FieldValue::{field_type:?}({value})")
+}
+
+/// `text` as doc comments. Lines that are too long are wrapped; the author's own breaks are kept.
+pub(super) fn comment(text: &str, indent: usize) -> String {
+    let mut comment = String::new();
+    for line in text.trim().lines() {
+        let mut current = String::from("///");
+        for word in line.split_whitespace() {
+            if indent + current.len() + 1 + word.len() > WIDTH && current != "///" {
+                comment += &(current + "\n");
+                current = String::from("///");
+            }
+            current += &format!(" {word}");
+        }
+        comment += &(current + "\n");
+    }
+    comment
+}

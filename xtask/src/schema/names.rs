@@ -1,0 +1,83 @@
+//! The names that the schema may use. A test compares them with `dml-core`, on which this must not
+//! depend: the generator has to work while what it generates does not compile.
+
+/// The data types, by ascending number: DirectML's name and the variant of `DataType`.
+pub(super) const DATA_TYPES: [(&str, &str); 13] = [
+    ("FLOAT32", "Float32"),
+    ("FLOAT16", "Float16"),
+    ("UINT32", "Uint32"),
+    ("UINT16", "Uint16"),
+    ("UINT8", "Uint8"),
+    ("INT32", "Int32"),
+    ("INT16", "Int16"),
+    ("INT8", "Int8"),
+    ("FLOAT64", "Float64"),
+    ("UINT64", "Uint64"),
+    ("INT64", "Int64"),
+    ("UINT4", "Uint4"),
+    ("INT4", "Int4"),
+];
+
+/// The feature levels, ascending.
+pub(super) const LEVELS: [&str; 15] = [
+    "1_0", "2_0", "2_1", "3_0", "3_1", "4_0", "4_1", "5_0", "5_1", "5_2", "6_0", "6_1", "6_2",
+    "6_3", "6_4",
+];
+
+/// DML_TENSOR_DIMENSION_COUNT_MAX1.
+pub(super) const MAX_RANK: usize = 8;
+
+/// What names an enum in the schema, in `dml-core` and in C.
+#[derive(Debug)]
+pub(super) struct EnumNames {
+    /// The value of the key `enum`.
+    pub(super) key: &'static str,
+    /// The table in `dml_core::schema`.
+    pub(super) table: &'static str,
+    /// The type of a descriptor's field, which has a method `dml_value`.
+    pub(super) rust: &'static str,
+    /// The alias in `dml_core::c_layout`.
+    pub(super) c: &'static str,
+}
+
+/// The enums that a `uint` may hold.
+pub(super) const ENUMS: &[EnumNames] = &[EnumNames {
+    key: "tensor-data-type",
+    table: "TENSOR_DATA_TYPE",
+    rust: "DataType",
+    c: "DML_TENSOR_DATA_TYPE",
+}];
+
+/// `OutputTensor` as Rust names a field: `output_tensor`.
+pub(super) fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    let mut after_upper = true;
+    for letter in name.chars() {
+        let upper = letter.is_ascii_uppercase();
+        if upper && !after_upper {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+        after_upper = upper;
+    }
+    // A single letter in front is a word of its own, as in `ATensor`.
+    match name.as_bytes() {
+        [first, second, third, ..]
+            if first.is_ascii_uppercase()
+                && second.is_ascii_uppercase()
+                && third.is_ascii_lowercase() =>
+        {
+            format!("{}_{}", &snake[..1], &snake[1..])
+        }
+        _ => snake,
+    }
+}
+
+/// `DIAGONAL_MATRIX1` as Rust names a type: `DiagonalMatrix1`.
+pub(super) fn camel_case(name: &str) -> String {
+    let word = |word: &str| match word.split_at_checked(1) {
+        Some((first, rest)) => first.to_owned() + &rest.to_ascii_lowercase(),
+        None => String::new(),
+    };
+    name.split('_').map(word).collect()
+}

@@ -1,0 +1,183 @@
+//! From the files as written to what they mean.
+
+use std::ops::Range;
+
+use anyhow::Result;
+use toml::Spanned;
+
+use super::model::{Field, FieldKind, FieldType, NamedTypes, Operator};
+use super::names::ENUMS;
+use super::source::{self, File};
+use super::support;
+
+/// No summary is longer, so that it fits a line of code.
+const MAX_SUMMARY: usize = 80;
+
+/// What the operators' checks need from elsewhere.
+pub(super) struct Known<'a> {
+    pub(super) types: &'a [NamedTypes],
+    /// The text of `rules.rs`.
+    pub(super) rules: &'a str,
+}
+
+/// The operators of one file, in its order, each with where its name stands.
+pub(super) fn operators(
+    file: File<'_>,
+    short_name: &str,
+    known: &Known<'_>,
+) -> Result<Vec<(Range<usize>, Operator)>> {
+    let mut entries: Vec<_> = file.parse::<source::Operators>()?.into_iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    let resolved = entries.into_iter().map(|(name, source)| {
+        let header = name.span();
+        Ok((header, operator(file, short_name, name, source, known)?))
+    });
+    resolved.collect()
+}
+
+fn operator(
+    file: File<'_>,
+    short_name: &str,
+    name: Spanned<String>,
+    source: source::Operator,
+    known: &Known<'_>,
+) -> Result<Operator> {
+    let header = name.span();
+    let name = name.into_inner();
+    check_operator(file, &header, &name, &source, known)?;
+    let fields = fields(file, &name, &source)?;
+    let tables = support::tables(file, header, &name, &fields, source.support, known.types)?;
+    Ok(Operator {
+        name,
+        file: short_name.to_owned(),
+        number: source.number.into_inner(),
+        summary: source.summary.into_inner(),
+        in_place: source.in_place,
+        implemented: source.implemented,
+        comparison: source.comparison,
+        rule: source.rule.map(Spanned::into_inner),
+        doc: source.doc,
+        fields,
+        tables,
+    })
+}
+
+fn check_operator(
+    file: File<'_>,
+    header: &Range<usize>,
+    name: &str,
+    source: &source::Operator,
+    known: &Known<'_>,
+) -> Result<()> {
+    let error =
+        |offset: usize, problem: &str| Err(file.error(offset, format!("{name}: {problem}")));
+    let legal = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    if !name.bytes().all(legal) || !name.starts_with(|it: char| it.is_ascii_uppercase()) {
+        return error(header.start, "is no operator; accepted: DirectML's upper-case name");
+    }
+    let summary = source.summary.get_ref();
+    let length = summary.chars().count();
+    if length == 0 || length > MAX_SUMMARY || summary.chars().any(char::is_control) {
+        let problem = format!("summary has {length} characters; accepted: 1 to {MAX_SUMMARY}");
+        return error(source.summary.span().start, &problem);
+    }
+    if source.implemented && source.comparison.is_none() {
+        return error(header.start, "is implemented without comparison; accepted: bit-exact");
+    }
+    if let Some(rule) = &source.rule
+        && !known.rules.contains(&format!("fn {}(", rule.get_ref()))
+    {
+        let problem = format!("rules.rs has no function {}", rule.get_ref());
+        return error(rule.span().start, &problem);
+    }
+    Ok(())
+}
+
+fn fields(file: File<'_>, operator: &str, source: &source::Operator) -> Result<Vec<Field>> {
+    let mut fields: Vec<Field> = Vec::new();
+    for spanned in &source.fields {
+        let given = spanned.get_ref();
+        field(&source.fields, &fields, given, source.implemented)
+            .map(|field| fields.push(field))
+            .map_err(|problem| {
+            let problem = format!("{operator}: {}: {problem}", given.name);
+            file.error(spanned.span().start, problem)
+        })?;
+    }
+    Ok(fields)
+}
+
+fn field(
+    all: &[Spanned<source::Field>],
+    before: &[Field],
+    given: &source::Field,
+    implemented: bool,
+) -> Result<Field, String> {
+    check_field(before, given, implemented)?;
+    let enumeration = match &given.enumeration {
+        None => None,
+        Some(key) if given.field_type == FieldType::Uint => {
+            let found = ENUMS.iter().find(|names| names.key == *key);
+            Some(found.ok_or_else(|| {
+                let keys: Vec<&str> = ENUMS.iter().map(|names| names.key).collect();
+                format!("{key} is no enum; accepted: {}", keys.join(", "))
+            })?)
+        }
+        Some(_) => return Err("enum is for the type uint".to_owned()),
+    };
+    let is_scalar = given.field_type == FieldType::ScalarUnion;
+    reference(all, "scalar_type", given.scalar_type.as_deref(), is_scalar, true)?;
+    reference(all, "count", given.count.as_deref(), given.field_type.is_array(), false)?;
+    Ok(Field {
+        name: given.name.clone(),
+        kind: given.kind,
+        field_type: given.field_type,
+        optional: given.optional,
+        enumeration,
+        scalar_type: given.scalar_type.clone(),
+        count: given.count.clone(),
+        doc: given.doc.clone(),
+    })
+}
+
+fn check_field(before: &[Field], given: &source::Field, implemented: bool) -> Result<(), String> {
+    let legal = |name: &str| name.bytes().all(|it| it.is_ascii_alphanumeric());
+    if !legal(&given.name) || !given.name.starts_with(|it: char| it.is_ascii_uppercase()) {
+        return Err("is no field name; accepted: DirectML's spelling".to_owned());
+    }
+    if before.iter().any(|field| field.name == given.name) {
+        return Err("is a second field of this name".to_owned());
+    }
+    if given.field_type.is_tensor() != (given.kind != FieldKind::Attribute) {
+        return Err("accepted: kind input or output for tensors, attribute for others".to_owned());
+    }
+    if given.optional && !given.field_type.is_pointer() {
+        return Err("is optional, but C passes it by value and cannot leave it out".to_owned());
+    }
+    if implemented && given.doc.trim().is_empty() {
+        return Err("has no doc; accepted: what it means, in own words".to_owned());
+    }
+    Ok(())
+}
+
+/// Checks a key that names another field: a `uint`, and with `data_type` one that holds a type.
+fn reference(
+    all: &[Spanned<source::Field>],
+    key: &str,
+    name: Option<&str>,
+    wanted: bool,
+    data_type: bool,
+) -> Result<(), String> {
+    let Some(name) = name else {
+        return if wanted { Err(format!("needs the key {key}")) } else { Ok(()) };
+    };
+    if !wanted {
+        return Err(format!("{key} is for other types"));
+    }
+    let fits = all.iter().map(Spanned::get_ref).any(|field| {
+        let holds_type = field.enumeration.as_deref() == Some("tensor-data-type");
+        field.name == name && field.field_type == FieldType::Uint && holds_type == data_type
+    });
+    let holding = if data_type { " that holds the enum tensor-data-type" } else { "" };
+    if fits { Ok(()) } else { Err(format!("{key}: {name} is no uint field{holding}")) }
+}

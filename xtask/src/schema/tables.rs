@@ -1,0 +1,139 @@
+//! `operators/tables.rs`: the rows.
+
+use std::collections::BTreeSet;
+
+use super::files::origin;
+use super::model::{
+    Comparison, Field, FieldKind, NamedTypes, Operator, Schema, Table, TensorSupport, TypeSet,
+};
+use super::names::DATA_TYPES;
+
+/// The file, before formatting and without its header.
+pub(super) fn render(schema: &Schema) -> String {
+    let used = used_types(schema);
+    let rows: String = schema.operators.iter().map(|it| row(it, &schema.types)).collect();
+    let names: Vec<String> = schema.operators.iter().map(|it| format!("&{}", it.name)).collect();
+    let mut text = imports(schema);
+    text += "/// Every row, by ascending operator number.\n";
+    text += &format!("pub static OPERATORS: &[&OperatorSchema] = &[{}];\n\n", names.join(", "));
+    for named in schema.types.iter().filter(|named| used.contains(named.name.as_str())) {
+        let set = data_types(named.types);
+        text += &format!("const {}: DataTypeSet = {set};\n", constant(named));
+    }
+    text + "\n" + &rows
+}
+
+fn imports(schema: &Schema) -> String {
+    let mut names = BTreeSet::from(["OperatorSchema"]);
+    let fields = || schema.operators.iter().flat_map(|operator| &operator.fields);
+    if !schema.operators.is_empty() {
+        names.extend(["Comparison", "FieldKind", "FieldSchema", "FieldType"]);
+        names.extend(["RankSet", "SupportTable", "TensorSupport"]);
+    }
+    names.extend(fields().filter_map(|field| field.enumeration).map(|names| names.table));
+    let rules = schema.operators.iter().any(|operator| operator.rule.is_some());
+    if rules {
+        names.insert("Rule");
+    }
+    let names: Vec<&str> = names.into_iter().collect();
+    format!(
+        "use crate::data_type::{{DataType, DataTypeSet}};\n\
+         use crate::feature_level::FeatureLevel;\n\
+         {}use crate::schema::{{{}}};\n\n",
+        if rules { "use crate::rules;\n" } else { "" },
+        names.join(", ")
+    )
+}
+
+fn row(operator: &Operator, types: &[NamedTypes]) -> String {
+    let Operator { name, number, summary, in_place, implemented, .. } = operator;
+    let comparison = match operator.comparison {
+        Some(Comparison::BitExact) => "BitExact",
+        None => "Undecided",
+    };
+    let rule = operator.rule.as_ref().map_or_else(
+        || "None".to_owned(),
+        |rule| format!("Some(Rule {{ name: {rule:?}, check: rules::{rule} }})"),
+    );
+    let fields: String = operator.fields.iter().map(|it| field(it) + ",\n").collect();
+    let tables: String = operator.tables.iter().map(|it| table(it, types) + ",\n").collect();
+    let introduced = operator.tables.first().map_or("", |table| table.level);
+    format!(
+        "{}/// DML_OPERATOR_{name}, introduced at level {introduced}.\n\
+         pub static {name}: OperatorSchema = OperatorSchema {{\n\
+         name: {name:?},\n\
+         operator_type: {number},\n\
+         summary: {summary:?},\n\
+         implemented: {implemented},\n\
+         in_place: {in_place},\n\
+         comparison: Comparison::{comparison},\n\
+         fields: &[\n{fields}],\n\
+         rule: {rule},\n\
+         tables: &[\n{tables}],\n\
+         }};\n\n",
+        origin(operator)
+    )
+}
+
+fn field(field: &Field) -> String {
+    let kind = match field.kind {
+        FieldKind::Input => "Input",
+        FieldKind::Output => "Output",
+        FieldKind::Attribute => "Attribute",
+    };
+    let mut text = format!(
+        "FieldSchema::new({:?}, FieldKind::{kind}, FieldType::{:?})",
+        field.name, field.field_type
+    );
+    if field.optional {
+        text += ".optional()";
+    }
+    if let Some(names) = field.enumeration {
+        text += &format!(".with_enumeration(&{})", names.table);
+    }
+    if let Some(name) = &field.scalar_type {
+        text += &format!(".with_scalar_type({name:?})");
+    }
+    if let Some(name) = &field.count {
+        text += &format!(".with_count({name:?})");
+    }
+    text
+}
+
+fn table(table: &Table, types: &[NamedTypes]) -> String {
+    let support = |support: &TensorSupport| {
+        let (first, last) = support.ranks;
+        let set = named(support.types, types).map_or_else(|| data_types(support.types), constant);
+        format!(
+            "TensorSupport {{ field: {:?}, ranks: RankSet::range({first}, {last}), \
+             data_types: {set} }}",
+            support.field
+        )
+    };
+    let tensors: Vec<String> = table.tensors.iter().map(support).collect();
+    format!(
+        "SupportTable {{ level: FeatureLevel::V{}, tensors: &[{}] }}",
+        table.level,
+        tensors.join(", ")
+    )
+}
+
+fn data_types(types: TypeSet) -> String {
+    let members = DATA_TYPES.iter().enumerate().filter(|(index, _)| types.0 & (1 << index) != 0);
+    let members: Vec<String> = members.map(|(_, (_, it))| format!("DataType::{it}")).collect();
+    format!("DataTypeSet::of(&[{}])", members.join(", "))
+}
+
+fn named(types: TypeSet, known: &[NamedTypes]) -> Option<&NamedTypes> {
+    known.iter().find(|named| named.types == types)
+}
+
+fn constant(named: &NamedTypes) -> String {
+    named.name.to_ascii_uppercase().replace('-', "_")
+}
+
+fn used_types(schema: &Schema) -> BTreeSet<&str> {
+    let tables = schema.operators.iter().flat_map(|operator| &operator.tables);
+    let cells = tables.flat_map(|table| &table.tensors);
+    cells.filter_map(|it| named(it.types, &schema.types)).map(|it| it.name.as_str()).collect()
+}

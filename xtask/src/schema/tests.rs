@@ -1,0 +1,267 @@
+use dml_core::schema::TENSOR_DATA_TYPE;
+use dml_core::{DataType, FeatureLevel, MAX_DIMENSION_COUNT};
+
+use super::descs::comment;
+use super::files::Tree;
+use super::names::{DATA_TYPES, ENUMS, LEVELS, MAX_RANK, camel_case, snake_case};
+use crate::workspace;
+
+const SCHEMA: &str = "crates/dml-core/schema";
+const TOML: &str = "crates/dml-core/schema/diagonal.toml";
+const MORE: &str = "crates/dml-core/schema/more.toml";
+
+/// An operator with a field of every type, and a shared count.
+const EVERYTHING: &str = r#"
+[EVERYTHING1]
+number = 900
+summary = "has a field of every type"
+in_place = true
+implemented = true
+comparison = "bit-exact"
+rule = "value_data_type_matches_output"
+fields = [
+    { name = "InputCount", type = "uint", doc = "n" },
+    { name = "ATensors", kind = "input", type = "tensor-array", count = "InputCount", doc = "Reads." },
+    { name = "OutputTensor", kind = "output", type = "tensor", optional = true, doc = "Writes." },
+    { name = "FusedActivation", type = "operator-desc", optional = true, doc = "Fused." },
+    { name = "ValueDataType", type = "uint", enum = "tensor-data-type", doc = "Type." },
+    { name = "Value", type = "scalar-union", scalar_type = "ValueDataType", doc = "Value." },
+    { name = "Seed", type = "uint64", doc = "Seed." },
+    { name = "Scales", type = "float-array", count = "InputCount", optional = true, doc = "Scales." },
+    { name = "ScaleBias", type = "scale-bias", doc = "Scale." },
+    { name = "Size", type = "size-2d", doc = "Size." },
+    { name = "Normalize", type = "bool", doc = "Whether." },
+]
+support.6_4."*" = { ranks = "1-8", types = "FLOAT32 int-8-32" }
+"#;
+
+/// One operator of the usual kind, to make mistakes in.
+const ORDINARY: &str = r#"
+[ORDINARY]
+number = 901
+summary = "an operator of the usual kind"
+in_place = false
+implemented = true
+comparison = "bit-exact"
+fields = [
+    { name = "OutputTensor", kind = "output", type = "tensor", doc = "What is written." },
+    { name = "Offset", type = "int", doc = "An integer." },
+    { name = "Value", type = "float", doc = "A number." },
+]
+
+[ORDINARY.support]
+2_0.OutputTensor = { ranks = "4", types = "FLOAT16" }
+2_1.OutputTensor = { ranks = "4", types = "scalar-8-32" }
+4_0.OutputTensor = { ranks = "2-4", types = "scalar-8-32" }
+5_1.OutputTensor = { ranks = "2-4", types = "scalar-8-64" }
+"#;
+
+/// A copy of all that the generator reads and writes.
+fn copy() -> (tempfile::TempDir, Tree) {
+    let folder = tempfile::tempdir().unwrap();
+    let here = workspace::root();
+    let schema = std::fs::read_dir(here.join(SCHEMA)).unwrap();
+    let schema = schema.map(|it| format!("{SCHEMA}/{}", it.unwrap().file_name().display()));
+    let generated = Tree::new(here).generate().unwrap();
+    let files =
+        schema.chain(["rustfmt.toml".to_owned(), "crates/dml-core/src/rules.rs".to_owned()]);
+    for file in files.chain(generated.keys().map(|path| (*path).to_owned())) {
+        let to = folder.path().join(&file);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(here.join(file), to).unwrap();
+    }
+    let tree = Tree::new(folder.path());
+    (folder, tree)
+}
+
+/// A copy with `path` changed by `change`.
+fn changed(path: &str, change: impl FnOnce(String) -> String) -> (tempfile::TempDir, Tree) {
+    let (folder, tree) = copy();
+    let file = folder.path().join(path);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let new = change(text.clone());
+    assert_ne!(text, new, "{path}");
+    std::fs::write(file, new).unwrap();
+    (folder, tree)
+}
+
+/// A copy with one more file of operators.
+fn with(text: &str) -> (tempfile::TempDir, Tree) {
+    let (folder, tree) = copy();
+    std::fs::write(folder.path().join(MORE), text).unwrap();
+    (folder, tree)
+}
+
+#[test]
+fn the_checked_in_files_are_what_the_toml_files_say() {
+    let tree = Tree::new(workspace::root());
+    let stale = tree.stale(&tree.generate().unwrap());
+    assert!(stale.is_empty(), "{}\nRun `cargo xtask generate-schema`.", stale.join("\n"));
+}
+
+#[test]
+fn a_changed_row_makes_the_generated_files_stale() {
+    let (_folder, tree) = changed(TOML, |text| text.replacen("number = 93", "number = 92", 1));
+    let generated = tree.generate().unwrap();
+    let stale = tree.stale(&generated);
+    let [message] = stale.as_slice() else { panic!("{stale:?}") };
+    let (place, problem) = message.split_once(": ").unwrap();
+    assert!(place.starts_with("crates/dml-core/src/operators/tables.rs:"), "{message}");
+    assert_eq!(problem, format!("is not what {TOML} says"));
+    assert_eq!(tree.write(&generated).unwrap(), ["crates/dml-core/src/operators/tables.rs"]);
+    assert!(tree.stale(&generated).is_empty());
+}
+
+#[test]
+fn a_changed_byte_makes_its_generated_file_stale() {
+    let here = Tree::new(workspace::root()).generate().unwrap();
+    for path in here.keys() {
+        let (_folder, tree) = changed(path, |text| text.replacen("DIAGONAL", "DIAGONAI", 1));
+        let stale = tree.stale(&tree.generate().unwrap());
+        let [message] = stale.as_slice() else { panic!("{stale:?}") };
+        assert!(message.starts_with(path) && message.ends_with(".toml says"), "{message}");
+    }
+}
+
+#[test]
+fn a_missing_generated_file_is_stale() {
+    let (folder, tree) = copy();
+    let path = "crates/dml-core/src/c_layout/descs.rs";
+    std::fs::remove_file(folder.path().join(path)).unwrap();
+    let message = format!("{path}:1: is not what crates/dml-core/schema/*.toml says");
+    assert_eq!(tree.stale(&tree.generate().unwrap()), [message]);
+}
+
+#[test]
+fn mistakes_are_found_with_their_line() {
+    let line = |wanted: &str| ORDINARY.lines().position(|line| line.contains(wanted)).unwrap() + 1;
+    let cases = [
+        ("in_place", "inplace", "in_place", "unknown field `inplace`"),
+        ("number = 901", "number = 901\nnumber = 901", "summary", "duplicate key"),
+        ("type = \"int\"", "type = \"integer\"", "Offset", "unknown variant `integer`"),
+        ("\"Offset\"", "\"OutputTensor\"", "Offset", "is a second field of this name"),
+        ("\"Offset\"", "\"offset\"", "Offset", "offset: is no field name"),
+        ("kind = \"output\", ", "", "\"OutputTensor\"", "kind input or output for tensors"),
+        ("type = \"int\"", "type = \"int\", optional = true", "Offset", "passes it by value"),
+        ("type = \"int\"", "type = \"int-array\"", "Offset", "needs the key count"),
+        ("type = \"int\"", "type = \"int\", enum = \"mode\"", "Offset", "for the type uint"),
+        ("type = \"int\"", "type = \"uint\", enum = \"mode\"", "Offset", "mode is no enum"),
+        ("type = \"int\"", "type = \"scalar-union\"", "Offset", "needs the key scalar_type"),
+        ("type = \"int\"", "type = \"int\", count = \"Value\"", "Offset", "for other types"),
+        ("5_1.Out", "5_3.Out", "5_1", "5_3 is no feature level"),
+        ("5_1.Out", "3_1.Out", "5_1", "3_1 stands below 4_0"),
+        ("5_1.Out", "4_0.Out", "5_1", "duplicate key"),
+        ("2_0.Output", "2_0.Input", "2_0", "InputTensor is no tensor; accepted: OutputTensor"),
+        ("ranks = \"2-4\"", "ranks = \"2-9\"", "4_0", "'2-9' are no ranks"),
+        ("ranks = \"2-4\"", "ranks = \"3\"", "4_0", "4_0: OutputTensor loses what 2_1 accepts"),
+        ("scalar-8-64", "scalars", "5_1", "'scalars' is no data type"),
+        ("scalar-8-64", "INT64", "5_1", "loses what 4_0 accepts"),
+        ("implemented", "rule = \"none\"\nimplemented", "implemented", "rules.rs has no function"),
+        ("comparison = \"bit-exact\"", "", "[ORDINARY]", "without comparison"),
+        ("number = 901\n", "", "[ORDINARY]", "missing field `number`"),
+    ];
+    for (from, to, place, wanted) in cases {
+        assert!(ORDINARY.contains(from), "{from}");
+        let (_folder, tree) = with(&ORDINARY.replacen(from, to, 1));
+        let found = tree.schema().unwrap_err().to_string();
+        let start = format!("{MORE}:{}: ", line(place));
+        assert!(found.starts_with(&start) && found.contains(wanted), "{from} -> {to}: {found}");
+    }
+}
+
+/// The README's example is FILL_VALUE_CONSTANT, which may be in the schema already.
+#[test]
+fn the_readme_s_example_is_accepted() {
+    let readme = std::fs::read_to_string(workspace::root().join(SCHEMA).join("README.md")).unwrap();
+    let (_, example) = readme.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let example = example.replace("[FILL_VALUE_CONSTANT", "[EXAMPLE");
+    let (_folder, tree) = with(&example.replace("number = 103", "number = 902"));
+    let schema = tree.schema().unwrap();
+    let example = schema.operators.iter().find(|operator| operator.name == "EXAMPLE").unwrap();
+    assert_eq!((example.fields.len(), example.tables.len()), (3, 2));
+}
+
+#[test]
+fn tables_cover_every_tensor() {
+    let (_folder, tree) = with(&EVERYTHING.replace("\"*\"", "OutputTensor"));
+    let message = tree.schema().unwrap_err().to_string();
+    assert!(message.contains("EVERYTHING1: 6_4: ATensors has no support"), "{message}");
+}
+
+#[test]
+fn operators_are_unique() {
+    for (from, to) in [("900", "93"), ("EVERYTHING1", "DIAGONAL_MATRIX")] {
+        let (_folder, tree) = with(&EVERYTHING.replace(from, to));
+        let message = tree.schema().unwrap_err().to_string();
+        assert!(message.starts_with(&format!("{MORE}:2: ")), "{message}");
+        assert!(message.ends_with("in diagonal.toml"), "{message}");
+    }
+}
+
+#[test]
+fn every_type_of_field_is_generated() {
+    let (_folder, tree) = with(EVERYTHING);
+    let generated = tree.generate().unwrap();
+    let has = |file: &str, wanted: &[&str]| {
+        let text = &generated[format!("crates/dml-core/src/{file}").as_str()];
+        wanted.iter().for_each(|line| assert!(text.contains(line), "{line}\nin\n{text}"));
+    };
+    has(
+        "operators/tables.rs",
+        &[
+            "&EVERYTHING1]",
+            "FieldType::TensorArray)\n            .with_count(\"InputCount\")",
+            ".with_enumeration(&TENSOR_DATA_TYPE)",
+            ".with_scalar_type(\"ValueDataType\")",
+            "check: rules::value_data_type_matches_output",
+        ],
+    );
+    has(
+        "operators/descs.rs",
+        &[
+            "pub struct Everything1Desc {\n    /// Reads.\n    pub a_tensors: Vec<TensorDesc>,",
+            "let input_count = u32::try_from(desc.a_tensors.len())",
+            "pub value_data_type: DataType,",
+            "FieldValue::Uint(desc.value_data_type.dml_value())",
+            "FieldValue::OperatorDesc(desc.fused_activation.map(Box::new))",
+            "FieldValue::ScaleBias(Some(desc.scale_bias))",
+            "pub scales: Vec<f32>,",
+        ],
+    );
+    has(
+        "c_layout/descs.rs",
+        &[
+            "pub InputCount: u32,",
+            "pub ATensors: *const DML_TENSOR_DESC,",
+            "pub ValueDataType: DML_TENSOR_DATA_TYPE,",
+            "pub Value: DML_SCALAR_UNION,",
+            "pub Normalize: BOOL,",
+        ],
+    );
+}
+
+#[test]
+fn names_are_those_of_dml_core() {
+    assert_eq!(DATA_TYPES.map(|it| it.0.to_owned()), DataType::ALL.map(|it| it.to_string()));
+    assert_eq!(DATA_TYPES.map(|it| it.1.to_owned()), DataType::ALL.map(|it| format!("{it:?}")));
+    assert_eq!(LEVELS.map(str::to_owned), FeatureLevel::ALL.map(|level| level.to_string()));
+    assert_eq!(MAX_RANK, MAX_DIMENSION_COUNT);
+    assert_eq!(ENUMS[0].table, TENSOR_DATA_TYPE.name);
+}
+
+#[test]
+fn names_follow_rust_s_habits() {
+    let snake = ["OutputTensor", "ATensor", "TransA", "Alpha", "InputCount"].map(snake_case);
+    assert_eq!(snake, ["output_tensor", "a_tensor", "trans_a", "alpha", "input_count"]);
+    assert_eq!(camel_case("DIAGONAL_MATRIX1"), "DiagonalMatrix1");
+    assert_eq!(camel_case("ELEMENT_WISE_ADD"), "ElementWiseAdd");
+}
+
+#[test]
+fn comments_are_wrapped_and_keep_their_breaks() {
+    assert_eq!(comment("one\n\ntwo", 0), "/// one\n///\n/// two\n");
+    let wrapped = comment(&"word ".repeat(40), 4);
+    assert!(wrapped.lines().all(|line| line.len() + 4 <= 100), "{wrapped}");
+    assert_eq!(wrapped.matches("word").count(), 40);
+}

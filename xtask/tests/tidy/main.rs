@@ -1,0 +1,137 @@
+//! The invariants of the architecture, and what every file of the repository must keep to.
+//!
+//! Each rule is a function over text that returns what is wrong, so that a test can show that it is
+//! able to fail; the tests in this file apply the rules to the repository.
+
+mod code;
+mod manifests;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dml_core::operators::OPERATORS;
+
+/// A file of the repository: its path relative to the root, with `/`, and its text.
+struct Source {
+    path: String,
+    text: String,
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
+}
+
+/// Every text file that git tracks or would track.
+fn sources() -> Vec<Source> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .expect("git lists the files of the repository");
+    assert!(output.status.success(), "git ls-files failed");
+    let list = String::from_utf8(output.stdout).expect("paths are UTF-8");
+    let read = |path: &str| {
+        // Binary files are no sources, and a deleted file may still be in git's index.
+        let text = std::fs::read_to_string(root().join(path)).ok()?;
+        Some(Source { path: path.to_owned(), text })
+    };
+    let sources: Vec<Source> =
+        list.split('\0').filter(|it| !it.is_empty()).filter_map(read).collect();
+    assert!(sources.iter().any(|it| it.path == "xtask/tests/tidy/main.rs"), "this file is listed");
+    sources
+}
+
+/// Applies `rule` to every file whose path `chosen` accepts, of which there must be one.
+fn check(chosen: impl Fn(&str) -> bool, rule: impl Fn(&str) -> Vec<String>) {
+    let sources: Vec<Source> = sources().into_iter().filter(|it| chosen(&it.path)).collect();
+    assert!(!sources.is_empty(), "the rule applies to no file at all");
+    let wrong: Vec<String> = sources
+        .iter()
+        .flat_map(|source| {
+            rule(&source.text).into_iter().map(|it| format!("{}: {it}", source.path))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+fn rust_in(folder: &'static str) -> impl Fn(&str) -> bool {
+    move |path| path.starts_with(folder) && path.ends_with(".rs")
+}
+
+fn is_manifest(path: &str) -> bool {
+    PathBuf::from(path).file_name().is_some_and(|name| name == "Cargo.toml")
+}
+
+/// The names in `spirv/kernels.toml`: one table each.
+fn kernels() -> Vec<String> {
+    let text = std::fs::read_to_string(root().join("spirv/kernels.toml")).expect("readable");
+    let table: toml::Table = text.parse().expect("spirv/kernels.toml is TOML");
+    assert!(!table.is_empty(), "spirv/kernels.toml names no kernel");
+    table.keys().cloned().collect()
+}
+
+#[test]
+fn dml_core_names_neither_vulkan_nor_unsafe() {
+    check(rust_in("crates/dml-core/"), |text| {
+        code::forbidden_identifiers(text, &["ash", "vk", "unsafe"])
+    });
+}
+
+#[test]
+fn dml_core_names_no_kernel() {
+    let kernels = kernels();
+    check(rust_in("crates/dml-core/"), |text| code::named(text, &kernels));
+}
+
+#[test]
+fn dml_vk_names_no_operator() {
+    let operators: Vec<String> = OPERATORS.iter().map(|it| it.name.to_owned()).collect();
+    assert!(!operators.is_empty());
+    check(|path| path.starts_with("crates/dml-vk/"), |text| code::named(text, &operators));
+}
+
+#[test]
+fn dml_ops_is_safe_and_knows_no_vulkan() {
+    check(rust_in("crates/dml-ops/"), |text| {
+        code::forbidden_identifiers(text, &["ash", "vk", "unsafe"])
+    });
+}
+
+/// The compiler's lint `unsafe_code` can be allowed anywhere; this rule cannot.
+#[test]
+fn unsafe_is_in_dml_vk_and_the_c_boundary_only() {
+    let allowed = ["crates/dml-vk/", "crates/dml-capi/"];
+    check(
+        |path| path.ends_with(".rs") && !allowed.iter().any(|it| path.starts_with(it)),
+        |text| code::forbidden_identifiers(text, &["unsafe"]),
+    );
+}
+
+#[test]
+fn only_dml_vk_depends_on_vulkan_bindings() {
+    check(
+        |path| is_manifest(path) && path != "crates/dml-vk/Cargo.toml" && path != "Cargo.toml",
+        |text| manifests::forbidden_dependencies(text, &["ash", "gpu-allocator"]),
+    );
+}
+
+#[test]
+fn every_crate_states_license_lints_and_rust_version() {
+    check(|path| is_manifest(path) && path != "Cargo.toml", manifests::missing_statements);
+}
+
+#[test]
+fn sources_are_short() {
+    let extensions = [".rs", ".comp", ".glsl", ".sh", ".h", ".py"];
+    check(|path| extensions.iter().any(|it| path.ends_with(it)), text::too_long);
+}
+
+/// Cargo.lock names the default registry in every entry.
+#[test]
+fn no_file_knows_the_machine_it_was_written_on() {
+    check(
+        |path| path != "Cargo.lock",
+        |text| [text::machine_paths(text), text::registry_hosts(text)].concat(),
+    );
+}
