@@ -13,18 +13,23 @@
 //! kernel, and `unsafe`.
 #![forbid(unsafe_code)]
 
+pub mod c_layout;
 pub mod capabilities;
 mod data_type;
 mod error;
 mod feature_level;
 mod flags;
 pub mod host;
+#[cfg(feature = "json")]
+pub mod json;
 pub mod kernel;
 mod layout;
 mod operator;
 pub mod operators;
 mod overlap;
 pub mod plan;
+mod rules;
+mod scalar;
 pub mod schema;
 mod tensor;
 mod traits;
@@ -38,6 +43,7 @@ pub use feature_level::FeatureLevel;
 pub use flags::ExecutionFlags;
 pub use layout::TensorLayout;
 pub use operator::{AbstractOperator, FieldValue};
+pub use scalar::ScalarUnion;
 pub use tensor::{
     MAX_DIMENSION_COUNT, MAX_ELEMENT_COUNT, MINIMUM_TENSOR_ALIGNMENT, TensorDesc, TensorFlags,
 };

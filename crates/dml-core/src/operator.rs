@@ -1,6 +1,7 @@
 //! The one form of an operator that every front end converts to.
 
 use crate::error::{Error, InvalidField};
+use crate::scalar::ScalarUnion;
 use crate::schema::{FieldType, OperatorSchema};
 use crate::tensor::TensorDesc;
 
@@ -31,8 +32,8 @@ pub enum FieldValue {
     ScaleBias(Option<[f32; 2]>),
     /// Width and height.
     Size2d([u32; 2]),
-    /// The union's 8 bytes; a field beside it tells the type.
-    ScalarUnion([u8; 8]),
+    /// A scalar; a field beside it tells the type.
+    ScalarUnion(ScalarUnion),
     /// `BOOL`
     Bool(bool),
 }
@@ -100,6 +101,13 @@ impl AbstractOperator {
     /// The values, in the schema's order.
     pub fn fields(&self) -> &[FieldValue] {
         &self.fields
+    }
+
+    /// The value of the field with DirectML's name `name`; `None` where the schema has no such
+    /// field.
+    pub fn field(&self, name: &str) -> Option<&FieldValue> {
+        let index = self.schema.fields.iter().position(|field| field.name == name)?;
+        self.fields.get(index)
     }
 }
 

@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use crate::kernel::KernelVariant;
+use crate::layout::TensorLayout;
 
 /// Push constants of one dispatch are at most this many bytes, half of what Vulkan guarantees.
 pub const MAX_PUSH_CONSTANT_BYTES: usize = 64;
@@ -95,7 +96,7 @@ pub struct Update {
     pub data: Vec<u8>,
 }
 
-/// One region of a [`Copy`].
+/// One region of a [`struct@Copy`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyRegion {
     /// Bytes relative to the start of the source binding.
@@ -248,6 +249,14 @@ pub struct BindingRequirement {
     pub size: u64,
     /// The binding's offset must be a multiple of this.
     pub alignment: u32,
+}
+
+impl BindingRequirement {
+    /// What a tensor needs, bound to `field`.
+    pub fn of(field: &'static str, tensor: &TensorLayout) -> Self {
+        let size = tensor.total_size().next_multiple_of(4);
+        Self { field, size, alignment: tensor.alignment() }
+    }
 }
 
 /// Everything that executing an operator takes, independent of any device object.

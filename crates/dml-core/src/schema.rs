@@ -1,10 +1,16 @@
 //! What an operator's fields are, and what each feature level accepts in them: as data.
 
+mod enums;
+
 use std::fmt;
 
 use crate::data_type::DataTypeSet;
+use crate::error::Error;
 use crate::feature_level::FeatureLevel;
 use crate::tensor::MAX_DIMENSION_COUNT;
+use crate::validate::Validated;
+
+pub use enums::{EnumSchema, TENSOR_DATA_TYPE};
 
 /// How results are compared with the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,6 +18,8 @@ use crate::tensor::MAX_DIMENSION_COUNT;
 pub enum Comparison {
     /// Every bit is equal.
     BitExact,
+    /// Not decided yet; only operators that are not implemented have this.
+    Undecided,
 }
 
 /// What a field is for.
@@ -69,6 +77,40 @@ pub struct FieldSchema {
     pub field_type: FieldType,
     /// Whether it may be left out.
     pub optional: bool,
+    /// The enum whose numbers a `UINT` field holds.
+    pub enumeration: Option<&'static EnumSchema>,
+    /// For a scalar union: the field that tells the type of the scalar.
+    pub scalar_type: Option<&'static str>,
+    /// For an array: the `UINT` field that tells the number of elements.
+    pub count: Option<&'static str>,
+}
+
+impl FieldSchema {
+    /// A field that cannot be left out.
+    pub const fn new(name: &'static str, kind: FieldKind, field_type: FieldType) -> Self {
+        let (enumeration, scalar_type, count) = (None, None, None);
+        Self { name, kind, field_type, optional: false, enumeration, scalar_type, count }
+    }
+
+    /// The same, but it may be left out.
+    pub const fn optional(self) -> Self {
+        Self { optional: true, ..self }
+    }
+
+    /// The same, holding the numbers of an enum.
+    pub const fn with_enumeration(self, enumeration: &'static EnumSchema) -> Self {
+        Self { enumeration: Some(enumeration), ..self }
+    }
+
+    /// The same, with its scalar's type told by `field`.
+    pub const fn with_scalar_type(self, field: &'static str) -> Self {
+        Self { scalar_type: Some(field), ..self }
+    }
+
+    /// The same, with its number of elements told by `field`.
+    pub const fn with_count(self, field: &'static str) -> Self {
+        Self { count: Some(field), ..self }
+    }
 }
 
 /// A set of dimension counts.
@@ -150,6 +192,30 @@ impl SupportTable {
     }
 }
 
+/// What must hold between the fields of one operator, beyond what the tables state.
+///
+/// Rules are written in `rules.rs` and named in the schema.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    /// The name of the function.
+    pub name: &'static str,
+    /// Called at the end of validation, with an operator whose fields are all valid by themselves.
+    pub check: fn(&Validated) -> Result<(), Error>,
+}
+
+impl PartialEq for Rule {
+    /// Compares names: addresses of functions are not unique.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
 /// An operator: its descriptor and its support tables.
 #[derive(Debug, PartialEq)]
 pub struct OperatorSchema {
@@ -157,10 +223,18 @@ pub struct OperatorSchema {
     pub name: &'static str,
     /// DirectML's number of the operator.
     pub operator_type: u32,
+    /// What it does, in a few words.
+    pub summary: &'static str,
+    /// Whether this runtime executes it.
+    pub implemented: bool,
+    /// Whether DirectML allows an output to be the same memory as an input.
+    pub in_place: bool,
     /// How results are compared.
     pub comparison: Comparison,
     /// The fields, in DirectML's order.
     pub fields: &'static [FieldSchema],
+    /// What must hold between the fields.
+    pub rule: Option<Rule>,
     /// The support tables, by ascending level; the first is the level of introduction.
     pub tables: &'static [SupportTable],
 }

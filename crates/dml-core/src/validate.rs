@@ -1,9 +1,13 @@
 //! Checks an operator against the rules of tensors and against a feature level.
 
+mod attributes;
+
+use crate::data_type::DataType;
 use crate::error::{Error, InvalidField, LevelRefusal};
 use crate::feature_level::FeatureLevel;
 use crate::layout::TensorLayout;
 use crate::operator::{AbstractOperator, FieldValue};
+use crate::scalar::ScalarUnion;
 use crate::schema::{FieldKind, FieldSchema, OperatorSchema, SupportTable, TensorSupport};
 use crate::tensor::{MAX_DIMENSION_COUNT, TensorDesc, TensorFlags};
 
@@ -21,7 +25,7 @@ pub struct Validated {
 /// # Errors
 /// [`Error::FeatureLevel`] where the level does not accept the operator, a data type or a dimension
 /// count; [`Error::Invalid`] where a rule is broken that holds at every level. The first finding is
-/// reported, in the order of the fields.
+/// reported, in the order of the fields; the operator's own rule comes last.
 pub fn validate(operator: &AbstractOperator, level: FeatureLevel) -> Result<Validated, Error> {
     let schema = operator.schema();
     let table = schema.table_at(level).ok_or_else(|| {
@@ -40,10 +44,14 @@ pub fn validate(operator: &AbstractOperator, level: FeatureLevel) -> Result<Vali
         .zip(schema.fields)
         .map(|(value, field)| match value {
             FieldValue::Tensor(desc) => checker.tensor(field, desc.as_ref()),
-            _ => Ok(None),
+            attribute => attributes::check(operator, field, attribute).map(|()| None),
         })
         .collect::<Result<_, _>>()?;
-    Ok(Validated { operator: operator.clone(), level, tensors })
+    let validated = Validated { operator: operator.clone(), level, tensors };
+    if let Some(rule) = &schema.rule {
+        (rule.check)(&validated)?;
+    }
+    Ok(validated)
 }
 
 struct Checker {
@@ -187,8 +195,39 @@ impl Validated {
         }
     }
 
+    /// The value of a `UINT` field.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: the schema has no such field.
+    pub fn uint(&self, name: &str) -> Result<u32, Error> {
+        match self.field(name) {
+            Some(FieldValue::Uint(value)) => Ok(*value),
+            _ => Err(self.no_such_field(name, "UINT")),
+        }
+    }
+
+    /// The value of a `UINT` field that holds a data type.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: the schema has no such field.
+    pub fn data_type_field(&self, name: &str) -> Result<DataType, Error> {
+        DataType::from_dml_value(self.uint(name)?)
+            .ok_or_else(|| self.no_such_field(name, "data type"))
+    }
+
+    /// The value of a scalar union.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: the schema has no such field.
+    pub fn scalar(&self, name: &str) -> Result<ScalarUnion, Error> {
+        match self.field(name) {
+            Some(FieldValue::ScalarUnion(value)) => Ok(*value),
+            _ => Err(self.no_such_field(name, "scalar")),
+        }
+    }
+
     fn field(&self, name: &str) -> Option<&FieldValue> {
-        self.position(name).map(|index| &self.operator.fields()[index])
+        self.operator.field(name)
     }
 
     fn position(&self, name: &str) -> Option<usize> {

@@ -1,0 +1,227 @@
+//! Operators in DxDispatch's JSON form, decoded by the schema's tables.
+//!
+//! ```json
+//! { "type": "DML_OPERATOR_DIAGONAL_MATRIX",
+//!   "desc": { "OutputTensor": { "DataType": "FLOAT32", "Sizes": [3, 4] }, "Offset": 1, "Value": 2 } }
+//! ```
+//!
+//! - Names of enums' values, of flags and of operators are full or without their type's name in
+//!   front, in any case.
+//! - Every field is required but those that the schema calls optional; null means left out. Fields
+//!   that the schema does not know are errors.
+//! - A tensor or an operator is `{"Type": .., "Desc": {..}}`, or has its fields beside its type. A
+//!   tensor needs `DataType` and `Sizes` only.
+//! - Floats are numbers, or `"nan"`, `"inf"`, `"-inf"`. A number that is too large for its type is
+//!   an error, and so is a fraction for an integer.
+//! - A scalar union is read as the type that the field beside it tells, or is an object with the
+//!   union's member of that type, such as `{"UInt16": 15360}` for FLOAT16.
+
+mod number;
+mod tensor;
+
+use serde_json::{Map, Value};
+
+use crate::data_type::DataType;
+use crate::error::{Error, InvalidField};
+use crate::operator::{AbstractOperator, FieldValue};
+use crate::operators::{OPERATORS, find};
+use crate::schema::{FieldSchema, FieldType, OperatorSchema};
+
+type Result<T> = std::result::Result<T, InvalidField>;
+type Object = Map<String, Value>;
+
+/// Stands for the operator's name in errors while it is not known.
+const UNNAMED: &str = "operator";
+
+/// What a model may say beside an operator; how it is compiled is nothing to this runtime.
+const COMPILE_TYPE: &str = "dmlCompileType";
+const COMPILE_TYPES: [&str; 2] = ["DmlCompileOp", "DmlCompileGraph"];
+
+/// Decodes one operator, unchecked but for the types of its fields.
+///
+/// # Errors
+/// [`Error::Invalid`] names the operator, the field's path, the value and what is accepted.
+pub fn operator(json: &Value) -> std::result::Result<AbstractOperator, Error> {
+    let form = Form::read("", json, &[COMPILE_TYPE])
+        .map_err(|field| Error::Invalid { operator: UNNAMED, field })?;
+    let name = form.schema.name;
+    let check = || {
+        if let Some(compile_type) = json.get(COMPILE_TYPE) {
+            let accepted = COMPILE_TYPES.join(", ");
+            let known = compile_type.as_str().is_some_and(|it| COMPILE_TYPES.contains(&it));
+            if !known {
+                return Err(refused(COMPILE_TYPE, compile_type, "is unknown", accepted));
+            }
+        }
+        form.fields()
+    };
+    let fields = check().map_err(|field| Error::Invalid { operator: name, field })?;
+    AbstractOperator::new(form.schema, fields)
+}
+
+/// An operator whose type is known and whose fields have been found.
+struct Form<'a> {
+    schema: &'static OperatorSchema,
+    path: &'a str,
+    object: &'a Object,
+    /// Keys of `object` that are no fields.
+    beside: Vec<&'a str>,
+}
+
+impl<'a> Form<'a> {
+    /// `beside` are keys that may stand beside the type.
+    fn read(path: &'a str, json: &'a Value, beside: &[&'a str]) -> Result<Self> {
+        let outer = object(path, json)?;
+        let key = |upper, lower| if outer.contains_key(upper) { upper } else { lower };
+        let (type_key, desc_key) = (key("Type", "type"), key("Desc", "desc"));
+        let schema = schema(&join(path, type_key), outer.get(type_key).unwrap_or(&Value::Null))?;
+        let mut beside = beside.to_vec();
+        beside.push(type_key);
+        let Some(desc) = outer.get(desc_key) else {
+            return Ok(Self { schema, path, object: outer, beside });
+        };
+        beside.push(desc_key);
+        known_keys(path, outer, &beside)?;
+        Ok(Self { schema, path, object: object(&join(path, desc_key), desc)?, beside: Vec::new() })
+    }
+
+    fn fields(&self) -> Result<Vec<FieldValue>> {
+        let names = self.schema.fields.iter().map(|field| field.name);
+        let keys: Vec<&str> = names.chain(self.beside.iter().copied()).collect();
+        known_keys(self.path, self.object, &keys)?;
+        self.schema.fields.iter().map(|it| field(self.path, it, self.object)).collect()
+    }
+}
+
+fn schema(path: &str, json: &Value) -> Result<&'static OperatorSchema> {
+    json.as_str().and_then(find).ok_or_else(|| {
+        let names: Vec<&str> = OPERATORS.iter().map(|schema| schema.name).collect();
+        refused(path, json, "is no known operator", names.join(", "))
+    })
+}
+
+fn field(outer: &str, field: &FieldSchema, object: &Object) -> Result<FieldValue> {
+    let path = &join(outer, field.name);
+    let Some(json) = object.get(field.name).filter(|json| !json.is_null()) else {
+        return left_out(path, field);
+    };
+    Ok(match field.field_type {
+        FieldType::Tensor => FieldValue::Tensor(Some(tensor::tensor(path, json)?)),
+        FieldType::TensorArray => FieldValue::TensorArray(array(path, json, tensor::tensor)?),
+        FieldType::OperatorDesc => FieldValue::OperatorDesc(Some(Box::new(nested(path, json)?))),
+        FieldType::Uint => FieldValue::Uint(uint(path, field, json)?),
+        FieldType::Uint64 => FieldValue::Uint64(number::integer(path, json)?),
+        FieldType::Int => FieldValue::Int(number::integer(path, json)?),
+        FieldType::Float => FieldValue::Float(number::float32(path, json)?),
+        FieldType::UintArray => FieldValue::UintArray(array(path, json, number::integer)?),
+        FieldType::IntArray => FieldValue::IntArray(array(path, json, number::integer)?),
+        FieldType::FloatArray => FieldValue::FloatArray(array(path, json, number::float32)?),
+        FieldType::ScaleBias => {
+            FieldValue::ScaleBias(Some(pair(path, json, ["Scale", "Bias"], number::float32)?))
+        }
+        FieldType::Size2d => {
+            FieldValue::Size2d(pair(path, json, ["Width", "Height"], number::integer)?)
+        }
+        FieldType::ScalarUnion => {
+            let data_type = scalar_type(outer, field, object)?;
+            FieldValue::ScalarUnion(number::scalar(path, json, data_type)?)
+        }
+        FieldType::Bool => FieldValue::Bool(
+            json.as_bool().ok_or_else(|| refused(path, json, "is no Boolean", "true, false"))?,
+        ),
+    })
+}
+
+fn left_out(path: &str, field: &FieldSchema) -> Result<FieldValue> {
+    match field.field_type {
+        _ if !field.optional => Err(refused(path, &Value::Null, "is missing", "a value")),
+        FieldType::Tensor => Ok(FieldValue::Tensor(None)),
+        FieldType::TensorArray => Ok(FieldValue::TensorArray(Vec::new())),
+        FieldType::OperatorDesc => Ok(FieldValue::OperatorDesc(None)),
+        FieldType::UintArray => Ok(FieldValue::UintArray(Vec::new())),
+        FieldType::IntArray => Ok(FieldValue::IntArray(Vec::new())),
+        FieldType::FloatArray => Ok(FieldValue::FloatArray(Vec::new())),
+        FieldType::ScaleBias => Ok(FieldValue::ScaleBias(None)),
+        // The generator refuses to call anything optional that C passes by value.
+        _ => Err(refused(path, &Value::Null, "is missing", "a value")),
+    }
+}
+
+fn nested(path: &str, json: &Value) -> Result<AbstractOperator> {
+    let form = Form::read(path, json, &[])?;
+    let fields = form.fields()?;
+    AbstractOperator::new(form.schema, fields).map_err(|error| match error {
+        Error::Invalid { field, .. } => field.inside(path),
+        other => refused(path, json, &other.to_string(), "an operator"),
+    })
+}
+
+fn uint(path: &str, field: &FieldSchema, json: &Value) -> Result<u32> {
+    let Some(enumeration) = field.enumeration else { return number::integer(path, json) };
+    json.as_str().and_then(|name| enumeration.value(name)).ok_or_else(|| {
+        let problem = format!("is no name of DML_{}", enumeration.name);
+        refused(path, json, &problem, enumeration.names())
+    })
+}
+
+/// The type that the field beside a scalar tells.
+fn scalar_type(outer: &str, field: &FieldSchema, object: &Object) -> Result<DataType> {
+    let key = field.scalar_type.unwrap_or_default();
+    let json = object.get(key).unwrap_or(&Value::Null);
+    json.as_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
+        let accepted = crate::DataTypeSet::ALL.to_string();
+        refused(&join(outer, key), json, "is no data type", accepted)
+    })
+}
+
+fn array<T>(path: &str, json: &Value, item: impl Fn(&str, &Value) -> Result<T>) -> Result<Vec<T>> {
+    let items = json.as_array().ok_or_else(|| refused(path, json, "is no array", "an array"))?;
+    let items = items.iter().enumerate();
+    items.map(|(index, json)| item(&format!("{path}[{index}]"), json)).collect()
+}
+
+fn pair<T>(
+    path: &str,
+    json: &Value,
+    names: [&str; 2],
+    member: impl Fn(&str, &Value) -> Result<T>,
+) -> Result<[T; 2]> {
+    let object = object(path, json)?;
+    known_keys(path, object, &names)?;
+    let member = |name| member(&join(path, name), object.get(name).unwrap_or(&Value::Null));
+    let [first, second] = names;
+    Ok([member(first)?, member(second)?])
+}
+
+fn object<'a>(path: &str, json: &'a Value) -> Result<&'a Object> {
+    let path = if path.is_empty() { "json" } else { path };
+    json.as_object().ok_or_else(|| refused(path, json, "is no object", "an object"))
+}
+
+/// Refuses keys that nothing would read.
+fn known_keys(path: &str, object: &Object, known: &[&str]) -> Result<()> {
+    match object.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some((key, json)) => {
+            let accepted = known.join(", ");
+            Err(refused(&join(path, key), json, "is given for an unknown field", accepted))
+        }
+    }
+}
+
+fn join(outer: &str, name: &str) -> String {
+    if outer.is_empty() { name.to_owned() } else { format!("{outer}.{name}") }
+}
+
+fn refused(path: &str, json: &Value, problem: &str, accepted: impl Into<String>) -> InvalidField {
+    const SHOWN: usize = 60;
+    let mut text = json.to_string();
+    if let Some((end, _)) = text.char_indices().nth(SHOWN) {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    InvalidField::new(path, text, problem, accepted)
+}
+
+#[cfg(test)]
+mod tests;
