@@ -21,7 +21,7 @@ layout(push_constant, std430) uniform PushConstants {
     uint stride3;         // of columns
     uint row_begin;       // where the diagonal starts
     uint column_begin;
-    uint diagonal_length; // at least 1
+    uint diagonal_length; // 0 where no element is on the diagonal
     uint value_low;
     uint value_high;
 } push;

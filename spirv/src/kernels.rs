@@ -24,6 +24,7 @@ pub static DIAGONAL_SCATTER_B8: KernelVariant = KernelVariant {
     required_features: &[],
     host: twins::diagonal_scatter::b8,
 };
+const _: () = assert!(twins::diagonal_scatter::PushConstants::WORDS * 4 == 44);
 
 /// `diagonal_scatter` for b16 elements.
 pub static DIAGONAL_SCATTER_B16: KernelVariant = KernelVariant {
@@ -36,6 +37,7 @@ pub static DIAGONAL_SCATTER_B16: KernelVariant = KernelVariant {
     required_features: &[],
     host: twins::diagonal_scatter::b16,
 };
+const _: () = assert!(twins::diagonal_scatter::PushConstants::WORDS * 4 == 44);
 
 /// `diagonal_scatter` for b32 elements.
 pub static DIAGONAL_SCATTER_B32: KernelVariant = KernelVariant {
@@ -48,6 +50,7 @@ pub static DIAGONAL_SCATTER_B32: KernelVariant = KernelVariant {
     required_features: &[],
     host: twins::diagonal_scatter::b32,
 };
+const _: () = assert!(twins::diagonal_scatter::PushConstants::WORDS * 4 == 44);
 
 /// `diagonal_scatter` for b64 elements.
 pub static DIAGONAL_SCATTER_B64: KernelVariant = KernelVariant {
@@ -60,6 +63,7 @@ pub static DIAGONAL_SCATTER_B64: KernelVariant = KernelVariant {
     required_features: &[],
     host: twins::diagonal_scatter::b64,
 };
+const _: () = assert!(twins::diagonal_scatter::PushConstants::WORDS * 4 == 44);
 
 /// Writes every element of a tensor: a value on the diagonals, zero elsewhere.
 pub static DIAGONAL_WRITE: Kernel = Kernel {
@@ -80,6 +84,7 @@ pub static DIAGONAL_WRITE_B8: KernelVariant = KernelVariant {
     required_features: &[],
     host: twins::diagonal_write::b8,
 };
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
 /// `diagonal_write` for b16 elements.
 pub static DIAGONAL_WRITE_B16: KernelVariant = KernelVariant {
@@ -92,6 +97,7 @@ pub static DIAGONAL_WRITE_B16: KernelVariant = KernelVariant {
     required_features: &[],
     host: twins::diagonal_write::b16,
 };
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
 /// `diagonal_write` for b32 elements.
 pub static DIAGONAL_WRITE_B32: KernelVariant = KernelVariant {
@@ -104,6 +110,7 @@ pub static DIAGONAL_WRITE_B32: KernelVariant = KernelVariant {
     required_features: &[],
     host: twins::diagonal_write::b32,
 };
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
 /// `diagonal_write` for b64 elements.
 pub static DIAGONAL_WRITE_B64: KernelVariant = KernelVariant {
@@ -116,6 +123,7 @@ pub static DIAGONAL_WRITE_B64: KernelVariant = KernelVariant {
     required_features: &[],
     host: twins::diagonal_write::b64,
 };
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
 /// Every variant of every kernel.
 pub static ALL: &[&KernelVariant] = &[

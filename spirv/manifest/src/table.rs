@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use crate::{BUILD_COMMAND, Intent, KernelIntent, Manifest, VariantEvidence};
 
-/// The columns that rustfmt allows; the table is written as rustfmt would leave it.
+/// Arrays that need more columns are broken. The result is not passed to rustfmt: the check works
+/// without it.
 const MAX_WIDTH: usize = 100;
 
 /// Renders the table from what `kernels.toml` says and what `manifest.toml` records.
@@ -22,6 +23,7 @@ pub fn render_table(intent: &Intent, manifest: &Manifest) -> String {
         let variants = manifest.variants.iter().filter(|variant| variant.kernel == *name);
         for variant in variants {
             push_variant(&mut text, variant);
+            push_size_check(&mut text, variant);
         }
     }
     text.push_str("\n/// Every variant of every kernel.\n");
@@ -78,15 +80,10 @@ fn import(path: &str, names: &BTreeSet<&str>) -> String {
 fn push_kernel(text: &mut String, name: &str, kernel: &KernelIntent) {
     let fields =
         crate::FAMILIES.map(|(family, _)| format!("{family}: &{}_{}", upper(name), upper(family)));
-    let start = format!("pub static {}: Kernel = Kernel {{", upper(name));
-    let line = format!("{start} {} }};", fields.join(", "));
+    let fields = fields.map(|field| format!("    {field},\n"));
     let _ = writeln!(text, "\n/// {}", kernel.summary);
-    if line.len() <= MAX_WIDTH {
-        let _ = writeln!(text, "{line}");
-    } else {
-        let fields = fields.map(|field| format!("    {field},\n"));
-        let _ = writeln!(text, "{start}\n{}}};", fields.concat());
-    }
+    let _ =
+        writeln!(text, "pub static {}: Kernel = Kernel {{\n{}}};", upper(name), fields.concat());
 }
 
 fn push_variant(text: &mut String, variant: &VariantEvidence) {
@@ -114,26 +111,25 @@ fn push_variant(text: &mut String, variant: &VariantEvidence) {
     text.push_str("};\n");
 }
 
-/// An array as rustfmt lays it out: on one line where it fits, else one item a line; a single
-/// struct is then broken inside its braces.
+/// Twin and shader must agree on the push constants, or nothing compiles.
+fn push_size_check(text: &mut String, variant: &VariantEvidence) {
+    let (kernel, bytes) = (&variant.kernel, variant.push_constant_bytes);
+    let _ = writeln!(
+        text,
+        "const _: () = assert!(twins::{kernel}::PushConstants::WORDS * 4 == {bytes});"
+    );
+}
+
+/// An array: on one line where it fits, else one item a line.
 fn push_line(text: &mut String, indent: &str, start: &str, items: &[String], end: &str) {
     let line = format!("{indent}{start}[{}]{end}", items.join(", "));
     let lines = if line.len() <= MAX_WIDTH {
         line
-    } else if let Some((name, fields)) = single_struct(items) {
-        let fields: String =
-            fields.split(", ").map(|field| format!("{indent}    {field},\n")).collect();
-        format!("{indent}{start}[{name} {{\n{fields}{indent}}}]{end}")
     } else {
         let items: String = items.iter().map(|item| format!("{indent}    {item},\n")).collect();
         format!("{indent}{start}[\n{items}{indent}]{end}")
     };
     let _ = writeln!(text, "{lines}");
-}
-
-fn single_struct(items: &[String]) -> Option<(&str, &str)> {
-    let [item] = items else { return None };
-    item.strip_suffix(" }")?.split_once(" { ")
 }
 
 fn upper(name: &str) -> String {
@@ -142,10 +138,8 @@ fn upper(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
-    use crate::{Binding, Specialization};
+    use crate::Binding;
 
     fn variant(name: &str, family: &str) -> VariantEvidence {
         VariantEvidence {
@@ -190,39 +184,29 @@ mod tests {
         render_table(&Intent { kernels, sha256: String::new() }, &manifest)
     }
 
-    fn assert_formatted(text: &str) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("kernels.rs");
-        std::fs::write(&path, text).unwrap();
-        let settings = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rustfmt.toml");
-        let output = Command::new("rustfmt")
-            .args(["--check", "--edition", "2024", "--config-path", settings])
-            .arg(&path)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    #[test]
+    fn only_a_kernel_with_every_family_is_asked_for_by_family() {
+        let full = ["b8", "b16", "b32", "b64"];
+        let mut variants: Vec<_> = full.iter().map(|family| variant("copy", family)).collect();
+        variants.push(variant("fill", "b32"));
+        let text = table(&[("copy", kernel(&full)), ("fill", kernel(&["b32"]))], variants);
+        assert!(text.contains("pub static COPY: Kernel"), "{text}");
+        assert!(text.contains("pub static FILL_B32: KernelVariant"), "{text}");
+        assert!(!text.contains("pub static FILL: Kernel"), "{text}");
+        assert!(
+            text.ends_with("&[&COPY_B8, &COPY_B16, &COPY_B32, &COPY_B64, &FILL_B32];\n"),
+            "{text}"
+        );
     }
 
     #[test]
-    fn the_table_is_as_rustfmt_leaves_it() {
-        let access = |access: &str, binding| Binding { set: 0, binding, access: access.to_owned() };
-        let constant = |name: &str| Specialization { id: 0, name: name.to_owned(), default: 1 };
-        let full = ["b8", "b16", "b32", "b64"];
-        let long = "a_kernel_with_a_longer_name";
-        let mut variants: Vec<_> = full.iter().map(|family| variant("copy", family)).collect();
-        variants[0].bindings = vec![access("ReadWrite", 0), access("Read", 1), access("Write", 2)];
-        variants[1].bindings = vec![access("Read", 0)];
-        variants[1].specialization = vec![constant("A_RATHER_LONG_NAME_OF_A_CONSTANT")];
-        variants[2].specialization = vec![constant("SHORT")];
-        variants[3].required_features = vec!["ShaderInt64".to_owned(), "ShaderInt8".to_owned()];
-        let single = variant("fill", "b32");
-        assert_formatted(&table(&[("fill", kernel(&["b32"]))], vec![single.clone()]));
-        variants.extend(full.iter().map(|family| variant(long, family)));
-        variants.push(single);
-        let kernels = [("copy", kernel(&full)), (long, kernel(&full)), ("fill", kernel(&["b32"]))];
-        let text = table(&kernels, variants);
-        assert_formatted(&text);
-        assert!(text.contains("pub static COPY: Kernel"), "{text}");
-        assert!(!text.contains("pub static FILL: Kernel"), "{text}");
+    fn arrays_are_broken_where_they_are_long() {
+        let mut long = variant("copy", "b32");
+        let binding = |binding| Binding { set: 0, binding, access: "ReadWrite".to_owned() };
+        long.bindings = (0..3).map(binding).collect();
+        let text = table(&[("copy", kernel(&["b32"]))], vec![long]);
+        let broken =
+            "bindings: &[\n        KernelBinding { binding: 0, access: Access::ReadWrite },";
+        assert!(text.contains(broken), "{text}");
     }
 }

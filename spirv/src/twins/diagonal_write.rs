@@ -32,7 +32,7 @@ push_constants! {
     row_begin,
     /// The column where the diagonal starts.
     column_begin,
-    /// Length of the diagonal, at least 1: `row_begin + diagonal_length <= height`, and
+    /// Length of the diagonal, 0 where there is none: `row_begin + diagonal_length <= height`, and
     /// `column_begin + diagonal_length <= width`.
     diagonal_length,
     /// The value's low 32 bits, zero above a narrower element.
