@@ -1,5 +1,5 @@
 //! One negative case for each rule of tensors and bindings, for every operator: made by breaking a
-//! legal descriptor.
+//! legal descriptor. Rules between an operator's own fields come from its file.
 
 use dml::core::schema::FieldKind;
 use dml::core::{FieldValue, TensorDesc, TensorFlags};
@@ -15,39 +15,39 @@ pub(crate) struct RuleCase {
     pub(crate) expectation: Expectation,
 }
 
-/// How to break the first output, and the field that must be named.
-type Break = (&'static str, &'static str, fn(&mut TensorDesc));
+/// How to break the first output, the field that must be named, and the least number of dimensions.
+type Break = (&'static str, &'static str, usize, fn(&mut TensorDesc));
 
 const BREAKS: &[Break] = &[
-    ("rule_size_zero", "Sizes[", |tensor| last(&mut tensor.sizes, 0)),
-    ("rule_no_dimensions", "DimensionCount", |tensor| tensor.sizes.clear()),
-    ("rule_nine_dimensions", "DimensionCount", |tensor| tensor.sizes = vec![1; 9]),
-    ("rule_too_many_elements", "Sizes", |tensor| tensor.sizes.fill(u32::MAX)),
-    ("rule_stride_count", "Strides", |tensor| tensor.strides = Some(vec![1])),
-    ("rule_strides_zero", "Strides", |tensor| {
+    ("rule_size_zero", "Sizes[", 1, |tensor| last(&mut tensor.sizes, 0)),
+    ("rule_no_dimensions", "DimensionCount", 1, |tensor| tensor.sizes.clear()),
+    ("rule_nine_dimensions", "DimensionCount", 1, |tensor| tensor.sizes = vec![1; 9]),
+    ("rule_too_many_elements", "Sizes", 2, |tensor| tensor.sizes.fill(u32::MAX)),
+    ("rule_stride_count", "Strides", 1, |tensor| tensor.strides = Some(vec![1; 9])),
+    ("rule_strides_zero", "Strides", 1, |tensor| {
         last(&mut tensor.sizes, 2);
         tensor.strides = Some(vec![0; tensor.sizes.len()]);
     }),
-    ("rule_strides_overlapping", "Strides", |tensor| {
+    ("rule_strides_overlapping", "Strides", 2, |tensor| {
         let first_of_two = tensor.sizes.len() - 2;
         tensor.sizes[first_of_two..].fill(3);
         let mut strides = vec![9; tensor.sizes.len()];
         strides[first_of_two..].copy_from_slice(&[2, 1]);
         tensor.strides = Some(strides);
     }),
-    ("rule_strides_too_far", "Strides", |tensor| {
+    ("rule_strides_too_far", "Strides", 1, |tensor| {
         last(&mut tensor.sizes, 3);
         tensor.strides = Some(vec![u32::MAX; tensor.sizes.len()]);
     }),
-    ("rule_total_size_too_small", "TotalTensorSizeInBytes", |tensor| {
+    ("rule_total_size_too_small", "TotalTensorSizeInBytes", 1, |tensor| {
         last(&mut tensor.sizes, 5);
         tensor.total_tensor_size_in_bytes = Some(4);
     }),
-    ("rule_alignment_not_a_power_of_two", "GuaranteedBaseOffsetAlignment", |tensor| {
+    ("rule_alignment_not_a_power_of_two", "GuaranteedBaseOffsetAlignment", 1, |tensor| {
         tensor.guaranteed_base_offset_alignment = 48;
     }),
-    ("rule_unknown_flags", "Flags", |tensor| tensor.flags = TensorFlags::from_bits(2)),
-    ("rule_owned_output", "Flags", |tensor| tensor.flags = TensorFlags::OWNED_BY_DML),
+    ("rule_unknown_flags", "Flags", 1, |tensor| tensor.flags = TensorFlags::from_bits(2)),
+    ("rule_owned_output", "Flags", 1, |tensor| tensor.flags = TensorFlags::OWNED_BY_DML),
 ];
 
 const BAD_BINDINGS: &[(&str, BadBinding)] = &[
@@ -62,12 +62,16 @@ pub(crate) fn cases(operator: &dyn Operator, data_type: DataType, rank: usize) -
     let legal = operator.reference().minimal(data_type, rank);
     let mut cases: Vec<RuleCase> = BREAKS
         .iter()
-        .filter(|(name, ..)| rank > 1 || *name != "rule_strides_overlapping")
-        .filter_map(|(name, field, change)| {
+        .filter(|(_, _, least_rank, _)| rank >= *least_rank)
+        .filter_map(|(name, field, _, change)| {
             let operator = with_output(&legal, change)?;
             Some(RuleCase { name, operator, expectation: Expectation::InvalidField(field) })
         })
         .collect();
+    cases.extend(operator.reference().broken_rules(data_type, rank).into_iter().map(|broken| {
+        let expectation = Expectation::InvalidField(broken.field);
+        RuleCase { name: broken.name, operator: broken.operator, expectation }
+    }));
     cases.extend(BAD_BINDINGS.iter().map(|(name, binding)| RuleCase {
         name,
         operator: legal.clone(),

@@ -9,10 +9,13 @@
 #![forbid(unsafe_code)]
 
 pub mod diagonal;
+mod element_kernel;
 pub mod grid;
 mod operators;
 mod registry;
 mod target;
+#[cfg(test)]
+mod tests;
 
 #[cfg(feature = "reference")]
 pub mod reference;

@@ -22,6 +22,23 @@ pub trait Reference: Sync {
 
     /// Corner cases for tensors of `data_type` and `rank`, which some level accepts.
     fn cases(&self, data_type: DataType, rank: usize) -> Vec<Case>;
+
+    /// Operators that break one of the rules between this operator's fields, for tensors of
+    /// `data_type` and `rank`, which some level accepts.
+    fn broken_rules(&self, _data_type: DataType, _rank: usize) -> Vec<BrokenRule> {
+        vec![]
+    }
+}
+
+/// An operator that must be refused.
+#[derive(Clone, Debug)]
+pub struct BrokenRule {
+    /// What is wrong with it, in snake case, beginning with `rule_`.
+    pub name: &'static str,
+    /// The operator.
+    pub operator: AbstractOperator,
+    /// The field that the refusal must name.
+    pub field: &'static str,
 }
 
 /// One execution of an operator.

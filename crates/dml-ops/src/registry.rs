@@ -35,9 +35,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_of_the_schema_is_implemented_and_the_other_way_round() {
-        let rows: Vec<u32> =
-            dml_core::operators::OPERATORS.iter().map(|schema| schema.operator_type).collect();
+    fn what_the_schema_calls_implemented_is_and_the_other_way_round() {
+        let schemas = dml_core::operators::OPERATORS.iter();
+        let rows: Vec<u32> = schemas
+            .filter(|schema| schema.implemented)
+            .map(|schema| schema.operator_type)
+            .collect();
         let implemented: Vec<u32> =
             OPERATORS.iter().map(|operator| operator.schema().operator_type).collect();
         assert_eq!(rows, implemented);

@@ -7,16 +7,15 @@
 //!   a dense tensor: a fill would overwrite the padding between the elements of any other.
 //! - **write**: one kernel writes every element and nothing else.
 
-use dml_core::kernel::KernelVariant;
 use dml_core::operators::DIAGONAL_MATRIX;
-use dml_core::plan::{BindingRequirement, Dispatch, Fill, Plan, Slot, Step, Window};
+use dml_core::plan::{BindingRequirement, Fill, Plan, Slot, Step, Window};
 use dml_core::schema::OperatorSchema;
 use dml_core::{Error, TensorLayout, Validated, value};
 use dml_spirv::twins::{diagonal_scatter, diagonal_write};
-use dml_spirv::{Family, kernels};
+use dml_spirv::{Family, Kernel, kernels};
 
 use crate::diagonal::Diagonal;
-use crate::grid::{self, Grid};
+use crate::element_kernel::{ElementKernel, words};
 use crate::{Operator, Target, TransferUse};
 
 #[cfg(feature = "reference")]
@@ -38,11 +37,7 @@ impl Operator for DiagonalMatrix {
         Ok(Plan {
             operator: DIAGONAL_MATRIX.name,
             inputs: vec![],
-            outputs: vec![Some(BindingRequirement {
-                field: "OutputTensor",
-                size: output.total_size().next_multiple_of(4),
-                alignment: output.alignment(),
-            })],
+            outputs: vec![Some(BindingRequirement::of("OutputTensor", output))],
             init: vec![],
             exec: matrices.steps(target)?,
             temporary_size: 0,
@@ -132,11 +127,11 @@ impl Matrices {
             value_high,
             ..Default::default()
         };
-        let variant = kernels::DIAGONAL_SCATTER.variant(self.family);
         let base_word_at = diagonal_scatter::PushConstants::BASE_WORD_AT;
-        self.dispatches(target, variant, count, base_word_at, |first_group| {
-            diagonal_scatter::PushConstants { first_group, ..push }.to_bytes()
-        })
+        self.kernel(&kernels::DIAGONAL_SCATTER, base_word_at, count)
+            .dispatches(target, |first_group| {
+                diagonal_scatter::PushConstants { first_group, ..push }.to_bytes()
+            })
     }
 
     fn write(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
@@ -161,53 +156,21 @@ impl Matrices {
             value_high,
             ..Default::default()
         };
-        let variant = kernels::DIAGONAL_WRITE.variant(self.family);
         let base_word_at = diagonal_write::PushConstants::BASE_WORD_AT;
-        self.dispatches(target, variant, self.elements, base_word_at, |first_group| {
-            diagonal_write::PushConstants { first_group, ..push }.to_bytes()
-        })
+        self.kernel(&kernels::DIAGONAL_WRITE, base_word_at, self.elements)
+            .dispatches(target, |first_group| {
+                diagonal_write::PushConstants { first_group, ..push }.to_bytes()
+            })
     }
 
-    /// One dispatch, or several where the device's group counts do not suffice.
-    fn dispatches(
-        &self,
-        target: &Target<'_>,
-        variant: &'static KernelVariant,
-        invocations: u32,
-        base_word_at: u32,
-        push_constants: impl Fn(u32) -> Vec<u8>,
-    ) -> Result<Vec<Step>, Error> {
-        if self.bytes > target.max_window() {
-            return Err(Error::DeviceLimit {
-                operator: DIAGONAL_MATRIX.name,
-                field: "OutputTensor",
-                needed: self.bytes,
-                limit: "maxStorageBufferRange less minStorageBufferOffsetAlignment",
-                available: target.max_window(),
-            });
-        }
+    fn kernel(&self, kernel: &Kernel, base_word_at: u32, count: u32) -> ElementKernel {
+        let variant = kernel.variant(self.family);
         let window = Window {
             slot: Slot::Output(0),
             range: 0..self.bytes,
             access: variant.bindings[0].access,
             base_word_at,
         };
-        let dispatch = |grid: Grid| {
-            Step::Dispatch(Dispatch {
-                kernel: target.kernel_key(variant),
-                windows: vec![window.clone()],
-                push_constants: push_constants(grid.first_group),
-                groups: grid.groups,
-            })
-        };
-        let limits = target.capabilities.limits.max_compute_work_group_count;
-        let grids = grid::split(invocations, target.local_size(), limits);
-        Ok(grids.into_iter().map(dispatch).collect())
+        ElementKernel { operator: DIAGONAL_MATRIX.name, variant, windows: vec![window], count }
     }
-}
-
-/// The low and the high 32 bits.
-fn words(value: u64) -> [u32; 2] {
-    let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
-    [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
 }
