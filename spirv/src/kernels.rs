@@ -125,6 +125,78 @@ pub static DIAGONAL_WRITE_B64: KernelVariant = KernelVariant {
 };
 const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
+/// Writes one value to every element of a tensor.
+pub static FILL_WRITE: Kernel = Kernel {
+    b8: &FILL_WRITE_B8,
+    b16: &FILL_WRITE_B16,
+    b32: &FILL_WRITE_B32,
+    b64: &FILL_WRITE_B64,
+};
+
+/// `fill_write` for b8 elements.
+pub static FILL_WRITE_B8: KernelVariant = KernelVariant {
+    name: "fill_write_b8",
+    spirv: include_bytes!("../compiled/fill_write_b8.spv"),
+    entry_point: "main",
+    bindings: &[
+        KernelBinding { binding: 0, access: Access::ReadWrite },
+        KernelBinding { binding: 1, access: Access::Read },
+    ],
+    push_constant_size: 24,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::fill_write::b8,
+};
+const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 24);
+
+/// `fill_write` for b16 elements.
+pub static FILL_WRITE_B16: KernelVariant = KernelVariant {
+    name: "fill_write_b16",
+    spirv: include_bytes!("../compiled/fill_write_b16.spv"),
+    entry_point: "main",
+    bindings: &[
+        KernelBinding { binding: 0, access: Access::ReadWrite },
+        KernelBinding { binding: 1, access: Access::Read },
+    ],
+    push_constant_size: 24,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::fill_write::b16,
+};
+const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 24);
+
+/// `fill_write` for b32 elements.
+pub static FILL_WRITE_B32: KernelVariant = KernelVariant {
+    name: "fill_write_b32",
+    spirv: include_bytes!("../compiled/fill_write_b32.spv"),
+    entry_point: "main",
+    bindings: &[
+        KernelBinding { binding: 0, access: Access::Write },
+        KernelBinding { binding: 1, access: Access::Read },
+    ],
+    push_constant_size: 24,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::fill_write::b32,
+};
+const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 24);
+
+/// `fill_write` for b64 elements.
+pub static FILL_WRITE_B64: KernelVariant = KernelVariant {
+    name: "fill_write_b64",
+    spirv: include_bytes!("../compiled/fill_write_b64.spv"),
+    entry_point: "main",
+    bindings: &[
+        KernelBinding { binding: 0, access: Access::Write },
+        KernelBinding { binding: 1, access: Access::Read },
+    ],
+    push_constant_size: 24,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::fill_write::b64,
+};
+const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 24);
+
 /// Every variant of every kernel.
 pub static ALL: &[&KernelVariant] = &[
     &DIAGONAL_SCATTER_B8,
@@ -135,4 +207,8 @@ pub static ALL: &[&KernelVariant] = &[
     &DIAGONAL_WRITE_B16,
     &DIAGONAL_WRITE_B32,
     &DIAGONAL_WRITE_B64,
+    &FILL_WRITE_B8,
+    &FILL_WRITE_B16,
+    &FILL_WRITE_B32,
+    &FILL_WRITE_B64,
 ];

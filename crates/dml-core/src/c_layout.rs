@@ -151,6 +151,11 @@ mod tests {
             Offset: 8,
             Value: 12
         });
+        assert_layout!(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, 24, {
+            OutputTensor: 0,
+            ValueDataType: 8,
+            Value: 16
+        });
     }
 
     #[test]

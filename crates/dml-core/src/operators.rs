@@ -42,7 +42,11 @@ mod tests {
     #[test]
     fn a_typed_descriptor_has_the_fields_of_its_row() {
         let output_tensor = TensorDesc::packed(DataType::Float32, &[3, 3]);
-        let desc = DiagonalMatrixDesc { output_tensor, offset: 0, value: 1.0 };
+        let desc =
+            DiagonalMatrixDesc { output_tensor: output_tensor.clone(), offset: 0, value: 1.0 };
         has_the_fields_of(&DIAGONAL_MATRIX, desc.into());
+        let value_data_type = DataType::Float32;
+        let desc = FillValueConstantDesc { output_tensor, value_data_type, value: 1f32.into() };
+        has_the_fields_of(&FILL_VALUE_CONSTANT, desc.into());
     }
 }

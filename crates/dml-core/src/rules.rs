@@ -6,7 +6,6 @@ use crate::error::{Error, InvalidField};
 use crate::validate::Validated;
 
 /// `ValueDataType` is the type of `OutputTensor`.
-#[cfg_attr(not(test), expect(dead_code, reason = "no row names it yet"))]
 pub(crate) fn value_data_type_matches_output(operator: &Validated) -> Result<(), Error> {
     let given = operator.data_type_field("ValueDataType")?;
     let accepted = operator.required_tensor("OutputTensor")?.data_type();

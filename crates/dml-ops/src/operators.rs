@@ -1,3 +1,4 @@
 //! One file for each operator.
 
 pub(crate) mod diagonal_matrix;
+pub(crate) mod fill_value_constant;

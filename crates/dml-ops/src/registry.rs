@@ -4,10 +4,11 @@ use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 
 use crate::operators::diagonal_matrix::DiagonalMatrix;
+use crate::operators::fill_value_constant::FillValueConstant;
 use crate::{Operator, Target};
 
 /// Every implemented operator, by ascending operator number.
-pub static OPERATORS: &[&dyn Operator] = &[&DiagonalMatrix];
+pub static OPERATORS: &[&dyn Operator] = &[&DiagonalMatrix, &FillValueConstant];
 
 /// The implementation of the operator with DirectML's number `operator_type`.
 pub fn find(operator_type: u32) -> Option<&'static dyn Operator> {

@@ -61,3 +61,4 @@ macro_rules! families {
 
 pub mod diagonal_scatter;
 pub mod diagonal_write;
+pub mod fill_write;

@@ -2,13 +2,14 @@
 
 use crate::data_type::{DataType, DataTypeSet};
 use crate::feature_level::FeatureLevel;
+use crate::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable,
-    TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule, SupportTable,
+    TENSOR_DATA_TYPE, TensorSupport,
 };
 
 /// Every row, by ascending operator number.
-pub static OPERATORS: &[&OperatorSchema] = &[&DIAGONAL_MATRIX];
+pub static OPERATORS: &[&OperatorSchema] = &[&DIAGONAL_MATRIX, &FILL_VALUE_CONSTANT];
 
 const FLOAT_16_32: DataTypeSet = DataTypeSet::of(&[DataType::Float32, DataType::Float16]);
 const SCALAR_8_32: DataTypeSet = DataTypeSet::of(&[
@@ -80,6 +81,54 @@ pub static DIAGONAL_MATRIX: OperatorSchema = OperatorSchema {
             tensors: &[TensorSupport {
                 field: "OutputTensor",
                 ranks: RankSet::range(2, 4),
+                data_types: SCALAR_8_64,
+            }],
+        },
+    ],
+};
+
+// From schema/fill.toml
+/// DML_OPERATOR_FILL_VALUE_CONSTANT, introduced at level 2_1.
+pub static FILL_VALUE_CONSTANT: OperatorSchema = OperatorSchema {
+    name: "FILL_VALUE_CONSTANT",
+    operator_type: 103,
+    summary: "a tensor with the same value everywhere",
+    implemented: true,
+    in_place: false,
+    comparison: Comparison::BitExact,
+    fields: &[
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)
+            .with_enumeration(&TENSOR_DATA_TYPE),
+        FieldSchema::new("Value", FieldKind::Attribute, FieldType::ScalarUnion)
+            .with_scalar_type("ValueDataType"),
+    ],
+    rule: Some(Rule {
+        name: "value_data_type_matches_output",
+        check: rules::value_data_type_matches_output,
+    }),
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[TensorSupport {
+                field: "OutputTensor",
+                ranks: RankSet::range(4, 4),
+                data_types: SCALAR_8_32,
+            }],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[TensorSupport {
+                field: "OutputTensor",
+                ranks: RankSet::range(1, 8),
+                data_types: SCALAR_8_32,
+            }],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[TensorSupport {
+                field: "OutputTensor",
+                ranks: RankSet::range(1, 8),
                 data_types: SCALAR_8_64,
             }],
         },

@@ -1,0 +1,48 @@
+//! Which plans come out of lowering; what they compute is checked for every operator at once.
+
+use dml_core::operators::FillValueConstantDesc;
+use dml_core::plan::Step;
+use dml_core::{Capabilities, DataType, FeatureLevel, ScalarUnion, TensorDesc, Traits, validate};
+
+use super::FillValueConstant;
+use crate::tests::kinds;
+use crate::{Operator, Target, TransferUse};
+
+fn lower(tensor: TensorDesc, value: u64, transfer: TransferUse) -> dml_core::plan::Plan {
+    let value_data_type = tensor.data_type;
+    let value = ScalarUnion::from_bits(value);
+    let desc = FillValueConstantDesc { output_tensor: tensor, value_data_type, value };
+    let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
+    let capabilities = Capabilities::vulkan_minimum();
+    let target = Target { capabilities: &capabilities, traits: Traits::new(), transfer };
+    FillValueConstant.lower(&operator, &target).unwrap()
+}
+
+#[test]
+fn the_strategy_follows_layout_usage_and_value() {
+    let allowed = |tensor, value| kinds(&lower(tensor, value, TransferUse::Allowed));
+    let int8 = |sizes: &[u32]| TensorDesc::packed(DataType::Int8, sizes);
+    let int64 = || TensorDesc::packed(DataType::Int64, &[3]);
+    assert_eq!(allowed(int8(&[8]), 7), ["fill"]);
+    assert_eq!(allowed(int8(&[9]), 7), ["fill", "update"]);
+    assert_eq!(allowed(int8(&[3]), 7), ["update"]);
+    assert_eq!(allowed(int8(&[2, 3]).with_strides(&[4, 1]), 7), ["fill_write_b8"]);
+    assert_eq!(allowed(int8(&[2, 3]).with_strides(&[1, 2]), 7), ["fill", "update"]);
+    assert_eq!(allowed(int64(), 5 << 32 | 5), ["fill"]);
+    assert_eq!(allowed(int64(), 5), ["fill_write_b64"]);
+    assert_eq!(kinds(&lower(int8(&[8]), 7, TransferUse::StorageOnly)), ["fill_write_b8"]);
+}
+
+#[test]
+fn the_bytes_behind_the_last_element_become_zero() {
+    let plan = lower(TensorDesc::packed(DataType::Uint16, &[3]), 0x0102, TransferUse::Allowed);
+    let Step::Update(update) = &plan.exec[1] else { panic!("{plan:?}") };
+    assert_eq!((update.offset, update.data.as_slice()), (4, &[2, 1, 0, 0][..]));
+}
+
+#[test]
+fn the_union_s_unused_bytes_mean_nothing() {
+    let tensor = || TensorDesc::packed(DataType::Int16, &[2]);
+    let plan = |value| lower(tensor(), value, TransferUse::Allowed);
+    assert_eq!(plan(0xffff_0001), plan(1));
+}
