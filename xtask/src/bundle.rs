@@ -67,7 +67,7 @@ impl Bundle {
         let specs = self.specs(&apt)?;
         let downloads = work.join("downloads");
         sh.create_dir(&downloads)?;
-        eprintln!("setup: downloading {}", specs.join(" "));
+        eprintln!("setup: downloading {} packages", specs.len());
         apt.download(&specs, &downloads)?;
         let mut names = Vec::new();
         for package in sh.read_dir(&downloads)? {

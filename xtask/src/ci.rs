@@ -115,11 +115,13 @@ fn fmt(sh: &Shell) -> Result<()> {
 }
 
 fn clippy(sh: &Shell) -> Result<()> {
-    succeed(cmd!(sh, "cargo clippy --locked --workspace --all-targets -- -D warnings"))
+    let arguments = ["--all-targets", "--features", "dml-core/json", "--", "-D", "warnings"];
+    succeed(cmd!(sh, "cargo clippy --locked --workspace {arguments...}"))
 }
 
 fn doc(sh: &Shell) -> Result<()> {
-    let command = cmd!(sh, "cargo doc --locked --workspace --no-deps --document-private-items");
+    let arguments = ["--no-deps", "--document-private-items", "--features", "dml-core/json"];
+    let command = cmd!(sh, "cargo doc --locked --workspace {arguments...}");
     succeed(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
@@ -144,7 +146,7 @@ fn shader_recompile(sh: &Shell) -> Result<()> {
     let arguments = ["--check", "--recompile"].map(OsString::from);
     let code = shader_compiler::build_shaders(sh, &arguments)?;
     ensure!(code == 0, "build-shaders ended with exit code {code}");
-    shader_compiler::lint(sh)
+    shader_compiler::lint_and_test(sh)
 }
 
 fn conformance(sh: &Shell) -> Result<()> {

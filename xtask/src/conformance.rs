@@ -35,6 +35,9 @@ fn environment(sh: &Shell, cpu_drivers: bool) -> Result<Environment> {
         eprintln!("devices: {}", names.join(", "));
         return Ok(Environment::system());
     }
+    if names.is_empty() {
+        eprintln!("no Vulkan device answers: lavapipe and SwiftShader are unpacked into target/");
+    }
     let setup = setup::ensure(sh)?;
     if names.iter().any(|name| !devices::is_cpu_driver(name)) {
         setup.environment_beside_system()

@@ -1,6 +1,6 @@
 //! Which Vulkan devices answer, as the `dml` command sees them.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -16,14 +16,15 @@ pub(crate) fn names(sh: &Shell, environment: &Environment) -> Result<Vec<String>
     // Built in the plain environment, so that only `dml` itself sees the changed one.
     cmd!(sh, "cargo build --locked --quiet --package dml-cli").quiet().run()?;
     let command = cmd!(sh, "cargo run --locked --quiet --package dml-cli -- devices --json");
-    let output = Command::from(environment.apply(command))
-        .stderr(Stdio::inherit())
-        .output()
-        .context("could not start cargo")?;
+    let output = Command::from(environment.apply(command)).output().context("starting cargo")?;
     match output.status.code() {
         Some(0) => parse(&String::from_utf8_lossy(&output.stdout)),
+        // Why there is none is no news to a caller that is about to set one up.
         Some(NO_DEVICE) => Ok(Vec::new()),
-        _ => bail!("`dml devices --json` failed: {}", output.status),
+        _ => {
+            let error = String::from_utf8_lossy(&output.stderr);
+            bail!("`dml devices --json` failed: {}\n{error}", output.status)
+        }
     }
 }
 

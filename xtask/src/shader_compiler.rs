@@ -25,10 +25,11 @@ pub(crate) fn build_shaders(sh: &Shell, arguments: &[OsString]) -> Result<i32> {
     process::exit_code(command)
 }
 
-/// Lints the half of `build-shaders` that exists only with the compiler.
-pub(crate) fn lint(sh: &Shell) -> Result<()> {
-    let command = with_compiler(sh, "clippy")?.args(["--all-targets", "--", "-D", "warnings"]);
-    process::succeed(command)
+/// Lints and tests the half of `build-shaders` that exists only with the compiler.
+pub(crate) fn lint_and_test(sh: &Shell) -> Result<()> {
+    let lint = with_compiler(sh, "clippy")?.args(["--all-targets", "--", "-D", "warnings"]);
+    process::succeed(lint)?;
+    process::succeed(with_compiler(sh, "test")?.args(["--bins", "build_shaders"]))
 }
 
 /// `cargo COMMAND` on the xtask with the compiler. Optimized: cmake is told so in either case, and
