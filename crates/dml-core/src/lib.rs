@@ -5,7 +5,7 @@
 //! ```
 //!
 //! - Descriptors ([`TensorDesc`], [`AbstractOperator`]) are unchecked data, as a caller fills them.
-//! - [`validate`] finds every mistake that a caller can make; after it a wrong value is our bug.
+//! - [`validate()`] finds every mistake that a caller can make; after it a wrong value is our bug.
 //! - [`plan`] is what `dml-ops` produces and `dml-vk` executes; [`host`] executes the same plan on
 //!   the CPU, so that lowering is testable without a device.
 //!

@@ -25,7 +25,7 @@ pub struct Barrier {
 /// For each step the barrier that must be recorded before it, if any.
 ///
 /// There is none before the first step and none after the last: what happens around the steps is
-/// the caller's to order (see [`crate::access`]).
+/// the caller's to order (see [`crate::access()`]).
 pub fn derive_barriers(steps: &[Step]) -> Vec<Option<Barrier>> {
     let mut earlier: Vec<Earlier> = Vec::with_capacity(steps.len());
     let mut barriers = Vec::with_capacity(steps.len());

@@ -20,7 +20,7 @@ pub enum Phase {
 
 /// Records one phase of a bound operator. Nothing is allocated, submitted or waited for.
 ///
-/// Barriers are placed between the operator's own steps, none around it: see [`crate::access`]. An
+/// Barriers are placed between the operator's own steps, none around it: see [`crate::access()`]. An
 /// execution after an initialization needs a barrier of the caller's in between. Recording disturbs
 /// the bound compute pipeline, descriptor set 0 and the push constants.
 ///

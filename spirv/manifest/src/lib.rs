@@ -5,7 +5,7 @@
 //!   came out.
 //! - `src/kernels.rs` is [rendered](render_table) from both.
 //!
-//! [`check`] compares the three, the GLSL and the SPIR-V by hashes, without a compiler. It is a test
+//! [`check()`] compares the three, the GLSL and the SPIR-V by hashes, without a compiler. It is a test
 //! of `dml-spirv` and a part of `cargo xtask build-shaders --check`; the same command without
 //! `--check` writes everything anew.
 #![forbid(unsafe_code)]
