@@ -27,7 +27,7 @@ fn write_and_read(device: &Device) {
         assert_eq!(device.read_buffer(&buffer, 338..1024).unwrap(), bytes[338..]);
         // Empty ranges are allowed up to the end.
         device.write_buffer(&buffer, 1024, &[]).unwrap();
-        assert_eq!(device.read_buffer(&buffer, 1024..1024).unwrap(), []);
+        assert!(device.read_buffer(&buffer, 1024..1024).unwrap().is_empty());
     }
 }
 
