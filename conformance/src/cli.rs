@@ -1,8 +1,10 @@
 //! The command line of `dml-conformance`.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
+#![allow(clippy::print_stderr, reason = "a command talks to its user")]
 
-use std::path::PathBuf;
+use std::fmt;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -10,6 +12,7 @@ use clap::{Parser, Subcommand};
 use dml::{
     Device, DeviceSelector, FeatureLevel, Instance, InstanceDesc, PhysicalDevice, Validation,
 };
+use dml_file::Output;
 use globset::{Glob, GlobMatcher};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -116,23 +119,56 @@ impl Cli {
             eprintln!("error: --filter matches no case; `dml-conformance list` prints the ids");
             return ExitCode::from(WRONG_USAGE);
         }
-        match &self.command {
-            Command::List(_) => {
-                cases.iter().for_each(|case| println!("{}", case.id));
-                ExitCode::SUCCESS
+        let result = match &self.command {
+            Command::List(_) => list(&cases),
+            Command::Run(args) => run_all(&cases, args),
+        };
+        result.unwrap_or_else(|error| match closed_pipe(&error) {
+            // Whoever reads the output has seen enough.
+            true => ExitCode::SUCCESS,
+            false => {
+                eprintln!("error: {error:#}");
+                ExitCode::from(exit_code(&error))
             }
-            Command::Run(args) => match run_all(&cases, args) {
-                Ok(code) => code,
-                Err(error) => {
-                    eprintln!("error: {error:#}");
-                    ExitCode::from(exit_code(&error))
-                }
-            },
-        }
+        })
     }
 }
 
+fn list(cases: &[Case]) -> anyhow::Result<ExitCode> {
+    let mut output = BufWriter::new(io::stdout().lock());
+    for case in cases {
+        writeln!(output, "{}", case.id)?;
+    }
+    output.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn closed_pipe(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn open_json(path: &Path) -> anyhow::Result<Output> {
+    Output::create(path)
+        .map_err(|error| Usage(format!("--json: {}: {error}", path.display())).into())
+}
+
+/// The command line asks for something that cannot be done.
+#[derive(Debug)]
+struct Usage(String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
 fn exit_code(error: &anyhow::Error) -> u8 {
+    if error.is::<Usage>() {
+        return WRONG_USAGE;
+    }
     match error.downcast_ref::<dml::vk::Error>() {
         Some(dml::vk::Error::NoLoader { .. } | dml::vk::Error::NoDevice { .. }) => NO_DEVICE,
         Some(dml::vk::Error::InvalidArgument { .. }) => WRONG_USAGE,
@@ -143,14 +179,16 @@ fn exit_code(error: &anyhow::Error) -> u8 {
 fn run_all(cases: &[Case], args: &RunArgs) -> anyhow::Result<ExitCode> {
     let validation = if args.validation { Validation::Required } else { Validation::Off };
     let instance = Instance::new(&InstanceDesc { validation, ..InstanceDesc::default() })?;
+    // Before the run: hours of results are not lost to a mistyped path.
+    let json = args.json.as_deref().map(open_json).transpose()?;
     let mut report = Report::default();
     for physical_device in select(&instance, &args.device)? {
         let device_report = run_on(cases, &instance, &physical_device)?;
-        println!("{device_report}");
+        writeln!(io::stdout(), "{device_report}")?;
         report.devices.push(device_report);
     }
-    if let Some(path) = &args.json {
-        report.write_json(path)?;
+    if let Some(mut file) = json {
+        report.write_json(&mut file).and_then(|()| file.commit()).context("cannot write --json")?;
     }
     Ok(if report.failed() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }

@@ -49,6 +49,7 @@ fn wrong_usage_is_2() {
         &["run", "--filter", "["],
         &["run", "--filter", "no_such_case"],
         &["run", "--filter", "*/doc_*", "--device", "no such device"],
+        &["run", "--filter", "*/doc_*", "--json", "no/such/folder/report.json"],
         &["no-such-command"],
     ] {
         let output = conformance(arguments);
@@ -67,4 +68,20 @@ fn no_device_is_3_and_says_what_to_install() {
         .unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("mesa-vulkan-drivers"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    use std::io::Read as _;
+    let mut runner = Command::new(env!("CARGO_BIN_EXE_dml-conformance"))
+        .arg("list")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 16];
+    runner.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = runner.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stderr), "");
 }

@@ -1,5 +1,7 @@
 //! `dml devices`: what Vulkan devices there are.
 
+use std::io::{self, Write as _};
+
 use dml::core::kernel::Feature;
 use dml::{DeviceSelector, Instance, InstanceDesc, PhysicalDevice};
 use serde::Serialize;
@@ -100,7 +102,6 @@ impl Entry {
 }
 
 /// Lists every device; where there is none, says what to install.
-#[expect(clippy::print_stdout, reason = "the list is the command's output")]
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let instance = Instance::new(&InstanceDesc::default())?;
     let devices = instance.physical_devices()?;
@@ -111,10 +112,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let entries: Vec<Entry> =
         devices.iter().enumerate().map(|(index, device)| Entry::new(index, device)).collect();
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&entries)?);
+        writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&entries)?)?;
     } else {
         let texts: Vec<String> = entries.iter().map(Entry::text).collect();
-        println!("{}", texts.join("\n"));
+        writeln!(io::stdout(), "{}", texts.join("\n"))?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `dml diag`: one DIAGONAL_MATRIX from the command line.
 
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use dml::{BufferBinding, DataType, Device, DiagonalMatrixDesc, TensorDesc};
@@ -32,19 +33,18 @@ pub(crate) struct Args {
 }
 
 /// Executes the operator, prints the result, and writes it where asked.
-#[expect(clippy::print_stdout, reason = "the result is the command's output")]
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut tensor = TensorDesc::packed(args.data_type, &args.sizes);
     tensor.strides.clone_from(&args.strides);
-    let bits = args.device.with_device(|device| execute(device, &tensor, args))?;
+    let bytes = args.device.with_device(|device| execute(device, &tensor, args))?;
     if let Some(path) = &args.output {
-        npy::write(path, args.data_type, &args.sizes, &bits)?;
+        npy::write(path, args.data_type, &args.sizes, &bytes)?;
     }
-    println!("{}", matrix::format(args.data_type, &args.sizes, &bits));
+    writeln!(io::stdout(), "{}", matrix::format(args.data_type, &args.sizes, &bytes))?;
     Ok(())
 }
 
-fn execute(device: &Device, tensor: &TensorDesc, args: &Args) -> anyhow::Result<Vec<u64>> {
+fn execute(device: &Device, tensor: &TensorDesc, args: &Args) -> anyhow::Result<Vec<u8>> {
     let operator = device.compile(DiagonalMatrixDesc {
         output_tensor: tensor.clone(),
         offset: args.offset,
@@ -52,5 +52,5 @@ fn execute(device: &Device, tensor: &TensorDesc, args: &Args) -> anyhow::Result<
     })?;
     let buffer = device.create_buffer(operator.output_size(0))?;
     device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))])?;
-    Ok(device.read_bits(&buffer, 0, tensor)?)
+    Ok(device.read_packed(&buffer, 0, tensor)?)
 }

@@ -7,13 +7,20 @@ const WHOLE: u64 = 1000;
 /// Rows and columns kept at each edge of an elided dimension.
 const EDGE: usize = 3;
 
-/// Formats row-major elements in nested brackets with aligned columns, `...` for what is elided.
-pub(crate) fn format(data_type: DataType, sizes: &[u32], bits: &[u64]) -> String {
-    let elide = bits.len() as u64 > WHOLE;
+/// Formats packed row-major elements in nested brackets with aligned columns, `...` for what is
+/// elided.
+pub(crate) fn format(data_type: DataType, sizes: &[u32], bytes: &[u8]) -> String {
+    let width = data_type.bits() as usize / 8;
+    let bits = |index: usize| {
+        let mut bits = [0; 8];
+        bits[..width].copy_from_slice(&bytes[index * width..(index + 1) * width]);
+        u64::from_le_bytes(bits)
+    };
+    let elide = sizes.iter().map(|size| u64::from(*size)).product::<u64>() > WHOLE;
     let sizes: Vec<usize> = sizes.iter().map(|size| *size as usize).collect();
     let mut shown = Vec::new();
     collect(&sizes, 0, elide, &mut shown);
-    let texts: Vec<String> = shown.iter().map(|index| element(data_type, bits[*index])).collect();
+    let texts: Vec<String> = shown.iter().map(|index| element(data_type, bits(*index))).collect();
     let width = texts.iter().map(String::len).max().unwrap_or(0);
     let mut printer = Printer { elide, width, texts: texts.into_iter(), out: String::new() };
     printer.dimension(&sizes, 0);
@@ -101,8 +108,8 @@ fn element(data_type: DataType, bits: u64) -> String {
 mod tests {
     use super::*;
 
-    fn identity(size: u32) -> Vec<u64> {
-        (0..size * size).map(|index| u64::from(index % (size + 1) == 0)).collect()
+    fn identity(size: u32) -> Vec<u8> {
+        (0..size * size).map(|index| u8::from(index % (size + 1) == 0)).collect()
     }
 
     #[test]
@@ -112,8 +119,8 @@ mod tests {
             "[[ 1  0  0]\n [ 0 10  0]]"
         );
         assert_eq!(format(DataType::Int8, &[1, 2], &[0xff, 0]), "[[-1  0]]");
-        let half = u64::from(0.5f32.to_bits());
-        assert_eq!(format(DataType::Float32, &[1, 2], &[half, 0]), "[[0.5   0]]");
+        let floats = [0.5f32.to_le_bytes(), 0f32.to_le_bytes()].concat();
+        assert_eq!(format(DataType::Float32, &[1, 2], &floats), "[[0.5   0]]");
     }
 
     #[test]
