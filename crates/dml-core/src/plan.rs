@@ -204,15 +204,14 @@ impl Step {
         match self {
             Self::Fill(fill) => vec![write(fill.slot, fill.range.clone())],
             Self::Update(update) => {
-                vec![write(update.slot, update.offset..update.offset + update.data.len() as u64)]
+                vec![write(update.slot, span(update.offset, update.data.len() as u64))]
             }
             Self::Copy(copy) => copy
                 .regions
                 .iter()
                 .flat_map(|region| {
-                    let source = region.source_offset..region.source_offset + region.size;
-                    let destination =
-                        region.destination_offset..region.destination_offset + region.size;
+                    let source = span(region.source_offset, region.size);
+                    let destination = span(region.destination_offset, region.size);
                     [
                         Use { slot: copy.source, range: source, access: Access::Read },
                         write(copy.destination, destination),
@@ -238,6 +237,11 @@ impl Step {
             Self::Dispatch(_) => Stage::ComputeShader,
         }
     }
+}
+
+/// Saturates: a range that passes 2^64 lies outside every buffer, and is refused as such.
+fn span(offset: u64, size: u64) -> Range<u64> {
+    offset..offset.saturating_add(size)
 }
 
 /// What a plan needs from one binding.

@@ -143,7 +143,7 @@ impl Device {
             location: MemoryLocation::Device,
             name: &format!("{} constants", plan.operator),
         })?;
-        self.write_buffer(&buffer, 0, &plan.constants)?;
+        self.write_unused(&buffer, &plan.constants)?;
         Ok(Some(buffer))
     }
 }

@@ -24,7 +24,8 @@ pub struct DeviceDesc {
 /// A logical device.
 ///
 /// A cheap handle, `Send + Sync`: clones share the device, which is destroyed after everything made
-/// from it. Optional features are not enabled, only timeline semaphores.
+/// from it. Optional features are not enabled, only timeline semaphores and robustBufferAccess, which
+/// every device has.
 #[derive(Clone, Debug)]
 pub struct Device {
     pub(crate) shared: Arc<DeviceShared>,
@@ -165,9 +166,12 @@ fn create(physical: &PhysicalDevice, family: u32) -> Result<RawDevice> {
         .queue_priorities(&priorities)];
     let mut timeline =
         vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
+    // Every Vulkan device has it. It keeps a plan or kernel with a defect inside its descriptors.
+    let features = vk::PhysicalDeviceFeatures::default().robust_buffer_access(true);
     let info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
         .enabled_extension_names(&extensions)
+        .enabled_features(&features)
         .push_next(&mut timeline);
     let mut device = vk::Device::null();
     let instance = &physical.instance;

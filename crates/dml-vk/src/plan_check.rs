@@ -60,7 +60,8 @@ fn check_dispatch(dispatch: &Dispatch, capabilities: &Capabilities) -> Result<()
     }
     for window in &dispatch.windows {
         let base_word_end = u64::from(window.base_word_at) + 4;
-        if base_word_end > size as u64 || !window.range.start.is_multiple_of(4) {
+        let ends = [window.range.start, window.range.end];
+        if base_word_end > size as u64 || ends.iter().any(|end| !end.is_multiple_of(4)) {
             return Err(format!("{}: misplaced window {window:?}", variant.name));
         }
     }

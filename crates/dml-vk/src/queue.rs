@@ -106,10 +106,20 @@ impl Queue {
         }
     }
 
-    /// Waits for everything that was submitted before this call.
-    pub(crate) fn wait_for_submitted(&self) -> Result<()> {
-        let last = *self.lock();
-        self.wait(last, None).map(|_| ())
+    /// Calls `work` while nothing that was submitted is unfinished and nothing can be submitted.
+    pub(crate) fn while_idle<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        // Waiting without the lock lets others submit; a few tries, then they have to wait as well.
+        for _ in 0..4 {
+            let last = *self.lock();
+            self.wait(last, None)?;
+            let guard = self.lock();
+            if *guard == last {
+                return work();
+            }
+        }
+        let guard = self.lock();
+        self.wait(*guard, None)?;
+        work()
     }
 
     /// Waits until the device has nothing to do, work of others on this queue included.

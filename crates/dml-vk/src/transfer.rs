@@ -37,9 +37,19 @@ impl Device {
         }
         match self.direct_write(buffer) {
             Some(mapped) => {
-                self.shared.queue.wait_for_submitted()?;
-                write_mapped(buffer, mapped, range.start, bytes)
+                let write = || write_mapped(buffer, mapped, range.start, bytes);
+                self.shared.queue.while_idle(write)
             }
+            None => self.write_staged(buffer, range, bytes),
+        }
+    }
+
+    /// Writes `bytes` to the start of a buffer that nothing submitted has used: without waiting,
+    /// where the host sees its memory.
+    pub(crate) fn write_unused(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
+        let range = self.checked_range(buffer, 0, Some(bytes.len() as u64))?;
+        match self.direct_write(buffer) {
+            Some(mapped) => write_mapped(buffer, mapped, 0, bytes),
             None => self.write_staged(buffer, range, bytes),
         }
     }
@@ -63,8 +73,8 @@ impl Device {
         }
         match self.direct_read(buffer) {
             Some(mapped) => {
-                self.shared.queue.wait_for_submitted()?;
-                read_mapped(buffer, mapped, range, &mut bytes)?;
+                let read = || read_mapped(buffer, mapped, range, &mut bytes);
+                self.shared.queue.while_idle(read)?;
             }
             None => self.read_staged(buffer, range, &mut bytes)?,
         }
@@ -102,7 +112,7 @@ impl Device {
         let piece = usize::try_from(staging.size()).unwrap_or(usize::MAX);
         let mut offset = range.start;
         for part in bytes.chunks(piece) {
-            self.write_buffer(&staging, 0, part)?;
+            self.write_unused(&staging, part)?;
             let size = part.len() as u64;
             self.copy_and_wait((&staging, 0), (buffer, offset), size)?;
             offset += size;
@@ -185,7 +195,7 @@ fn write_mapped(buffer: &Buffer, mapped: NonNull<u8>, offset: u64, bytes: &[u8])
     // SAFETY: the range was checked to lie inside the buffer, whose memory is mapped as a whole.
     let destination = unsafe { mapped.add(host_offset(offset)?) };
     // SAFETY: `destination` is valid for `bytes.len()` bytes as above; the lock keeps other host
-    // threads away, and no reference into mapped memory ever exists.
+    // threads away, the callers keep the device away, and no reference into mapped memory exists.
     unsafe { destination.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     shared.allocator.flush(&shared.allocation, offset, bytes.len() as u64)
 }
@@ -208,7 +218,8 @@ fn read_mapped(
     let source = unsafe { mapped.add(host_offset(range.start)?) };
     let spare = bytes.spare_capacity_mut().as_mut_ptr().cast::<u8>();
     // SAFETY: `source` is valid for `size` bytes as above and `spare` for as many as were reserved;
-    // the lock keeps other host threads from writing, and no reference into mapped memory exists.
+    // the lock keeps other host threads from writing, the callers the device, and no reference into
+    // mapped memory exists.
     unsafe { spare.copy_from_nonoverlapping(source.as_ptr(), size) };
     // SAFETY: these bytes were reserved and have just been written.
     unsafe { bytes.set_len(filled + size) };
