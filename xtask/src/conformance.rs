@@ -38,7 +38,7 @@ fn environment(sh: &Shell, cpu_drivers: bool) -> Result<Environment> {
     if names.is_empty() {
         eprintln!("no Vulkan device answers: lavapipe and SwiftShader are unpacked into target/");
     }
-    let setup = setup::ensure(sh)?;
+    let setup = setup::make_sure(sh)?;
     if names.iter().any(|name| !devices::is_cpu_driver(name)) {
         setup.environment_beside_system()
     } else {

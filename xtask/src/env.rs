@@ -7,6 +7,6 @@ use crate::setup;
 
 /// Prints lines for `eval "$(cargo xtask env)"`.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
-    print!("{}", setup::ensure(sh)?.environment()?.exports());
+    print!("{}", setup::make_sure(sh)?.environment()?.exports());
     Ok(())
 }

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use xshell::Shell;
 
 use crate::apt;
@@ -61,7 +61,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<()> {
     if args.system {
         apt::install_on_system(sh, &SYSTEM_PACKAGES)?;
     }
-    let setup = ensure(sh)?;
+    let setup = make_sure(sh)?;
     for line in &setup.found {
         println!("{line}");
     }
@@ -71,12 +71,13 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<()> {
     if !setup.found.is_empty() {
         println!("\nTo use them in this shell: eval \"$(cargo xtask env)\"");
     }
+    ensure!(setup.missing.is_empty(), "the set-up is incomplete, see above");
     Ok(())
 }
 
 /// Makes sure of everything that this system can offer. What is missing is printed; in CI, where
 /// nobody reads warnings, it is an error.
-pub(crate) fn ensure(sh: &Shell) -> Result<Setup> {
+pub(crate) fn make_sure(sh: &Shell) -> Result<Setup> {
     let setup = if apt::present() {
         let folder = workspace::setup_dir();
         let _lock = lock(sh, &folder)?;

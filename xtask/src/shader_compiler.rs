@@ -45,5 +45,5 @@ fn with_compiler<'a>(sh: &'a Shell, command: &str) -> Result<Cmd<'a>> {
 /// spirv-val is on PATH, and what the compiler's build needs.
 fn environment(sh: &Shell) -> Result<Environment> {
     let tools = build_tools::ensure(sh).context("preparing the build of shaderc")?;
-    Ok(setup::ensure(sh)?.environment()?.and(tools))
+    Ok(setup::make_sure(sh)?.environment()?.and(tools))
 }

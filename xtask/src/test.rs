@@ -18,7 +18,7 @@ pub(crate) struct Args {
 
 /// Runs the command and returns the exit code of `cargo test`.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
-    let drivers = setup::ensure(sh)?.environment()?;
+    let drivers = setup::make_sure(sh)?.environment()?;
     check_devices(&devices::names(sh, &drivers)?)?;
     // Every feature but shaderc, so that neither cmake nor C++ is needed.
     let args = &args.args;

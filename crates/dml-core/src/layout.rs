@@ -105,6 +105,16 @@ impl TensorLayout {
         self.span == self.element_count
     }
 
+    /// Whether elements lie one behind the other in row-major order.
+    pub fn is_packed(&self) -> bool {
+        let mut expected = 1;
+        self.sizes.iter().zip(&self.strides).rev().all(|(size, stride)| {
+            let fits = *size == 1 || u64::from(*stride) == expected;
+            expected *= u64::from(*size);
+            fits
+        })
+    }
+
     /// Bytes from the first element to the end of the last one, rounded up to a multiple of 4: what
     /// an operator may write.
     pub fn minimum_size(&self) -> u64 {

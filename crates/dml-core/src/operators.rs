@@ -3,7 +3,8 @@
 //! All of it is generated from `schema/*.toml`, where a row states what DirectML's page of the
 //! operator states; `schema/README.md` tells how to add one.
 
-mod descs;
+/// The descriptors of the implemented operators, and nothing else.
+pub mod descs;
 mod tables;
 
 pub use descs::*;

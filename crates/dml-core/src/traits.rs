@@ -15,9 +15,11 @@ impl Traits {
         Self { local_size: 64 }
     }
 
-    /// The same with another work group size. It is rounded down to a power of two.
+    /// The same with another work group size. It is rounded down to a power of two, and at least 2:
+    /// the work groups of the largest tensor then number at most 2^31, which leaves kernels room to
+    /// count in 32 bits.
     pub const fn with_local_size(mut self, local_size: u32) -> Self {
-        self.local_size = if local_size == 0 { 1 } else { 1 << local_size.ilog2() };
+        self.local_size = if local_size < 2 { 2 } else { 1 << local_size.ilog2() };
         self
     }
 }

@@ -10,7 +10,8 @@ pub struct Grid {
 }
 
 /// Splits the groups that `invocations` need over x, y, z and, where these do not suffice, over
-/// several dispatches. `limits` is maxComputeWorkGroupCount; neither it nor `local_size` has zeros.
+/// several dispatches. `limits` is maxComputeWorkGroupCount and has no zeros; `local_size` is at
+/// least 2, so that no group's number passes 2^32, those past the end of the range included.
 pub fn split(invocations: u32, local_size: u32, limits: [u32; 3]) -> Vec<Grid> {
     let mut grids = Vec::new();
     let mut first_group = 0;
@@ -25,16 +26,12 @@ pub fn split(invocations: u32, local_size: u32, limits: [u32; 3]) -> Vec<Grid> {
     grids
 }
 
-/// The box with the least waste that holds `groups`, filled x first.
+/// A box that holds `groups` and wastes less than one group in each of its rows.
 fn rectangle(groups: u32, [max_x, max_y, _]: [u32; 3]) -> [u32; 3] {
-    if groups <= max_x {
-        return [groups, 1, 1];
-    }
     let rows = groups.div_ceil(max_x);
-    if rows <= max_y {
-        return [groups.div_ceil(rows), rows, 1];
-    }
-    [max_x, max_y, rows.div_ceil(max_y)]
+    let layers = rows.div_ceil(max_y);
+    let rows = rows.div_ceil(layers);
+    [groups.div_ceil(rows * layers), rows, layers]
 }
 
 #[cfg(test)]
@@ -53,7 +50,7 @@ mod tests {
             covered += grid.groups.iter().map(|count| u64::from(*count)).product::<u64>();
             assert!(covered <= needed || index + 1 == grids.len());
         }
-        assert!(covered >= needed);
+        assert!(covered >= needed && covered < 1 << 32);
         grids
     }
 
@@ -70,14 +67,15 @@ mod tests {
         assert_eq!(check(65_535 * 64, 64, VULKAN)[0].groups, [65_535, 1, 1]);
         assert_eq!(check(65_535 * 64 + 1, 64, VULKAN)[0].groups, [32_768, 2, 1]);
         assert_eq!(check(u32::MAX, 64, VULKAN).len(), 1);
-        assert_eq!(check(1000, 1, [10, 10, 10])[0].groups, [10, 10, 10]);
+        assert_eq!(check(2000, 2, [10, 10, 10])[0].groups, [10, 10, 10]);
     }
 
     #[test]
     fn one_dimensional_devices_get_several_dispatches() {
         let grids = check(u32::MAX, 64, [65_535, 1, 1]);
         assert_eq!(grids.len(), 1025);
-        check(u32::MAX, 1, VULKAN);
+        check(u32::MAX, 2, VULKAN);
+        check(u32::MAX, 2, [65_535, 65_535, 1]);
         check(12_345, 8, [7, 3, 2]);
     }
 }

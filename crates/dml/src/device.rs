@@ -11,7 +11,7 @@ use dml_vk::{
 };
 
 use crate::compiled::CompiledOperator;
-use crate::element::{Element, element_bits};
+use crate::element::{Element, elements, pack};
 use crate::error::{Error, Result};
 
 /// How to open a [`Device`].
@@ -137,8 +137,8 @@ impl Device {
         })?)
     }
 
-    /// Executes an operator and waits for it. An operator with a persistent resource is initialized
-    /// first, see [`Device::initialize`].
+    /// Executes an operator and waits for it. One with a persistent resource must have been
+    /// initialized with [`Device::initialize`].
     ///
     /// # Errors
     /// [`Error::Vulkan`]: a binding is wrong, memory ran out, or the device was lost.
@@ -202,26 +202,39 @@ impl Device {
                 accepted: T::DATA_TYPE,
             });
         }
-        let bits = self.read_bits(buffer, offset, tensor)?;
-        Ok(bits.into_iter().map(T::from_element_bits).collect())
+        let layout = TensorLayout::new(tensor)?;
+        let bytes = self.read_span(buffer, offset, &layout)?;
+        elements(&layout, &bytes).ok_or(Error::HostMemory { what: "the elements of a tensor" })
     }
 
-    /// Reads a tensor of any type back, as bit patterns in the low bits of each item.
+    /// Reads a tensor of any type back: its elements as packed little-endian bytes, in row-major
+    /// logical order.
     ///
     /// # Errors
     /// As [`Device::read`]; 4-bit tensors are refused.
-    pub fn read_bits(&self, buffer: &Buffer, offset: u64, tensor: &TensorDesc) -> Result<Vec<u64>> {
+    pub fn read_packed(
+        &self,
+        buffer: &Buffer,
+        offset: u64,
+        tensor: &TensorDesc,
+    ) -> Result<Vec<u8>> {
         let layout = TensorLayout::new(tensor)?;
-        if layout.data_type().bits() < 8 {
+        let bytes = self.read_span(buffer, offset, &layout)?;
+        pack(&layout, bytes).ok_or(Error::HostMemory { what: "the elements of a tensor" })
+    }
+
+    /// The bytes from the first element to the last one.
+    fn read_span(&self, buffer: &Buffer, offset: u64, layout: &TensorLayout) -> Result<Vec<u8>> {
+        let bits = layout.data_type().bits();
+        if bits < 8 {
             return Err(Error::ElementType {
                 tensor: layout.data_type(),
                 element: "whole bytes",
                 accepted: dml_core::DataType::Uint8,
             });
         }
-        let bytes = layout.span() * u64::from(layout.data_type().bits() / 8);
-        let end = offset.saturating_add(bytes);
-        Ok(element_bits(&layout, &self.vulkan.read_buffer(buffer, offset..end)?))
+        let end = offset.saturating_add(layout.span() * u64::from(bits / 8));
+        Ok(self.vulkan.read_buffer(buffer, offset..end)?)
     }
 
     fn record_and_submit(

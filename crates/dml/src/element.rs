@@ -1,6 +1,6 @@
 //! Rust types that tensors are read as.
 
-use dml_core::DataType;
+use dml_core::{DataType, TensorLayout};
 use half::f16;
 
 mod sealed {
@@ -49,22 +49,49 @@ element! {
     i64, Int64, u64;
 }
 
-/// Splits a tensor's bytes into elements, as bit patterns in row-major logical order.
-pub(crate) fn element_bits(layout: &dml_core::TensorLayout, bytes: &[u8]) -> Vec<u64> {
-    let size = layout.data_type().bits() as usize / 8;
-    let element = |offset: u64| {
-        let start = usize::try_from(offset).ok()?.checked_mul(size)?;
+/// Splits a tensor's bytes into elements, in row-major logical order. `None` where memory runs out.
+pub(crate) fn elements<T: Element>(layout: &TensorLayout, bytes: &[u8]) -> Option<Vec<T>> {
+    let size = width(layout);
+    let mut elements = Vec::new();
+    elements.try_reserve_exact(usize::try_from(layout.element_count()).ok()?).ok()?;
+    for source in sources(layout, bytes) {
         let mut bits = [0; 8];
-        bits[..size].copy_from_slice(bytes.get(start..start + size)?);
-        Some(u64::from_le_bytes(bits))
+        bits[..size].copy_from_slice(source);
+        elements.push(T::from_element_bits(u64::from_le_bytes(bits)));
+    }
+    Some(elements)
+}
+
+/// The same as packed bytes.
+pub(crate) fn pack(layout: &TensorLayout, bytes: Vec<u8>) -> Option<Vec<u8>> {
+    if layout.is_packed() {
+        return Some(bytes);
+    }
+    let mut packed = Vec::new();
+    let count = usize::try_from(layout.element_count()).ok()?;
+    packed.try_reserve_exact(count.checked_mul(width(layout))?).ok()?;
+    sources(layout, &bytes).for_each(|source| packed.extend_from_slice(source));
+    Some(packed)
+}
+
+/// Bytes of an element; types of less than 8 bits are refused before.
+fn width(layout: &TensorLayout) -> usize {
+    layout.data_type().bits() as usize / 8
+}
+
+fn sources<'a>(layout: &'a TensorLayout, bytes: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    let size = width(layout);
+    let source = move |offset: u64| {
+        let start = usize::try_from(offset).ok()?.checked_mul(size)?;
+        bytes.get(start..start.checked_add(size)?)
     };
-    layout.element_offsets().map_while(element).collect()
+    layout.element_offsets().map_while(source)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dml_core::{TensorDesc, TensorLayout};
+    use dml_core::TensorDesc;
 
     #[test]
     fn bits_become_values() {
@@ -78,6 +105,15 @@ mod tests {
     fn strided_elements_come_in_logical_order() {
         let desc = TensorDesc::packed(DataType::Uint8, &[2, 2]).with_strides(&[1, 3]);
         let layout = TensorLayout::new(&desc).unwrap();
-        assert_eq!(element_bits(&layout, &[10, 11, 12, 13, 14]), [10, 13, 11, 14]);
+        let bytes = vec![10, 11, 12, 13, 14];
+        assert_eq!(elements::<u8>(&layout, &bytes), Some(vec![10, 13, 11, 14]));
+        assert_eq!(pack(&layout, bytes), Some(vec![10, 13, 11, 14]));
+    }
+
+    #[test]
+    fn packed_tensors_are_handed_on() {
+        let layout = TensorLayout::new(&TensorDesc::packed(DataType::Int16, &[2])).unwrap();
+        assert_eq!(elements::<i16>(&layout, &[1, 0, 255, 255]), Some(vec![1, -1]));
+        assert_eq!(pack(&layout, vec![1, 0, 255, 255]), Some(vec![1, 0, 255, 255]));
     }
 }

@@ -29,6 +29,12 @@ pub enum Error {
         /// The tensor type that this Rust type reads.
         accepted: DataType,
     },
+    /// The host has not enough memory for a result.
+    #[error("out of host memory for {what}")]
+    HostMemory {
+        /// What it was needed for.
+        what: &'static str,
+    },
     /// A flag was refused.
     #[error("execution flags: {0}")]
     ExecutionFlags(String),
@@ -40,6 +46,7 @@ impl Error {
         match self {
             Self::Operator(error) => error.hresult(),
             Self::Vulkan(error) => error.hresult(),
+            Self::HostMemory { .. } => HResult::E_OUTOFMEMORY,
             Self::Tensor(_) | Self::ElementType { .. } | Self::ExecutionFlags(_) => {
                 HResult::E_INVALIDARG
             }

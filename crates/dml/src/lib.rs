@@ -36,10 +36,10 @@ pub use device::{Device, DeviceOptions};
 pub use element::Element;
 pub use error::{Error, Result};
 
-pub use dml_core::operators::DiagonalMatrixDesc;
+pub use dml_core::operators::descs::*;
 pub use dml_core::{
-    AbstractOperator, DataType, ExecutionFlags, FeatureLevel, HResult, TensorDesc, TensorFlags,
-    TensorLayout,
+    AbstractOperator, DataType, ExecutionFlags, FeatureLevel, HResult, ScalarUnion, TensorDesc,
+    TensorFlags, TensorLayout,
 };
 pub use dml_vk::{
     BindingProperties, Buffer, BufferBinding, BufferDesc, BufferUsage, DeviceSelector, EntryPoints,

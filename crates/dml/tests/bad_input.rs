@@ -105,7 +105,7 @@ fn reading_is_checked() {
         let error = device.read::<i32>(&buffer, 0, &tensor).unwrap_err();
         assert_eq!(error.to_string(), "a FLOAT32 tensor cannot be read as i32 (accepted: INT32)");
         let nibbles = TensorDesc::packed(DataType::Int4, &[3]);
-        assert!(device.read_bits(&buffer, 0, &nibbles).unwrap_err().is_invalid());
+        assert!(device.read_packed(&buffer, 0, &nibbles).unwrap_err().is_invalid());
         let small = TensorDesc::packed(DataType::Float32, &[1]);
         assert!(device.read::<f32>(&buffer, u64::MAX, &small).unwrap_err().is_invalid());
     });

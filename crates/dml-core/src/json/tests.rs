@@ -117,8 +117,8 @@ fn an_unknown_operator_is_refused() {
 fn unknown_fields_are_refused_wherever_they_stand() {
     let problem = "is given for an unknown field; accepted";
     assert_eq!(
-        diagonal(|json| json["desc"]["Offest"] = json!(3)).unwrap_err(),
-        format!("DIAGONAL_MATRIX: Offest: 3 {problem}: OutputTensor, Offset, Value")
+        diagonal(|json| json["desc"]["Offsets"] = json!(3)).unwrap_err(),
+        format!("DIAGONAL_MATRIX: Offsets: 3 {problem}: OutputTensor, Offset, Value")
     );
     assert_eq!(
         diagonal(|json| json["descr"] = json!({})).unwrap_err(),

@@ -31,6 +31,14 @@ fn strided_tensors_span_from_the_first_to_the_last_element() {
 }
 
 #[test]
+fn packed_is_row_major_without_gaps() {
+    assert!(layout(&[2, 3], None).unwrap().is_packed());
+    assert!(layout(&[2, 1, 3], Some(&[3, 77, 1])).unwrap().is_packed());
+    assert!(!layout(&[2, 3], Some(&[4, 1])).unwrap().is_packed());
+    assert!(!layout(&[2, 3], Some(&[1, 2])).unwrap().is_packed());
+}
+
+#[test]
 fn byte_counts_are_rounded_up_to_words() {
     let size = |data_type, sizes: &[u32]| {
         TensorLayout::new(&TensorDesc::packed(data_type, sizes)).unwrap().minimum_size()
