@@ -156,6 +156,14 @@ mod tests {
             ValueDataType: 8,
             Value: 16
         });
+        assert_layout!(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, 40, {
+            InputTensor: 0,
+            OutputTensor: 8,
+            ValueDataType: 16,
+            Value: 24,
+            DiagonalFillBegin: 32,
+            DiagonalFillEnd: 36
+        });
     }
 
     #[test]

@@ -1,4 +1,15 @@
 //! What a Vulkan device has, as plain data: the input of lowering that depends on the device.
+//!
+//! A device *offers* features and *enables* some of them. [`Features`] is a set of either kind; whoever
+//! hands out a [`Capabilities`] says which. A [`CapabilityCap`] lowers both.
+
+mod cap;
+mod limit;
+mod version;
+
+pub use cap::{CapabilityCap, Capped, Shortfall};
+pub use limit::Limit;
+pub use version::ApiVersion;
 
 use crate::kernel::Feature;
 
@@ -23,7 +34,7 @@ pub struct Limits {
     pub max_buffer_size: u64,
 }
 
-/// Optional features that a device has enabled.
+/// A set of optional features: what a device offers, or what of it is enabled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Features {
     /// `shaderInt8`
@@ -45,6 +56,18 @@ pub struct Features {
 }
 
 impl Features {
+    /// No feature.
+    pub const NONE: Self = Self {
+        shader_int8: false,
+        shader_int16: false,
+        shader_int64: false,
+        shader_float16: false,
+        shader_float64: false,
+        storage_buffer_8bit_access: false,
+        storage_buffer_16bit_access: false,
+        buffer_device_address: false,
+    };
+
     /// Whether `feature` is there.
     pub fn has(&self, feature: Feature) -> bool {
         match feature {
@@ -59,23 +82,31 @@ impl Features {
         }
     }
 
-    /// Every feature that is there, in a fixed order.
-    pub fn enabled(&self) -> Vec<Feature> {
-        const ALL: [Feature; 8] = [
-            Feature::ShaderInt8,
-            Feature::ShaderInt16,
-            Feature::ShaderInt64,
-            Feature::ShaderFloat16,
-            Feature::ShaderFloat64,
-            Feature::StorageBuffer8BitAccess,
-            Feature::StorageBuffer16BitAccess,
-            Feature::BufferDeviceAddress,
-        ];
-        ALL.into_iter().filter(|feature| self.has(*feature)).collect()
+    /// The set with `feature`, or without it.
+    #[must_use]
+    pub fn with(mut self, feature: Feature, is_there: bool) -> Self {
+        let member = match feature {
+            Feature::ShaderInt8 => &mut self.shader_int8,
+            Feature::ShaderInt16 => &mut self.shader_int16,
+            Feature::ShaderInt64 => &mut self.shader_int64,
+            Feature::ShaderFloat16 => &mut self.shader_float16,
+            Feature::ShaderFloat64 => &mut self.shader_float64,
+            Feature::StorageBuffer8BitAccess => &mut self.storage_buffer_8bit_access,
+            Feature::StorageBuffer16BitAccess => &mut self.storage_buffer_16bit_access,
+            Feature::BufferDeviceAddress => &mut self.buffer_device_address,
+        };
+        *member = is_there;
+        self
+    }
+
+    /// Every feature that is there, in the order of [`Feature::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = Feature> {
+        Feature::ALL.into_iter().filter(|feature| self.has(*feature))
     }
 }
 
-/// What lowering may rely on.
+/// What lowering may rely on: limits, and the features that are enabled. For the question what a
+/// device could do ([`crate::support`]) the features are those that it offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Features.

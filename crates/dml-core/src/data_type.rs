@@ -126,6 +126,9 @@ impl DataTypeSet {
     /// Every type.
     pub const ALL: Self = Self::of(&DataType::ALL);
 
+    /// No type.
+    pub const NONE: Self = Self(0);
+
     /// The set of `types`.
     pub const fn of(types: &[DataType]) -> Self {
         let mut bits = 0;
@@ -140,6 +143,11 @@ impl DataTypeSet {
     /// This set and `types`.
     pub const fn with(self, types: &[DataType]) -> Self {
         Self(self.0 | Self::of(types).0)
+    }
+
+    /// Whether the set has no type.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
     }
 
     /// Whether the set has `data_type`.

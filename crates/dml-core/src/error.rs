@@ -20,6 +20,14 @@ pub enum Error {
     /// The device was created at a feature level that does not accept the descriptor.
     #[error("{0}")]
     FeatureLevel(Box<LevelRefusal>),
+    /// DirectML's reference does not say what the operator accepts, so no level accepts anything.
+    #[error("{operator}: {field}: DirectML's reference states no data types; none is accepted")]
+    Undocumented {
+        /// The operator's name.
+        operator: &'static str,
+        /// The field's path.
+        field: String,
+    },
     /// The operator is part of DirectML but not of this runtime.
     #[error("{operator}: not implemented by this runtime (implemented: {implemented})")]
     NotImplemented {
@@ -57,7 +65,7 @@ impl Error {
     pub fn hresult(&self) -> HResult {
         match self {
             Self::Invalid { .. } | Self::FeatureLevel(_) => HResult::E_INVALIDARG,
-            Self::NotImplemented { .. } => HResult::E_NOTIMPL,
+            Self::Undocumented { .. } | Self::NotImplemented { .. } => HResult::E_NOTIMPL,
             Self::DeviceLimit { .. } => HResult::DXGI_ERROR_UNSUPPORTED,
             Self::Internal { .. } => HResult::E_UNEXPECTED,
         }

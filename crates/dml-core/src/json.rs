@@ -8,7 +8,8 @@
 //! - Names of enums' values, of flags and of operators are full or without their type's name in
 //!   front, in any case.
 //! - Every field is required but those that the schema calls optional; null means left out. Fields
-//!   that the schema does not know are errors.
+//!   that the schema does not know are errors, unless it says that it does not know all of them:
+//!   such an operator is not implemented, and validation says so.
 //! - A tensor or an operator is `{"Type": .., "Desc": {..}}`, or has its fields beside its type. A
 //!   tensor needs `DataType` and `Sizes` only.
 //! - Floats are numbers, or `"nan"`, `"inf"`, `"-inf"`. A number that is too large for its type is
@@ -24,7 +25,7 @@ use serde_json::{Map, Value};
 use crate::data_type::DataType;
 use crate::error::{Error, InvalidField};
 use crate::operator::{AbstractOperator, FieldValue};
-use crate::operators::{OPERATORS, find};
+use crate::operators::{find, implemented_names};
 use crate::schema::{FieldSchema, FieldType, OperatorSchema};
 
 type Result<T> = std::result::Result<T, InvalidField>;
@@ -86,17 +87,19 @@ impl<'a> Form<'a> {
     }
 
     fn fields(&self) -> Result<Vec<FieldValue>> {
-        let names = self.schema.fields.iter().map(|field| field.name);
-        let keys: Vec<&str> = names.chain(self.beside.iter().copied()).collect();
-        known_keys(self.path, self.object, &keys)?;
+        if self.schema.fields_complete {
+            let names = self.schema.fields.iter().map(|field| field.name);
+            let keys: Vec<&str> = names.chain(self.beside.iter().copied()).collect();
+            known_keys(self.path, self.object, &keys)?;
+        }
         self.schema.fields.iter().map(|it| field(self.path, it, self.object)).collect()
     }
 }
 
 fn schema(path: &str, json: &Value) -> Result<&'static OperatorSchema> {
     json.as_str().and_then(find).ok_or_else(|| {
-        let names: Vec<&str> = OPERATORS.iter().map(|schema| schema.name).collect();
-        refused(path, json, "is no known operator", names.join(", "))
+        let accepted = format!("DirectML's names; implemented: {}", implemented_names());
+        refused(path, json, "is no known operator", accepted)
     })
 }
 
@@ -109,6 +112,7 @@ fn field(outer: &str, field: &FieldSchema, object: &Object) -> Result<FieldValue
         FieldType::Tensor => FieldValue::Tensor(Some(tensor::tensor(path, json)?)),
         FieldType::TensorArray => FieldValue::TensorArray(array(path, json, tensor::tensor)?),
         FieldType::OperatorDesc => FieldValue::OperatorDesc(Some(Box::new(nested(path, json)?))),
+        FieldType::OperatorDescArray => FieldValue::OperatorDescArray(array(path, json, nested)?),
         FieldType::Uint => FieldValue::Uint(uint(path, field, json)?),
         FieldType::Uint64 => FieldValue::Uint64(number::integer(path, json)?),
         FieldType::Int => FieldValue::Int(number::integer(path, json)?),
@@ -138,6 +142,7 @@ fn left_out(path: &str, field: &FieldSchema) -> Result<FieldValue> {
         FieldType::Tensor => Ok(FieldValue::Tensor(None)),
         FieldType::TensorArray => Ok(FieldValue::TensorArray(Vec::new())),
         FieldType::OperatorDesc => Ok(FieldValue::OperatorDesc(None)),
+        FieldType::OperatorDescArray => Ok(FieldValue::OperatorDescArray(Vec::new())),
         FieldType::UintArray => Ok(FieldValue::UintArray(Vec::new())),
         FieldType::IntArray => Ok(FieldValue::IntArray(Vec::new())),
         FieldType::FloatArray => Ok(FieldValue::FloatArray(Vec::new())),

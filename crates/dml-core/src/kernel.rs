@@ -35,6 +35,18 @@ pub enum Feature {
 }
 
 impl Feature {
+    /// All features, in a fixed order.
+    pub const ALL: [Self; 8] = [
+        Self::ShaderInt8,
+        Self::ShaderInt16,
+        Self::ShaderInt64,
+        Self::ShaderFloat16,
+        Self::ShaderFloat64,
+        Self::StorageBuffer8BitAccess,
+        Self::StorageBuffer16BitAccess,
+        Self::BufferDeviceAddress,
+    ];
+
     /// Vulkan's name of the feature.
     pub fn name(self) -> &'static str {
         match self {

@@ -31,12 +31,13 @@ pub mod plan;
 mod rules;
 mod scalar;
 pub mod schema;
+pub mod support;
 mod tensor;
 mod traits;
 mod validate;
 pub mod value;
 
-pub use capabilities::Capabilities;
+pub use capabilities::{Capabilities, CapabilityCap};
 pub use data_type::{DataType, DataTypeSet};
 pub use error::{Error, HResult, InvalidField, LevelRefusal, UnknownName};
 pub use feature_level::FeatureLevel;

@@ -14,6 +14,8 @@ pub enum FieldValue {
     TensorArray(Vec<TensorDesc>),
     /// A nested operator, such as a fused activation; `None` where it is left out.
     OperatorDesc(Option<Box<AbstractOperator>>),
+    /// An array of operators, such as a recurrent network's activations.
+    OperatorDescArray(Vec<AbstractOperator>),
     /// `UINT`
     Uint(u32),
     /// `UINT64`
@@ -44,6 +46,7 @@ impl FieldValue {
             Self::Tensor(_) => FieldType::Tensor,
             Self::TensorArray(_) => FieldType::TensorArray,
             Self::OperatorDesc(_) => FieldType::OperatorDesc,
+            Self::OperatorDescArray(_) => FieldType::OperatorDescArray,
             Self::Uint(_) => FieldType::Uint,
             Self::Uint64(_) => FieldType::Uint64,
             Self::Int(_) => FieldType::Int,
@@ -60,6 +63,10 @@ impl FieldValue {
 }
 
 /// An operator and the values of its fields, unchecked but for their types.
+///
+/// Of an operator whose schema does not describe every attribute
+/// ([`OperatorSchema::fields_complete`]) it holds what the schema does describe: enough to ask what
+/// a feature level accepts, not enough to execute it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AbstractOperator {
     schema: &'static OperatorSchema,

@@ -1,4 +1,5 @@
-//! The operators that this runtime knows: one row each, and the descriptor that a caller fills.
+//! DirectML's operators: one row each, and for the implemented ones the descriptor that a caller
+//! fills.
 //!
 //! All of it is generated from `schema/*.toml`, where a row states what DirectML's page of the
 //! operator states; `schema/README.md` tells how to add one.
@@ -12,12 +13,23 @@ pub use tables::*;
 
 use crate::schema::OperatorSchema;
 
+/// DirectML's second names for an operator.
+const ALIASES: [(&str, &str); 1] = [("SCATTER", "SCATTER_ELEMENTS")];
+
 /// The row of the operator called `name` (DirectML's name in any case, with or without the prefix
 /// `DML_OPERATOR_`).
 pub fn find(name: &str) -> Option<&'static OperatorSchema> {
     let upper = name.to_ascii_uppercase();
     let name = upper.strip_prefix("DML_OPERATOR_").unwrap_or(&upper);
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let name = alias.map_or(name, |(_, name)| name);
     OPERATORS.iter().copied().find(|schema| schema.name == name)
+}
+
+/// The names of the operators that this runtime executes, for messages.
+pub fn implemented_names() -> String {
+    let implemented = OPERATORS.iter().filter(|schema| schema.implemented);
+    implemented.map(|schema| schema.name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -31,7 +43,9 @@ mod tests {
     fn an_operator_is_found_by_name() {
         assert_eq!(find("diagonal_matrix"), Some(&DIAGONAL_MATRIX));
         assert_eq!(find("DML_OPERATOR_DIAGONAL_MATRIX"), Some(&DIAGONAL_MATRIX));
-        assert_eq!(find("GEMM"), None);
+        assert_eq!(find("gemm").map(|schema| schema.implemented), Some(false));
+        assert_eq!(find("DML_OPERATOR_SCATTER"), find("SCATTER_ELEMENTS"));
+        assert_eq!(find("DIAGONAL_MATRIX2"), None);
     }
 
     #[track_caller]
@@ -47,7 +61,18 @@ mod tests {
             DiagonalMatrixDesc { output_tensor: output_tensor.clone(), offset: 0, value: 1.0 };
         has_the_fields_of(&DIAGONAL_MATRIX, desc.into());
         let value_data_type = DataType::Float32;
-        let desc = FillValueConstantDesc { output_tensor, value_data_type, value: 1f32.into() };
+        let value = 1f32.into();
+        let desc =
+            FillValueConstantDesc { output_tensor: output_tensor.clone(), value_data_type, value };
         has_the_fields_of(&FILL_VALUE_CONSTANT, desc.into());
+        let desc = DiagonalMatrix1Desc {
+            input_tensor: None,
+            output_tensor,
+            value_data_type,
+            value,
+            diagonal_fill_begin: 0,
+            diagonal_fill_end: 1,
+        };
+        has_the_fields_of(&DIAGONAL_MATRIX1, desc.into());
     }
 }

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use crate::kernel::KernelVariant;
 use crate::layout::TensorLayout;
+use crate::tensor::TensorFlags;
 
 /// Push constants of one dispatch are at most this many bytes, half of what Vulkan guarantees.
 pub const MAX_PUSH_CONSTANT_BYTES: usize = 64;
@@ -244,6 +245,16 @@ fn span(offset: u64, size: u64) -> Range<u64> {
     offset..offset.saturating_add(size)
 }
 
+/// When a tensor is bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoundAt {
+    /// Initialization only: the tensor is OWNED_BY_DML, and initialization copies what executions
+    /// need of it.
+    Initialization,
+    /// Execution only.
+    Execution,
+}
+
 /// What a plan needs from one binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingRequirement {
@@ -253,14 +264,30 @@ pub struct BindingRequirement {
     pub size: u64,
     /// The binding's offset must be a multiple of this.
     pub alignment: u32,
+    /// When it must be bound; at any other time it must not be.
+    pub bound_at: BoundAt,
 }
 
 impl BindingRequirement {
     /// What a tensor needs, bound to `field`.
     pub fn of(field: &'static str, tensor: &TensorLayout) -> Self {
         let size = tensor.total_size().next_multiple_of(4);
-        Self { field, size, alignment: tensor.alignment() }
+        let owned = tensor.flags().contains(TensorFlags::OWNED_BY_DML);
+        let bound_at = if owned { BoundAt::Initialization } else { BoundAt::Execution };
+        Self { field, size, alignment: tensor.alignment(), bound_at }
     }
+}
+
+/// What is executed where one input and one output are bound to exactly the same bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InPlace {
+    /// The index of the input.
+    pub input: u32,
+    /// The index of the output.
+    pub output: u32,
+    /// Run in place of [`Plan::exec`]. Never names the slot of the input; before the first step the
+    /// output holds the input's bytes.
+    pub exec: Vec<Step>,
 }
 
 /// Everything that executing an operator takes, independent of any device object.
@@ -276,18 +303,30 @@ pub struct Plan {
     pub init: Vec<Step>,
     /// Run at every execution.
     pub exec: Vec<Step>,
-    /// Bytes of [`Slot::Temporary`]; 0 when none is needed.
+    /// How it is executed in place; `None` where no input may share bytes with an output.
+    pub in_place: Option<InPlace>,
+    /// Bytes of [`Slot::Temporary`], a multiple of 4; 0 when none is needed.
     pub temporary_size: u64,
-    /// Bytes of [`Slot::Persistent`]; 0 when none is needed.
+    /// Bytes of [`Slot::Persistent`], a multiple of 4; 0 when none is needed.
     pub persistent_size: u64,
     /// Contents of [`Slot::Constants`].
     pub constants: Vec<u8>,
 }
 
 impl Plan {
+    /// The steps of executions in place; none where there are no such executions.
+    pub fn exec_in_place(&self) -> &[Step] {
+        self.in_place.as_ref().map_or(&[], |in_place| &in_place.exec)
+    }
+
+    /// Every step of every phase.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.init.iter().chain(&self.exec).chain(self.exec_in_place())
+    }
+
     /// Whether every step is a dispatch, so that buffers need no transfer usage.
     pub fn is_dispatch_only(&self) -> bool {
-        self.init.iter().chain(&self.exec).all(|step| matches!(step, Step::Dispatch(_)))
+        self.steps().all(|step| matches!(step, Step::Dispatch(_)))
     }
 }
 

@@ -17,6 +17,32 @@ pub(crate) fn value_data_type_matches_output(operator: &Validated) -> Result<(),
     Err(Error::Invalid { operator: operator.schema().name, field })
 }
 
+/// As [`value_data_type_matches_output`], and `InputTensor`, unless it is left out, has the type and
+/// the sizes of `OutputTensor`.
+pub(crate) fn value_and_input_match_output(operator: &Validated) -> Result<(), Error> {
+    value_data_type_matches_output(operator)?;
+    let Some(input) = operator.tensor("InputTensor")? else { return Ok(()) };
+    let output = operator.required_tensor("OutputTensor")?;
+    let (given, accepted) = (input.data_type(), output.data_type());
+    let differs = |field, given: String, accepted: String| {
+        let path = format!("InputTensor.{field}");
+        let problem = format!("differs from OutputTensor.{field}");
+        let field = InvalidField::new(path, given, problem, accepted);
+        Err(Error::Invalid { operator: operator.schema().name, field })
+    };
+    if given != accepted {
+        return differs("DataType", given.to_string(), accepted.to_string());
+    }
+    let (given, accepted) = (input.sizes(), output.sizes());
+    if given.len() != accepted.len() {
+        return differs("DimensionCount", given.len().to_string(), accepted.len().to_string());
+    }
+    if given != accepted {
+        return differs("Sizes", format!("{given:?}"), format!("{accepted:?}"));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,7 +62,7 @@ mod tests {
         name: "FILL",
         operator_type: 9999,
         summary: "a tensor with the same value everywhere",
-        implemented: false,
+        implemented: true,
         in_place: false,
         comparison: Comparison::BitExact,
         fields: &[
@@ -46,6 +72,7 @@ mod tests {
             FieldSchema::new("Value", FieldKind::Attribute, FieldType::ScalarUnion)
                 .with_scalar_type("ValueDataType"),
         ],
+        fields_complete: true,
         rule: Some(Rule {
             name: "value_data_type_matches_output",
             check: value_data_type_matches_output,
@@ -58,6 +85,7 @@ mod tests {
                 data_types: DataTypeSet::ALL,
             }],
         }],
+        varied: None,
     };
 
     fn fill(value_data_type: u32, value: ScalarUnion) -> Result<Validated, String> {
@@ -75,6 +103,45 @@ mod tests {
         let message = "FILL: ValueDataType: INT32 differs from the type of OutputTensor; \
                        accepted: FLOAT32";
         assert_eq!(fill(6, 1.into()), Err(message.to_owned()));
+    }
+
+    #[test]
+    fn an_input_that_is_not_like_the_output_is_refused_with_both_values() {
+        use crate::operators::DiagonalMatrix1Desc;
+        let check = |data_type, sizes: &[u32]| {
+            let desc = DiagonalMatrix1Desc {
+                input_tensor: Some(TensorDesc::packed(data_type, sizes)),
+                output_tensor: TensorDesc::packed(DataType::Float32, &[2, 3]),
+                value_data_type: DataType::Float32,
+                value: 0.into(),
+                diagonal_fill_begin: 0,
+                diagonal_fill_end: 1,
+            };
+            validate(&desc.into(), FeatureLevel::HIGHEST).map_err(|error| error.to_string())
+        };
+        let operator = check(DataType::Float32, &[2, 3]).unwrap();
+        assert_eq!(operator.tensor("InputTensor").unwrap().unwrap().sizes(), [2, 3]);
+        assert!(operator.tensor("Value").is_err() && operator.tensor("Input").is_err());
+        for (data_type, sizes, message) in [
+            (
+                DataType::Int32,
+                &[2, 3][..],
+                "DataType: INT32 differs from OutputTensor.DataType; accepted: FLOAT32",
+            ),
+            (
+                DataType::Float32,
+                &[1, 2, 3],
+                "DimensionCount: 3 differs from OutputTensor.DimensionCount; accepted: 2",
+            ),
+            (
+                DataType::Float32,
+                &[3, 2],
+                "Sizes: [3, 2] differs from OutputTensor.Sizes; accepted: [2, 3]",
+            ),
+        ] {
+            let message = format!("DIAGONAL_MATRIX1: InputTensor.{message}");
+            assert_eq!(check(data_type, sizes), Err(message));
+        }
     }
 
     #[test]

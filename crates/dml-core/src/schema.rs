@@ -1,16 +1,18 @@
 //! What an operator's fields are, and what each feature level accepts in them: as data.
 
 mod enums;
+mod support;
 
 use std::fmt;
 
-use crate::data_type::DataTypeSet;
 use crate::error::Error;
 use crate::feature_level::FeatureLevel;
-use crate::tensor::MAX_DIMENSION_COUNT;
 use crate::validate::Validated;
 
-pub use enums::{EnumSchema, TENSOR_DATA_TYPE};
+pub use enums::{EnumSchema, REDUCE_FUNCTION, TENSOR_DATA_TYPE};
+pub use support::{
+    RankSet, SupportTable, SupportVariant, TensorSupport, VariedSupport, lowest_level, table_at,
+};
 
 /// How results are compared with the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +44,8 @@ pub enum FieldType {
     TensorArray,
     /// `const DML_OPERATOR_DESC*`
     OperatorDesc,
+    /// `const DML_OPERATOR_DESC*` with a count
+    OperatorDescArray,
     /// `UINT`
     Uint,
     /// `UINT64`
@@ -77,6 +81,8 @@ pub struct FieldSchema {
     pub field_type: FieldType,
     /// Whether it may be left out.
     pub optional: bool,
+    /// The lowest level at which it may be left out; `None` where it always may, or never.
+    pub optional_from: Option<FeatureLevel>,
     /// The enum whose numbers a `UINT` field holds.
     pub enumeration: Option<&'static EnumSchema>,
     /// For a scalar union: the field that tells the type of the scalar.
@@ -88,13 +94,26 @@ pub struct FieldSchema {
 impl FieldSchema {
     /// A field that cannot be left out.
     pub const fn new(name: &'static str, kind: FieldKind, field_type: FieldType) -> Self {
-        let (enumeration, scalar_type, count) = (None, None, None);
-        Self { name, kind, field_type, optional: false, enumeration, scalar_type, count }
+        Self {
+            name,
+            kind,
+            field_type,
+            optional: false,
+            optional_from: None,
+            enumeration: None,
+            scalar_type: None,
+            count: None,
+        }
     }
 
     /// The same, but it may be left out.
     pub const fn optional(self) -> Self {
         Self { optional: true, ..self }
+    }
+
+    /// The same, but from `level` on it may be left out.
+    pub const fn optional_from(self, level: FeatureLevel) -> Self {
+        Self { optional: true, optional_from: Some(level), ..self }
     }
 
     /// The same, holding the numbers of an enum.
@@ -110,85 +129,6 @@ impl FieldSchema {
     /// The same, with its number of elements told by `field`.
     pub const fn with_count(self, field: &'static str) -> Self {
         Self { count: Some(field), ..self }
-    }
-}
-
-/// A set of dimension counts.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RankSet(u16);
-
-impl RankSet {
-    /// The counts from `first` to `last`, both included.
-    pub const fn range(first: usize, last: usize) -> Self {
-        let mut bits = 0;
-        let mut rank = first;
-        while rank <= last {
-            bits |= 1 << rank;
-            rank += 1;
-        }
-        Self(bits)
-    }
-
-    /// Whether `rank` is in the set.
-    pub const fn contains(self, rank: usize) -> bool {
-        rank <= MAX_DIMENSION_COUNT && self.0 & (1 << rank) != 0
-    }
-
-    /// Whether the set has everything that `other` has.
-    pub const fn is_superset(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// The counts, ascending.
-    pub fn iter(self) -> impl Iterator<Item = usize> {
-        (1..=MAX_DIMENSION_COUNT).filter(move |rank| self.contains(*rank))
-    }
-}
-
-impl fmt::Display for RankSet {
-    /// Writes `4`, `2 to 4` or `2, 4`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ranks: Vec<usize> = self.iter().collect();
-        match ranks.as_slice() {
-            [first, .., last] if last - first + 1 == ranks.len() => write!(f, "{first} to {last}"),
-            more => {
-                let texts: Vec<String> = more.iter().map(ToString::to_string).collect();
-                f.write_str(&texts.join(", "))
-            }
-        }
-    }
-}
-
-impl fmt::Debug for RankSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{{{self}}}")
-    }
-}
-
-/// What one table accepts for one tensor.
-#[derive(Debug, PartialEq, Eq)]
-pub struct TensorSupport {
-    /// The tensor's field.
-    pub field: &'static str,
-    /// Dimension counts.
-    pub ranks: RankSet,
-    /// Data types.
-    pub data_types: DataTypeSet,
-}
-
-/// What an operator accepts from one feature level up to the next table.
-#[derive(Debug, PartialEq, Eq)]
-pub struct SupportTable {
-    /// The lowest level at which the table applies.
-    pub level: FeatureLevel,
-    /// One entry for each tensor field.
-    pub tensors: &'static [TensorSupport],
-}
-
-impl SupportTable {
-    /// The entry of a tensor field.
-    pub fn tensor(&self, field: &str) -> Option<&'static TensorSupport> {
-        self.tensors.iter().find(|support| support.field == field)
     }
 }
 
@@ -233,10 +173,17 @@ pub struct OperatorSchema {
     pub comparison: Comparison,
     /// The fields, in DirectML's order.
     pub fields: &'static [FieldSchema],
+    /// Whether `fields` are all of DirectML's struct. If not, they are its tensors, and of its
+    /// attributes only those that tell how many tensors there are or what is supported. What is
+    /// implemented is complete.
+    pub fields_complete: bool,
     /// What must hold between the fields.
     pub rule: Option<Rule>,
-    /// The support tables, by ascending level; the first is the level of introduction.
+    /// The support tables, by ascending level; the first is the level of introduction. Where an
+    /// attribute decides (`varied`), they accept what at least one of its values does.
     pub tables: &'static [SupportTable],
+    /// The tables for each value of the attribute that they depend on.
+    pub varied: Option<VariedSupport>,
 }
 
 impl OperatorSchema {
@@ -247,12 +194,29 @@ impl OperatorSchema {
 
     /// The highest table at or below `level`; `None` where the operator does not exist yet.
     pub fn table_at(&self, level: FeatureLevel) -> Option<&'static SupportTable> {
-        self.tables.iter().rfind(|table| table.level <= level)
+        table_at(self.tables, level)
     }
 
     /// The lowest level whose table satisfies `accepts`.
     pub fn lowest_level(&self, accepts: impl Fn(&SupportTable) -> bool) -> Option<FeatureLevel> {
-        self.tables.iter().find(|table| accepts(table)).map(|table| table.level)
+        lowest_level(self.tables, accepts)
+    }
+
+    /// The tables that hold for one value of the attribute that they depend on. They are `tables`
+    /// where there is no such attribute, or no such value.
+    pub fn tables_where(&self, value: u32) -> &'static [SupportTable] {
+        let variants = self.varied.as_ref().map_or(&[][..], |varied| varied.variants);
+        variants
+            .iter()
+            .find(|variant| variant.values.contains(&value))
+            .map_or(self.tables, |variant| variant.tables)
+    }
+
+    /// Every list of tables that the operator has, with the values of the attribute that it is for.
+    pub fn every_tables(&self) -> impl Iterator<Item = (&'static [u32], &'static [SupportTable])> {
+        let variants = self.varied.as_ref().map_or(&[][..], |varied| varied.variants);
+        let all: (&[u32], _) = (&[], self.tables);
+        std::iter::once(all).chain(variants.iter().map(|it| (it.values, it.tables)))
     }
 }
 
@@ -262,16 +226,9 @@ mod tests {
     use crate::operators::OPERATORS;
 
     #[test]
-    fn rank_sets_read_as_a_person_would_write_them() {
-        assert_eq!(RankSet::range(4, 4).to_string(), "4");
-        assert_eq!(RankSet::range(2, 4).to_string(), "2 to 4");
-        assert!(!RankSet::range(1, 8).contains(9));
-    }
-
-    #[test]
     fn tables_ascend_and_each_accepts_all_that_the_one_before_does() {
-        for schema in OPERATORS {
-            for pair in schema.tables.windows(2) {
+        for (schema, tables) in every_tables() {
+            for pair in tables.windows(2) {
                 assert!(pair[0].level < pair[1].level, "{}", schema.name);
                 for before in pair[0].tensors {
                     let after = pair[1].tensor(before.field).unwrap();
@@ -283,14 +240,70 @@ mod tests {
     }
 
     #[test]
+    fn every_level_accepts_all_that_the_one_below_does() {
+        for (schema, tables) in every_tables() {
+            for pair in FeatureLevel::ALL.windows(2) {
+                let Some(below) = table_at(tables, pair[0]) else { continue };
+                let above = table_at(tables, pair[1]).unwrap();
+                for before in below.tensors {
+                    let after = above.tensor(before.field).unwrap();
+                    let place = format!("{} {} {}", schema.name, pair[1], before.field);
+                    assert!(after.ranks.is_superset(before.ranks), "{place}");
+                    assert!(after.data_types.is_superset(before.data_types), "{place}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_table_covers_every_tensor_field() {
-        for schema in OPERATORS {
+        for (schema, tables) in every_tables() {
             let fields = schema.fields.iter().filter(|f| f.kind != FieldKind::Attribute);
             let names: Vec<&str> = fields.map(|field| field.name).collect();
-            for table in schema.tables {
+            assert!(!names.is_empty() && !tables.is_empty(), "{}", schema.name);
+            for table in tables {
                 let covered: Vec<&str> = table.tensors.iter().map(|t| t.field).collect();
                 assert_eq!(covered, names, "{} at {}", schema.name, table.level);
             }
         }
+    }
+
+    /// Otherwise an operator without the attribute would be judged by something else.
+    #[test]
+    fn varied_tables_cover_every_value_and_join_to_the_operator_s() {
+        let mut found = 0;
+        for schema in OPERATORS {
+            let Some(varied) = &schema.varied else { continue };
+            found += 1;
+            let field = schema.fields.iter().find(|field| field.name == varied.field).unwrap();
+            let mut values: Vec<u32> =
+                varied.variants.iter().flat_map(|it| it.values.iter().copied()).collect();
+            values.sort_unstable();
+            let all: Vec<u32> = field.enumeration.unwrap().values.iter().map(|it| it.1).collect();
+            assert_eq!(values, all, "{}", schema.name);
+            for level in FeatureLevel::ALL {
+                let Some(union) = schema.table_at(level) else { continue };
+                for tensor in union.tensors {
+                    let cells = || {
+                        let tables = varied.variants.iter().map(|it| table_at(it.tables, level));
+                        tables.map(|table| table.unwrap().tensor(tensor.field).unwrap())
+                    };
+                    let place = format!("{} {level}", schema.name);
+                    for rank in 1..=8 {
+                        let any = cells().any(|it| it.ranks.contains(rank));
+                        assert_eq!(tensor.ranks.contains(rank), any, "{place}");
+                    }
+                    for data_type in crate::DataType::ALL {
+                        let any = cells().any(|it| it.data_types.contains(data_type));
+                        assert_eq!(tensor.data_types.contains(data_type), any, "{place}");
+                    }
+                }
+            }
+        }
+        assert_eq!(found, 1, "REDUCE");
+    }
+
+    fn every_tables() -> impl Iterator<Item = (&'static OperatorSchema, &'static [SupportTable])> {
+        OPERATORS.iter().flat_map(|schema| schema.every_tables().map(|(_, it)| (*schema, it)))
     }
 }

@@ -1,15 +1,17 @@
 //! Checks an operator against the rules of tensors and against a feature level.
 
 mod attributes;
+mod levels;
 
 use crate::data_type::DataType;
-use crate::error::{Error, InvalidField, LevelRefusal};
+use crate::error::{Error, InvalidField};
 use crate::feature_level::FeatureLevel;
 use crate::layout::TensorLayout;
 use crate::operator::{AbstractOperator, FieldValue};
 use crate::scalar::ScalarUnion;
-use crate::schema::{FieldKind, FieldSchema, OperatorSchema, SupportTable, TensorSupport};
-use crate::tensor::{MAX_DIMENSION_COUNT, TensorDesc, TensorFlags};
+use crate::schema::{FieldKind, FieldSchema, OperatorSchema};
+use crate::tensor::{TensorDesc, TensorFlags};
+use levels::Levels;
 
 /// An operator that a feature level accepts. There is no other way to make one than [`validate`].
 #[derive(Clone, Debug, PartialEq)]
@@ -26,18 +28,16 @@ pub struct Validated {
 /// [`Error::FeatureLevel`] where the level does not accept the operator, a data type or a dimension
 /// count; [`Error::Invalid`] where a rule is broken that holds at every level. The first finding is
 /// reported, in the order of the fields; the operator's own rule comes last.
+///
+/// An operator that this runtime does not implement is always refused, and only its levels are
+/// checked: [`Error::FeatureLevel`] where no level accepts it, [`Error::Undocumented`],
+/// [`Error::FeatureLevel`] where the device's level does not accept it, [`Error::NotImplemented`].
 pub fn validate(operator: &AbstractOperator, level: FeatureLevel) -> Result<Validated, Error> {
     let schema = operator.schema();
-    let table = schema.table_at(level).ok_or_else(|| {
-        Error::FeatureLevel(Box::new(LevelRefusal {
-            operator: schema.name,
-            field: None,
-            needs: Some(schema.introduced()),
-            created_at: level,
-            allowed: None,
-        }))
-    })?;
-    let checker = Checker { schema, table, level };
+    if !schema.implemented {
+        return Err(levels::refuse_unimplemented(operator, level));
+    }
+    let checker = Checker { schema, levels: Levels::new(operator, level)? };
     let tensors = operator
         .fields()
         .iter()
@@ -56,8 +56,7 @@ pub fn validate(operator: &AbstractOperator, level: FeatureLevel) -> Result<Vali
 
 struct Checker {
     schema: &'static OperatorSchema,
-    table: &'static SupportTable,
-    level: FeatureLevel,
+    levels: Levels,
 }
 
 impl Checker {
@@ -67,45 +66,18 @@ impl Checker {
         desc: Option<&TensorDesc>,
     ) -> Result<Option<TensorLayout>, Error> {
         let Some(desc) = desc else {
-            return if field.optional { Ok(None) } else { Err(self.missing(field)) };
+            return if field.optional {
+                self.levels.left_out(field).map(|()| None)
+            } else {
+                Err(self.missing(field))
+            };
         };
-        let support = self.table.tensor(field.name).ok_or_else(|| {
-            let problem = format!("no support table for {} at {}", field.name, self.table.level);
-            Error::internal(self.schema.name, problem)
-        })?;
-        self.data_type(support, desc)?;
-        self.rank(support, desc)?;
+        self.levels.tensor(field, field.name, desc)?;
         let layout = self.layout(field, desc).map_err(|invalid| Error::Invalid {
             operator: self.schema.name,
             field: invalid.inside(field.name),
         })?;
         Ok(Some(layout))
-    }
-
-    fn data_type(&self, support: &TensorSupport, desc: &TensorDesc) -> Result<(), Error> {
-        if support.data_types.contains(desc.data_type) {
-            return Ok(());
-        }
-        let needs = self.schema.lowest_level(|table| {
-            table.tensor(support.field).is_some_and(|s| s.data_types.contains(desc.data_type))
-        });
-        let given = (format!("{}.DataType", support.field), desc.data_type.to_string());
-        Err(self.refusal(given, needs, support.data_types.to_string()))
-    }
-
-    /// Counts that no tensor can have are left to the rules of tensors.
-    fn rank(&self, support: &TensorSupport, desc: &TensorDesc) -> Result<(), Error> {
-        let rank = desc.sizes.len();
-        if support.ranks.contains(rank) || rank == 0 || rank > MAX_DIMENSION_COUNT {
-            return Ok(());
-        }
-        let needs = self.schema.lowest_level(|table| {
-            table
-                .tensor(support.field)
-                .is_some_and(|s| s.ranks.contains(rank) && s.data_types.contains(desc.data_type))
-        });
-        let given = (format!("{}.DimensionCount", support.field), rank.to_string());
-        Err(self.refusal(given, needs, support.ranks.to_string()))
     }
 
     fn layout(&self, field: &FieldSchema, desc: &TensorDesc) -> Result<TensorLayout, InvalidField> {
@@ -124,21 +96,6 @@ impl Checker {
     fn missing(&self, field: &FieldSchema) -> Error {
         let invalid = InvalidField::new(field.name, "null", "is missing", "a tensor");
         Error::Invalid { operator: self.schema.name, field: invalid }
-    }
-
-    fn refusal(
-        &self,
-        given: (String, String),
-        needs: Option<FeatureLevel>,
-        allowed: String,
-    ) -> Error {
-        Error::FeatureLevel(Box::new(LevelRefusal {
-            operator: self.schema.name,
-            field: Some(given),
-            needs,
-            created_at: self.level,
-            allowed: Some(allowed),
-        }))
     }
 }
 
@@ -171,6 +128,17 @@ impl Validated {
         self.position(name)
             .and_then(|index| self.tensors[index].as_ref())
             .ok_or_else(|| self.no_such_field(name, "tensor"))
+    }
+
+    /// The tensor of a field; `None` where it is left out.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: the schema has no such field.
+    pub fn tensor(&self, name: &str) -> Result<Option<&TensorLayout>, Error> {
+        match (self.position(name), self.field(name)) {
+            (Some(index), Some(FieldValue::Tensor(_))) => Ok(self.tensors[index].as_ref()),
+            _ => Err(self.no_such_field(name, "tensor")),
+        }
     }
 
     /// The value of an `INT` field.
@@ -241,3 +209,5 @@ impl Validated {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unimplemented_tests;

@@ -25,7 +25,8 @@ pub(super) fn render(schema: &Schema) -> String {
 }
 
 fn c_type(field: &Field) -> &'static str {
-    field.enumeration.map_or(field.field_type.rust_and_c().1, |names| names.c)
+    let typed = field.enumeration.and_then(|names| names.typed.as_ref());
+    typed.map_or(field.field_type.rust_and_c().1, |typed| typed.c)
 }
 
 fn structure(operator: &Operator) -> String {

@@ -31,8 +31,9 @@ pub(super) fn counted<'a>(operator: &'a Operator, field: &Field) -> Option<&'a F
 fn imports(schema: &Schema) -> String {
     let fields = || schema.implemented().flat_map(|operator| &operator.fields);
     let has = |wanted: &[FieldType]| fields().any(|field| wanted.contains(&field.field_type));
+    let typed = |field: &Field| field.enumeration.and_then(|names| names.typed.as_ref());
     let mut text = String::from("use crate::operator::{AbstractOperator, FieldValue};\n");
-    if fields().any(|field| field.enumeration.is_some_and(|names| names.rust == "DataType")) {
+    if fields().filter_map(typed).any(|typed| typed.rust == "DataType") {
         text += "use crate::data_type::DataType;\n";
     }
     if has(&[FieldType::ScalarUnion]) {
@@ -66,7 +67,8 @@ fn structure(operator: &Operator) -> String {
 
 fn rust_type(field: &Field) -> String {
     let (plain, _) = field.field_type.rust_and_c();
-    let plain = field.enumeration.map_or(plain, |names| names.rust);
+    let typed = field.enumeration.and_then(|names| names.typed.as_ref());
+    let plain = typed.map_or(plain, |typed| typed.rust);
     // An array that is left out is empty.
     let wrapped = field.optional && !field.field_type.is_array();
     if wrapped { format!("Option<{plain}>") } else { plain.to_owned() }

@@ -1,7 +1,8 @@
 //! `generate-schema`: the operators in `crates/dml-core/schema/*.toml` to checked-in Rust.
 //!
 //! [`source`] is the files as they are written, [`model`] what they mean; everything that can be
-//! wrong with them is found on the way from one to the other ([`resolve`], [`support`]).
+//! wrong with them is found on the way from one to the other ([`resolve`], [`support`],
+//! [`varied`]).
 
 mod c_descs;
 mod descs;
@@ -14,6 +15,7 @@ mod support;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod varied;
 
 use anyhow::{Result, bail};
 

@@ -26,7 +26,8 @@ pub(super) struct NamedTypes {
     pub(super) types: TypeSet,
 }
 
-/// Data types: bit n stands for the nth entry of [`super::names::DATA_TYPES`].
+/// Data types: bit n stands for the nth entry of [`super::names::DATA_TYPES`]. Empty where the
+/// reference does not state them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TypeSet(pub(super) u16);
 
@@ -49,6 +50,25 @@ pub(super) struct Operator {
     pub(super) rule: Option<String>,
     pub(super) doc: String,
     pub(super) fields: Vec<Field>,
+    /// Whether the struct has no other fields.
+    pub(super) fields_complete: bool,
+    /// Where support depends on an attribute: what at least one of its values has.
+    pub(super) tables: Vec<Table>,
+    pub(super) varied: Option<Varied>,
+}
+
+/// Support that depends on an attribute.
+#[derive(Debug)]
+pub(super) struct Varied {
+    pub(super) field: String,
+    /// By the lowest value; together they have every value.
+    pub(super) variants: Vec<Variant>,
+}
+
+#[derive(Debug)]
+pub(super) struct Variant {
+    /// Ascending.
+    pub(super) values: Vec<usize>,
     pub(super) tables: Vec<Table>,
 }
 
@@ -58,6 +78,8 @@ pub(super) struct Field {
     pub(super) kind: FieldKind,
     pub(super) field_type: FieldType,
     pub(super) optional: bool,
+    /// A level, where it is optional only from there on.
+    pub(super) optional_from: Option<&'static str>,
     pub(super) enumeration: Option<&'static EnumNames>,
     pub(super) scalar_type: Option<String>,
     pub(super) count: Option<String>,
@@ -102,6 +124,7 @@ pub(super) enum FieldType {
     Tensor,
     TensorArray,
     OperatorDesc,
+    OperatorDescArray,
     Uint,
     Uint64,
     Int,
@@ -122,7 +145,14 @@ impl FieldType {
     }
 
     pub(super) fn is_array(self) -> bool {
-        matches!(self, Self::TensorArray | Self::UintArray | Self::IntArray | Self::FloatArray)
+        matches!(
+            self,
+            Self::TensorArray
+                | Self::OperatorDescArray
+                | Self::UintArray
+                | Self::IntArray
+                | Self::FloatArray
+        )
     }
 
     /// What C passes by pointer can be null.
@@ -136,6 +166,7 @@ impl FieldType {
             Self::Tensor => ("TensorDesc", "*const DML_TENSOR_DESC"),
             Self::TensorArray => ("Vec<TensorDesc>", "*const DML_TENSOR_DESC"),
             Self::OperatorDesc => ("AbstractOperator", "*const DML_OPERATOR_DESC"),
+            Self::OperatorDescArray => ("Vec<AbstractOperator>", "*const DML_OPERATOR_DESC"),
             Self::Uint => ("u32", "u32"),
             Self::Uint64 => ("u64", "u64"),
             Self::Int => ("i32", "i32"),

@@ -24,6 +24,14 @@ pub(super) const LEVELS: [&str; 15] = [
     "6_3", "6_4",
 ];
 
+/// The level called `name`.
+pub(super) fn level(name: &str) -> Result<&'static str, String> {
+    LEVELS
+        .into_iter()
+        .find(|level| *level == name)
+        .ok_or_else(|| format!("{name} is no feature level; accepted: {}", LEVELS.join(", ")))
+}
+
 /// DML_TENSOR_DIMENSION_COUNT_MAX1.
 pub(super) const MAX_RANK: usize = 8;
 
@@ -34,6 +42,15 @@ pub(super) struct EnumNames {
     pub(super) key: &'static str,
     /// The table in `dml_core::schema`.
     pub(super) table: &'static str,
+    /// What typed descriptors need; an implemented operator cannot do without.
+    pub(super) typed: Option<TypedEnum>,
+    /// The names of its values; the first has the number 0. Empty where nothing asks for them.
+    pub(super) values: &'static [&'static str],
+}
+
+/// An enum in typed descriptors.
+#[derive(Debug)]
+pub(super) struct TypedEnum {
     /// The type of a descriptor's field, which has a method `dml_value`.
     pub(super) rust: &'static str,
     /// The alias in `dml_core::c_layout`.
@@ -41,12 +58,33 @@ pub(super) struct EnumNames {
 }
 
 /// The enums that a `uint` may hold.
-pub(super) const ENUMS: &[EnumNames] = &[EnumNames {
-    key: "tensor-data-type",
-    table: "TENSOR_DATA_TYPE",
-    rust: "DataType",
-    c: "DML_TENSOR_DATA_TYPE",
-}];
+pub(super) const ENUMS: &[EnumNames] = &[
+    EnumNames {
+        key: "tensor-data-type",
+        table: "TENSOR_DATA_TYPE",
+        typed: Some(TypedEnum { rust: "DataType", c: "DML_TENSOR_DATA_TYPE" }),
+        values: &[],
+    },
+    EnumNames {
+        key: "reduce-function",
+        table: "REDUCE_FUNCTION",
+        typed: None,
+        values: &[
+            "ARGMAX",
+            "ARGMIN",
+            "AVERAGE",
+            "L1",
+            "L2",
+            "LOG_SUM",
+            "LOG_SUM_EXP",
+            "MAX",
+            "MIN",
+            "MULTIPLY",
+            "SUM",
+            "SUM_SQUARE",
+        ],
+    },
+];
 
 /// `OutputTensor` as Rust names a field: `output_tensor`.
 pub(super) fn snake_case(name: &str) -> String {

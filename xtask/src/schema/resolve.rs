@@ -6,9 +6,9 @@ use anyhow::Result;
 use toml::Spanned;
 
 use super::model::{Field, FieldKind, FieldType, NamedTypes, Operator};
-use super::names::ENUMS;
+use super::names::{self, ENUMS};
 use super::source::{self, File};
-use super::support;
+use super::support::{self, Place};
 
 /// No summary is longer, so that it fits a line of code.
 const MAX_SUMMARY: usize = 80;
@@ -46,7 +46,9 @@ fn operator(
     let name = name.into_inner();
     check_operator(file, &header, &name, &source, known)?;
     let fields = fields(file, &name, &source)?;
-    let tables = support::tables(file, header, &name, &fields, source.support, known.types)?;
+    let place = Place { file, header, operator: &name, fields: &fields, known: known.types };
+    let (tables, varied) =
+        support::resolve(&place, source.support, source.support_by, source.support_for)?;
     Ok(Operator {
         name,
         file: short_name.to_owned(),
@@ -58,7 +60,9 @@ fn operator(
         rule: source.rule.map(Spanned::into_inner),
         doc: source.doc,
         fields,
+        fields_complete: source.fields_complete,
         tables,
+        varied,
     })
 }
 
@@ -83,6 +87,9 @@ fn check_operator(
     }
     if source.implemented && source.comparison.is_none() {
         return error(header.start, "is implemented without comparison; accepted: bit-exact");
+    }
+    if source.implemented && !source.fields_complete {
+        return error(header.start, "is implemented without all fields");
     }
     if let Some(rule) = &source.rule
         && !known.rules.contains(&format!("fn {}(", rule.get_ref()))
@@ -125,6 +132,10 @@ fn field(
         }
         Some(_) => return Err("enum is for the type uint".to_owned()),
     };
+    if implemented && enumeration.is_some_and(|names| names.typed.is_none()) {
+        return Err("holds an enum without a Rust type; accepted: one in names.rs".to_owned());
+    }
+    let optional_from = given.optional_from.as_deref().map(names::level).transpose()?;
     let is_scalar = given.field_type == FieldType::ScalarUnion;
     reference(all, "scalar_type", given.scalar_type.as_deref(), is_scalar, true)?;
     reference(all, "count", given.count.as_deref(), given.field_type.is_array(), false)?;
@@ -132,7 +143,8 @@ fn field(
         name: given.name.clone(),
         kind: given.kind,
         field_type: given.field_type,
-        optional: given.optional,
+        optional: given.optional || optional_from.is_some(),
+        optional_from,
         enumeration,
         scalar_type: given.scalar_type.clone(),
         count: given.count.clone(),
@@ -151,8 +163,12 @@ fn check_field(before: &[Field], given: &source::Field, implemented: bool) -> Re
     if given.field_type.is_tensor() != (given.kind != FieldKind::Attribute) {
         return Err("accepted: kind input or output for tensors, attribute for others".to_owned());
     }
-    if given.optional && !given.field_type.is_pointer() {
+    let level = given.optional_from.is_some();
+    if (given.optional || level) && !given.field_type.is_pointer() {
         return Err("is optional, but C passes it by value and cannot leave it out".to_owned());
+    }
+    if level && (given.optional || given.field_type != FieldType::Tensor) {
+        return Err("optional_from is for tensors, in place of optional".to_owned());
     }
     if implemented && given.doc.trim().is_empty() {
         return Err("has no doc; accepted: what it means, in own words".to_owned());

@@ -16,6 +16,9 @@ pub(super) type Types = BTreeMap<Spanned<String>, Spanned<String>>;
 /// Support by level, then by tensor.
 pub(super) type Support = BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Cell>>;
 
+/// Support by the values of an attribute, with blanks between.
+pub(super) type SupportFor = BTreeMap<Spanned<String>, Support>;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Operator {
@@ -29,7 +32,17 @@ pub(super) struct Operator {
     #[serde(default)]
     pub(super) doc: String,
     pub(super) fields: Vec<Spanned<Field>>,
+    #[serde(default = "yes")]
+    pub(super) fields_complete: bool,
+    #[serde(default)]
     pub(super) support: Support,
+    pub(super) support_by: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) support_for: SupportFor,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -42,6 +55,7 @@ pub(super) struct Field {
     pub(super) kind: FieldKind,
     #[serde(default)]
     pub(super) optional: bool,
+    pub(super) optional_from: Option<String>,
     #[serde(rename = "enum")]
     pub(super) enumeration: Option<String>,
     pub(super) scalar_type: Option<String>,

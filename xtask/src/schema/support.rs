@@ -2,15 +2,19 @@
 
 use std::ops::Range;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use toml::Spanned;
 
-use super::model::{Field, NamedTypes, Table, TensorSupport, TypeSet};
-use super::names::{DATA_TYPES, LEVELS, MAX_RANK};
-use super::source::{Cell, File, Support, Types};
+use super::model::{Field, NamedTypes, Table, TensorSupport, TypeSet, Varied};
+use super::names::{self, DATA_TYPES, LEVELS, MAX_RANK};
+use super::source::{Cell, File, Support, SupportFor, Types};
+use super::varied;
 
 /// Stands for every tensor that a level does not name.
 const ALL_OTHERS: &str = "*";
+
+/// In place of data types, where the reference does not state them.
+const UNDOCUMENTED: &str = "undocumented";
 
 /// The sets of `types.toml`.
 pub(super) fn named_types(file: File<'_>) -> Result<Vec<NamedTypes>> {
@@ -31,32 +35,54 @@ pub(super) fn named_types(file: File<'_>) -> Result<Vec<NamedTypes>> {
     Ok(known)
 }
 
-/// The tables of an operator. `header` is where the operator's name stands.
-pub(super) fn tables(
-    file: File<'_>,
-    header: Range<usize>,
-    operator: &str,
-    fields: &[Field],
+/// What messages and cells refer to.
+pub(super) struct Place<'a> {
+    pub(super) file: File<'a>,
+    /// Where the operator's name stands.
+    pub(super) header: Range<usize>,
+    pub(super) operator: &'a str,
+    pub(super) fields: &'a [Field],
+    pub(super) known: &'a [NamedTypes],
+}
+
+impl Place<'_> {
+    pub(super) fn error(&self, offset: usize, problem: impl std::fmt::Display) -> Error {
+        self.file.error(offset, format!("{}: {problem}", self.operator))
+    }
+}
+
+/// The tables of an operator, and those for each value of an attribute.
+pub(super) fn resolve(
+    place: &Place<'_>,
     support: Support,
-    known: &[NamedTypes],
-) -> Result<Vec<Table>> {
+    by: Option<Spanned<String>>,
+    variants: SupportFor,
+) -> Result<(Vec<Table>, Option<Varied>)> {
+    match by {
+        Some(by) if support.is_empty() => {
+            varied::resolve(place, &by, variants).map(|(union, varied)| (union, Some(varied)))
+        }
+        None if variants.is_empty() => Ok((tables(place, support)?, None)),
+        _ => {
+            let problem = "accepted: support, or support_by with support_for";
+            Err(place.error(place.header.start, problem))
+        }
+    }
+}
+
+/// The tables in `support`.
+pub(super) fn tables(place: &Place<'_>, support: Support) -> Result<Vec<Table>> {
     let mut levels: Vec<_> = support.into_iter().collect();
     levels.sort_by_key(|(level, _)| level.span().start);
     let mut tables: Vec<Table> = Vec::new();
     for (key, cells) in levels {
-        let error =
-            |problem: String| file.error(key.span().start, format!("{operator}: {problem}"));
-        let given = key.get_ref();
-        let level = LEVELS.into_iter().find(|level| level == given).ok_or_else(|| {
-            error(format!("{given} is no feature level; accepted: {}", LEVELS.join(", ")))
-        })?;
+        let error = |problem: String| place.error(key.span().start, problem);
+        let level = names::level(key.get_ref()).map_err(error)?;
         let cells: Vec<_> = cells.into_iter().collect();
-        let tensors = row(file, &format!("{operator} at {level}"), fields, &cells, known).map_err(
-            |failure| match failure {
-                Failure::Cell(error) => error,
-                Failure::Row(problem) => error(format!("{level}: {problem}")),
-            },
-        )?;
+        let tensors = row(place, level, &cells).map_err(|failure| match failure {
+            Failure::Cell(error) => error,
+            Failure::Row(problem) => error(format!("{level}: {problem}")),
+        })?;
         let table = Table { level, tensors };
         if let Some(before) = tables.last() {
             ascends(before, &table).map_err(error)?;
@@ -64,8 +90,8 @@ pub(super) fn tables(
         tables.push(table);
     }
     if tables.is_empty() {
-        let problem = format!("{operator}: support has no table; accepted: one or more levels");
-        return Err(file.error(header.start, problem));
+        let problem = "support has no table; accepted: one or more levels";
+        return Err(place.error(place.header.start, problem));
     }
     Ok(tables)
 }
@@ -76,12 +102,12 @@ enum Failure {
 }
 
 fn row(
-    file: File<'_>,
-    place: &str,
-    fields: &[Field],
+    place: &Place<'_>,
+    level: &str,
     cells: &[(Spanned<String>, Cell)],
-    known: &[NamedTypes],
 ) -> Result<Vec<TensorSupport>, Failure> {
+    let Place { file, operator, fields, known, .. } = place;
+    let place = format!("{operator} at {level}");
     let tensors: Vec<&Field> = fields.iter().filter(|it| it.field_type.is_tensor()).collect();
     let find = |name: &str| cells.iter().find(|(key, _)| key.get_ref() == name).map(|(_, it)| it);
     for (key, _) in cells {
@@ -139,8 +165,11 @@ fn ranks(text: &str) -> Result<(usize, usize)> {
     }
 }
 
-/// Reads names of data types and of known sets.
+/// Reads names of data types and of known sets, or [`UNDOCUMENTED`].
 fn type_set(text: &str, known: &[NamedTypes]) -> Result<TypeSet> {
+    if text == UNDOCUMENTED {
+        return Ok(TypeSet::default());
+    }
     let mut bits = 0;
     for word in text.split_whitespace() {
         let data_type = DATA_TYPES.iter().position(|(name, _)| *name == word);

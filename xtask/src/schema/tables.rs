@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::files::origin;
 use super::model::{
     Comparison, Field, FieldKind, NamedTypes, Operator, Schema, Table, TensorSupport, TypeSet,
+    Variant, Varied,
 };
 use super::names::DATA_TYPES;
 
@@ -35,6 +36,9 @@ fn imports(schema: &Schema) -> String {
     if rules {
         names.insert("Rule");
     }
+    if schema.operators.iter().any(|operator| operator.varied.is_some()) {
+        names.extend(["SupportVariant", "VariedSupport"]);
+    }
     let names: Vec<&str> = names.into_iter().collect();
     format!(
         "use crate::data_type::{{DataType, DataTypeSet}};\n\
@@ -46,7 +50,7 @@ fn imports(schema: &Schema) -> String {
 }
 
 fn row(operator: &Operator, types: &[NamedTypes]) -> String {
-    let Operator { name, number, summary, in_place, implemented, .. } = operator;
+    let Operator { name, number, summary, in_place, implemented, fields_complete, .. } = operator;
     let comparison = match operator.comparison {
         Some(Comparison::BitExact) => "BitExact",
         None => "Undecided",
@@ -56,7 +60,11 @@ fn row(operator: &Operator, types: &[NamedTypes]) -> String {
         |rule| format!("Some(Rule {{ name: {rule:?}, check: rules::{rule} }})"),
     );
     let fields: String = operator.fields.iter().map(|it| field(it) + ",\n").collect();
-    let tables: String = operator.tables.iter().map(|it| table(it, types) + ",\n").collect();
+    let tables = tables(&operator.tables, types);
+    let varied = operator
+        .varied
+        .as_ref()
+        .map_or_else(|| "None".to_owned(), |it| format!("Some({})", varied(it, types)));
     let introduced = operator.tables.first().map_or("", |table| table.level);
     format!(
         "{}/// DML_OPERATOR_{name}, introduced at level {introduced}.\n\
@@ -68,8 +76,10 @@ fn row(operator: &Operator, types: &[NamedTypes]) -> String {
          in_place: {in_place},\n\
          comparison: Comparison::{comparison},\n\
          fields: &[\n{fields}],\n\
+         fields_complete: {fields_complete},\n\
          rule: {rule},\n\
-         tables: &[\n{tables}],\n\
+         tables: {tables},\n\
+         varied: {varied},\n\
          }};\n\n",
         origin(operator)
     )
@@ -85,8 +95,10 @@ fn field(field: &Field) -> String {
         "FieldSchema::new({:?}, FieldKind::{kind}, FieldType::{:?})",
         field.name, field.field_type
     );
-    if field.optional {
-        text += ".optional()";
+    match field.optional_from {
+        Some(level) => text += &format!(".optional_from(FeatureLevel::V{level})"),
+        None if field.optional => text += ".optional()",
+        None => {}
     }
     if let Some(names) = field.enumeration {
         text += &format!(".with_enumeration(&{})", names.table);
@@ -100,15 +112,16 @@ fn field(field: &Field) -> String {
     text
 }
 
+fn tables(tables: &[Table], types: &[NamedTypes]) -> String {
+    let rows: String = tables.iter().map(|it| table(it, types) + ",\n").collect();
+    format!("&[\n{rows}]")
+}
+
 fn table(table: &Table, types: &[NamedTypes]) -> String {
     let support = |support: &TensorSupport| {
         let (first, last) = support.ranks;
         let set = named(support.types, types).map_or_else(|| data_types(support.types), constant);
-        format!(
-            "TensorSupport {{ field: {:?}, ranks: RankSet::range({first}, {last}), \
-             data_types: {set} }}",
-            support.field
-        )
+        format!("TensorSupport::new({:?}, RankSet::range({first}, {last}), {set})", support.field)
     };
     let tensors: Vec<String> = table.tensors.iter().map(support).collect();
     format!(
@@ -118,7 +131,19 @@ fn table(table: &Table, types: &[NamedTypes]) -> String {
     )
 }
 
+fn varied(varied: &Varied, types: &[NamedTypes]) -> String {
+    let variant = |variant: &Variant| {
+        let tables = tables(&variant.tables, types);
+        format!("SupportVariant {{ values: &{:?}, tables: {tables} }},\n", variant.values)
+    };
+    let variants: String = varied.variants.iter().map(variant).collect();
+    format!("VariedSupport {{ field: {:?}, variants: &[\n{variants}] }}", varied.field)
+}
+
 fn data_types(types: TypeSet) -> String {
+    if types == TypeSet::default() {
+        return "DataTypeSet::NONE".to_owned();
+    }
     let members = DATA_TYPES.iter().enumerate().filter(|(index, _)| types.0 & (1 << index) != 0);
     let members: Vec<String> = members.map(|(_, (_, it))| format!("DataType::{it}")).collect();
     format!("DataTypeSet::of(&[{}])", members.join(", "))
@@ -134,6 +159,9 @@ fn constant(named: &NamedTypes) -> String {
 
 fn used_types(schema: &Schema) -> BTreeSet<&str> {
     let tables = schema.operators.iter().flat_map(|operator| &operator.tables);
+    let varied = schema.operators.iter().filter_map(|operator| operator.varied.as_ref());
+    let variants = varied.flat_map(|varied| &varied.variants);
+    let tables = tables.chain(variants.flat_map(|variant| &variant.tables));
     let cells = tables.flat_map(|table| &table.tensors);
     cells.filter_map(|it| named(it.types, &schema.types)).map(|it| it.name.as_str()).collect()
 }

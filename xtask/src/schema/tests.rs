@@ -1,8 +1,9 @@
-use dml_core::schema::TENSOR_DATA_TYPE;
+use dml_core::schema::{REDUCE_FUNCTION, TENSOR_DATA_TYPE};
 use dml_core::{DataType, FeatureLevel, MAX_DIMENSION_COUNT};
 
 use super::descs::comment;
 use super::files::Tree;
+use super::model::Table;
 use super::names::{DATA_TYPES, ENUMS, LEVELS, MAX_RANK, camel_case, snake_case};
 use crate::workspace;
 
@@ -24,6 +25,8 @@ fields = [
     { name = "ATensors", kind = "input", type = "tensor-array", count = "InputCount", doc = "Reads." },
     { name = "OutputTensor", kind = "output", type = "tensor", optional = true, doc = "Writes." },
     { name = "FusedActivation", type = "operator-desc", optional = true, doc = "Fused." },
+    { name = "ActivationDescs", type = "operator-desc-array", count = "InputCount", doc = "Steps." },
+    { name = "BiasTensor", kind = "input", type = "tensor", optional_from = "6_4", doc = "Bias." },
     { name = "ValueDataType", type = "uint", enum = "tensor-data-type", doc = "Type." },
     { name = "Value", type = "scalar-union", scalar_type = "ValueDataType", doc = "Value." },
     { name = "Seed", type = "uint64", doc = "Seed." },
@@ -101,7 +104,8 @@ fn the_checked_in_files_are_what_the_toml_files_say() {
 
 #[test]
 fn a_changed_row_makes_the_generated_files_stale() {
-    let (_folder, tree) = changed(TOML, |text| text.replacen("number = 93", "number = 92", 1));
+    let (_folder, tree) =
+        changed(TOML, |text| text.replacen("in_place = false", "in_place = true", 1));
     let generated = tree.generate().unwrap();
     let stale = tree.stale(&generated);
     let [message] = stale.as_slice() else { panic!("{stale:?}") };
@@ -159,6 +163,17 @@ fn mistakes_are_found_with_their_line() {
         ("implemented", "rule = \"none\"\nimplemented", "implemented", "rules.rs has no function"),
         ("comparison = \"bit-exact\"", "", "[ORDINARY]", "without comparison"),
         ("number = 901\n", "", "[ORDINARY]", "missing field `number`"),
+        ("implemented", "fields_complete = false\nimplemented", "[ORDINARY]", "without all fields"),
+        ("comparison", "support_by = \"Offset\"\ncomparison", "[ORDINARY]", "support_by with"),
+        ("\"int\"", "\"uint\", enum = \"reduce-function\"", "Offset", "without a Rust type"),
+        ("\"int\"", "\"int\", optional_from = \"4_0\"", "Offset", "passes it by value"),
+        (
+            "\"tensor\"",
+            "\"tensor\", optional_from = \"4_2\"",
+            "\"OutputTensor\"",
+            "4_2 is no feature",
+        ),
+        ("scalar-8-64", "undocumented", "5_1", "loses what 4_0 accepts"),
     ];
     for (from, to, place, wanted) in cases {
         assert!(ORDINARY.contains(from), "{from}");
@@ -167,6 +182,80 @@ fn mistakes_are_found_with_their_line() {
         let start = format!("{MORE}:{}: ", line(place));
         assert!(found.starts_with(&start) && found.contains(wanted), "{from} -> {to}: {found}");
     }
+}
+
+/// An operator whose support depends on an attribute.
+const VARIED: &str = r#"
+[VARIED]
+number = 903
+summary = "has support that depends on an attribute"
+in_place = false
+fields_complete = false
+support_by = "Function"
+fields = [
+    { name = "Function", type = "uint", enum = "reduce-function" },
+    { name = "InputTensor", kind = "input", type = "tensor" },
+]
+[VARIED.support_for."ARGMIN ARGMAX"]
+2_0."*" = { ranks = "4", types = "FLOAT16" }
+4_0."*" = { ranks = "4", types = "FLOAT16 FLOAT32" }
+[VARIED.support_for."AVERAGE L1 L2 LOG_SUM LOG_SUM_EXP MAX MIN MULTIPLY SUM SUM_SQUARE"]
+3_0."*" = { ranks = "1-4", types = "UINT8" }
+"#;
+
+#[test]
+fn tables_may_depend_on_an_attribute() {
+    let (_folder, tree) = with(VARIED);
+    let schema = tree.schema().unwrap();
+    let varied = schema.operators.iter().find(|operator| operator.name == "VARIED").unwrap();
+    let cells = |tables: &[Table]| -> Vec<_> {
+        tables.iter().map(|it| (it.level, it.tensors[0].ranks, it.tensors[0].types.0)).collect()
+    };
+    let (float32, float16, uint8) = (1, 2, 16);
+    assert_eq!(
+        cells(&varied.tables),
+        [
+            ("2_0", (4, 4), float16),
+            ("3_0", (1, 4), float16 | uint8),
+            ("4_0", (1, 4), float32 | float16 | uint8),
+        ]
+    );
+    let variants = &varied.varied.as_ref().unwrap().variants;
+    assert_eq!(variants[0].values, [0, 1]);
+    assert_eq!(cells(&variants[1].tables), [("3_0", (1, 4), uint8)]);
+    let generated = tree.generate().unwrap();
+    let tables = &generated["crates/dml-core/src/operators/tables.rs"];
+    assert!(tables.contains("SupportVariant {\n                values: &[0, 1],"));
+}
+
+#[test]
+fn mistakes_in_varied_tables_are_found() {
+    let cases = [
+        ("ARGMIN ARGMAX", "ARGMIN", "support_for has no ARGMAX"),
+        ("ARGMIN ARGMAX", "ARGMIN ARGMAX MAX", "MAX is no value, or a second time"),
+        ("ARGMIN ARGMAX", "ARGMIN ARGMAX MEAN", "MEAN is no value, or a second time"),
+        ("support_by = \"Function\"", "support_by = \"Axis\"", "Axis is no field with an enum"),
+        ("support_by = \"Function\"", "", "accepted: support, or support_by with support_for"),
+        ("ranks = \"1-4\"", "ranks = \"6-8\"", "the variants' ranks leave a gap"),
+    ];
+    for (from, to, wanted) in cases {
+        let (_folder, tree) = with(&VARIED.replacen(from, to, 1));
+        let found = tree.schema().unwrap_err().to_string();
+        assert!(found.starts_with(MORE) && found.contains(wanted), "{from} -> {to}: {found}");
+    }
+}
+
+#[test]
+fn undocumented_types_are_no_types() {
+    let text = EVERYTHING.replace("FLOAT32 int-8-32", "undocumented");
+    let (_folder, tree) = with(&text);
+    let generated = tree.generate().unwrap();
+    let tables = &generated["crates/dml-core/src/operators/tables.rs"];
+    let line = "TensorSupport::new(\"ATensors\", RankSet::range(1, 8), DataTypeSet::NONE)";
+    assert!(tables.contains(line));
+    let (_folder, tree) = with(&EVERYTHING.replace("FLOAT32 int", "undocumented int"));
+    let found = tree.schema().unwrap_err().to_string();
+    assert!(found.contains("'undocumented' is no data type"), "{found}");
 }
 
 /// The README's example is FILL_VALUE_CONSTANT, which may be in the schema already.
@@ -210,10 +299,11 @@ fn every_type_of_field_is_generated() {
     has(
         "operators/tables.rs",
         &[
-            "&EVERYTHING1]",
+            "    &EVERYTHING1,\n];",
             "FieldType::TensorArray)\n            .with_count(\"InputCount\")",
             ".with_enumeration(&TENSOR_DATA_TYPE)",
             ".with_scalar_type(\"ValueDataType\")",
+            ".optional_from(FeatureLevel::V6_4)",
             "check: rules::value_data_type_matches_output",
         ],
     );
@@ -225,6 +315,9 @@ fn every_type_of_field_is_generated() {
             "pub value_data_type: DataType,",
             "FieldValue::Uint(desc.value_data_type.dml_value())",
             "FieldValue::OperatorDesc(desc.fused_activation.map(Box::new))",
+            "pub activation_descs: Vec<AbstractOperator>,",
+            "FieldValue::OperatorDescArray(desc.activation_descs)",
+            "pub bias_tensor: Option<TensorDesc>,",
             "FieldValue::ScaleBias(Some(desc.scale_bias))",
             "pub scales: Vec<f32>,",
         ],
@@ -234,6 +327,7 @@ fn every_type_of_field_is_generated() {
         &[
             "pub InputCount: u32,",
             "pub ATensors: *const DML_TENSOR_DESC,",
+            "pub ActivationDescs: *const DML_OPERATOR_DESC,",
             "pub ValueDataType: DML_TENSOR_DATA_TYPE,",
             "pub Value: DML_SCALAR_UNION,",
             "pub Normalize: BOOL,",
@@ -247,7 +341,13 @@ fn names_are_those_of_dml_core() {
     assert_eq!(DATA_TYPES.map(|it| it.1.to_owned()), DataType::ALL.map(|it| format!("{it:?}")));
     assert_eq!(LEVELS.map(str::to_owned), FeatureLevel::ALL.map(|level| level.to_string()));
     assert_eq!(MAX_RANK, MAX_DIMENSION_COUNT);
-    assert_eq!(ENUMS[0].table, TENSOR_DATA_TYPE.name);
+    let tables = [&TENSOR_DATA_TYPE, &REDUCE_FUNCTION];
+    assert_eq!(ENUMS.len(), tables.len());
+    for (names, table) in ENUMS.iter().zip(tables) {
+        assert_eq!(names.table, table.name);
+        let numbered = (0..).zip(names.values).map(|(number, name)| (*name, number));
+        assert!(names.values.is_empty() || table.values.iter().copied().eq(numbered));
+    }
 }
 
 #[test]

@@ -30,8 +30,9 @@ fn collect(tokens: TokenStream, identifiers: &[&str], found: &mut Vec<String>) {
 /// Where one of `names` (`DIAGONAL_MATRIX` or `diagonal_matrix`) is named in `text`, in any usual
 /// spelling. Comments and strings count: data tells operators and kernels apart, also for readers.
 ///
-/// A name of one word is looked for in capitals only, since words such as `slice` or `gather` have
-/// their own meaning.
+/// A name of one word is looked for in capitals only, and not as a part of a longer name, unless
+/// behind `DML_OPERATOR_`: words such as `slice`, `gather` or `join` have their own meaning, in
+/// Vulkan's names too.
 pub(crate) fn named(text: &str, names: &[String]) -> Vec<String> {
     let spellings: Vec<String> = names.iter().flat_map(|name| spellings(name)).collect();
     let mut found = Vec::new();
@@ -46,7 +47,7 @@ pub(crate) fn named(text: &str, names: &[String]) -> Vec<String> {
 fn spellings(name: &str) -> Vec<String> {
     let upper = name.to_ascii_uppercase();
     if !name.contains('_') {
-        return vec![upper];
+        return vec![format!("DML_OPERATOR_{upper}"), upper];
     }
     let lower = name.to_ascii_lowercase();
     let capitalize = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
@@ -54,14 +55,16 @@ fn spellings(name: &str) -> Vec<String> {
     vec![upper, lower, camel]
 }
 
-/// Whether `word` stands in `line` with no letter or digit around it. An underscore may: a name
-/// that is part of a longer name is still named.
+/// Whether `word` stands in `line` with no letter or digit around it. An underscore may be around
+/// one that has underscores itself: a name that is part of a longer name is still named.
 fn contains_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(start, _)| {
         let before = line[..start].chars().next_back();
         let after = line[start + word.len()..].chars().next();
         let camel = word.chars().any(char::is_lowercase) && word.chars().any(char::is_uppercase);
-        let free = |it: Option<char>| !it.is_some_and(char::is_alphanumeric);
+        let one_word = !word.contains('_');
+        let joins = |it: char| it.is_alphanumeric() || (one_word && it == '_');
+        let free = |it: Option<char>| !it.is_some_and(joins);
         camel || (free(before) && free(after))
     })
 }
@@ -105,6 +108,8 @@ mod tests {
     fn names_of_one_word_are_found_in_capitals() {
         let names = ["GATHER".to_owned()];
         assert_eq!(named("match GATHER {", &names), ["line 1: names GATHER"]);
+        assert_eq!(named("DML_OPERATOR_GATHER", &names), ["line 1: names DML_OPERATOR_GATHER"]);
         assert!(named("fn gather(FORGATHERING: u32) {}", &names).is_empty());
+        assert!(named("SHADER_IMAGE_GATHER_EXTENDED", &names).is_empty());
     }
 }

@@ -27,3 +27,23 @@ pub struct DML_FILL_VALUE_CONSTANT_OPERATOR_DESC {
     /// [`value`](crate::operators::FillValueConstantDesc::value).
     pub Value: DML_SCALAR_UNION,
 }
+
+// From schema/diagonal.toml
+/// DirectML's form of [`crate::operators::DiagonalMatrix1Desc`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DML_DIAGONAL_MATRIX1_OPERATOR_DESC {
+    /// [`input_tensor`](crate::operators::DiagonalMatrix1Desc::input_tensor); null where it is left
+    /// out.
+    pub InputTensor: *const DML_TENSOR_DESC,
+    /// [`output_tensor`](crate::operators::DiagonalMatrix1Desc::output_tensor).
+    pub OutputTensor: *const DML_TENSOR_DESC,
+    /// [`value_data_type`](crate::operators::DiagonalMatrix1Desc::value_data_type).
+    pub ValueDataType: DML_TENSOR_DATA_TYPE,
+    /// [`value`](crate::operators::DiagonalMatrix1Desc::value).
+    pub Value: DML_SCALAR_UNION,
+    /// [`diagonal_fill_begin`](crate::operators::DiagonalMatrix1Desc::diagonal_fill_begin).
+    pub DiagonalFillBegin: i32,
+    /// [`diagonal_fill_end`](crate::operators::DiagonalMatrix1Desc::diagonal_fill_end).
+    pub DiagonalFillEnd: i32,
+}

@@ -22,6 +22,7 @@ static EVERYTHING: OperatorSchema = OperatorSchema {
         FieldSchema::new("InputTensors", FieldKind::Input, FieldType::TensorArray),
         FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
         attribute("FusedActivation", FieldType::OperatorDesc).optional(),
+        attribute("ActivationDescs", FieldType::OperatorDescArray),
         attribute("ValueDataType", FieldType::Uint).with_enumeration(&TENSOR_DATA_TYPE),
         attribute("Value", FieldType::ScalarUnion).with_scalar_type("ValueDataType"),
         attribute("Axis", FieldType::Uint),
@@ -35,14 +36,17 @@ static EVERYTHING: OperatorSchema = OperatorSchema {
         attribute("Size", FieldType::Size2d),
         attribute("Normalize", FieldType::Bool),
     ],
+    fields_complete: true,
     rule: None,
     tables: &[],
+    varied: None,
 };
 
 fn everything() -> Value {
     json!({
         "InputTensors": [{ "DataType": "UINT8", "Sizes": [1] }],
         "FusedActivation": { "Type": "DIAGONAL_MATRIX", "Desc": matrix() },
+        "ActivationDescs": [{ "Type": "DIAGONAL_MATRIX", "Desc": matrix() }],
         "ValueDataType": "DML_TENSOR_DATA_TYPE_FLOAT16",
         "Value": 1.0,
         "Axis": 4_294_967_295_u32,
@@ -113,6 +117,20 @@ fn an_unknown_operator_is_refused() {
     assert_eq!(message, "operator: json: [] is no object; accepted: an object");
 }
 
+/// Its attributes are not described, so nothing can be said about them.
+#[test]
+fn an_operator_that_is_not_implemented_is_refused_by_validation() {
+    let tensor = json!({ "DataType": "FLOAT32", "Sizes": [1, 1, 3, 3] });
+    let gemm = json!({
+        "type": "DML_OPERATOR_GEMM",
+        "desc": { "ATensor": tensor, "BTensor": tensor, "OutputTensor": tensor, "Alpha": 1.0 }
+    });
+    let gemm = operator(&gemm).unwrap();
+    assert_eq!(gemm.fields().len(), 4);
+    let message = crate::validate(&gemm, crate::FeatureLevel::V1_0).unwrap_err().to_string();
+    assert!(message.starts_with("GEMM: not implemented by this runtime"), "{message}");
+}
+
 #[test]
 fn unknown_fields_are_refused_wherever_they_stand() {
     let problem = "is given for an unknown field; accepted";
@@ -157,6 +175,7 @@ fn every_type_of_field_is_decoded() {
         FieldValue::TensorArray(vec![TensorDesc::packed(DataType::Uint8, &[1])]),
         FieldValue::Tensor(None),
         FieldValue::OperatorDesc(Some(Box::new(expected()))),
+        FieldValue::OperatorDescArray(vec![expected()]),
         FieldValue::Uint(2),
         FieldValue::ScalarUnion(ScalarUnion::from_bits(0x3c00)),
         FieldValue::Uint(u32::MAX),
@@ -219,7 +238,7 @@ fn a_scalar_has_the_type_of_the_field_beside_it() {
         let mut desc = everything();
         desc["ValueDataType"] = json!(data_type);
         desc["Value"] = value;
-        match decode(&desc).map(|mut fields| fields.remove(4)) {
+        match decode(&desc).map(|mut fields| fields.remove(5)) {
             Ok(FieldValue::ScalarUnion(scalar)) => Ok(scalar.to_bits()),
             Ok(other) => panic!("{other:?}"),
             Err(error) => Err(error.to_string()),

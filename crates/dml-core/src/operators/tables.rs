@@ -4,14 +4,211 @@ use crate::data_type::{DataType, DataTypeSet};
 use crate::feature_level::FeatureLevel;
 use crate::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule, SupportTable,
-    TENSOR_DATA_TYPE, TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, REDUCE_FUNCTION, RankSet, Rule,
+    SupportTable, SupportVariant, TENSOR_DATA_TYPE, TensorSupport, VariedSupport,
 };
 
 /// Every row, by ascending operator number.
-pub static OPERATORS: &[&OperatorSchema] = &[&DIAGONAL_MATRIX, &FILL_VALUE_CONSTANT];
+pub static OPERATORS: &[&OperatorSchema] = &[
+    &ELEMENT_WISE_IDENTITY,
+    &ELEMENT_WISE_ABS,
+    &ELEMENT_WISE_ACOS,
+    &ELEMENT_WISE_ADD,
+    &ELEMENT_WISE_ASIN,
+    &ELEMENT_WISE_ATAN,
+    &ELEMENT_WISE_CEIL,
+    &ELEMENT_WISE_CLIP,
+    &ELEMENT_WISE_COS,
+    &ELEMENT_WISE_DIVIDE,
+    &ELEMENT_WISE_EXP,
+    &ELEMENT_WISE_FLOOR,
+    &ELEMENT_WISE_LOG,
+    &ELEMENT_WISE_LOGICAL_AND,
+    &ELEMENT_WISE_LOGICAL_EQUALS,
+    &ELEMENT_WISE_LOGICAL_GREATER_THAN,
+    &ELEMENT_WISE_LOGICAL_LESS_THAN,
+    &ELEMENT_WISE_LOGICAL_NOT,
+    &ELEMENT_WISE_LOGICAL_OR,
+    &ELEMENT_WISE_LOGICAL_XOR,
+    &ELEMENT_WISE_MAX,
+    &ELEMENT_WISE_MEAN,
+    &ELEMENT_WISE_MIN,
+    &ELEMENT_WISE_MULTIPLY,
+    &ELEMENT_WISE_POW,
+    &ELEMENT_WISE_CONSTANT_POW,
+    &ELEMENT_WISE_RECIP,
+    &ELEMENT_WISE_SIN,
+    &ELEMENT_WISE_SQRT,
+    &ELEMENT_WISE_SUBTRACT,
+    &ELEMENT_WISE_TAN,
+    &ELEMENT_WISE_THRESHOLD,
+    &ELEMENT_WISE_QUANTIZE_LINEAR,
+    &ELEMENT_WISE_DEQUANTIZE_LINEAR,
+    &ACTIVATION_ELU,
+    &ACTIVATION_HARDMAX,
+    &ACTIVATION_HARD_SIGMOID,
+    &ACTIVATION_IDENTITY,
+    &ACTIVATION_LEAKY_RELU,
+    &ACTIVATION_LINEAR,
+    &ACTIVATION_LOG_SOFTMAX,
+    &ACTIVATION_PARAMETERIZED_RELU,
+    &ACTIVATION_PARAMETRIC_SOFTPLUS,
+    &ACTIVATION_RELU,
+    &ACTIVATION_SCALED_ELU,
+    &ACTIVATION_SCALED_TANH,
+    &ACTIVATION_SIGMOID,
+    &ACTIVATION_SOFTMAX,
+    &ACTIVATION_SOFTPLUS,
+    &ACTIVATION_SOFTSIGN,
+    &ACTIVATION_TANH,
+    &ACTIVATION_THRESHOLDED_RELU,
+    &CONVOLUTION,
+    &GEMM,
+    &REDUCE,
+    &AVERAGE_POOLING,
+    &LP_POOLING,
+    &MAX_POOLING,
+    &ROI_POOLING,
+    &SLICE,
+    &CAST,
+    &SPLIT,
+    &JOIN,
+    &PADDING,
+    &VALUE_SCALE_2D,
+    &UPSAMPLE_2D,
+    &GATHER,
+    &SPACE_TO_DEPTH,
+    &DEPTH_TO_SPACE,
+    &TILE,
+    &TOP_K,
+    &BATCH_NORMALIZATION,
+    &MEAN_VARIANCE_NORMALIZATION,
+    &LOCAL_RESPONSE_NORMALIZATION,
+    &LP_NORMALIZATION,
+    &RNN,
+    &LSTM,
+    &GRU,
+    &ELEMENT_WISE_SIGN,
+    &ELEMENT_WISE_IS_NAN,
+    &ELEMENT_WISE_ERF,
+    &ELEMENT_WISE_SINH,
+    &ELEMENT_WISE_COSH,
+    &ELEMENT_WISE_TANH,
+    &ELEMENT_WISE_ASINH,
+    &ELEMENT_WISE_ACOSH,
+    &ELEMENT_WISE_ATANH,
+    &ELEMENT_WISE_IF,
+    &ELEMENT_WISE_ADD1,
+    &ACTIVATION_SHRINK,
+    &MAX_POOLING1,
+    &MAX_UNPOOLING,
+    &DIAGONAL_MATRIX,
+    &SCATTER_ELEMENTS,
+    &ONE_HOT,
+    &RESAMPLE,
+    &ELEMENT_WISE_BIT_SHIFT_LEFT,
+    &ELEMENT_WISE_BIT_SHIFT_RIGHT,
+    &ELEMENT_WISE_ROUND,
+    &ELEMENT_WISE_IS_INFINITY,
+    &ELEMENT_WISE_MODULUS_TRUNCATE,
+    &ELEMENT_WISE_MODULUS_FLOOR,
+    &FILL_VALUE_CONSTANT,
+    &FILL_VALUE_SEQUENCE,
+    &CUMULATIVE_SUMMATION,
+    &REVERSE_SUBSEQUENCES,
+    &GATHER_ELEMENTS,
+    &GATHER_ND,
+    &SCATTER_ND,
+    &MAX_POOLING2,
+    &SLICE1,
+    &TOP_K1,
+    &DEPTH_TO_SPACE1,
+    &SPACE_TO_DEPTH1,
+    &MEAN_VARIANCE_NORMALIZATION1,
+    &RESAMPLE1,
+    &MATRIX_MULTIPLY_INTEGER,
+    &QUANTIZED_LINEAR_MATRIX_MULTIPLY,
+    &CONVOLUTION_INTEGER,
+    &QUANTIZED_LINEAR_CONVOLUTION,
+    &ELEMENT_WISE_BIT_AND,
+    &ELEMENT_WISE_BIT_OR,
+    &ELEMENT_WISE_BIT_XOR,
+    &ELEMENT_WISE_BIT_NOT,
+    &ELEMENT_WISE_BIT_COUNT,
+    &ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL,
+    &ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL,
+    &ACTIVATION_CELU,
+    &ACTIVATION_RELU_GRAD,
+    &AVERAGE_POOLING_GRAD,
+    &MAX_POOLING_GRAD,
+    &RANDOM_GENERATOR,
+    &NONZERO_COORDINATES,
+    &RESAMPLE_GRAD,
+    &SLICE_GRAD,
+    &ADAM_OPTIMIZER,
+    &ARGMIN,
+    &ARGMAX,
+    &ROI_ALIGN,
+    &GATHER_ND1,
+    &ELEMENT_WISE_ATAN_YX,
+    &ELEMENT_WISE_CLIP_GRAD,
+    &ELEMENT_WISE_DIFFERENCE_SQUARE,
+    &LOCAL_RESPONSE_NORMALIZATION_GRAD,
+    &CUMULATIVE_PRODUCT,
+    &BATCH_NORMALIZATION_GRAD,
+    &ELEMENT_WISE_QUANTIZED_LINEAR_ADD,
+    &DYNAMIC_QUANTIZE_LINEAR,
+    &ROI_ALIGN1,
+    &ROI_ALIGN_GRAD,
+    &BATCH_NORMALIZATION_TRAINING,
+    &BATCH_NORMALIZATION_TRAINING_GRAD,
+    &ELEMENT_WISE_CLIP1,
+    &ELEMENT_WISE_CLIP_GRAD1,
+    &PADDING1,
+    &ELEMENT_WISE_NEGATE,
+    &ACTIVATION_GELU,
+    &ACTIVATION_SOFTMAX1,
+    &ACTIVATION_LOG_SOFTMAX1,
+    &ACTIVATION_HARDMAX1,
+    &RESAMPLE2,
+    &RESAMPLE_GRAD1,
+    &DIAGONAL_MATRIX1,
+    &MULTIHEAD_ATTENTION,
+    &LP_POOLING1,
+    &AVERAGE_POOLING1,
+    &ACTIVATION_SWISH,
+    &ACTIVATION_HARD_SWISH,
+    &QUANTIZED_LINEAR_AVERAGE_POOLING,
+    &MATRIX_MULTIPLY_INTEGER_TO_FLOAT,
+    &MEAN_VARIANCE_NORMALIZATION2,
+    &MULTIHEAD_ATTENTION1,
+    &QUANTIZE,
+    &DEQUANTIZE,
+    &RESAMPLE3,
+    &FOLD,
+    &UNFOLD,
+];
 
 const FLOAT_16_32: DataTypeSet = DataTypeSet::of(&[DataType::Float32, DataType::Float16]);
+const INT_4_8: DataTypeSet =
+    DataTypeSet::of(&[DataType::Uint8, DataType::Int8, DataType::Uint4, DataType::Int4]);
+const INT_8: DataTypeSet = DataTypeSet::of(&[DataType::Uint8, DataType::Int8]);
+const INT_8_32: DataTypeSet = DataTypeSet::of(&[
+    DataType::Uint32,
+    DataType::Uint16,
+    DataType::Uint8,
+    DataType::Int32,
+    DataType::Int16,
+    DataType::Int8,
+]);
+const INT_32_64: DataTypeSet =
+    DataTypeSet::of(&[DataType::Uint32, DataType::Int32, DataType::Uint64, DataType::Int64]);
+const UINT_8_32: DataTypeSet =
+    DataTypeSet::of(&[DataType::Uint32, DataType::Uint16, DataType::Uint8]);
+const UINT_8_64: DataTypeSet =
+    DataTypeSet::of(&[DataType::Uint32, DataType::Uint16, DataType::Uint8, DataType::Uint64]);
+const UINT_32_64: DataTypeSet = DataTypeSet::of(&[DataType::Uint32, DataType::Uint64]);
+const TRUTH: DataTypeSet = DataTypeSet::of(&[DataType::Uint32, DataType::Uint8]);
 const SCALAR_8_32: DataTypeSet = DataTypeSet::of(&[
     DataType::Float32,
     DataType::Float16,
@@ -35,6 +232,4369 @@ const SCALAR_8_64: DataTypeSet = DataTypeSet::of(&[
     DataType::Uint64,
     DataType::Int64,
 ]);
+const SCALAR_16_32: DataTypeSet = DataTypeSet::of(&[
+    DataType::Float32,
+    DataType::Float16,
+    DataType::Uint32,
+    DataType::Uint16,
+    DataType::Int32,
+    DataType::Int16,
+]);
+const FLOAT_16_32_INT_4_8: DataTypeSet = DataTypeSet::of(&[
+    DataType::Float32,
+    DataType::Float16,
+    DataType::Uint8,
+    DataType::Int8,
+    DataType::Uint4,
+    DataType::Int4,
+]);
+const FLOAT_16_32_INT_8: DataTypeSet =
+    DataTypeSet::of(&[DataType::Float32, DataType::Float16, DataType::Uint8, DataType::Int8]);
+const FLOAT_16_32_INT_8_16: DataTypeSet = DataTypeSet::of(&[
+    DataType::Float32,
+    DataType::Float16,
+    DataType::Uint16,
+    DataType::Uint8,
+    DataType::Int16,
+    DataType::Int8,
+]);
+const FLOAT_16_32_INT_8_64: DataTypeSet = DataTypeSet::of(&[
+    DataType::Float32,
+    DataType::Float16,
+    DataType::Uint32,
+    DataType::Uint16,
+    DataType::Uint8,
+    DataType::Int32,
+    DataType::Int16,
+    DataType::Int8,
+    DataType::Uint64,
+    DataType::Int64,
+]);
+const FLOAT_16_32_INT_32: DataTypeSet =
+    DataTypeSet::of(&[DataType::Float32, DataType::Float16, DataType::Uint32, DataType::Int32]);
+const FLOAT_16_32_INT_32_64: DataTypeSet = DataTypeSet::of(&[
+    DataType::Float32,
+    DataType::Float16,
+    DataType::Uint32,
+    DataType::Int32,
+    DataType::Uint64,
+    DataType::Int64,
+]);
+const FLOAT_16_32_SINT_8_32: DataTypeSet = DataTypeSet::of(&[
+    DataType::Float32,
+    DataType::Float16,
+    DataType::Int32,
+    DataType::Int16,
+    DataType::Int8,
+]);
+const FLOAT_16_32_SINT_8_64: DataTypeSet = DataTypeSet::of(&[
+    DataType::Float32,
+    DataType::Float16,
+    DataType::Int32,
+    DataType::Int16,
+    DataType::Int8,
+    DataType::Int64,
+]);
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_IDENTITY, introduced at level 1_0.
+pub static ELEMENT_WISE_IDENTITY: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_IDENTITY",
+    operator_type: 1,
+    summary: "each element as it is, or scaled and biased",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_ABS, introduced at level 1_0.
+pub static ELEMENT_WISE_ABS: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ABS",
+    operator_type: 2,
+    summary: "the absolute value of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32_SINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32_SINT_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_ACOS, introduced at level 1_0.
+pub static ELEMENT_WISE_ACOS: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ACOS",
+    operator_type: 3,
+    summary: "the inverse cosine of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_ADD, introduced at level 1_0.
+pub static ELEMENT_WISE_ADD: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ADD",
+    operator_type: 4,
+    summary: "the sum of two tensors, element by element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 5), FLOAT_16_32_INT_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 5), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_ASIN, introduced at level 1_0.
+pub static ELEMENT_WISE_ASIN: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ASIN",
+    operator_type: 5,
+    summary: "the inverse sine of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_ATAN, introduced at level 1_0.
+pub static ELEMENT_WISE_ATAN: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ATAN",
+    operator_type: 6,
+    summary: "the inverse tangent of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_CEIL, introduced at level 1_0.
+pub static ELEMENT_WISE_CEIL: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_CEIL",
+    operator_type: 7,
+    summary: "each element rounded up to an integer",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_CLIP, introduced at level 1_0.
+pub static ELEMENT_WISE_CLIP: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_CLIP",
+    operator_type: 8,
+    summary: "each element, limited to a range",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_COS, introduced at level 1_0.
+pub static ELEMENT_WISE_COS: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_COS",
+    operator_type: 9,
+    summary: "the cosine of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_DIVIDE, introduced at level 1_0.
+pub static ELEMENT_WISE_DIVIDE: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_DIVIDE",
+    operator_type: 10,
+    summary: "one tensor divided by another, element by element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V6_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_EXP, introduced at level 1_0.
+pub static ELEMENT_WISE_EXP: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_EXP",
+    operator_type: 11,
+    summary: "e to the power of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_FLOOR, introduced at level 1_0.
+pub static ELEMENT_WISE_FLOOR: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_FLOOR",
+    operator_type: 12,
+    summary: "each element rounded down to an integer",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_LOG, introduced at level 1_0.
+pub static ELEMENT_WISE_LOG: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_LOG",
+    operator_type: 13,
+    summary: "the natural logarithm of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_LOGICAL_AND, introduced at level 1_0.
+pub static ELEMENT_WISE_LOGICAL_AND: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_LOGICAL_AND",
+    operator_type: 14,
+    summary: "whether both elements are true",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new(
+                    "ATensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "BTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), TRUTH),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), TRUTH),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), TRUTH),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), TRUTH),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_LOGICAL_EQUALS, introduced at level 1_0.
+pub static ELEMENT_WISE_LOGICAL_EQUALS: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_LOGICAL_EQUALS",
+    operator_type: 15,
+    summary: "whether two elements are equal",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_LOGICAL_GREATER_THAN, introduced at level 1_0.
+pub static ELEMENT_WISE_LOGICAL_GREATER_THAN: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_LOGICAL_GREATER_THAN",
+    operator_type: 16,
+    summary: "whether one element is greater than another",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_LOGICAL_LESS_THAN, introduced at level 1_0.
+pub static ELEMENT_WISE_LOGICAL_LESS_THAN: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_LOGICAL_LESS_THAN",
+    operator_type: 17,
+    summary: "whether one element is less than another",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_LOGICAL_NOT, introduced at level 1_0.
+pub static ELEMENT_WISE_LOGICAL_NOT: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_LOGICAL_NOT",
+    operator_type: 18,
+    summary: "whether an element is false",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new(
+                    "InputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), TRUTH),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), TRUTH),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_LOGICAL_OR, introduced at level 1_0.
+pub static ELEMENT_WISE_LOGICAL_OR: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_LOGICAL_OR",
+    operator_type: 19,
+    summary: "whether at least one of two elements is true",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new(
+                    "ATensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "BTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), TRUTH),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), TRUTH),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), TRUTH),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), TRUTH),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_LOGICAL_XOR, introduced at level 1_0.
+pub static ELEMENT_WISE_LOGICAL_XOR: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_LOGICAL_XOR",
+    operator_type: 20,
+    summary: "whether exactly one of two elements is true",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new(
+                    "ATensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "BTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), TRUTH),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), TRUTH),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), TRUTH),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), TRUTH),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_MAX, introduced at level 1_0.
+pub static ELEMENT_WISE_MAX: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_MAX",
+    operator_type: 21,
+    summary: "the greater of two elements",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_MEAN, introduced at level 1_0.
+pub static ELEMENT_WISE_MEAN: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_MEAN",
+    operator_type: 22,
+    summary: "the mean of two tensors, element by element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_MIN, introduced at level 1_0.
+pub static ELEMENT_WISE_MIN: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_MIN",
+    operator_type: 23,
+    summary: "the lesser of two elements",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_MULTIPLY, introduced at level 1_0.
+pub static ELEMENT_WISE_MULTIPLY: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_MULTIPLY",
+    operator_type: 24,
+    summary: "the product of two tensors, element by element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 5), FLOAT_16_32_INT_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 5), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_POW, introduced at level 1_0.
+pub static ELEMENT_WISE_POW: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_POW",
+    operator_type: 25,
+    summary: "the elements of one tensor to the powers in another",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ExponentTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("ExponentTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("ExponentTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_CONSTANT_POW, introduced at level 1_0.
+pub static ELEMENT_WISE_CONSTANT_POW: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_CONSTANT_POW",
+    operator_type: 26,
+    summary: "each element to one and the same power",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_RECIP, introduced at level 1_0.
+pub static ELEMENT_WISE_RECIP: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_RECIP",
+    operator_type: 27,
+    summary: "one divided by each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_SIN, introduced at level 1_0.
+pub static ELEMENT_WISE_SIN: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_SIN",
+    operator_type: 28,
+    summary: "the sine of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_SQRT, introduced at level 1_0.
+pub static ELEMENT_WISE_SQRT: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_SQRT",
+    operator_type: 29,
+    summary: "the square root of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_SUBTRACT, introduced at level 1_0.
+pub static ELEMENT_WISE_SUBTRACT: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_SUBTRACT",
+    operator_type: 30,
+    summary: "one tensor less another, element by element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_TAN, introduced at level 1_0.
+pub static ELEMENT_WISE_TAN: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_TAN",
+    operator_type: 31,
+    summary: "the tangent of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_THRESHOLD, introduced at level 1_0.
+pub static ELEMENT_WISE_THRESHOLD: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_THRESHOLD",
+    operator_type: 32,
+    summary: "each element, but at least a minimum",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/quantize.toml
+/// DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR, introduced at level 1_0.
+pub static ELEMENT_WISE_QUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_QUANTIZE_LINEAR",
+    operator_type: 33,
+    summary: "real numbers as small integers, by a scale and a zero point",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional_from(FeatureLevel::V6_2),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new(
+                    "InputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new(
+                    "ScaleTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new(
+                    "ZeroPointTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint8]),
+                ),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint8]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new(
+                    "InputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32, DataType::Int32]),
+                ),
+                TensorSupport::new(
+                    "ScaleTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("ZeroPointTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), INT_8),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new(
+                    "InputTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Float32, DataType::Int32]),
+                ),
+                TensorSupport::new(
+                    "ScaleTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("ZeroPointTensor", RankSet::range(1, 8), INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_8),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V6_0,
+            tensors: &[
+                TensorSupport::new(
+                    "InputTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Float32, DataType::Float16, DataType::Int32]),
+                ),
+                TensorSupport::new("ScaleTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("ZeroPointTensor", RankSet::range(1, 8), INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_8),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V6_2,
+            tensors: &[
+                TensorSupport::new(
+                    "InputTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Float32, DataType::Float16, DataType::Int32]),
+                ),
+                TensorSupport::new("ScaleTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("ZeroPointTensor", RankSet::range(1, 8), INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_8),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/quantize.toml
+/// DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR, introduced at level 1_0.
+pub static ELEMENT_WISE_DEQUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_DEQUANTIZE_LINEAR",
+    operator_type: 34,
+    summary: "small integers back to real numbers, by a scale and a zero point",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional_from(FeatureLevel::V6_2),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new(
+                    "InputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint8]),
+                ),
+                TensorSupport::new(
+                    "ScaleTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new(
+                    "ZeroPointTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint8]),
+                ),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), INT_8_32),
+                TensorSupport::new(
+                    "ScaleTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("ZeroPointTensor", RankSet::range(4, 4), INT_8_32),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), INT_8_32),
+                TensorSupport::new(
+                    "ScaleTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("ZeroPointTensor", RankSet::range(1, 8), INT_8_32),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V6_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), INT_8_32),
+                TensorSupport::new("ScaleTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("ZeroPointTensor", RankSet::range(1, 8), INT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V6_2,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), INT_8_32),
+                TensorSupport::new("ScaleTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("ZeroPointTensor", RankSet::range(1, 8), INT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_ELU, introduced at level 1_0.
+pub static ACTIVATION_ELU: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_ELU",
+    operator_type: 35,
+    summary: "the exponential linear unit",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation_softmax.toml
+/// DML_OPERATOR_ACTIVATION_HARDMAX, introduced at level 1_0.
+pub static ACTIVATION_HARDMAX: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_HARDMAX",
+    operator_type: 36,
+    summary: "1 at the first greatest element, 0 elsewhere",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_HARD_SIGMOID, introduced at level 1_0.
+pub static ACTIVATION_HARD_SIGMOID: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_HARD_SIGMOID",
+    operator_type: 37,
+    summary: "a sigmoid made of straight lines",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_IDENTITY, introduced at level 1_0.
+pub static ACTIVATION_IDENTITY: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_IDENTITY",
+    operator_type: 38,
+    summary: "each element as it is",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_LEAKY_RELU, introduced at level 1_0.
+pub static ACTIVATION_LEAKY_RELU: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_LEAKY_RELU",
+    operator_type: 39,
+    summary: "each element, made smaller where it is negative",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_LINEAR, introduced at level 1_0.
+pub static ACTIVATION_LINEAR: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_LINEAR",
+    operator_type: 40,
+    summary: "a straight line: each element scaled and shifted",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation_softmax.toml
+/// DML_OPERATOR_ACTIVATION_LOG_SOFTMAX, introduced at level 1_0.
+pub static ACTIVATION_LOG_SOFTMAX: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_LOG_SOFTMAX",
+    operator_type: 41,
+    summary: "the logarithm of the softmax",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_PARAMETERIZED_RELU, introduced at level 1_0.
+pub static ACTIVATION_PARAMETERIZED_RELU: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_PARAMETERIZED_RELU",
+    operator_type: 42,
+    summary: "each element, times a slope of its own where it is negative",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("SlopeTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("SlopeTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("SlopeTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("SlopeTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_32),
+                TensorSupport::new("SlopeTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_PARAMETRIC_SOFTPLUS, introduced at level 1_0.
+pub static ACTIVATION_PARAMETRIC_SOFTPLUS: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_PARAMETRIC_SOFTPLUS",
+    operator_type: 43,
+    summary: "a smooth form of the rectifier with two parameters",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_RELU, introduced at level 1_0.
+pub static ACTIVATION_RELU: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_RELU",
+    operator_type: 44,
+    summary: "each element, or 0 where it is negative",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_SCALED_ELU, introduced at level 1_0.
+pub static ACTIVATION_SCALED_ELU: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_SCALED_ELU",
+    operator_type: 45,
+    summary: "the exponential linear unit, scaled",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_SCALED_TANH, introduced at level 1_0.
+pub static ACTIVATION_SCALED_TANH: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_SCALED_TANH",
+    operator_type: 46,
+    summary: "the hyperbolic tangent, scaled in both directions",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_SIGMOID, introduced at level 1_0.
+pub static ACTIVATION_SIGMOID: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_SIGMOID",
+    operator_type: 47,
+    summary: "the logistic function",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation_softmax.toml
+/// DML_OPERATOR_ACTIVATION_SOFTMAX, introduced at level 1_0.
+pub static ACTIVATION_SOFTMAX: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_SOFTMAX",
+    operator_type: 48,
+    summary: "exponentials divided by their sum",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_SOFTPLUS, introduced at level 1_0.
+pub static ACTIVATION_SOFTPLUS: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_SOFTPLUS",
+    operator_type: 49,
+    summary: "a smooth form of the rectifier",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_SOFTSIGN, introduced at level 1_0.
+pub static ACTIVATION_SOFTSIGN: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_SOFTSIGN",
+    operator_type: 50,
+    summary: "each element divided by one more than its absolute value",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_TANH, introduced at level 1_0.
+pub static ACTIVATION_TANH: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_TANH",
+    operator_type: 51,
+    summary: "the hyperbolic tangent",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_THRESHOLDED_RELU, introduced at level 1_0.
+pub static ACTIVATION_THRESHOLDED_RELU: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_THRESHOLDED_RELU",
+    operator_type: 52,
+    summary: "each element, or 0 where it is not above a threshold",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/convolution.toml
+/// DML_OPERATOR_CONVOLUTION, introduced at level 1_0.
+pub static CONVOLUTION: OperatorSchema = OperatorSchema {
+    name: "CONVOLUTION",
+    operator_type: 53,
+    summary: "a convolution or its transpose, with an optional bias and activation",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("FilterTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("FilterTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("BiasTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(3, 5), FLOAT_16_32),
+                TensorSupport::new("FilterTensor", RankSet::range(3, 5), FLOAT_16_32),
+                TensorSupport::new("BiasTensor", RankSet::range(3, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(3, 5), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/matrix.toml
+/// DML_OPERATOR_GEMM, introduced at level 1_0.
+pub static GEMM: OperatorSchema = OperatorSchema {
+    name: "GEMM",
+    operator_type: 54,
+    summary: "the product of two matrices, scaled, plus a third one",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("CTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("CTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(2, 4), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(2, 4), FLOAT_16_32),
+                TensorSupport::new("CTensor", RankSet::range(2, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(2, 4), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/reduce.toml
+/// DML_OPERATOR_REDUCE, introduced at level 1_0.
+pub static REDUCE: OperatorSchema = OperatorSchema {
+    name: "REDUCE",
+    operator_type: 55,
+    summary: "one value for each group of elements, by a chosen function",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("Function", FieldKind::Attribute, FieldType::Uint)
+            .with_enumeration(&REDUCE_FUNCTION),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32, DataType::Float16, DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: Some(VariedSupport {
+        field: "Function",
+        variants: &[
+            SupportVariant {
+                values: &[0, 1],
+                tables: &[
+                    SupportTable {
+                        level: FeatureLevel::V1_0,
+                        tensors: &[
+                            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                            TensorSupport::new(
+                                "OutputTensor",
+                                RankSet::range(4, 4),
+                                DataTypeSet::of(&[DataType::Uint32]),
+                            ),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V2_1,
+                        tensors: &[
+                            TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                            TensorSupport::new(
+                                "OutputTensor",
+                                RankSet::range(4, 4),
+                                DataTypeSet::of(&[DataType::Uint32]),
+                            ),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V3_0,
+                        tensors: &[
+                            TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                            TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_32_64),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V4_1,
+                        tensors: &[
+                            TensorSupport::new(
+                                "InputTensor",
+                                RankSet::range(1, 8),
+                                FLOAT_16_32_INT_8_64,
+                            ),
+                            TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_32_64),
+                        ],
+                    },
+                ],
+            },
+            SupportVariant {
+                values: &[2, 4, 5, 6],
+                tables: &[
+                    SupportTable {
+                        level: FeatureLevel::V1_0,
+                        tensors: &[
+                            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                            TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V3_0,
+                        tensors: &[
+                            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                        ],
+                    },
+                ],
+            },
+            SupportVariant {
+                values: &[3, 11],
+                tables: &[
+                    SupportTable {
+                        level: FeatureLevel::V1_0,
+                        tensors: &[
+                            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                            TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V3_0,
+                        tensors: &[
+                            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V5_0,
+                        tensors: &[
+                            TensorSupport::new(
+                                "InputTensor",
+                                RankSet::range(1, 8),
+                                FLOAT_16_32_INT_32_64,
+                            ),
+                            TensorSupport::new(
+                                "OutputTensor",
+                                RankSet::range(1, 8),
+                                FLOAT_16_32_INT_32_64,
+                            ),
+                        ],
+                    },
+                ],
+            },
+            SupportVariant {
+                values: &[7, 8],
+                tables: &[
+                    SupportTable {
+                        level: FeatureLevel::V1_0,
+                        tensors: &[
+                            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                            TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V2_1,
+                        tensors: &[
+                            TensorSupport::new(
+                                "InputTensor",
+                                RankSet::range(4, 4),
+                                FLOAT_16_32_INT_32,
+                            ),
+                            TensorSupport::new(
+                                "OutputTensor",
+                                RankSet::range(4, 4),
+                                FLOAT_16_32_INT_32,
+                            ),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V3_0,
+                        tensors: &[
+                            TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                            TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V5_0,
+                        tensors: &[
+                            TensorSupport::new(
+                                "InputTensor",
+                                RankSet::range(1, 8),
+                                FLOAT_16_32_INT_8_64,
+                            ),
+                            TensorSupport::new(
+                                "OutputTensor",
+                                RankSet::range(1, 8),
+                                FLOAT_16_32_INT_8_64,
+                            ),
+                        ],
+                    },
+                ],
+            },
+            SupportVariant {
+                values: &[9, 10],
+                tables: &[
+                    SupportTable {
+                        level: FeatureLevel::V1_0,
+                        tensors: &[
+                            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                            TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V2_1,
+                        tensors: &[
+                            TensorSupport::new(
+                                "InputTensor",
+                                RankSet::range(4, 4),
+                                FLOAT_16_32_INT_32,
+                            ),
+                            TensorSupport::new(
+                                "OutputTensor",
+                                RankSet::range(4, 4),
+                                FLOAT_16_32_INT_32,
+                            ),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V3_0,
+                        tensors: &[
+                            TensorSupport::new(
+                                "InputTensor",
+                                RankSet::range(1, 8),
+                                FLOAT_16_32_INT_32,
+                            ),
+                            TensorSupport::new(
+                                "OutputTensor",
+                                RankSet::range(1, 8),
+                                FLOAT_16_32_INT_32,
+                            ),
+                        ],
+                    },
+                    SupportTable {
+                        level: FeatureLevel::V5_0,
+                        tensors: &[
+                            TensorSupport::new(
+                                "InputTensor",
+                                RankSet::range(1, 8),
+                                FLOAT_16_32_INT_32_64,
+                            ),
+                            TensorSupport::new(
+                                "OutputTensor",
+                                RankSet::range(1, 8),
+                                FLOAT_16_32_INT_32_64,
+                            ),
+                        ],
+                    },
+                ],
+            },
+        ],
+    }),
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_AVERAGE_POOLING, introduced at level 1_0.
+pub static AVERAGE_POOLING: OperatorSchema = OperatorSchema {
+    name: "AVERAGE_POOLING",
+    operator_type: 56,
+    summary: "the average of each window",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V1_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_LP_POOLING, introduced at level 1_0.
+pub static LP_POOLING: OperatorSchema = OperatorSchema {
+    name: "LP_POOLING",
+    operator_type: 57,
+    summary: "the p-norm of each window",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V1_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_MAX_POOLING, introduced at level 1_0.
+pub static MAX_POOLING: OperatorSchema = OperatorSchema {
+    name: "MAX_POOLING",
+    operator_type: 58,
+    summary: "the greatest element of each window",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_ROI_POOLING, introduced at level 1_0.
+pub static ROI_POOLING: OperatorSchema = OperatorSchema {
+    name: "ROI_POOLING",
+    operator_type: 59,
+    summary: "the greatest elements of the cells of each region of interest",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V1_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("ROITensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_SLICE, introduced at level 1_0.
+pub static SLICE: OperatorSchema = OperatorSchema {
+    name: "SLICE",
+    operator_type: 60,
+    summary: "a part of a tensor, with steps",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), SCALAR_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), SCALAR_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_CAST, introduced at level 1_0.
+pub static CAST: OperatorSchema = OperatorSchema {
+    name: "CAST",
+    operator_type: 61,
+    summary: "each element in another data type",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_8_16),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_8_16),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_8_64),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_SPLIT, introduced at level 1_0.
+pub static SPLIT: OperatorSchema = OperatorSchema {
+    name: "SPLIT",
+    operator_type: 62,
+    summary: "one tensor cut along a dimension",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputCount", FieldKind::Attribute, FieldType::Uint),
+        FieldSchema::new("OutputTensors", FieldKind::Output, FieldType::TensorArray)
+            .with_count("OutputCount"),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_16_32),
+                TensorSupport::new("OutputTensors", RankSet::range(4, 4), SCALAR_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensors", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensors", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensors", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_JOIN, introduced at level 1_0.
+pub static JOIN: OperatorSchema = OperatorSchema {
+    name: "JOIN",
+    operator_type: 63,
+    summary: "several tensors, one behind the other along a dimension",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputCount", FieldKind::Attribute, FieldType::Uint),
+        FieldSchema::new("InputTensors", FieldKind::Input, FieldType::TensorArray)
+            .with_count("InputCount"),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensors", RankSet::range(4, 4), SCALAR_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensors", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensors", RankSet::range(4, 5), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputTensors", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensors", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_PADDING, introduced at level 1_0.
+pub static PADDING: OperatorSchema = OperatorSchema {
+    name: "PADDING",
+    operator_type: 64,
+    summary: "a tensor with a margin around it",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/normalization.toml
+/// DML_OPERATOR_VALUE_SCALE_2D, introduced at level 1_0.
+pub static VALUE_SCALE_2D: OperatorSchema = OperatorSchema {
+    name: "VALUE_SCALE_2D",
+    operator_type: 65,
+    summary: "a picture scaled, with a bias for each channel",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V1_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/resample.toml
+/// DML_OPERATOR_UPSAMPLE_2D, introduced at level 1_0.
+pub static UPSAMPLE_2D: OperatorSchema = OperatorSchema {
+    name: "UPSAMPLE_2D",
+    operator_type: 66,
+    summary: "height and width made larger by whole numbers",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V1_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/gather_scatter.toml
+/// DML_OPERATOR_GATHER, introduced at level 1_0.
+pub static GATHER: OperatorSchema = OperatorSchema {
+    name: "GATHER",
+    operator_type: 67,
+    summary: "slices of a dimension, chosen by indices",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "IndicesTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new(
+                    "IndicesTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_SPACE_TO_DEPTH, introduced at level 1_0.
+pub static SPACE_TO_DEPTH: OperatorSchema = OperatorSchema {
+    name: "SPACE_TO_DEPTH",
+    operator_type: 68,
+    summary: "blocks of height and width moved to channels",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_DEPTH_TO_SPACE, introduced at level 1_0.
+pub static DEPTH_TO_SPACE: OperatorSchema = OperatorSchema {
+    name: "DEPTH_TO_SPACE",
+    operator_type: 69,
+    summary: "channels moved to blocks of height and width",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_TILE, introduced at level 1_0.
+pub static TILE: OperatorSchema = OperatorSchema {
+    name: "TILE",
+    operator_type: 70,
+    summary: "a tensor repeated along its dimensions",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/reduce.toml
+/// DML_OPERATOR_TOP_K, introduced at level 1_0.
+pub static TOP_K: OperatorSchema = OperatorSchema {
+    name: "TOP_K",
+    operator_type: 71,
+    summary: "the greatest elements along a dimension, with their indices",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputValueTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputIndexTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputValueTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "OutputIndexTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputValueTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new(
+                    "OutputIndexTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputValueTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new(
+                    "OutputIndexTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputValueTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputIndexTensor", RankSet::range(1, 8), UINT_32_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/normalization.toml
+/// DML_OPERATOR_BATCH_NORMALIZATION, introduced at level 1_0.
+pub static BATCH_NORMALIZATION: OperatorSchema = OperatorSchema {
+    name: "BATCH_NORMALIZATION",
+    operator_type: 72,
+    summary: "a tensor normalized by a given mean and variance",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("MeanTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("VarianceTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("MeanTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("VarianceTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("ScaleTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BiasTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("MeanTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("VarianceTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("ScaleTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("BiasTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/normalization.toml
+/// DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION, introduced at level 1_0.
+pub static MEAN_VARIANCE_NORMALIZATION: OperatorSchema = OperatorSchema {
+    name: "MEAN_VARIANCE_NORMALIZATION",
+    operator_type: 73,
+    summary: "a tensor normalized by its own mean and variance",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V1_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("ScaleTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("BiasTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/normalization.toml
+/// DML_OPERATOR_LOCAL_RESPONSE_NORMALIZATION, introduced at level 1_0.
+pub static LOCAL_RESPONSE_NORMALIZATION: OperatorSchema = OperatorSchema {
+    name: "LOCAL_RESPONSE_NORMALIZATION",
+    operator_type: 74,
+    summary: "each element divided by a measure of its neighbours",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V1_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/normalization.toml
+/// DML_OPERATOR_LP_NORMALIZATION, introduced at level 1_0.
+pub static LP_NORMALIZATION: OperatorSchema = OperatorSchema {
+    name: "LP_NORMALIZATION",
+    operator_type: 75,
+    summary: "a tensor divided by its p-norm along a dimension",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V1_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/recurrent.toml
+/// DML_OPERATOR_RNN, introduced at level 1_0.
+pub static RNN: OperatorSchema = OperatorSchema {
+    name: "RNN",
+    operator_type: 76,
+    summary: "a recurrent network of one layer",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("RecurrenceTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("HiddenInitTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("SequenceLengthsTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputSequenceTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputSingleTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("ActivationDescCount", FieldKind::Attribute, FieldType::Uint),
+        FieldSchema::new("ActivationDescs", FieldKind::Attribute, FieldType::OperatorDescArray)
+            .with_count("ActivationDescCount"),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V1_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("WeightTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("RecurrenceTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("BiasTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("HiddenInitTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new(
+                "SequenceLengthsTensor",
+                RankSet::range(4, 4),
+                DataTypeSet::of(&[DataType::Uint32]),
+            ),
+            TensorSupport::new("OutputSequenceTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("OutputSingleTensor", RankSet::range(4, 4), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/recurrent.toml
+/// DML_OPERATOR_LSTM, introduced at level 1_0.
+pub static LSTM: OperatorSchema = OperatorSchema {
+    name: "LSTM",
+    operator_type: 77,
+    summary: "a long short-term memory of one layer",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("RecurrenceTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("HiddenInitTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("CellMemInitTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("SequenceLengthsTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("PeepholeTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputSequenceTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputSingleTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputCellSingleTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("ActivationDescCount", FieldKind::Attribute, FieldType::Uint),
+        FieldSchema::new("ActivationDescs", FieldKind::Attribute, FieldType::OperatorDescArray)
+            .with_count("ActivationDescCount"),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V1_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("WeightTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("RecurrenceTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("BiasTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("HiddenInitTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("CellMemInitTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new(
+                "SequenceLengthsTensor",
+                RankSet::range(4, 4),
+                DataTypeSet::of(&[DataType::Uint32]),
+            ),
+            TensorSupport::new("PeepholeTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("OutputSequenceTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("OutputSingleTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("OutputCellSingleTensor", RankSet::range(4, 4), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/recurrent.toml
+/// DML_OPERATOR_GRU, introduced at level 1_0.
+pub static GRU: OperatorSchema = OperatorSchema {
+    name: "GRU",
+    operator_type: 78,
+    summary: "a layer of gated recurrent units",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("RecurrenceTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("HiddenInitTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("SequenceLengthsTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputSequenceTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputSingleTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("ActivationDescCount", FieldKind::Attribute, FieldType::Uint),
+        FieldSchema::new("ActivationDescs", FieldKind::Attribute, FieldType::OperatorDescArray)
+            .with_count("ActivationDescCount"),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V1_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("WeightTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("RecurrenceTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("BiasTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("HiddenInitTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new(
+                "SequenceLengthsTensor",
+                RankSet::range(4, 4),
+                DataTypeSet::of(&[DataType::Uint32]),
+            ),
+            TensorSupport::new("OutputSequenceTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("OutputSingleTensor", RankSet::range(4, 4), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_SIGN, introduced at level 2_0.
+pub static ELEMENT_WISE_SIGN: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_SIGN",
+    operator_type: 79,
+    summary: "-1, 0 or 1 by the sign of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_IS_NAN, introduced at level 2_0.
+pub static ELEMENT_WISE_IS_NAN: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_IS_NAN",
+    operator_type: 80,
+    summary: "whether an element is not a number",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_ERF, introduced at level 2_0.
+pub static ELEMENT_WISE_ERF: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ERF",
+    operator_type: 81,
+    summary: "the Gauss error function of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_SINH, introduced at level 2_0.
+pub static ELEMENT_WISE_SINH: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_SINH",
+    operator_type: 82,
+    summary: "the hyperbolic sine of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_COSH, introduced at level 2_0.
+pub static ELEMENT_WISE_COSH: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_COSH",
+    operator_type: 83,
+    summary: "the hyperbolic cosine of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_TANH, introduced at level 2_0.
+pub static ELEMENT_WISE_TANH: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_TANH",
+    operator_type: 84,
+    summary: "the hyperbolic tangent of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_ASINH, introduced at level 2_0.
+pub static ELEMENT_WISE_ASINH: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ASINH",
+    operator_type: 85,
+    summary: "the inverse hyperbolic sine of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_ACOSH, introduced at level 2_0.
+pub static ELEMENT_WISE_ACOSH: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ACOSH",
+    operator_type: 86,
+    summary: "the inverse hyperbolic cosine of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_ATANH, introduced at level 2_0.
+pub static ELEMENT_WISE_ATANH: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ATANH",
+    operator_type: 87,
+    summary: "the inverse hyperbolic tangent of each element",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_IF, introduced at level 2_0.
+pub static ELEMENT_WISE_IF: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_IF",
+    operator_type: 88,
+    summary: "an element of one of two tensors, as a third tensor's says",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ConditionTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new(
+                    "ConditionTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint8]),
+                ),
+                TensorSupport::new(
+                    "ATensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float16]),
+                ),
+                TensorSupport::new(
+                    "BTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float16]),
+                ),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float16]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new(
+                    "ConditionTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Uint8]),
+                ),
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new(
+                    "ConditionTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Uint8]),
+                ),
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_ADD1, introduced at level 2_0.
+pub static ELEMENT_WISE_ADD1: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ADD1",
+    operator_type: 89,
+    summary: "the sum of two tensors, with an optional fused activation",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_SHRINK, introduced at level 2_0.
+pub static ACTIVATION_SHRINK: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_SHRINK",
+    operator_type: 90,
+    summary: "each element moved towards 0, and 0 near it",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_MAX_POOLING1, introduced at level 2_0.
+pub static MAX_POOLING1: OperatorSchema = OperatorSchema {
+    name: "MAX_POOLING1",
+    operator_type: 91,
+    summary: "the greatest element of each window, and where it is",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputIndicesTensor", FieldKind::Output, FieldType::Tensor).optional(),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new(
+                    "OutputIndicesTensor",
+                    RankSet::range(4, 5),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8),
+                TensorSupport::new(
+                    "OutputIndicesTensor",
+                    RankSet::range(4, 5),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputIndicesTensor", RankSet::range(4, 5), UINT_32_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_MAX_UNPOOLING, introduced at level 2_0.
+pub static MAX_UNPOOLING: OperatorSchema = OperatorSchema {
+    name: "MAX_UNPOOLING",
+    operator_type: 92,
+    summary: "the elements of a max pooling back where they were",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "IndicesTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("IndicesTensor", RankSet::range(4, 4), UINT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
 
 // From schema/diagonal.toml
 /// DML_OPERATOR_DIAGONAL_MATRIX, introduced at level 2_0.
@@ -50,41 +4610,451 @@ pub static DIAGONAL_MATRIX: OperatorSchema = OperatorSchema {
         FieldSchema::new("Offset", FieldKind::Attribute, FieldType::Int),
         FieldSchema::new("Value", FieldKind::Attribute, FieldType::Float),
     ],
+    fields_complete: true,
     rule: None,
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_0,
-            tensors: &[TensorSupport {
-                field: "OutputTensor",
-                ranks: RankSet::range(4, 4),
-                data_types: FLOAT_16_32,
-            }],
+            tensors: &[TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32)],
         },
         SupportTable {
             level: FeatureLevel::V2_1,
-            tensors: &[TensorSupport {
-                field: "OutputTensor",
-                ranks: RankSet::range(4, 4),
-                data_types: SCALAR_8_32,
-            }],
+            tensors: &[TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32)],
         },
         SupportTable {
             level: FeatureLevel::V4_0,
-            tensors: &[TensorSupport {
-                field: "OutputTensor",
-                ranks: RankSet::range(2, 4),
-                data_types: SCALAR_8_32,
-            }],
+            tensors: &[TensorSupport::new("OutputTensor", RankSet::range(2, 4), SCALAR_8_32)],
         },
         SupportTable {
             level: FeatureLevel::V5_1,
-            tensors: &[TensorSupport {
-                field: "OutputTensor",
-                ranks: RankSet::range(2, 4),
-                data_types: SCALAR_8_64,
-            }],
+            tensors: &[TensorSupport::new("OutputTensor", RankSet::range(2, 4), SCALAR_8_64)],
         },
     ],
+    varied: None,
+};
+
+// From schema/gather_scatter.toml
+/// DML_OPERATOR_SCATTER_ELEMENTS, introduced at level 2_0.
+pub static SCATTER_ELEMENTS: OperatorSchema = OperatorSchema {
+    name: "SCATTER_ELEMENTS",
+    operator_type: 94,
+    summary: "a tensor with single elements of a dimension replaced",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("UpdatesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "IndicesTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("UpdatesTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new(
+                    "IndicesTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("UpdatesTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("UpdatesTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("UpdatesTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/gather_scatter.toml
+/// DML_OPERATOR_ONE_HOT, introduced at level 2_0.
+pub static ONE_HOT: OperatorSchema = OperatorSchema {
+    name: "ONE_HOT",
+    operator_type: 95,
+    summary: "one value at an index along a dimension, another one elsewhere",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ValuesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new(
+                    "IndicesTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("ValuesTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new(
+                    "IndicesTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("ValuesTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("ValuesTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("ValuesTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/resample.toml
+/// DML_OPERATOR_RESAMPLE, introduced at level 2_0.
+pub static RESAMPLE: OperatorSchema = OperatorSchema {
+    name: "RESAMPLE",
+    operator_type: 96,
+    summary: "another size along each dimension, by interpolation",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V6_2,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 4), FLOAT_16_32_INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 4), FLOAT_16_32_INT_8),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_bit.toml
+/// DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_LEFT, introduced at level 2_1.
+pub static ELEMENT_WISE_BIT_SHIFT_LEFT: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_BIT_SHIFT_LEFT",
+    operator_type: 97,
+    summary: "each element's bits moved towards the higher ones",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), UINT_8_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), UINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), UINT_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), UINT_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), UINT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), UINT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), UINT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_bit.toml
+/// DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_RIGHT, introduced at level 2_1.
+pub static ELEMENT_WISE_BIT_SHIFT_RIGHT: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_BIT_SHIFT_RIGHT",
+    operator_type: 98,
+    summary: "each element's bits moved towards the lower ones",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), UINT_8_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), UINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), UINT_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), UINT_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), UINT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), UINT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), UINT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_ROUND, introduced at level 2_1.
+pub static ELEMENT_WISE_ROUND: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ROUND",
+    operator_type: 99,
+    summary: "each element rounded to an integer in a chosen direction",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_IS_INFINITY, introduced at level 2_1.
+pub static ELEMENT_WISE_IS_INFINITY: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_IS_INFINITY",
+    operator_type: 100,
+    summary: "whether an element is infinite, of either or of a chosen sign",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint8]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Uint8]),
+                ),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_MODULUS_TRUNCATE, introduced at level 2_1.
+pub static ELEMENT_WISE_MODULUS_TRUNCATE: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_MODULUS_TRUNCATE",
+    operator_type: 101,
+    summary: "the remainder of a division that truncates, with the dividend's sign",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V6_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_MODULUS_FLOOR, introduced at level 2_1.
+pub static ELEMENT_WISE_MODULUS_FLOOR: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_MODULUS_FLOOR",
+    operator_type: 102,
+    summary: "the remainder of a division that rounds down, with the divisor's sign",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V6_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            ],
+        },
+    ],
+    varied: None,
 };
 
 // From schema/fill.toml
@@ -103,6 +5073,7 @@ pub static FILL_VALUE_CONSTANT: OperatorSchema = OperatorSchema {
         FieldSchema::new("Value", FieldKind::Attribute, FieldType::ScalarUnion)
             .with_scalar_type("ValueDataType"),
     ],
+    fields_complete: true,
     rule: Some(Rule {
         name: "value_data_type_matches_output",
         check: rules::value_data_type_matches_output,
@@ -110,27 +5081,2901 @@ pub static FILL_VALUE_CONSTANT: OperatorSchema = OperatorSchema {
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
-            tensors: &[TensorSupport {
-                field: "OutputTensor",
-                ranks: RankSet::range(4, 4),
-                data_types: SCALAR_8_32,
-            }],
+            tensors: &[TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32)],
         },
         SupportTable {
             level: FeatureLevel::V4_0,
-            tensors: &[TensorSupport {
-                field: "OutputTensor",
-                ranks: RankSet::range(1, 8),
-                data_types: SCALAR_8_32,
-            }],
+            tensors: &[TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32)],
         },
         SupportTable {
             level: FeatureLevel::V4_1,
-            tensors: &[TensorSupport {
-                field: "OutputTensor",
-                ranks: RankSet::range(1, 8),
-                data_types: SCALAR_8_64,
-            }],
+            tensors: &[TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64)],
         },
     ],
+    varied: None,
+};
+
+// From schema/fill.toml
+/// DML_OPERATOR_FILL_VALUE_SEQUENCE, introduced at level 2_1.
+pub static FILL_VALUE_SEQUENCE: OperatorSchema = OperatorSchema {
+    name: "FILL_VALUE_SEQUENCE",
+    operator_type: 104,
+    summary: "a tensor whose values grow by the same step, in row-major order",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)
+            .with_enumeration(&TENSOR_DATA_TYPE),
+        FieldSchema::new("ValueStart", FieldKind::Attribute, FieldType::ScalarUnion)
+            .with_scalar_type("ValueDataType"),
+        FieldSchema::new("ValueDelta", FieldKind::Attribute, FieldType::ScalarUnion)
+            .with_scalar_type("ValueDataType"),
+    ],
+    fields_complete: true,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32)],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32)],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[TensorSupport::new(
+                "OutputTensor",
+                RankSet::range(1, 8),
+                FLOAT_16_32_INT_8_64,
+            )],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/reduce.toml
+/// DML_OPERATOR_CUMULATIVE_SUMMATION, introduced at level 2_1.
+pub static CUMULATIVE_SUMMATION: OperatorSchema = OperatorSchema {
+    name: "CUMULATIVE_SUMMATION",
+    operator_type: 105,
+    summary: "the running sum along a dimension",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_REVERSE_SUBSEQUENCES, introduced at level 2_1.
+pub static REVERSE_SUBSEQUENCES: OperatorSchema = OperatorSchema {
+    name: "REVERSE_SUBSEQUENCES",
+    operator_type: 106,
+    summary: "the first elements of each sequence in reverse",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("SequenceLengthsTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new(
+                    "SequenceLengthsTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), SCALAR_8_32),
+                TensorSupport::new(
+                    "SequenceLengthsTensor",
+                    RankSet::range(4, 5),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new(
+                    "SequenceLengthsTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("SequenceLengthsTensor", RankSet::range(1, 8), UINT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/gather_scatter.toml
+/// DML_OPERATOR_GATHER_ELEMENTS, introduced at level 2_1.
+pub static GATHER_ELEMENTS: OperatorSchema = OperatorSchema {
+    name: "GATHER_ELEMENTS",
+    operator_type: 107,
+    summary: "single elements of a dimension, chosen by indices",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new(
+                    "IndicesTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/gather_scatter.toml
+/// DML_OPERATOR_GATHER_ND, introduced at level 2_1.
+pub static GATHER_ND: OperatorSchema = OperatorSchema {
+    name: "GATHER_ND",
+    operator_type: 108,
+    summary: "parts of a tensor, chosen by coordinates",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new(
+                    "IndicesTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/gather_scatter.toml
+/// DML_OPERATOR_SCATTER_ND, introduced at level 2_1.
+pub static SCATTER_ND: OperatorSchema = OperatorSchema {
+    name: "SCATTER_ND",
+    operator_type: 109,
+    summary: "a tensor with parts at given coordinates replaced",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("UpdatesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new(
+                    "IndicesTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("UpdatesTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("UpdatesTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("UpdatesTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_MAX_POOLING2, introduced at level 2_1.
+pub static MAX_POOLING2: OperatorSchema = OperatorSchema {
+    name: "MAX_POOLING2",
+    operator_type: 110,
+    summary: "the greatest element of each window with gaps, and where it is",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputIndicesTensor", FieldKind::Output, FieldType::Tensor).optional(),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new(
+                    "OutputIndicesTensor",
+                    RankSet::range(4, 5),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8),
+                TensorSupport::new(
+                    "OutputIndicesTensor",
+                    RankSet::range(4, 5),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputIndicesTensor", RankSet::range(4, 5), UINT_32_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_SLICE1, introduced at level 2_1.
+pub static SLICE1: OperatorSchema = OperatorSchema {
+    name: "SLICE1",
+    operator_type: 111,
+    summary: "a part of a tensor, with steps that may go backwards",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 5), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/reduce.toml
+/// DML_OPERATOR_TOP_K1, introduced at level 2_1.
+pub static TOP_K1: OperatorSchema = OperatorSchema {
+    name: "TOP_K1",
+    operator_type: 112,
+    summary: "the greatest or the least elements along a dimension, with their indices",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputValueTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputIndexTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputValueTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new(
+                    "OutputIndexTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputValueTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new(
+                    "OutputIndexTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputValueTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputIndexTensor", RankSet::range(1, 8), UINT_32_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_DEPTH_TO_SPACE1, introduced at level 2_1.
+pub static DEPTH_TO_SPACE1: OperatorSchema = OperatorSchema {
+    name: "DEPTH_TO_SPACE1",
+    operator_type: 113,
+    summary: "channels moved to blocks of height and width, in a chosen order",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_SPACE_TO_DEPTH1, introduced at level 2_1.
+pub static SPACE_TO_DEPTH1: OperatorSchema = OperatorSchema {
+    name: "SPACE_TO_DEPTH1",
+    operator_type: 114,
+    summary: "blocks of height and width moved to channels, in a chosen order",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/normalization.toml
+/// DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1, introduced at level 2_1.
+pub static MEAN_VARIANCE_NORMALIZATION1: OperatorSchema = OperatorSchema {
+    name: "MEAN_VARIANCE_NORMALIZATION1",
+    operator_type: 115,
+    summary: "a tensor normalized by its mean and variance over chosen dimensions",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("ScaleTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("BiasTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("ScaleTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("BiasTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/resample.toml
+/// DML_OPERATOR_RESAMPLE1, introduced at level 2_1.
+pub static RESAMPLE1: OperatorSchema = OperatorSchema {
+    name: "RESAMPLE1",
+    operator_type: 116,
+    summary: "another size by interpolation, with the offsets of pixels",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V6_2,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 4), FLOAT_16_32_INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 4), FLOAT_16_32_INT_8),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/matrix.toml
+/// DML_OPERATOR_MATRIX_MULTIPLY_INTEGER, introduced at level 2_1.
+pub static MATRIX_MULTIPLY_INTEGER: OperatorSchema = OperatorSchema {
+    name: "MATRIX_MULTIPLY_INTEGER",
+    operator_type: 117,
+    summary: "the product of two matrices of small integers, in 32 bits",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new("AZeroPointTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new("BZeroPointTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Int32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(2, 4), INT_8),
+                TensorSupport::new("AZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new("BTensor", RankSet::range(2, 4), INT_8),
+                TensorSupport::new("BZeroPointTensor", RankSet::range(2, 4), INT_8),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(2, 4),
+                    DataTypeSet::of(&[DataType::Int32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_2,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(2, 4), INT_8),
+                TensorSupport::new("AZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new("BTensor", RankSet::range(2, 4), INT_8),
+                TensorSupport::new("BZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(2, 4),
+                    DataTypeSet::of(&[DataType::Int32]),
+                ),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/matrix.toml
+/// DML_OPERATOR_QUANTIZED_LINEAR_MATRIX_MULTIPLY, introduced at level 2_1.
+pub static QUANTIZED_LINEAR_MATRIX_MULTIPLY: OperatorSchema = OperatorSchema {
+    name: "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+    operator_type: 118,
+    summary: "the product of two quantized matrices, quantized",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new(
+                    "AScaleTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("AZeroPointTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new("BTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new(
+                    "BScaleTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("BZeroPointTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new(
+                    "OutputScaleTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("OutputZeroPointTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), INT_8),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(2, 4), INT_8),
+                TensorSupport::new(
+                    "AScaleTensor",
+                    RankSet::range(1, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("AZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new("BTensor", RankSet::range(2, 4), INT_8),
+                TensorSupport::new(
+                    "BScaleTensor",
+                    RankSet::range(1, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("BZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new(
+                    "OutputScaleTensor",
+                    RankSet::range(1, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("OutputZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(2, 4), INT_8),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/convolution.toml
+/// DML_OPERATOR_CONVOLUTION_INTEGER, introduced at level 2_1.
+pub static CONVOLUTION_INTEGER: OperatorSchema = OperatorSchema {
+    name: "CONVOLUTION_INTEGER",
+    operator_type: 119,
+    summary: "a convolution of small integers, in 32 bits",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("FilterTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("FilterZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new("InputZeroPointTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new("FilterTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new("FilterZeroPointTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Int32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(3, 4), INT_8),
+                TensorSupport::new("InputZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new("FilterTensor", RankSet::range(3, 4), INT_8),
+                TensorSupport::new("FilterZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(3, 4),
+                    DataTypeSet::of(&[DataType::Int32]),
+                ),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/convolution.toml
+/// DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION, introduced at level 2_1.
+pub static QUANTIZED_LINEAR_CONVOLUTION: OperatorSchema = OperatorSchema {
+    name: "QUANTIZED_LINEAR_CONVOLUTION",
+    operator_type: 120,
+    summary: "a convolution of quantized tensors, quantized",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("FilterTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("FilterScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("FilterZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V2_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new(
+                    "InputScaleTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("InputZeroPointTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new("FilterTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new(
+                    "FilterScaleTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("FilterZeroPointTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new(
+                    "BiasTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Int32]),
+                ),
+                TensorSupport::new(
+                    "OutputScaleTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("OutputZeroPointTensor", RankSet::range(4, 4), INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), INT_8),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(3, 4), INT_8),
+                TensorSupport::new(
+                    "InputScaleTensor",
+                    RankSet::range(1, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("InputZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new("FilterTensor", RankSet::range(3, 4), INT_8),
+                TensorSupport::new(
+                    "FilterScaleTensor",
+                    RankSet::range(3, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("FilterZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new(
+                    "BiasTensor",
+                    RankSet::range(3, 4),
+                    DataTypeSet::of(&[DataType::Int32]),
+                ),
+                TensorSupport::new(
+                    "OutputScaleTensor",
+                    RankSet::range(1, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("OutputZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(3, 4), INT_8),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_2,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(3, 4), INT_8),
+                TensorSupport::new(
+                    "InputScaleTensor",
+                    RankSet::range(1, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("InputZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new("FilterTensor", RankSet::range(3, 4), INT_8),
+                TensorSupport::new(
+                    "FilterScaleTensor",
+                    RankSet::range(1, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("FilterZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new(
+                    "BiasTensor",
+                    RankSet::range(3, 4),
+                    DataTypeSet::of(&[DataType::Int32]),
+                ),
+                TensorSupport::new(
+                    "OutputScaleTensor",
+                    RankSet::range(1, 4),
+                    DataTypeSet::of(&[DataType::Float32]),
+                ),
+                TensorSupport::new("OutputZeroPointTensor", RankSet::range(1, 4), INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(3, 4), INT_8),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_bit.toml
+/// DML_OPERATOR_ELEMENT_WISE_BIT_AND, introduced at level 3_0.
+pub static ELEMENT_WISE_BIT_AND: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_BIT_AND",
+    operator_type: 121,
+    summary: "the bits that are set in both elements",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), UINT_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_bit.toml
+/// DML_OPERATOR_ELEMENT_WISE_BIT_OR, introduced at level 3_0.
+pub static ELEMENT_WISE_BIT_OR: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_BIT_OR",
+    operator_type: 122,
+    summary: "the bits that are set in at least one of two elements",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), UINT_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_bit.toml
+/// DML_OPERATOR_ELEMENT_WISE_BIT_XOR, introduced at level 3_0.
+pub static ELEMENT_WISE_BIT_XOR: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_BIT_XOR",
+    operator_type: 123,
+    summary: "the bits in which two elements differ",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), UINT_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_bit.toml
+/// DML_OPERATOR_ELEMENT_WISE_BIT_NOT, introduced at level 3_0.
+pub static ELEMENT_WISE_BIT_NOT: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_BIT_NOT",
+    operator_type: 124,
+    summary: "each element with all its bits inverted",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), UINT_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_bit.toml
+/// DML_OPERATOR_ELEMENT_WISE_BIT_COUNT, introduced at level 3_0.
+pub static ELEMENT_WISE_BIT_COUNT: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_BIT_COUNT",
+    operator_type: 125,
+    summary: "the number of bits set in each element",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), UINT_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL, introduced at level 3_0.
+pub static ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL",
+    operator_type: 126,
+    summary: "whether one element is at least another",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_logical.toml
+/// DML_OPERATOR_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL, introduced at level 3_0.
+pub static ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL",
+    operator_type: 127,
+    summary: "whether one element is at most another",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), TRUTH),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_CELU, introduced at level 3_0.
+pub static ACTIVATION_CELU: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_CELU",
+    operator_type: 128,
+    summary: "the continuously differentiable exponential linear unit",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V3_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_ACTIVATION_RELU_GRAD, introduced at level 3_0.
+pub static ACTIVATION_RELU_GRAD: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_RELU_GRAD",
+    operator_type: 129,
+    summary: "the gradient of the rectifier",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("InputGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("InputGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_32),
+                TensorSupport::new(
+                    "InputGradientTensor",
+                    RankSet::range(1, 8),
+                    FLOAT_16_32_SINT_8_32,
+                ),
+                TensorSupport::new(
+                    "OutputGradientTensor",
+                    RankSet::range(1, 8),
+                    FLOAT_16_32_SINT_8_32,
+                ),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_AVERAGE_POOLING_GRAD, introduced at level 3_0.
+pub static AVERAGE_POOLING_GRAD: OperatorSchema = OperatorSchema {
+    name: "AVERAGE_POOLING_GRAD",
+    operator_type: 130,
+    summary: "the gradient of average pooling",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V3_0,
+        tensors: &[
+            TensorSupport::new("InputGradientTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("OutputGradientTensor", RankSet::range(4, 5), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_MAX_POOLING_GRAD, introduced at level 3_0.
+pub static MAX_POOLING_GRAD: OperatorSchema = OperatorSchema {
+    name: "MAX_POOLING_GRAD",
+    operator_type: 131,
+    summary: "the gradient of max pooling",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("InputGradientTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputGradientTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("InputGradientTensor", RankSet::range(4, 5), FLOAT_16_32),
+                TensorSupport::new("OutputGradientTensor", RankSet::range(4, 5), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/random.toml
+/// DML_OPERATOR_RANDOM_GENERATOR, introduced at level 3_0.
+pub static RANDOM_GENERATOR: OperatorSchema = OperatorSchema {
+    name: "RANDOM_GENERATOR",
+    operator_type: 132,
+    summary: "random bits, and the state of the generator after them",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputStateTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputStateTensor", FieldKind::Output, FieldType::Tensor).optional(),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new(
+                    "InputStateTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "OutputStateTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new(
+                    "InputStateTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "OutputTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "OutputStateTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/gather_scatter.toml
+/// DML_OPERATOR_NONZERO_COORDINATES, introduced at level 3_0.
+pub static NONZERO_COORDINATES: OperatorSchema = OperatorSchema {
+    name: "NONZERO_COORDINATES",
+    operator_type: 133,
+    summary: "the number and the coordinates of the elements that are not 0",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputCountTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputCoordinatesTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 5), SCALAR_8_32),
+                TensorSupport::new(
+                    "OutputCountTensor",
+                    RankSet::range(4, 5),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "OutputCoordinatesTensor",
+                    RankSet::range(4, 5),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new(
+                    "OutputCountTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new(
+                    "OutputCoordinatesTensor",
+                    RankSet::range(2, 8),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_RESAMPLE_GRAD, introduced at level 3_0.
+pub static RESAMPLE_GRAD: OperatorSchema = OperatorSchema {
+    name: "RESAMPLE_GRAD",
+    operator_type: 134,
+    summary: "the gradient of resampling",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputGradientTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputGradientTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("InputGradientTensor", RankSet::range(1, 4), FLOAT_16_32),
+                TensorSupport::new("OutputGradientTensor", RankSet::range(1, 4), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_SLICE_GRAD, introduced at level 3_0.
+pub static SLICE_GRAD: OperatorSchema = OperatorSchema {
+    name: "SLICE_GRAD",
+    operator_type: 135,
+    summary: "the gradient of slicing",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputGradientTensor", RankSet::range(4, 5), SCALAR_8_32),
+                TensorSupport::new("OutputGradientTensor", RankSet::range(4, 5), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputGradientTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputGradientTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputGradientTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("OutputGradientTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_ADAM_OPTIMIZER, introduced at level 3_0.
+pub static ADAM_OPTIMIZER: OperatorSchema = OperatorSchema {
+    name: "ADAM_OPTIMIZER",
+    operator_type: 136,
+    summary: "parameters and moments after one step of Adam",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputParametersTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputFirstMomentTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputSecondMomentTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("GradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("TrainingStepTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputParametersTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputFirstMomentTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputSecondMomentTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputParametersTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("InputFirstMomentTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("InputSecondMomentTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("GradientTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("TrainingStepTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputParametersTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputFirstMomentTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("OutputSecondMomentTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("InputParametersTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("InputFirstMomentTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("InputSecondMomentTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("GradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("TrainingStepTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputParametersTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputFirstMomentTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new("OutputSecondMomentTensor", RankSet::range(1, 8), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/reduce.toml
+/// DML_OPERATOR_ARGMIN, introduced at level 3_0.
+pub static ARGMIN: OperatorSchema = OperatorSchema {
+    name: "ARGMIN",
+    operator_type: 137,
+    summary: "the index of the least element along dimensions",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_32_64),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_32_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/reduce.toml
+/// DML_OPERATOR_ARGMAX, introduced at level 3_0.
+pub static ARGMAX: OperatorSchema = OperatorSchema {
+    name: "ARGMAX",
+    operator_type: 138,
+    summary: "the index of the greatest element along dimensions",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_32_64),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_32_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_ROI_ALIGN, introduced at level 3_0.
+pub static ROI_ALIGN: OperatorSchema = OperatorSchema {
+    name: "ROI_ALIGN",
+    operator_type: 139,
+    summary: "interpolated samples of the cells of each region of interest",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BatchIndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("ROITensor", RankSet::range(2, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "BatchIndicesTensor",
+                    RankSet::range(1, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("ROITensor", RankSet::range(2, 4), FLOAT_16_32),
+                TensorSupport::new("BatchIndicesTensor", RankSet::range(1, 4), UINT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/gather_scatter.toml
+/// DML_OPERATOR_GATHER_ND1, introduced at level 3_0.
+pub static GATHER_ND1: OperatorSchema = OperatorSchema {
+    name: "GATHER_ND1",
+    operator_type: 140,
+    summary: "parts of a tensor, chosen by coordinates within batches",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+                TensorSupport::new("IndicesTensor", RankSet::range(1, 8), INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise_math.toml
+/// DML_OPERATOR_ELEMENT_WISE_ATAN_YX, introduced at level 3_1.
+pub static ELEMENT_WISE_ATAN_YX: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_ATAN_YX",
+    operator_type: 141,
+    summary: "the angle of the point that two elements give as y and x",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V3_1,
+        tensors: &[
+            TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_ELEMENT_WISE_CLIP_GRAD, introduced at level 3_1.
+pub static ELEMENT_WISE_CLIP_GRAD: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_CLIP_GRAD",
+    operator_type: 142,
+    summary: "the gradient of limiting to a range",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("InputGradientTensor", RankSet::range(1, 8), SCALAR_8_32),
+                TensorSupport::new("OutputGradientTensor", RankSet::range(1, 8), SCALAR_8_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+                TensorSupport::new(
+                    "InputGradientTensor",
+                    RankSet::range(1, 8),
+                    FLOAT_16_32_INT_8_64,
+                ),
+                TensorSupport::new(
+                    "OutputGradientTensor",
+                    RankSet::range(1, 8),
+                    FLOAT_16_32_INT_8_64,
+                ),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_DIFFERENCE_SQUARE, introduced at level 3_1.
+pub static ELEMENT_WISE_DIFFERENCE_SQUARE: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_DIFFERENCE_SQUARE",
+    operator_type: 143,
+    summary: "the square of the difference of two elements",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V3_1,
+        tensors: &[
+            TensorSupport::new("ATensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+            TensorSupport::new("BTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_LOCAL_RESPONSE_NORMALIZATION_GRAD, introduced at level 3_1.
+pub static LOCAL_RESPONSE_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
+    name: "LOCAL_RESPONSE_NORMALIZATION_GRAD",
+    operator_type: 144,
+    summary: "the gradient of local response normalization",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V3_1,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("InputGradientTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("OutputGradientTensor", RankSet::range(4, 4), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/reduce.toml
+/// DML_OPERATOR_CUMULATIVE_PRODUCT, introduced at level 3_1.
+pub static CUMULATIVE_PRODUCT: OperatorSchema = OperatorSchema {
+    name: "CUMULATIVE_PRODUCT",
+    operator_type: 145,
+    summary: "the running product along a dimension",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V3_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_32_64),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_BATCH_NORMALIZATION_GRAD, introduced at level 3_1.
+pub static BATCH_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
+    name: "BATCH_NORMALIZATION_GRAD",
+    operator_type: 146,
+    summary: "the gradients of batch normalization",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("MeanTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("VarianceTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputScaleGradientTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputBiasGradientTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V3_1,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("InputGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("MeanTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("VarianceTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("ScaleTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputScaleGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputBiasGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/quantize.toml
+/// DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD, introduced at level 4_0.
+pub static ELEMENT_WISE_QUANTIZED_LINEAR_ADD: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+    operator_type: 147,
+    summary: "the sum of two quantized tensors, quantized",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V4_0,
+        tensors: &[
+            TensorSupport::new("ATensor", RankSet::range(1, 8), INT_8),
+            TensorSupport::new(
+                "AScaleTensor",
+                RankSet::range(1, 8),
+                DataTypeSet::of(&[DataType::Float32]),
+            ),
+            TensorSupport::new("AZeroPointTensor", RankSet::range(1, 8), INT_8),
+            TensorSupport::new("BTensor", RankSet::range(1, 8), INT_8),
+            TensorSupport::new(
+                "BScaleTensor",
+                RankSet::range(1, 8),
+                DataTypeSet::of(&[DataType::Float32]),
+            ),
+            TensorSupport::new("BZeroPointTensor", RankSet::range(1, 8), INT_8),
+            TensorSupport::new(
+                "OutputScaleTensor",
+                RankSet::range(1, 8),
+                DataTypeSet::of(&[DataType::Float32]),
+            ),
+            TensorSupport::new("OutputZeroPointTensor", RankSet::range(1, 8), INT_8),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_8),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/quantize.toml
+/// DML_OPERATOR_DYNAMIC_QUANTIZE_LINEAR, introduced at level 4_0.
+pub static DYNAMIC_QUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
+    name: "DYNAMIC_QUANTIZE_LINEAR",
+    operator_type: 148,
+    summary: "a quantized tensor with the scale and zero point that suit its values",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputScaleTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputZeroPointTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V4_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_8),
+            TensorSupport::new(
+                "OutputScaleTensor",
+                RankSet::range(1, 8),
+                DataTypeSet::of(&[DataType::Float32]),
+            ),
+            TensorSupport::new("OutputZeroPointTensor", RankSet::range(1, 8), INT_8),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_ROI_ALIGN1, introduced at level 4_0.
+pub static ROI_ALIGN1: OperatorSchema = OperatorSchema {
+    name: "ROI_ALIGN1",
+    operator_type: 149,
+    summary: "interpolated samples of regions of interest, with a choice of alignment",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BatchIndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V4_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("ROITensor", RankSet::range(2, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "BatchIndicesTensor",
+                    RankSet::range(1, 4),
+                    DataTypeSet::of(&[DataType::Uint32]),
+                ),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V5_0,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new("ROITensor", RankSet::range(2, 4), FLOAT_16_32),
+                TensorSupport::new("BatchIndicesTensor", RankSet::range(1, 4), UINT_32_64),
+                TensorSupport::new("OutputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_ROI_ALIGN_GRAD, introduced at level 4_1.
+pub static ROI_ALIGN_GRAD: OperatorSchema = OperatorSchema {
+    name: "ROI_ALIGN_GRAD",
+    operator_type: 150,
+    summary: "the gradients of aligned regions of interest",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BatchIndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputROIGradientTensor", FieldKind::Output, FieldType::Tensor)
+            .optional(),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V4_1,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("InputGradientTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("ROITensor", RankSet::range(2, 4), FLOAT_16_32),
+            TensorSupport::new(
+                "BatchIndicesTensor",
+                RankSet::range(1, 4),
+                DataTypeSet::of(&[DataType::Uint32]),
+            ),
+            TensorSupport::new("OutputGradientTensor", RankSet::range(4, 4), FLOAT_16_32),
+            TensorSupport::new("OutputROIGradientTensor", RankSet::range(2, 4), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_BATCH_NORMALIZATION_TRAINING, introduced at level 4_1.
+pub static BATCH_NORMALIZATION_TRAINING: OperatorSchema = OperatorSchema {
+    name: "BATCH_NORMALIZATION_TRAINING",
+    operator_type: 151,
+    summary: "batch normalization by the batch's own mean and variance",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("FusedAddTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputMeanTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputVarianceTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V4_1,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("ScaleTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("BiasTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("FusedAddTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputMeanTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputVarianceTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_BATCH_NORMALIZATION_TRAINING_GRAD, introduced at level 4_1.
+pub static BATCH_NORMALIZATION_TRAINING_GRAD: OperatorSchema = OperatorSchema {
+    name: "BATCH_NORMALIZATION_TRAINING_GRAD",
+    operator_type: 152,
+    summary: "the gradients of batch normalization in training",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("MeanTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("VarianceTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputScaleGradientTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputBiasGradientTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V4_1,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("InputGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("MeanTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("VarianceTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("ScaleTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputScaleGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputBiasGradientTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_CLIP1, introduced at level 5_0.
+pub static ELEMENT_WISE_CLIP1: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_CLIP1",
+    operator_type: 153,
+    summary: "each element, limited to a range given in the tensor's own type",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V5_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_ELEMENT_WISE_CLIP_GRAD1, introduced at level 5_0.
+pub static ELEMENT_WISE_CLIP_GRAD1: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_CLIP_GRAD1",
+    operator_type: 154,
+    summary: "the gradient of limiting to a range given in the tensor's own type",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V5_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            TensorSupport::new("InputGradientTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+            TensorSupport::new("OutputGradientTensor", RankSet::range(1, 8), FLOAT_16_32_INT_8_64),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_PADDING1, introduced at level 5_0.
+pub static PADDING1: OperatorSchema = OperatorSchema {
+    name: "PADDING1",
+    operator_type: 155,
+    summary: "a tensor with a margin around it, of a value in its own type",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V5_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), SCALAR_8_64),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), SCALAR_8_64),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/element_wise.toml
+/// DML_OPERATOR_ELEMENT_WISE_NEGATE, introduced at level 5_0.
+pub static ELEMENT_WISE_NEGATE: OperatorSchema = OperatorSchema {
+    name: "ELEMENT_WISE_NEGATE",
+    operator_type: 156,
+    summary: "each element with the other sign",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V5_0,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_64),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32_SINT_8_64),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_GELU, introduced at level 5_1.
+pub static ACTIVATION_GELU: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_GELU",
+    operator_type: 157,
+    summary: "the Gaussian error linear unit",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V5_1,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/activation_softmax.toml
+/// DML_OPERATOR_ACTIVATION_SOFTMAX1, introduced at level 5_1.
+pub static ACTIVATION_SOFTMAX1: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_SOFTMAX1",
+    operator_type: 158,
+    summary: "exponentials divided by their sum over chosen dimensions",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V5_1,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/activation_softmax.toml
+/// DML_OPERATOR_ACTIVATION_LOG_SOFTMAX1, introduced at level 5_1.
+pub static ACTIVATION_LOG_SOFTMAX1: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_LOG_SOFTMAX1",
+    operator_type: 159,
+    summary: "the logarithm of the softmax over chosen dimensions",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V5_1,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/activation_softmax.toml
+/// DML_OPERATOR_ACTIVATION_HARDMAX1, introduced at level 5_1.
+pub static ACTIVATION_HARDMAX1: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_HARDMAX1",
+    operator_type: 160,
+    summary: "1 at the first greatest element of chosen dimensions, 0 elsewhere",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V5_1,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/resample.toml
+/// DML_OPERATOR_RESAMPLE2, introduced at level 5_1.
+pub static RESAMPLE2: OperatorSchema = OperatorSchema {
+    name: "RESAMPLE2",
+    operator_type: 161,
+    summary: "another size by interpolation, with a choice of rounding",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[
+        SupportTable {
+            level: FeatureLevel::V5_1,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 4), FLOAT_16_32),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 4), FLOAT_16_32),
+            ],
+        },
+        SupportTable {
+            level: FeatureLevel::V6_2,
+            tensors: &[
+                TensorSupport::new("InputTensor", RankSet::range(1, 4), FLOAT_16_32_INT_8),
+                TensorSupport::new("OutputTensor", RankSet::range(1, 4), FLOAT_16_32_INT_8),
+            ],
+        },
+    ],
+    varied: None,
+};
+
+// From schema/training.toml
+/// DML_OPERATOR_RESAMPLE_GRAD1, introduced at level 5_1.
+pub static RESAMPLE_GRAD1: OperatorSchema = OperatorSchema {
+    name: "RESAMPLE_GRAD1",
+    operator_type: 162,
+    summary: "the gradient of resampling, with a choice of rounding",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V5_1,
+        tensors: &[
+            TensorSupport::new("InputGradientTensor", RankSet::range(1, 4), FLOAT_16_32),
+            TensorSupport::new("OutputGradientTensor", RankSet::range(1, 4), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/diagonal.toml
+/// DML_OPERATOR_DIAGONAL_MATRIX1, introduced at level 5_1.
+pub static DIAGONAL_MATRIX1: OperatorSchema = OperatorSchema {
+    name: "DIAGONAL_MATRIX1",
+    operator_type: 163,
+    summary: "a stack of matrices with a band of diagonals filled",
+    implemented: true,
+    in_place: false,
+    comparison: Comparison::BitExact,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)
+            .with_enumeration(&TENSOR_DATA_TYPE),
+        FieldSchema::new("Value", FieldKind::Attribute, FieldType::ScalarUnion)
+            .with_scalar_type("ValueDataType"),
+        FieldSchema::new("DiagonalFillBegin", FieldKind::Attribute, FieldType::Int),
+        FieldSchema::new("DiagonalFillEnd", FieldKind::Attribute, FieldType::Int),
+    ],
+    fields_complete: true,
+    rule: Some(Rule {
+        name: "value_and_input_match_output",
+        check: rules::value_and_input_match_output,
+    }),
+    tables: &[SupportTable {
+        level: FeatureLevel::V5_1,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(2, 4), SCALAR_8_64),
+            TensorSupport::new("OutputTensor", RankSet::range(2, 4), SCALAR_8_64),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/attention.toml
+/// DML_OPERATOR_MULTIHEAD_ATTENTION, introduced at level 6_1.
+pub static MULTIHEAD_ATTENTION: OperatorSchema = OperatorSchema {
+    name: "MULTIHEAD_ATTENTION",
+    operator_type: 164,
+    summary: "attention with several heads",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("QueryTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("KeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("ValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("StackedQueryKeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("StackedKeyValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("StackedQueryKeyValueTensor", FieldKind::Input, FieldType::Tensor)
+            .optional(),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("MaskTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("RelativePositionBiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional(),
+        FieldSchema::new("PastKeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("PastValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputPresentKeyTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputPresentValueTensor", FieldKind::Output, FieldType::Tensor)
+            .optional(),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_1,
+        tensors: &[
+            TensorSupport::new("QueryTensor", RankSet::range(3, 5), FLOAT_16_32),
+            TensorSupport::new("KeyTensor", RankSet::range(3, 5), FLOAT_16_32),
+            TensorSupport::new("ValueTensor", RankSet::range(3, 5), FLOAT_16_32),
+            TensorSupport::new("StackedQueryKeyTensor", RankSet::range(5, 5), FLOAT_16_32),
+            TensorSupport::new("StackedKeyValueTensor", RankSet::range(5, 5), FLOAT_16_32),
+            TensorSupport::new("StackedQueryKeyValueTensor", RankSet::range(5, 5), FLOAT_16_32),
+            TensorSupport::new("BiasTensor", RankSet::range(1, 5), FLOAT_16_32),
+            TensorSupport::new(
+                "MaskTensor",
+                RankSet::range(1, 5),
+                DataTypeSet::of(&[DataType::Int32]),
+            ),
+            TensorSupport::new("RelativePositionBiasTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("PastKeyTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("PastValueTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(3, 5), FLOAT_16_32),
+            TensorSupport::new("OutputPresentKeyTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("OutputPresentValueTensor", RankSet::range(4, 5), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_LP_POOLING1, introduced at level 6_2.
+pub static LP_POOLING1: OperatorSchema = OperatorSchema {
+    name: "LP_POOLING1",
+    operator_type: 165,
+    summary: "the p-norm of each window, which may have gaps",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_2,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_AVERAGE_POOLING1, introduced at level 6_2.
+pub static AVERAGE_POOLING1: OperatorSchema = OperatorSchema {
+    name: "AVERAGE_POOLING1",
+    operator_type: 166,
+    summary: "the average of each window, which may have gaps",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_2,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(4, 5), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_SWISH, introduced at level 6_2.
+pub static ACTIVATION_SWISH: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_SWISH",
+    operator_type: 167,
+    summary: "each element times a sigmoid of it",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_2,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/activation.toml
+/// DML_OPERATOR_ACTIVATION_HARD_SWISH, introduced at level 6_2.
+pub static ACTIVATION_HARD_SWISH: OperatorSchema = OperatorSchema {
+    name: "ACTIVATION_HARD_SWISH",
+    operator_type: 168,
+    summary: "each element times a hard sigmoid of it",
+    implemented: false,
+    in_place: true,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_2,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/pooling.toml
+/// DML_OPERATOR_QUANTIZED_LINEAR_AVERAGE_POOLING, introduced at level 6_2.
+pub static QUANTIZED_LINEAR_AVERAGE_POOLING: OperatorSchema = OperatorSchema {
+    name: "QUANTIZED_LINEAR_AVERAGE_POOLING",
+    operator_type: 169,
+    summary: "the average of each window of a quantized tensor, quantized",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_2,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(4, 5), INT_8),
+            TensorSupport::new(
+                "InputScaleTensor",
+                RankSet::range(1, 5),
+                DataTypeSet::of(&[DataType::Float32]),
+            ),
+            TensorSupport::new("InputZeroPointTensor", RankSet::range(1, 5), INT_8),
+            TensorSupport::new(
+                "OutputScaleTensor",
+                RankSet::range(1, 5),
+                DataTypeSet::of(&[DataType::Float32]),
+            ),
+            TensorSupport::new("OutputZeroPointTensor", RankSet::range(1, 5), INT_8),
+            TensorSupport::new("OutputTensor", RankSet::range(4, 5), INT_8),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/matrix.toml
+/// DML_OPERATOR_MATRIX_MULTIPLY_INTEGER_TO_FLOAT, introduced at level 6_2.
+pub static MATRIX_MULTIPLY_INTEGER_TO_FLOAT: OperatorSchema = OperatorSchema {
+    name: "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+    operator_type: 170,
+    summary: "the product of two matrices of integers, as real numbers",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_2,
+        tensors: &[
+            TensorSupport::new("ATensor", RankSet::range(2, 4), INT_8_32),
+            TensorSupport::new("AScaleTensor", RankSet::range(1, 4), FLOAT_16_32),
+            TensorSupport::new("AZeroPointTensor", RankSet::range(1, 4), INT_8_32),
+            TensorSupport::new("BTensor", RankSet::range(2, 4), INT_8_32),
+            TensorSupport::new("BScaleTensor", RankSet::range(1, 4), FLOAT_16_32),
+            TensorSupport::new("BZeroPointTensor", RankSet::range(1, 4), INT_8_32),
+            TensorSupport::new("BiasTensor", RankSet::range(2, 4), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(2, 4), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/normalization.toml
+/// DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2, introduced at level 6_3.
+pub static MEAN_VARIANCE_NORMALIZATION2: OperatorSchema = OperatorSchema {
+    name: "MEAN_VARIANCE_NORMALIZATION2",
+    operator_type: 171,
+    summary: "a tensor normalized by either or both of mean and variance",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_3,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("ScaleTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("BiasTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/attention.toml
+/// DML_OPERATOR_MULTIHEAD_ATTENTION1, introduced at level 6_3.
+pub static MULTIHEAD_ATTENTION1: OperatorSchema = OperatorSchema {
+    name: "MULTIHEAD_ATTENTION1",
+    operator_type: 172,
+    summary: "attention with several heads and lengths of earlier sequences",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("QueryTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("KeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("ValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("StackedQueryKeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("StackedKeyValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("StackedQueryKeyValueTensor", FieldKind::Input, FieldType::Tensor)
+            .optional(),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("MaskTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("RelativePositionBiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional(),
+        FieldSchema::new("PastKeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("PastValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("PastSequenceLengthsTensor", FieldKind::Input, FieldType::Tensor)
+            .optional(),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputPresentKeyTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputPresentValueTensor", FieldKind::Output, FieldType::Tensor)
+            .optional(),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_3,
+        tensors: &[
+            TensorSupport::new("QueryTensor", RankSet::range(3, 5), FLOAT_16_32),
+            TensorSupport::new("KeyTensor", RankSet::range(3, 5), FLOAT_16_32),
+            TensorSupport::new("ValueTensor", RankSet::range(3, 5), FLOAT_16_32),
+            TensorSupport::new("StackedQueryKeyTensor", RankSet::range(5, 5), FLOAT_16_32),
+            TensorSupport::new("StackedKeyValueTensor", RankSet::range(5, 5), FLOAT_16_32),
+            TensorSupport::new("StackedQueryKeyValueTensor", RankSet::range(5, 5), FLOAT_16_32),
+            TensorSupport::new("BiasTensor", RankSet::range(1, 5), FLOAT_16_32),
+            TensorSupport::new(
+                "MaskTensor",
+                RankSet::range(1, 5),
+                DataTypeSet::of(&[DataType::Int32]),
+            ),
+            TensorSupport::new("RelativePositionBiasTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("PastKeyTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("PastValueTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("PastSequenceLengthsTensor", RankSet::range(1, 5), FLOAT_16_32),
+            TensorSupport::new("OutputTensor", RankSet::range(3, 5), FLOAT_16_32),
+            TensorSupport::new("OutputPresentKeyTensor", RankSet::range(4, 5), FLOAT_16_32),
+            TensorSupport::new("OutputPresentValueTensor", RankSet::range(4, 5), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/quantize.toml
+/// DML_OPERATOR_QUANTIZE, introduced at level 6_3.
+pub static QUANTIZE: OperatorSchema = OperatorSchema {
+    name: "QUANTIZE",
+    operator_type: 173,
+    summary: "real numbers as integers of 4 or 8 bits, with a scale for each block",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("QuantizationTensorCount", FieldKind::Attribute, FieldType::Uint),
+        FieldSchema::new("QuantizationTensors", FieldKind::Input, FieldType::TensorArray)
+            .with_count("QuantizationTensorCount"),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_3,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), FLOAT_16_32),
+            TensorSupport::new("QuantizationTensors", RankSet::range(1, 8), FLOAT_16_32_INT_4_8),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), INT_4_8),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/quantize.toml
+/// DML_OPERATOR_DEQUANTIZE, introduced at level 6_3.
+pub static DEQUANTIZE: OperatorSchema = OperatorSchema {
+    name: "DEQUANTIZE",
+    operator_type: 174,
+    summary: "integers of 4 or 8 bits to real numbers, with a scale for each block",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("QuantizationTensorCount", FieldKind::Attribute, FieldType::Uint),
+        FieldSchema::new("QuantizationTensors", FieldKind::Input, FieldType::TensorArray)
+            .with_count("QuantizationTensorCount"),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_3,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 8), INT_4_8),
+            TensorSupport::new("QuantizationTensors", RankSet::range(1, 8), FLOAT_16_32_INT_4_8),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 8), FLOAT_16_32),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/resample.toml
+/// DML_OPERATOR_RESAMPLE3, introduced at level 6_4.
+pub static RESAMPLE3: OperatorSchema = OperatorSchema {
+    name: "RESAMPLE3",
+    operator_type: 175,
+    summary: "another size by interpolation, with optional smoothing",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_4,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(1, 4), FLOAT_16_32_INT_8),
+            TensorSupport::new("OutputTensor", RankSet::range(1, 4), FLOAT_16_32_INT_8),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_FOLD, introduced at level 6_4.
+pub static FOLD: OperatorSchema = OperatorSchema {
+    name: "FOLD",
+    operator_type: 176,
+    summary: "windows put together to a tensor, summed where they overlap",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_4,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(3, 8), DataTypeSet::NONE),
+            TensorSupport::new("OutputTensor", RankSet::range(3, 8), DataTypeSet::NONE),
+        ],
+    }],
+    varied: None,
+};
+
+// From schema/data_movement.toml
+/// DML_OPERATOR_UNFOLD, introduced at level 6_4.
+pub static UNFOLD: OperatorSchema = OperatorSchema {
+    name: "UNFOLD",
+    operator_type: 177,
+    summary: "the windows of a tensor, side by side",
+    implemented: false,
+    in_place: false,
+    comparison: Comparison::Undecided,
+    fields: &[
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+    ],
+    fields_complete: false,
+    rule: None,
+    tables: &[SupportTable {
+        level: FeatureLevel::V6_4,
+        tensors: &[
+            TensorSupport::new("InputTensor", RankSet::range(3, 8), DataTypeSet::NONE),
+            TensorSupport::new("OutputTensor", RankSet::range(3, 8), DataTypeSet::NONE),
+        ],
+    }],
+    varied: None,
 };

@@ -57,6 +57,25 @@ const DATA_TYPES: [(&str, u32); DataType::ALL.len()] = {
     values
 };
 
+/// DML_REDUCE_FUNCTION.
+pub static REDUCE_FUNCTION: EnumSchema = EnumSchema {
+    name: "REDUCE_FUNCTION",
+    values: &[
+        ("ARGMAX", 0),
+        ("ARGMIN", 1),
+        ("AVERAGE", 2),
+        ("L1", 3),
+        ("L2", 4),
+        ("LOG_SUM", 5),
+        ("LOG_SUM_EXP", 6),
+        ("MAX", 7),
+        ("MIN", 8),
+        ("MULTIPLY", 9),
+        ("SUM", 10),
+        ("SUM_SQUARE", 11),
+    ],
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,6 +13,7 @@ pub(super) fn check(
     let result = match value {
         FieldValue::Uint(number) => check_enum(field, *number),
         FieldValue::TensorArray(array) => check_count(operator, field, array.len()),
+        FieldValue::OperatorDescArray(array) => check_count(operator, field, array.len()),
         FieldValue::UintArray(array) => check_count(operator, field, array.len()),
         FieldValue::IntArray(array) => check_count(operator, field, array.len()),
         FieldValue::FloatArray(array) => check_count(operator, field, array.len()),
@@ -72,8 +73,10 @@ mod tests {
                 .optional(),
             FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias),
         ],
+        fields_complete: true,
         rule: None,
         tables: &[],
+        varied: None,
     };
 
     fn checked(sizes: usize, offsets: usize, scale_bias: Option<[f32; 2]>) -> Result<(), String> {

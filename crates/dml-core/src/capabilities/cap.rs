@@ -1,0 +1,192 @@
+//! Capability caps: a device that behaves as if it had less.
+
+use std::fmt;
+
+use crate::capabilities::{ApiVersion, Capabilities, Features, Limit};
+use crate::error::InvalidField;
+use crate::kernel::Feature;
+
+/// What a device is to be treated as, at most: the device behind a profile, or any part of it.
+///
+/// What is not stated stays as it is. A cap only lowers: where it states more than the host device
+/// has, the device keeps what it has, and [`CapabilityCap::apply`] says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CapabilityCap {
+    api_version: Option<ApiVersion>,
+    features: [Option<bool>; Feature::ALL.len()],
+    limits: [Option<u64>; Limit::ALL.len()],
+    no_transfer_usage: bool,
+}
+
+impl CapabilityCap {
+    /// The cap that changes nothing.
+    pub const NONE: Self = Self {
+        api_version: None,
+        features: [None; Feature::ALL.len()],
+        limits: [None; Limit::ALL.len()],
+        no_transfer_usage: false,
+    };
+
+    /// The same, using no later version of Vulkan than `version`.
+    #[must_use]
+    pub fn with_api_version(mut self, version: ApiVersion) -> Self {
+        self.api_version = Some(version);
+        self
+    }
+
+    /// The same, stating whether the device offers `feature`: if not, it is neither offered nor
+    /// enabled.
+    #[must_use]
+    pub fn with_feature(mut self, feature: Feature, offered: bool) -> Self {
+        self.features[feature as usize] = Some(offered);
+        self
+    }
+
+    /// The same, offering no optional feature.
+    #[must_use]
+    pub fn without_features(mut self) -> Self {
+        self.features = [Some(false); Feature::ALL.len()];
+        self
+    }
+
+    /// The same with a value of `limit`.
+    ///
+    /// # Errors
+    /// No device could have the value: 0, or an alignment that is no power of two up to 256.
+    pub fn with_limit(mut self, limit: Limit, value: u64) -> Result<Self, InvalidField> {
+        limit.check(value)?;
+        self.limits[limit as usize] = Some(value);
+        Ok(self)
+    }
+
+    /// The same, where buffers have no transfer usage: no fills, updates and copies.
+    #[must_use]
+    pub fn without_transfer_usage(mut self) -> Self {
+        self.no_transfer_usage = true;
+        self
+    }
+
+    /// The latest version of Vulkan to use.
+    pub fn api_version(&self) -> Option<ApiVersion> {
+        self.api_version
+    }
+
+    /// What is stated about `feature`.
+    pub fn feature(&self, feature: Feature) -> Option<bool> {
+        self.features[feature as usize]
+    }
+
+    /// What is stated about `limit`.
+    pub fn limit(&self, limit: Limit) -> Option<u64> {
+        self.limits[limit as usize]
+    }
+
+    /// Whether buffers have no transfer usage.
+    pub fn no_transfer_usage(&self) -> bool {
+        self.no_transfer_usage
+    }
+
+    /// `host` lowered to what the cap states.
+    pub fn apply(&self, host: &Capabilities) -> Capped {
+        let mut capped = Capped { capabilities: host.clone(), shortfalls: Vec::new() };
+        for feature in Feature::ALL {
+            match (self.feature(feature), host.features.has(feature)) {
+                (Some(false), _) => {
+                    capped.capabilities.features =
+                        capped.capabilities.features.with(feature, false);
+                }
+                (Some(true), false) => capped.shortfalls.push(Shortfall::Feature(feature)),
+                _ => {}
+            }
+        }
+        for limit in Limit::ALL {
+            let Some(wanted) = self.limit(limit) else { continue };
+            let available = host.limits.get(limit);
+            let lower = limit.lower(available, wanted);
+            capped.capabilities.limits = capped.capabilities.limits.with(limit, lower);
+            if lower != wanted {
+                capped.shortfalls.push(Shortfall::Limit { limit, wanted, available });
+            }
+        }
+        capped
+    }
+
+    /// What is missing where the host device has only version `available` of Vulkan.
+    pub fn api_version_shortfall(&self, available: ApiVersion) -> Option<Shortfall> {
+        let wanted = self.api_version.filter(|wanted| wanted.exceeds(available))?;
+        Some(Shortfall::ApiVersion { wanted, available })
+    }
+
+    /// The device that the cap describes by itself, where there is no host device: what is not
+    /// stated is as little as Vulkan allows.
+    pub fn alone(&self) -> Capabilities {
+        let mut least = Capabilities::vulkan_minimum();
+        // A device that does not state its largest buffer fits one into its largest allocation.
+        if let Some(size) = self.limit(Limit::MaxMemoryAllocationSize) {
+            least.limits.max_buffer_size = size;
+        }
+        let stated = |feature: &Feature| self.feature(*feature) == Some(true);
+        Capabilities {
+            features: Feature::ALL
+                .into_iter()
+                .filter(stated)
+                .fold(Features::default(), |features, feature| features.with(feature, true)),
+            limits: Limit::ALL.into_iter().fold(least.limits, |limits, limit| {
+                match self.limit(limit) {
+                    Some(value) => limits.with(limit, value),
+                    None => limits,
+                }
+            }),
+        }
+    }
+}
+
+/// A device under a cap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capped {
+    /// What is left of it.
+    pub capabilities: Capabilities,
+    /// What the cap states and the device does not have.
+    pub shortfalls: Vec<Shortfall>,
+}
+
+/// Something that a cap states and that its host device cannot represent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shortfall {
+    /// The device lacks the feature.
+    Feature(Feature),
+    /// The device promises less.
+    Limit {
+        /// Which limit.
+        limit: Limit,
+        /// What the cap states.
+        wanted: u64,
+        /// What the device has.
+        available: u64,
+    },
+    /// The device is older.
+    ApiVersion {
+        /// What the cap states.
+        wanted: ApiVersion,
+        /// What the device has.
+        available: ApiVersion,
+    },
+}
+
+impl fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Feature(feature) => write!(f, "{feature} (not offered)"),
+            Self::Limit { limit, wanted, available } => {
+                write!(f, "{} {wanted} (it is {available})", limit.name())
+            }
+            Self::ApiVersion { wanted, available } => {
+                write!(f, "Vulkan {wanted} (it is {available})")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

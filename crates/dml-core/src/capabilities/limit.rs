@@ -1,0 +1,153 @@
+//! The limits of a device, one by one.
+
+use crate::capabilities::Limits;
+use crate::error::InvalidField;
+
+/// One of [`Limits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Limit {
+    /// `maxStorageBufferRange`
+    MaxStorageBufferRange,
+    /// `minStorageBufferOffsetAlignment`
+    MinStorageBufferOffsetAlignment,
+    /// `maxComputeWorkGroupCount[0]`
+    MaxComputeWorkGroupCountX,
+    /// `maxComputeWorkGroupCount[1]`
+    MaxComputeWorkGroupCountY,
+    /// `maxComputeWorkGroupCount[2]`
+    MaxComputeWorkGroupCountZ,
+    /// `maxComputeWorkGroupInvocations`
+    MaxComputeWorkGroupInvocations,
+    /// `maxComputeWorkGroupSize[0]`
+    MaxComputeWorkGroupSizeX,
+    /// `maxPushConstantsSize`
+    MaxPushConstantsSize,
+    /// `maxMemoryAllocationSize`
+    MaxMemoryAllocationSize,
+    /// `maxBufferSize`
+    MaxBufferSize,
+}
+
+impl Limit {
+    /// All limits, in a fixed order.
+    pub const ALL: [Self; 10] = [
+        Self::MaxStorageBufferRange,
+        Self::MinStorageBufferOffsetAlignment,
+        Self::MaxComputeWorkGroupCountX,
+        Self::MaxComputeWorkGroupCountY,
+        Self::MaxComputeWorkGroupCountZ,
+        Self::MaxComputeWorkGroupInvocations,
+        Self::MaxComputeWorkGroupSizeX,
+        Self::MaxPushConstantsSize,
+        Self::MaxMemoryAllocationSize,
+        Self::MaxBufferSize,
+    ];
+
+    /// Vulkan's name of the limit, with the index where it is one of several.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MaxStorageBufferRange => "maxStorageBufferRange",
+            Self::MinStorageBufferOffsetAlignment => "minStorageBufferOffsetAlignment",
+            Self::MaxComputeWorkGroupCountX => "maxComputeWorkGroupCount[0]",
+            Self::MaxComputeWorkGroupCountY => "maxComputeWorkGroupCount[1]",
+            Self::MaxComputeWorkGroupCountZ => "maxComputeWorkGroupCount[2]",
+            Self::MaxComputeWorkGroupInvocations => "maxComputeWorkGroupInvocations",
+            Self::MaxComputeWorkGroupSizeX => "maxComputeWorkGroupSize[0]",
+            Self::MaxPushConstantsSize => "maxPushConstantsSize",
+            Self::MaxMemoryAllocationSize => "maxMemoryAllocationSize",
+            Self::MaxBufferSize => "maxBufferSize",
+        }
+    }
+
+    /// The one of two values that promises less: for an alignment the larger one.
+    pub(super) fn lower(self, one: u64, other: u64) -> u64 {
+        match self {
+            Self::MinStorageBufferOffsetAlignment => one.max(other),
+            _ => one.min(other),
+        }
+    }
+
+    /// Refuses what no device could have.
+    pub(super) fn check(self, value: u64) -> Result<(), InvalidField> {
+        let is_alignment = self == Self::MinStorageBufferOffsetAlignment;
+        if is_alignment && !(value.is_power_of_two() && value <= 256) {
+            let problem = "is no alignment that a device may have";
+            return Err(InvalidField::new(self.name(), value, problem, "a power of two up to 256"));
+        }
+        if value == 0 {
+            return Err(InvalidField::new(self.name(), value, "is too small", "1 and more"));
+        }
+        Ok(())
+    }
+}
+
+impl Limits {
+    /// The value of `limit`.
+    pub fn get(&self, limit: Limit) -> u64 {
+        let [x, y, z] = self.max_compute_work_group_count;
+        match limit {
+            Limit::MaxStorageBufferRange => self.max_storage_buffer_range,
+            Limit::MinStorageBufferOffsetAlignment => self.min_storage_buffer_offset_alignment,
+            Limit::MaxComputeWorkGroupCountX => x.into(),
+            Limit::MaxComputeWorkGroupCountY => y.into(),
+            Limit::MaxComputeWorkGroupCountZ => z.into(),
+            Limit::MaxComputeWorkGroupInvocations => self.max_compute_work_group_invocations.into(),
+            Limit::MaxComputeWorkGroupSizeX => self.max_compute_work_group_size_x.into(),
+            Limit::MaxPushConstantsSize => self.max_push_constants_size.into(),
+            Limit::MaxMemoryAllocationSize => self.max_memory_allocation_size,
+            Limit::MaxBufferSize => self.max_buffer_size,
+        }
+    }
+
+    /// The same with another value of `limit`; where Vulkan has 32 bits for it, at most what fits.
+    #[must_use]
+    pub fn with(mut self, limit: Limit, value: u64) -> Self {
+        let short = u32::try_from(value).unwrap_or(u32::MAX);
+        match limit {
+            Limit::MaxStorageBufferRange => self.max_storage_buffer_range = value,
+            Limit::MinStorageBufferOffsetAlignment => {
+                self.min_storage_buffer_offset_alignment = value;
+            }
+            Limit::MaxComputeWorkGroupCountX => self.max_compute_work_group_count[0] = short,
+            Limit::MaxComputeWorkGroupCountY => self.max_compute_work_group_count[1] = short,
+            Limit::MaxComputeWorkGroupCountZ => self.max_compute_work_group_count[2] = short,
+            Limit::MaxComputeWorkGroupInvocations => {
+                self.max_compute_work_group_invocations = short;
+            }
+            Limit::MaxComputeWorkGroupSizeX => self.max_compute_work_group_size_x = short,
+            Limit::MaxPushConstantsSize => self.max_push_constants_size = short,
+            Limit::MaxMemoryAllocationSize => self.max_memory_allocation_size = value,
+            Limit::MaxBufferSize => self.max_buffer_size = value,
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capabilities::Capabilities;
+
+    #[test]
+    fn each_limit_is_read_where_it_was_written() {
+        for (limit, value) in Limit::ALL.into_iter().zip(1000..) {
+            let before = Capabilities::vulkan_minimum().limits;
+            let after = before.clone().with(limit, value);
+            assert_eq!(after.get(limit), value, "{}", limit.name());
+            for other in Limit::ALL.into_iter().filter(|other| *other != limit) {
+                assert_eq!(after.get(other), before.get(other), "{}", limit.name());
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_device_has_is_refused() {
+        for value in [0, 3, 512] {
+            let error = Limit::MinStorageBufferOffsetAlignment.check(value).unwrap_err();
+            assert!(error.to_string().ends_with("accepted: a power of two up to 256"), "{error}");
+        }
+        assert!(Limit::MaxComputeWorkGroupCountY.check(0).is_err());
+        assert!(Limit::MaxComputeWorkGroupCountY.check(1).is_ok());
+    }
+}

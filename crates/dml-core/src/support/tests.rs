@@ -1,0 +1,143 @@
+//! Which answer comes first, and that the answers are those of the tables.
+
+use super::*;
+use crate::capabilities::Features;
+use crate::data_type::DataTypeSet;
+use crate::schema::{Comparison, FieldKind, FieldSchema, FieldType, RankSet};
+
+const FIELDS: &[FieldSchema] = &[
+    FieldSchema::new("A", FieldKind::Input, FieldType::Tensor),
+    FieldSchema::new("B", FieldKind::Output, FieldType::Tensor),
+];
+
+const SMALL: DataTypeSet = DataTypeSet::of(&[DataType::Float32, DataType::Int8]);
+
+/// A: FLOAT32 and INT8 from 3_0, INT64 too from 5_0. B: types not stated.
+const TABLES: &[SupportTable] = &[
+    SupportTable {
+        level: FeatureLevel::V3_0,
+        tensors: &[
+            TensorSupport { field: "A", ranks: RankSet::range(2, 4), data_types: SMALL },
+            TensorSupport {
+                field: "B",
+                ranks: RankSet::range(1, 4),
+                data_types: DataTypeSet::NONE,
+            },
+        ],
+    },
+    SupportTable {
+        level: FeatureLevel::V5_0,
+        tensors: &[
+            TensorSupport {
+                field: "A",
+                ranks: RankSet::range(2, 5),
+                data_types: SMALL.with(&[DataType::Int64]),
+            },
+            TensorSupport {
+                field: "B",
+                ranks: RankSet::range(1, 5),
+                data_types: DataTypeSet::NONE,
+            },
+        ],
+    },
+];
+
+const fn made_up(implemented: bool) -> OperatorSchema {
+    OperatorSchema {
+        name: "MADE_UP",
+        operator_type: 9999,
+        summary: "",
+        implemented,
+        in_place: false,
+        comparison: Comparison::BitExact,
+        fields: FIELDS,
+        fields_complete: true,
+        rule: None,
+        tables: TABLES,
+        varied: None,
+    }
+}
+
+const MADE_UP: OperatorSchema = made_up(true);
+
+fn all_features() -> Capabilities {
+    let features = Feature::ALL.into_iter().fold(Features::default(), |all, it| all.with(it, true));
+    Capabilities { features, ..Capabilities::vulkan_minimum() }
+}
+
+fn ask(schema: &OperatorSchema, data_type: DataType, rank: usize, level: FeatureLevel) -> Support {
+    query(schema, data_type, rank, level, &Capabilities::vulkan_minimum())
+}
+
+#[test]
+fn the_first_answer_that_holds_is_given() {
+    let not_implemented = made_up(false);
+    for schema in [&MADE_UP, &not_implemented] {
+        let level = FeatureLevel::V1_0;
+        assert_eq!(ask(schema, DataType::Float32, 6, level), Support::Never);
+        assert_eq!(ask(schema, DataType::Float64, 2, level), Support::Undocumented);
+        let needs = |level| Support::NeedsLevel(level);
+        assert_eq!(ask(schema, DataType::Float32, 2, level), needs(FeatureLevel::V3_0));
+        assert_eq!(ask(schema, DataType::Float32, 5, level), needs(FeatureLevel::V5_0));
+        assert_eq!(ask(schema, DataType::Int64, 2, FeatureLevel::V4_1), needs(FeatureLevel::V5_0));
+    }
+    let level = FeatureLevel::V5_0;
+    assert_eq!(ask(&not_implemented, DataType::Int64, 2, level), Support::NotImplemented);
+    let words = Emulation { missing: Feature::ShaderInt64, method: EmulationMethod::TwoWords };
+    assert_eq!(ask(&MADE_UP, DataType::Int64, 2, level), Support::Emulated(words));
+    assert_eq!(ask(&MADE_UP, DataType::Float32, 2, level), Support::Native);
+    assert_eq!(query(&MADE_UP, DataType::Int64, 2, level, &all_features()), Support::Native);
+}
+
+#[test]
+fn the_tensors_of_an_operator_are_told_apart() {
+    let device = Capabilities::vulkan_minimum();
+    let ask = |field, rank| {
+        query_tensor(&MADE_UP, field, DataType::Float32, rank, FeatureLevel::HIGHEST, &device)
+    };
+    assert_eq!(ask("A", 2), Some(Support::Native));
+    assert_eq!(ask("A", 1), Some(Support::Never));
+    assert_eq!(ask("B", 2), Some(Support::Undocumented));
+    assert_eq!(ask("C", 2), None);
+}
+
+#[test]
+fn each_width_needs_its_feature() {
+    use DataType::{
+        Float16, Float32, Float64, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64,
+    };
+    let groups: [(&[DataType], Option<Feature>); 5] = [
+        (&[Float32, Int32, Uint32], None),
+        (&[Int8, Uint8], Some(Feature::StorageBuffer8BitAccess)),
+        (&[Float16, Int16, Uint16], Some(Feature::StorageBuffer16BitAccess)),
+        (&[Int64, Uint64], Some(Feature::ShaderInt64)),
+        (&[Float64], Some(Feature::ShaderFloat64)),
+    ];
+    for (types, feature) in groups {
+        for data_type in types {
+            let found = emulation(*data_type, &Capabilities::vulkan_minimum());
+            assert_eq!(found.map(|it| it.missing), feature, "{data_type}");
+            assert_eq!(emulation(*data_type, &all_features()), None, "{data_type}");
+        }
+    }
+}
+
+#[test]
+fn levels_are_answered_up_to_the_one_that_the_device_was_created_at() {
+    use FeatureLevel as Level;
+    let created_at = Level::V4_0;
+    assert_eq!(highest_supported_level(&[Level::V1_0, Level::V2_0], created_at), Some(Level::V2_0));
+    assert_eq!(highest_supported_level(&Level::ALL, created_at), Some(created_at));
+    assert_eq!(highest_supported_level(&[Level::V5_0], created_at), None);
+    assert_eq!(highest_supported_level(&[], created_at), None);
+}
+
+#[test]
+fn a_data_type_is_supported_where_an_operator_runs_with_it() {
+    let supported = |data_type, level| data_type_supported(data_type, level);
+    assert!(supported(DataType::Float32, FeatureLevel::V2_0));
+    assert!(!supported(DataType::Float32, FeatureLevel::V1_0));
+    assert!(!supported(DataType::Int64, FeatureLevel::V4_0));
+    assert!(supported(DataType::Int64, FeatureLevel::V5_1));
+    assert!(!supported(DataType::Uint4, FeatureLevel::HIGHEST));
+}

@@ -1,0 +1,167 @@
+//! What a feature level accepts of an operator: the operator itself, its tensors' data types and
+//! dimension counts, and which tensors may be left out.
+
+use crate::error::{Error, LevelRefusal};
+use crate::feature_level::FeatureLevel;
+use crate::operator::{AbstractOperator, FieldValue};
+use crate::operators::implemented_names;
+use crate::schema::{
+    FieldSchema, OperatorSchema, SupportTable, TensorSupport, lowest_level, table_at,
+};
+use crate::tensor::{MAX_DIMENSION_COUNT, TensorDesc};
+
+/// The tables that hold for an operator, and the device's level.
+#[derive(Clone, Copy)]
+pub(super) struct Levels {
+    schema: &'static OperatorSchema,
+    tables: &'static [SupportTable],
+    table: &'static SupportTable,
+    level: FeatureLevel,
+}
+
+impl Levels {
+    /// Fails where the level does not have the operator.
+    pub(super) fn new(operator: &AbstractOperator, level: FeatureLevel) -> Result<Self, Error> {
+        let schema = operator.schema();
+        let value = schema.varied.as_ref().and_then(|varied| operator.field(varied.field));
+        let tables = match value {
+            Some(FieldValue::Uint(value)) => schema.tables_where(*value),
+            _ => schema.tables,
+        };
+        match table_at(tables, level) {
+            Some(table) => Ok(Self { schema, tables, table, level }),
+            None => Err(Error::FeatureLevel(Box::new(LevelRefusal {
+                operator: schema.name,
+                field: None,
+                needs: Some(schema.introduced()),
+                created_at: level,
+                allowed: None,
+            }))),
+        }
+    }
+
+    /// Checks a tensor's data type, then its dimension count. `path` is where the tensor stands.
+    pub(super) fn tensor(
+        &self,
+        field: &FieldSchema,
+        path: &str,
+        desc: &TensorDesc,
+    ) -> Result<(), Error> {
+        let support = self.table.tensor(field.name).ok_or_else(|| {
+            let problem = format!("no support table for {} at {}", field.name, self.table.level);
+            Error::internal(self.schema.name, problem)
+        })?;
+        if support.types_documented() {
+            self.data_type(support, path, desc)?;
+            return self.rank(support, path, desc);
+        }
+        self.rank(support, path, desc)?;
+        Err(Error::Undocumented { operator: self.schema.name, field: format!("{path}.DataType") })
+    }
+
+    /// Checks a tensor that is left out, where it may be at some level.
+    pub(super) fn left_out(&self, field: &FieldSchema) -> Result<(), Error> {
+        match field.optional_from {
+            Some(needs) if self.level < needs => {
+                let given = (field.name.to_owned(), "null".to_owned());
+                Err(self.refusal(given, Some(needs), "a tensor".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn data_type(
+        &self,
+        support: &TensorSupport,
+        path: &str,
+        desc: &TensorDesc,
+    ) -> Result<(), Error> {
+        if support.data_types.contains(desc.data_type) {
+            return Ok(());
+        }
+        let needs = lowest_level(self.tables, |table| {
+            table.tensor(support.field).is_some_and(|s| s.data_types.contains(desc.data_type))
+        });
+        let given = (format!("{path}.DataType"), desc.data_type.to_string());
+        Err(self.refusal(given, needs, support.data_types.to_string()))
+    }
+
+    /// Counts that no tensor can have are left to the rules of tensors.
+    fn rank(&self, support: &TensorSupport, path: &str, desc: &TensorDesc) -> Result<(), Error> {
+        let rank = desc.sizes.len();
+        if support.ranks.contains(rank) || rank == 0 || rank > MAX_DIMENSION_COUNT {
+            return Ok(());
+        }
+        let needs = lowest_level(self.tables, |table| {
+            table
+                .tensor(support.field)
+                .is_some_and(|s| s.ranks.contains(rank) && s.data_types.contains(desc.data_type))
+        });
+        let given = (format!("{path}.DimensionCount"), rank.to_string());
+        Err(self.refusal(given, needs, support.ranks.to_string()))
+    }
+
+    fn refusal(
+        &self,
+        given: (String, String),
+        needs: Option<FeatureLevel>,
+        allowed: String,
+    ) -> Error {
+        Error::FeatureLevel(Box::new(LevelRefusal {
+            operator: self.schema.name,
+            field: Some(given),
+            needs,
+            created_at: self.level,
+            allowed: Some(allowed),
+        }))
+    }
+}
+
+/// Why an operator that is not implemented is refused: because no level accepts it, because the
+/// reference does not tell, because the device's level does not, or because it is not implemented,
+/// whichever of them comes first in this order.
+pub(super) fn refuse_unimplemented(operator: &AbstractOperator, level: FeatureLevel) -> Error {
+    let refused_at = |level: FeatureLevel| match Levels::new(operator, level) {
+        Ok(levels) => refusals(operator, levels),
+        Err(error) => vec![error],
+    };
+    // What the highest level refuses is refused by all, since each has all of the one below.
+    let always = refused_at(FeatureLevel::HIGHEST);
+    let undocumented = |error: &Error| matches!(error, Error::Undocumented { .. });
+    let never =
+        always.iter().find(|error| !undocumented(error)).cloned().map(|error| match error {
+            Error::FeatureLevel(refusal) => Error::FeatureLevel(Box::new(LevelRefusal {
+                created_at: level,
+                allowed: None,
+                ..*refusal
+            })),
+            other => other,
+        });
+    never
+        .or_else(|| always.into_iter().find(undocumented))
+        .or_else(|| refused_at(level).into_iter().next())
+        .unwrap_or_else(|| Error::NotImplemented {
+            operator: operator.schema().name,
+            implemented: implemented_names(),
+        })
+}
+
+fn refusals(operator: &AbstractOperator, levels: Levels) -> Vec<Error> {
+    let mut found = Vec::new();
+    for (value, field) in operator.fields().iter().zip(operator.schema().fields) {
+        match value {
+            FieldValue::Tensor(None) => found.extend(levels.left_out(field).err()),
+            FieldValue::Tensor(Some(desc)) => {
+                found.extend(levels.tensor(field, field.name, desc).err());
+            }
+            FieldValue::TensorArray(descs) => {
+                for (index, desc) in descs.iter().enumerate() {
+                    let path = format!("{}[{index}]", field.name);
+                    found.extend(levels.tensor(field, &path, desc).err());
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
