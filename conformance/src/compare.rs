@@ -10,8 +10,9 @@ pub const SENTINEL: u8 = 0xa5;
 pub const GUARD: u64 = 256;
 
 /// Finds the first difference between `buffer` and what it must hold: `elements` (bit patterns in
-/// row-major logical order) where `layout` puts them, starting at `offset`, and sentinels everywhere
-/// else. Only the bytes from the last element to the next multiple of 4 may be zeros as well.
+/// row-major logical order) where `layout` puts them, starting at `offset`, and everywhere else what
+/// was there `before`. Only the bytes from the last element to the next multiple of 4 may be zeros
+/// as well.
 ///
 /// # Errors
 /// The first difference, in words.
@@ -19,6 +20,7 @@ pub fn compare(
     layout: &TensorLayout,
     elements: &[u64],
     offset: u64,
+    before: &[u8],
     buffer: &[u8],
 ) -> Result<(), String> {
     let width = layout.data_type().bits() as usize / 8;
@@ -27,7 +29,7 @@ pub fn compare(
         let (found, wanted) = (elements.len(), layout.element_count());
         return Err(format!("the reference has {found} elements, the tensor {wanted}"));
     }
-    let mut expected = vec![SENTINEL; buffer.len()];
+    let mut expected = before.to_vec();
     for (index, (at, element)) in layout.element_offsets().zip(elements).enumerate() {
         let bytes = &element.to_le_bytes()[..width];
         let start = to_index(offset + at * size)?;
@@ -38,6 +40,9 @@ pub fn compare(
             return Err(difference(layout, index, bytes, found));
         }
         expected[start..start + bytes.len()].copy_from_slice(bytes);
+    }
+    if buffer.len() != before.len() {
+        return Err(format!("a buffer of {} bytes has become {}", before.len(), buffer.len()));
     }
     let end = to_index(offset + layout.span() * size)?;
     let rounded = to_index(offset + layout.minimum_size())?;
@@ -101,7 +106,7 @@ mod tests {
     fn check_with(change: impl Fn(&mut Vec<u8>)) -> Result<(), String> {
         let (layout, elements, mut buffer) = sample();
         change(&mut buffer);
-        compare(&layout, &elements, 8, &buffer)
+        compare(&layout, &elements, 8, &[SENTINEL; 24], &buffer)
     }
 
     #[test]

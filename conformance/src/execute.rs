@@ -2,14 +2,12 @@
 
 use dml::core::Error as OperatorError;
 use dml::core::schema::FieldKind;
-use dml::{
-    Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device, HResult, Instance,
-    MemoryLocation,
-};
+use dml::{BufferBinding, CompiledOperator, Device, HResult, Instance};
 use dml_ops::reference::Case as CornerCase;
 
+use crate::buffers::Buffers;
 use crate::cases::{BadBinding, Case, Expectation};
-use crate::compare::{GUARD, SENTINEL, compare};
+use crate::compare::compare;
 
 /// How a case ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,58 +51,24 @@ fn execute_and_compare(
     corner: &CornerCase,
     device: &Device,
 ) -> Result<(), String> {
-    let text = |error: dml::Error| error.to_string();
+    let buffers = Buffers::new(compiled, corner, device)?;
     let schema = compiled.operator().schema();
     let operator =
         dml_ops::find(schema.operator_type).ok_or("the operator is not implemented")?.reference();
-    let expected = operator.outputs(compiled.operator(), &[]).map_err(|error| error.to_string())?;
+    let expected = operator
+        .outputs(compiled.operator(), &buffers.input_elements(compiled))
+        .map_err(|error| error.to_string())?;
     if corner.documented.as_ref().is_some_and(|documented| *documented != expected) {
         return Err("the reference differs from what the documentation prints".to_owned());
     }
-    let offset = GUARD + corner.output_offset;
-    let buffers = (0..expected.len())
-        .map(|index| output_buffer(device, compiled, index, corner))
-        .collect::<Result<Vec<Buffer>, dml::Error>>()
-        .map_err(text)?;
-    let bindings: Vec<_> = buffers
-        .iter()
-        .enumerate()
-        .map(|(index, buffer)| {
-            Some(BufferBinding { buffer, offset, size: compiled.output_size(index) })
-        })
-        .collect();
-    device.execute(compiled, &[], &bindings).map_err(text)?;
-    for (index, (buffer, elements)) in buffers.iter().zip(&expected).enumerate() {
+    buffers.execute(compiled, device)?;
+    for (index, (bound, elements)) in buffers.outputs.iter().zip(&expected).enumerate() {
         let layout = compiled.output_layout(index).ok_or("an output has no layout")?;
-        let bytes = device
-            .vulkan()
-            .read_buffer(buffer, 0..buffer.size())
-            .map_err(|error| error.to_string())?;
-        compare(layout, elements, offset, &bytes)
+        let bytes = bound.read(device)?;
+        compare(layout, elements, bound.offset, &bound.before, &bytes)
             .map_err(|problem| format!("output {index}: {problem}"))?;
     }
-    Ok(())
-}
-
-/// A buffer full of sentinels, with room for guards on both sides.
-fn output_buffer(
-    device: &Device,
-    compiled: &CompiledOperator,
-    index: usize,
-    corner: &CornerCase,
-) -> Result<Buffer, dml::Error> {
-    let size = GUARD + corner.output_offset + compiled.output_size(index) + GUARD;
-    let (usage, location) = if corner.storage_only {
-        // Without transfer usage only mapped memory can be read back.
-        (BufferUsage::STORAGE, MemoryLocation::Readback)
-    } else {
-        (BufferUsage::all(), MemoryLocation::Device)
-    };
-    let desc = BufferDesc { size, usage, location, name: "conformance output" };
-    let buffer = device.vulkan().create_buffer(&desc)?;
-    let sentinels = vec![SENTINEL; usize::try_from(buffer.size()).unwrap_or(usize::MAX)];
-    device.vulkan().write_buffer(&buffer, 0, &sentinels)?;
-    Ok(buffer)
+    buffers.check_inputs(device)
 }
 
 fn refusal(case: &Case, device: &Device) -> Outcome {
@@ -145,7 +109,8 @@ fn bad_binding(
     };
     let count = compiled.operator().tensors(FieldKind::Output).count();
     let bindings = vec![binding; count];
-    match device.execute(compiled, &[], &bindings) {
+    let inputs = vec![None; compiled.operator().tensors(FieldKind::Input).count()];
+    match device.execute(compiled, &inputs, &bindings) {
         Ok(()) => Err("bound and executed, but it must be refused".to_owned()),
         Err(error) if error.is_invalid() => Ok(()),
         Err(error) => Err(format!("refused in the wrong way: {error}")),

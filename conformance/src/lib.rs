@@ -9,6 +9,7 @@
 //! and the rules of tensors) and from each operator's own corner cases.
 #![forbid(unsafe_code)]
 
+mod buffers;
 pub mod cases;
 pub mod cli;
 pub mod compare;

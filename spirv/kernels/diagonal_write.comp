@@ -1,27 +1,26 @@
-// Writes every element of a tensor, the value on the diagonals and zero elsewhere, and no byte
+// Writes every element of a tensor, the value in a band of diagonals and zero elsewhere, and no byte
 // between the elements of a strided tensor.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
+#include "include/band.glsl"
 #include "include/dispatch.glsl"
 #include "include/element.glsl"
 
 // Mirrored by twins/diagonal_write.rs. Strides are in elements.
-// Constraint: row_begin + diagonal_length <= height, column_begin + diagonal_length <= width.
 layout(push_constant, std430) uniform PushConstants {
     uint base_word;
     uint first_group;
-    uint count;           // of all elements, at least 1
-    uint size1;           // of the inner batch dimension
+    uint count;       // of all elements, at least 1
+    uint size1;       // of the inner batch dimension
     uint height;
     uint width;
     uint stride0;
     uint stride1;
-    uint stride2;         // of rows
-    uint stride3;         // of columns
-    uint row_begin;       // where the diagonal starts
-    uint column_begin;
-    uint diagonal_length; // 0 where no element is on the diagonal
+    uint stride2;     // of rows
+    uint stride3;     // of columns
+    uint band_begin;  // as in_band takes it
+    uint band_length; // 0 where no element gets the value
     uint value_low;
     uint value_high;
 } push;
@@ -40,11 +39,8 @@ void main() {
         + y * push.stride2
         + x * push.stride3;
 
-    // Before the diagonal's first row or column a difference wraps to at least 2^32 - row_begin or
-    // 2^32 - column_begin, and by the constraint `diagonal_length` is less than both.
-    const uint along = y - push.row_begin;
-    const bool on_diagonal = along < push.diagonal_length && x - push.column_begin == along;
-    const uint low = on_diagonal ? push.value_low : 0u;
-    const uint high = on_diagonal ? push.value_high : 0u;
+    const bool inside = in_band(push.height, y, x, push.band_begin, push.band_length);
+    const uint low = inside ? push.value_low : 0u;
+    const uint high = inside ? push.value_high : 0u;
     store(push.base_word, element, low, high);
 }

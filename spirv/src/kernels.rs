@@ -5,6 +5,142 @@ use dml_core::plan::Access;
 
 use crate::{Kernel, twins};
 
+/// Writes a value to the elements of a tensor in a band of diagonals, and nothing else.
+pub static DIAGONAL_BAND: Kernel = Kernel {
+    b8: &DIAGONAL_BAND_B8,
+    b16: &DIAGONAL_BAND_B16,
+    b32: &DIAGONAL_BAND_B32,
+    b64: &DIAGONAL_BAND_B64,
+};
+
+/// `diagonal_band` for b8 elements.
+pub static DIAGONAL_BAND_B8: KernelVariant = KernelVariant {
+    name: "diagonal_band_b8",
+    spirv: include_bytes!("../compiled/diagonal_band_b8.spv"),
+    entry_point: "main",
+    bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
+    push_constant_size: 60,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::diagonal_band::b8,
+};
+const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 60);
+
+/// `diagonal_band` for b16 elements.
+pub static DIAGONAL_BAND_B16: KernelVariant = KernelVariant {
+    name: "diagonal_band_b16",
+    spirv: include_bytes!("../compiled/diagonal_band_b16.spv"),
+    entry_point: "main",
+    bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
+    push_constant_size: 60,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::diagonal_band::b16,
+};
+const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 60);
+
+/// `diagonal_band` for b32 elements.
+pub static DIAGONAL_BAND_B32: KernelVariant = KernelVariant {
+    name: "diagonal_band_b32",
+    spirv: include_bytes!("../compiled/diagonal_band_b32.spv"),
+    entry_point: "main",
+    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
+    push_constant_size: 60,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::diagonal_band::b32,
+};
+const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 60);
+
+/// `diagonal_band` for b64 elements.
+pub static DIAGONAL_BAND_B64: KernelVariant = KernelVariant {
+    name: "diagonal_band_b64",
+    spirv: include_bytes!("../compiled/diagonal_band_b64.spv"),
+    entry_point: "main",
+    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
+    push_constant_size: 60,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::diagonal_band::b64,
+};
+const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 60);
+
+/// Writes every element of a tensor: a value in a band of diagonals, an input's elsewhere.
+pub static DIAGONAL_MERGE: Kernel = Kernel {
+    b8: &DIAGONAL_MERGE_B8,
+    b16: &DIAGONAL_MERGE_B16,
+    b32: &DIAGONAL_MERGE_B32,
+    b64: &DIAGONAL_MERGE_B64,
+};
+
+/// `diagonal_merge` for b8 elements.
+pub static DIAGONAL_MERGE_B8: KernelVariant = KernelVariant {
+    name: "diagonal_merge_b8",
+    spirv: include_bytes!("../compiled/diagonal_merge_b8.spv"),
+    entry_point: "main",
+    bindings: &[
+        KernelBinding { binding: 0, access: Access::ReadWrite },
+        KernelBinding { binding: 1, access: Access::Read },
+        KernelBinding { binding: 2, access: Access::Read },
+    ],
+    push_constant_size: 36,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::diagonal_merge::b8,
+};
+const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 36);
+
+/// `diagonal_merge` for b16 elements.
+pub static DIAGONAL_MERGE_B16: KernelVariant = KernelVariant {
+    name: "diagonal_merge_b16",
+    spirv: include_bytes!("../compiled/diagonal_merge_b16.spv"),
+    entry_point: "main",
+    bindings: &[
+        KernelBinding { binding: 0, access: Access::ReadWrite },
+        KernelBinding { binding: 1, access: Access::Read },
+        KernelBinding { binding: 2, access: Access::Read },
+    ],
+    push_constant_size: 36,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::diagonal_merge::b16,
+};
+const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 36);
+
+/// `diagonal_merge` for b32 elements.
+pub static DIAGONAL_MERGE_B32: KernelVariant = KernelVariant {
+    name: "diagonal_merge_b32",
+    spirv: include_bytes!("../compiled/diagonal_merge_b32.spv"),
+    entry_point: "main",
+    bindings: &[
+        KernelBinding { binding: 0, access: Access::Write },
+        KernelBinding { binding: 1, access: Access::Read },
+        KernelBinding { binding: 2, access: Access::Read },
+    ],
+    push_constant_size: 36,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::diagonal_merge::b32,
+};
+const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 36);
+
+/// `diagonal_merge` for b64 elements.
+pub static DIAGONAL_MERGE_B64: KernelVariant = KernelVariant {
+    name: "diagonal_merge_b64",
+    spirv: include_bytes!("../compiled/diagonal_merge_b64.spv"),
+    entry_point: "main",
+    bindings: &[
+        KernelBinding { binding: 0, access: Access::Write },
+        KernelBinding { binding: 1, access: Access::Read },
+        KernelBinding { binding: 2, access: Access::Read },
+    ],
+    push_constant_size: 36,
+    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    required_features: &[],
+    host: twins::diagonal_merge::b64,
+};
+const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 36);
+
 /// Writes a value along the diagonals of a tensor that was filled with zeros.
 pub static DIAGONAL_SCATTER: Kernel = Kernel {
     b8: &DIAGONAL_SCATTER_B8,
@@ -65,7 +201,7 @@ pub static DIAGONAL_SCATTER_B64: KernelVariant = KernelVariant {
 };
 const _: () = assert!(twins::diagonal_scatter::PushConstants::WORDS * 4 == 44);
 
-/// Writes every element of a tensor: a value on the diagonals, zero elsewhere.
+/// Writes every element of a tensor: a value in a band of diagonals, zero elsewhere.
 pub static DIAGONAL_WRITE: Kernel = Kernel {
     b8: &DIAGONAL_WRITE_B8,
     b16: &DIAGONAL_WRITE_B16,
@@ -79,12 +215,12 @@ pub static DIAGONAL_WRITE_B8: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_write_b8.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
-    push_constant_size: 60,
+    push_constant_size: 56,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_write::b8,
 };
-const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 56);
 
 /// `diagonal_write` for b16 elements.
 pub static DIAGONAL_WRITE_B16: KernelVariant = KernelVariant {
@@ -92,12 +228,12 @@ pub static DIAGONAL_WRITE_B16: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_write_b16.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
-    push_constant_size: 60,
+    push_constant_size: 56,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_write::b16,
 };
-const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 56);
 
 /// `diagonal_write` for b32 elements.
 pub static DIAGONAL_WRITE_B32: KernelVariant = KernelVariant {
@@ -105,12 +241,12 @@ pub static DIAGONAL_WRITE_B32: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_write_b32.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 60,
+    push_constant_size: 56,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_write::b32,
 };
-const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 56);
 
 /// `diagonal_write` for b64 elements.
 pub static DIAGONAL_WRITE_B64: KernelVariant = KernelVariant {
@@ -118,12 +254,12 @@ pub static DIAGONAL_WRITE_B64: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_write_b64.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 60,
+    push_constant_size: 56,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_write::b64,
 };
-const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 56);
 
 /// Writes one value to every element of a tensor.
 pub static FILL_WRITE: Kernel = Kernel {
@@ -199,6 +335,14 @@ const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 24);
 
 /// Every variant of every kernel.
 pub static ALL: &[&KernelVariant] = &[
+    &DIAGONAL_BAND_B8,
+    &DIAGONAL_BAND_B16,
+    &DIAGONAL_BAND_B32,
+    &DIAGONAL_BAND_B64,
+    &DIAGONAL_MERGE_B8,
+    &DIAGONAL_MERGE_B16,
+    &DIAGONAL_MERGE_B32,
+    &DIAGONAL_MERGE_B64,
     &DIAGONAL_SCATTER_B8,
     &DIAGONAL_SCATTER_B16,
     &DIAGONAL_SCATTER_B32,

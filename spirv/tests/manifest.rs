@@ -111,8 +111,8 @@ fn a_changed_define_is_named() {
         "defines = { N = \"1\" }\nspecialization = {",
     );
     copy.assert_findings(&[
-        "diagonal_scatter_b8: its input moved since it was compiled: define N",
-        "diagonal_scatter_b8: its input moved since it was compiled: [diagonal_scatter] in kernels.toml",
+        "diagonal_band_b8: its input moved since it was compiled: define N",
+        "diagonal_band_b8: its input moved since it was compiled: [diagonal_band] in kernels.toml",
         "kernels.toml: moved",
     ]);
 }
@@ -128,7 +128,7 @@ fn a_changed_kernels_toml_is_named_even_where_no_entry_changed() {
 fn variants_that_come_and_go_are_named() {
     let copy = Copy::new();
     copy.replace("kernels.toml", "\"b16\", ", "");
-    copy.assert_findings(&["diagonal_scatter_b16: is in manifest.toml but no longer"]);
+    copy.assert_findings(&["diagonal_band_b16: is in manifest.toml but no longer"]);
 
     let copy = Copy::new();
     copy.replace("kernels.toml", "[diagonal_write]", "[diagonal_rewrite]");

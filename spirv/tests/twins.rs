@@ -30,6 +30,11 @@ impl Case {
         (self.sizes[2] - self.row_begin).min(self.sizes[3] - self.column_begin)
     }
 
+    /// Its number, counted from the bottom left corner.
+    fn first_diagonal(&self) -> u32 {
+        self.sizes[2] - 1 - self.row_begin + self.column_begin
+    }
+
     fn element(&self, index: [u32; 4]) -> usize {
         index.iter().zip(self.strides).map(|(index, stride)| (index * stride) as usize).sum()
     }
@@ -132,9 +137,8 @@ fn write(case: &Case, family: Family, first_group: u32) -> (Vec<u8>, u32) {
         stride1: case.strides[1],
         stride2: case.strides[2],
         stride3: case.strides[3],
-        row_begin: case.row_begin,
-        column_begin: case.column_begin,
-        diagonal_length: case.diagonal_length(),
+        band_begin: case.first_diagonal(),
+        band_length: 1,
         value_low,
         value_high,
     };

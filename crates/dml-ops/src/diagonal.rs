@@ -1,4 +1,20 @@
-//! The part of a matrix that a diagonal crosses.
+//! Bands of diagonals: which elements of a matrix they are.
+//!
+//! The diagonal of the element at row `y` and column `x` is `x - y`. Kernels count diagonals from the
+//! bottom left corner instead, so that there is nothing negative: `x - y + height - 1`, which for a
+//! matrix of at most 2^32 - 1 elements never passes 2^32 - 2, because
+//! `height + width - 1 <= height * width`.
+
+use std::ops::Range;
+
+/// Diagonals of a matrix, counted from the bottom left corner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Band {
+    height: u32,
+    width: u32,
+    /// At most two, ascending and not empty; where there are two, they reach both ends.
+    parts: Vec<Range<u32>>,
+}
 
 /// The elements `(row + i, column + i)` for `i < length`, all of them inside the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,19 +27,67 @@ pub struct Diagonal {
     pub length: u32,
 }
 
-impl Diagonal {
-    /// Clips the diagonal `row + offset == column` to a matrix. `None` where it misses the matrix.
+impl Band {
+    /// The elements with `begin <= x - y < end`; where `begin` is above `end`, those with
+    /// `x - y < end` and those with `begin <= x - y`. The matrix has at least 1 and at most 2^32 - 1
+    /// elements.
     ///
-    /// The arithmetic is 64-bit, so that nothing wraps for any offset.
-    pub fn clip(height: u32, width: u32, offset: i32) -> Option<Self> {
-        let offset = i64::from(offset);
-        let row = (-offset).max(0);
-        let column = offset.max(0);
-        let length = (i64::from(height) - row).min(i64::from(width) - column);
-        // Row and column are below the sizes wherever the length is positive, so all fit u32.
-        let fit = |value: i64| u32::try_from(value).ok();
-        let (row, column, length) = (fit(row)?, fit(column)?, fit(length)?);
-        (length > 0).then_some(Self { row, column, length })
+    /// The arithmetic is 64-bit, so that nothing wraps for 32-bit begins and ends.
+    pub fn clip(height: u32, width: u32, begin: i64, end: i64) -> Self {
+        let count = i64::from(height) + i64::from(width) - 1;
+        let clipped = |diagonal: i64| {
+            let number = diagonal.saturating_add(i64::from(height) - 1).clamp(0, count);
+            u32::try_from(number).expect("a matrix has no more diagonals than elements")
+        };
+        let (begin_at, end_at) = (clipped(begin), clipped(end));
+        let (first, second) = if begin <= end {
+            (begin_at..end_at, 0..0)
+        } else {
+            (0..end_at, begin_at..clipped(i64::MAX))
+        };
+        let parts = [first, second].into_iter().filter(|part| !part.is_empty()).collect();
+        Self { height, width, parts }
+    }
+
+    /// No element.
+    pub fn empty(height: u32, width: u32) -> Self {
+        Self { height, width, parts: vec![] }
+    }
+
+    /// Whether every element is in the band.
+    pub fn is_everything(&self) -> bool {
+        let all = 0..self.height + (self.width - 1);
+        self.parts.first() == Some(&all)
+    }
+
+    /// The band as ranges of diagonals: none where it is empty, two where it is everything but a
+    /// range.
+    pub fn parts(&self) -> &[Range<u32>] {
+        &self.parts
+    }
+
+    /// The band as one range that may come around from 2^32 - 1 to 0: its first diagonal and its
+    /// length, modulo 2^32. A diagonal is in it if its distance to the first one, modulo 2^32, is
+    /// less than the length.
+    pub fn around(&self) -> (u32, u32) {
+        match self.parts.as_slice() {
+            [] => (0, 0),
+            [first, .., last] => (last.start, first.end.wrapping_sub(last.start)),
+            [part] => (part.start, part.end - part.start),
+        }
+    }
+
+    /// The one diagonal that the band consists of; `None` where it has none or several.
+    pub fn single(&self) -> Option<Diagonal> {
+        let [Range { start, end }] = *self.parts.as_slice() else { return None };
+        if end - start != 1 {
+            return None;
+        }
+        // Both are below the sizes, because `start` is a diagonal of the matrix.
+        let row = (self.height - 1).saturating_sub(start);
+        let column = start.saturating_sub(self.height - 1);
+        let length = (self.height - row).min(self.width - column);
+        Some(Diagonal { row, column, length })
     }
 }
 
@@ -31,29 +95,83 @@ impl Diagonal {
 mod tests {
     use super::*;
 
+    const EXTREMES: [i64; 4] = [i32::MIN as i64, i32::MIN as i64 + 1, -1, i32::MAX as i64];
+
+    /// As DIAGONAL_MATRIX1's documentation has it.
+    fn is_inside(begin: i64, end: i64, y: u32, x: u32) -> bool {
+        let t = i64::from(x) - i64::from(y);
+        if begin <= end { begin <= t && t < end } else { t < end || t >= begin }
+    }
+
+    fn elements(height: u32, width: u32) -> impl Iterator<Item = (u32, u32)> {
+        (0..height).flat_map(move |y| (0..width).map(move |x| (y, x)))
+    }
+
+    fn check(height: u32, width: u32, begin: i64, end: i64) {
+        let band = Band::clip(height, width, begin, end);
+        let name = format!("{height}x{width} {begin}..{end} {band:?}");
+        let (first, length) = band.around();
+        for (y, x) in elements(height, width) {
+            let number = height - 1 - y + x;
+            let inside = is_inside(begin, end, y, x);
+            assert_eq!(band.parts().iter().any(|p| p.contains(&number)), inside, "{name} {y} {x}");
+            assert_eq!(number.wrapping_sub(first) < length, inside, "{name} {y} {x}");
+        }
+        let all = elements(height, width).all(|(y, x)| is_inside(begin, end, y, x));
+        assert_eq!(band.is_everything(), all, "{name}");
+        if let Some(diagonal) = band.single() {
+            let expected: Vec<(u32, u32)> =
+                elements(height, width).filter(|(y, x)| is_inside(begin, end, *y, *x)).collect();
+            let found: Vec<(u32, u32)> =
+                (0..diagonal.length).map(|i| (diagonal.row + i, diagonal.column + i)).collect();
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+
     #[test]
     fn agrees_with_the_definition_on_small_matrices() {
-        for (height, width) in (1..6).flat_map(|h| (1..6).map(move |w| (h, w))) {
-            for offset in -7..=7 {
-                let rows = (0..height).flat_map(|y| (0..width).map(move |x| (y, x)));
-                let expected: Vec<(u32, u32)> = rows
-                    .filter(|(y, x)| i64::from(*y) + i64::from(offset) == i64::from(*x))
-                    .collect();
-                let found: Vec<(u32, u32)> = Diagonal::clip(height, width, offset)
-                    .into_iter()
-                    .flat_map(|d| (0..d.length).map(move |i| (d.row + i, d.column + i)))
-                    .collect();
-                assert_eq!(found, expected, "{height}x{width} offset {offset}");
+        for (height, width) in (1..5).flat_map(|h| (1..5).map(move |w| (h, w))) {
+            let bounds = || (-6..=6).chain(EXTREMES);
+            for (begin, end) in bounds().flat_map(|begin| bounds().map(move |end| (begin, end))) {
+                check(height, width, begin, end);
             }
         }
     }
 
     #[test]
-    fn extreme_offsets_and_sizes_do_not_wrap() {
-        assert_eq!(Diagonal::clip(u32::MAX, 1, i32::MIN).map(|d| d.row), Some(1 << 31));
-        assert_eq!(Diagonal::clip(1 << 31, 1, i32::MIN), None);
+    fn a_band_of_one_diagonal_is_told_apart() {
+        assert_eq!(
+            Band::clip(3, 4, 1, 2).single(),
+            Some(Diagonal { row: 0, column: 1, length: 3 })
+        );
+        assert_eq!(
+            Band::clip(3, 4, -2, -1).single(),
+            Some(Diagonal { row: 2, column: 0, length: 1 })
+        );
+        assert_eq!(Band::clip(3, 4, 1, 3).single(), None);
+        assert_eq!(Band::clip(3, 4, 4, 5).single(), None);
+    }
+
+    #[test]
+    fn extreme_bands_and_sizes_do_not_wrap() {
+        let offset = |height, width, offset: i32| {
+            Band::clip(height, width, offset.into(), i64::from(offset) + 1).single()
+        };
+        assert_eq!(offset(u32::MAX, 1, i32::MIN).map(|d| d.row), Some(1 << 31));
+        assert_eq!(offset(1 << 31, 1, i32::MIN), None);
         let last = Diagonal { row: 0, column: i32::MAX.cast_unsigned(), length: 1 };
-        assert_eq!(Diagonal::clip(5, 1 << 31, i32::MAX), Some(last));
-        assert_eq!(Diagonal::clip(5, i32::MAX.cast_unsigned(), i32::MAX), None);
+        assert_eq!(offset(1, 1 << 31, i32::MAX), Some(last));
+        assert_eq!(offset(1, i32::MAX.cast_unsigned(), i32::MAX), None);
+
+        let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
+        // Beyond what an i32 can name there are diagonals on both sides.
+        let around = |height, width, begin, end| Band::clip(height, width, begin, end).around();
+        let half = 1 << 31;
+        assert_eq!(around(1, u32::MAX, most, least), (half - 1, half));
+        assert_eq!(around(u32::MAX, 1, most, least), (0, half - 2));
+        assert_eq!(around(u32::MAX, 1, least, most), (half - 2, half + 1));
+        assert_eq!(Band::clip(u32::MAX, 1, 0, least).parts().len(), 2);
+        assert_eq!(Band::clip(65_535, 65_537, -1, 1).around(), (65_533, 2));
+        assert!(Band::clip(65_535, 65_537, 1, 1).parts().is_empty());
     }
 }

@@ -1,8 +1,8 @@
 //! Dispatches of kernels with one invocation for each element that they write.
 
-use dml_core::Error;
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::{Dispatch, Step, Window};
+use dml_core::{DataType, Error, ScalarUnion};
 
 use crate::Target;
 use crate::grid::{self, Grid};
@@ -13,8 +13,9 @@ pub(crate) struct ElementKernel {
     pub(crate) operator: &'static str,
     /// The kernel.
     pub(crate) variant: &'static KernelVariant,
-    /// One window for each binding of the kernel; the first one shows the whole output.
-    pub(crate) windows: Vec<Window>,
+    /// One window for each binding of the kernel, with the field that needs it. The first one shows
+    /// the whole output.
+    pub(crate) windows: Vec<(&'static str, Window)>,
     /// Elements to write.
     pub(crate) count: u32,
 }
@@ -34,7 +35,7 @@ impl ElementKernel {
         let dispatch = |grid: Grid| {
             Step::Dispatch(Dispatch {
                 kernel: target.kernel_key(self.variant),
-                windows: self.windows.clone(),
+                windows: self.windows.iter().map(|(_, window)| window.clone()).collect(),
                 push_constants: push_constants(grid.first_group),
                 groups: grid.groups,
             })
@@ -45,17 +46,19 @@ impl ElementKernel {
     }
 
     fn check_windows(&self, target: &Target<'_>) -> Result<(), Error> {
-        let sizes = self.windows.iter().map(|window| window.range.end - window.range.start);
-        match sizes.max() {
-            Some(needed) if needed > target.max_window() => Err(Error::DeviceLimit {
-                operator: self.operator,
-                field: "OutputTensor",
-                needed,
-                limit: "maxStorageBufferRange less minStorageBufferOffsetAlignment",
-                available: target.max_window(),
-            }),
-            _ => Ok(()),
+        for (field, window) in &self.windows {
+            let needed = window.range.end - window.range.start;
+            if needed > target.max_window() {
+                return Err(Error::DeviceLimit {
+                    operator: self.operator,
+                    field,
+                    needed,
+                    limit: "maxStorageBufferRange less minStorageBufferOffsetAlignment",
+                    available: target.max_window(),
+                });
+            }
         }
+        Ok(())
     }
 }
 
@@ -63,4 +66,10 @@ impl ElementKernel {
 pub(crate) fn words(bits: u64) -> [u32; 2] {
     let [a, b, c, d, e, f, g, h] = bits.to_le_bytes();
     [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
+}
+
+/// The bits of an element of `data_type` that is given as a scalar: the union's bytes beyond the
+/// scalar mean nothing.
+pub(crate) fn scalar_bits(scalar: ScalarUnion, data_type: DataType) -> u64 {
+    scalar.to_bits() & (u64::MAX >> (64 - data_type.bits()))
 }

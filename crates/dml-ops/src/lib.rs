@@ -8,6 +8,7 @@
 //! from its documentation and sharing nothing with its lowering, and the corner cases worth testing.
 #![forbid(unsafe_code)]
 
+mod band_matrix;
 pub mod diagonal;
 mod element_kernel;
 pub mod grid;

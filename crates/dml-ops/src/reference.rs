@@ -1,5 +1,9 @@
 //! What an operator's result is, element by element, and the cases worth testing.
 
+mod memory;
+
+pub use memory::{elements_in, input_bytes};
+
 use dml_core::{AbstractOperator, DataType, Error, Validated};
 
 /// An operator's documented meaning. Implementations follow the documentation's pseudocode and
@@ -49,10 +53,16 @@ pub struct Case {
     pub name: &'static str,
     /// The operator.
     pub operator: AbstractOperator,
+    /// Where each input starts in its buffer, in bytes.
+    pub input_offset: u64,
     /// Where each output starts in its buffer, in bytes.
     pub output_offset: u64,
-    /// Whether output buffers have storage usage alone.
+    /// Whether the buffers have storage usage alone.
     pub storage_only: bool,
+    /// Whether the first input is bound to exactly the first output's range.
+    pub in_place: bool,
+    /// The elements of the first inputs; those of the others are pseudo-random, see [`input_bytes`].
+    pub inputs: Vec<Vec<u64>>,
     /// The outputs' elements where the documentation prints them; otherwise only the reference
     /// tells.
     pub documented: Option<Vec<Vec<u64>>>,
@@ -64,8 +74,11 @@ impl Case {
         Self {
             name,
             operator: operator.into(),
+            input_offset: 0,
             output_offset: 0,
             storage_only: false,
+            in_place: false,
+            inputs: vec![],
             documented: None,
         }
     }
@@ -76,7 +89,25 @@ impl Case {
         self
     }
 
-    /// The same with output buffers of storage usage alone.
+    /// The same with inputs that start `bytes` into their buffers.
+    pub fn at_input_offset(mut self, bytes: u64) -> Self {
+        self.input_offset = bytes;
+        self
+    }
+
+    /// The same with the first input bound to the first output's range.
+    pub fn in_place(mut self) -> Self {
+        self.in_place = true;
+        self
+    }
+
+    /// The same with these elements in the first inputs.
+    pub fn with_inputs(mut self, inputs: Vec<Vec<u64>>) -> Self {
+        self.inputs = inputs;
+        self
+    }
+
+    /// The same with buffers of storage usage alone.
     pub fn storage_only(mut self) -> Self {
         self.storage_only = true;
         self

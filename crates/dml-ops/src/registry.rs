@@ -4,11 +4,12 @@ use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 
 use crate::operators::diagonal_matrix::DiagonalMatrix;
+use crate::operators::diagonal_matrix1::DiagonalMatrix1;
 use crate::operators::fill_value_constant::FillValueConstant;
 use crate::{Operator, Target};
 
 /// Every implemented operator, by ascending operator number.
-pub static OPERATORS: &[&dyn Operator] = &[&DiagonalMatrix, &FillValueConstant];
+pub static OPERATORS: &[&dyn Operator] = &[&DiagonalMatrix, &FillValueConstant, &DiagonalMatrix1];
 
 /// The implementation of the operator with DirectML's number `operator_type`.
 pub fn find(operator_type: u32) -> Option<&'static dyn Operator> {

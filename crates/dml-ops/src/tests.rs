@@ -1,29 +1,35 @@
 //! Every operator's cases, lowered and run by the host interpreter, against its reference.
 
 use dml_core::host::{HostBuffer, HostMemory, interpret};
-use dml_core::plan::{MAX_PUSH_CONSTANT_BYTES, Plan, Step};
+use dml_core::plan::{BoundAt, MAX_PUSH_CONSTANT_BYTES, Plan, Step};
+use dml_core::schema::FieldKind;
 use dml_core::{Capabilities, DataType, FeatureLevel, TensorLayout, Traits, validate};
 
+use crate::reference::{Case, elements_in, input_bytes};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
 const SENTINEL: u8 = 0xa5;
 const GUARD: usize = 64;
 
-/// The steps of a plan by kind, dispatches by the name of their kernel.
-pub(crate) fn kinds(plan: &Plan) -> Vec<&'static str> {
-    let kind = |step: &Step| match step {
+/// The kind of a step, for a dispatch the name of its kernel.
+pub(crate) fn kind(step: &Step) -> &'static str {
+    match step {
         Step::Fill(_) => "fill",
         Step::Update(_) => "update",
         Step::Copy(_) => "copy",
         Step::Dispatch(dispatch) => dispatch.kernel.variant.name,
-    };
+    }
+}
+
+/// The steps of executions by kind.
+pub(crate) fn kinds(plan: &Plan) -> Vec<&'static str> {
     plan.exec.iter().map(kind).collect()
 }
 
-/// What the output's buffer must hold: guards and padding keep the sentinel, except that the bytes
-/// after the last element may be zeroed up to the next word.
-fn expected_bytes(layout: &TensorLayout, elements: &[u64], found: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![SENTINEL; found.len()];
+/// What the output's buffer must hold: bytes that no element covers are as `before`, except that
+/// those after the last element may be zeroed up to the next word.
+fn expected_bytes(layout: &TensorLayout, elements: &[u64], before: &[u8], found: &[u8]) -> Vec<u8> {
+    let mut bytes = before.to_vec();
     let size = (layout.data_type().bits() / 8) as usize;
     for (offset, element) in layout.element_offsets().zip(elements) {
         let start = GUARD + usize::try_from(offset).unwrap() * size;
@@ -37,16 +43,43 @@ fn expected_bytes(layout: &TensorLayout, elements: &[u64], found: &[u8]) -> Vec<
     bytes
 }
 
-fn run(plan: &Plan, alignment: u64) -> Vec<u8> {
-    let size = plan.outputs[0].as_ref().unwrap().size;
+/// `bytes` bound between guards.
+fn guarded(bytes: &[u8]) -> HostBuffer {
+    let guard = [SENTINEL; GUARD];
+    let size = bytes.len() as u64;
+    HostBuffer { bytes: [&guard, bytes, &guard].concat(), offset: GUARD as u64, size }
+}
+
+/// Runs a plan as its case says and returns the output's buffer before and after.
+fn run(plan: &Plan, case: &Case, inputs: &[Option<Vec<u8>>], alignment: u64) -> [Vec<u8>; 2] {
     let mut memory = HostMemory::for_plan(plan);
-    memory.outputs[0] = Some(HostBuffer {
-        bytes: vec![SENTINEL; GUARD * 2 + usize::try_from(size).unwrap()],
-        offset: GUARD as u64,
-        size,
-    });
-    interpret(&plan.exec, &mut memory, alignment).unwrap();
-    memory.outputs[0].take().unwrap().bytes
+    let bound = |wanted: BoundAt| {
+        plan.inputs.iter().zip(inputs).map(move |(requirement, bytes)| {
+            let now = requirement.as_ref().is_some_and(|it| it.bound_at == wanted);
+            bytes.as_ref().filter(|_| now).map(|bytes| guarded(bytes))
+        })
+    };
+    let size = usize::try_from(plan.outputs[0].as_ref().unwrap().size).unwrap();
+    memory.persistent.bytes.fill(SENTINEL);
+    memory.outputs[0] = None;
+    memory.inputs = bound(BoundAt::Initialization).collect();
+    interpret(&plan.init, &mut memory, alignment).unwrap();
+
+    let output = match &inputs.first() {
+        Some(Some(bytes)) if case.in_place => guarded(bytes),
+        _ => guarded(&vec![SENTINEL; size]),
+    };
+    memory.outputs[0] = Some(output.clone());
+    let steps = if case.in_place {
+        // That the input is not read shows by its not being there.
+        memory.inputs = vec![None; inputs.len()];
+        &plan.in_place.as_ref().unwrap().exec
+    } else {
+        memory.inputs = bound(BoundAt::Execution).collect();
+        &plan.exec
+    };
+    interpret(steps, &mut memory, alignment).unwrap();
+    [output.bytes, memory.outputs[0].take().unwrap().bytes]
 }
 
 fn accepts(operator: &dyn Operator, data_type: DataType, rank: usize) -> bool {
@@ -59,17 +92,29 @@ fn check_cases(operator: &dyn Operator, data_type: DataType, rank: usize, target
         let name = format!("{} {data_type} {rank} {}", operator.schema().name, case.name);
         let validated = validate(&case.operator, FeatureLevel::HIGHEST).expect(&name);
         let layout = validated.required_tensor("OutputTensor").unwrap();
-        let reference = operator.reference().outputs(&validated, &[]).unwrap();
+        let layouts: Vec<_> = validated.tensors(FieldKind::Input).map(|(_, it)| it).collect();
+        let inputs: Vec<_> = layouts
+            .iter()
+            .enumerate()
+            .map(|(index, layout)| layout.map(|layout| input_bytes(&case, index, layout)))
+            .collect();
+        let elements = |(layout, bytes): (&Option<&TensorLayout>, &Option<Vec<u8>>)| {
+            layout.zip(bytes.as_ref()).map(|(layout, bytes)| elements_in(layout, bytes))
+        };
+        let elements: Vec<_> = layouts.iter().zip(&inputs).map(elements).collect();
+        let reference = operator.reference().outputs(&validated, &elements).unwrap();
         let plan = operator.lower(&validated, target).expect(&name);
         check_limits(&plan, target);
-        let found = run(&plan, target.capabilities.limits.min_storage_buffer_offset_alignment);
-        assert!(found == expected_bytes(layout, &reference[0], &found), "{name} {target:?}");
+        let alignment = target.capabilities.limits.min_storage_buffer_offset_alignment;
+        let [before, found] = run(&plan, &case, &inputs, alignment);
+        let expected = expected_bytes(layout, &reference[0], &before, &found);
+        assert!(found == expected, "{name} {target:?}");
     }
 }
 
 fn check_limits(plan: &Plan, target: &Target<'_>) {
     assert!(target.transfer == TransferUse::Allowed || plan.is_dispatch_only());
-    for step in plan.init.iter().chain(&plan.exec) {
+    for step in plan.steps() {
         let Step::Dispatch(dispatch) = step else { continue };
         assert!(dispatch.push_constants.len() <= MAX_PUSH_CONSTANT_BYTES);
         let limits = target.capabilities.limits.max_compute_work_group_count;

@@ -1,7 +1,8 @@
 //! Which steps of a plan must wait for which, derived from what they touch.
 //!
 //! This is a pure function of the steps: it needs no device, and nothing of it runs while commands
-//! are recorded. Slots are assumed not to share memory, which binding tables guarantee.
+//! are recorded. Slots are assumed not to share memory, which binding tables guarantee:
+//! executed in place, an operator does not name the slot of its input.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

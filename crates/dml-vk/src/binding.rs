@@ -1,10 +1,11 @@
 //! What is bound to an operator, and every rule that a binding must keep.
 
-use dml_core::plan::{BindingRequirement, Slot};
+use dml_core::plan::{BindingRequirement, BoundAt, Slot};
 
 use crate::buffer::{Buffer, BufferUsage};
 use crate::compiled::CompiledOperator;
 use crate::error::{Error, Result};
+use crate::record::Phase;
 
 /// Every binding's offset is a multiple of this many bytes.
 pub const BINDING_ALIGNMENT: u64 = 16;
@@ -33,9 +34,12 @@ impl<'a> BufferBinding<'a> {
 /// Everything that is bound to an operator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bindings<'a> {
-    /// One entry for each input, `None` where an optional one is absent.
+    /// One entry for each input, `None` where an optional one is absent, or where one is bound at
+    /// another time: those that are OWNED_BY_DML at initialization only, all others at execution
+    /// only. May be empty at initialization where none is bound then.
     pub inputs: &'a [Option<BufferBinding<'a>>],
-    /// One entry for each output, `None` where an optional one is absent.
+    /// One entry for each output, `None` where an optional one is absent. Outputs are bound at
+    /// execution only; may be empty at initialization.
     pub outputs: &'a [Option<BufferBinding<'a>>],
     /// The temporary resource; ignored where none is needed.
     pub temporary: Option<BufferBinding<'a>>,
@@ -68,6 +72,10 @@ impl BoundBuffer {
         }
     }
 
+    fn is_same_range(&self, other: &Self) -> bool {
+        self.handle == other.handle && self.offset == other.offset && self.size == other.size
+    }
+
     fn overlaps(&self, other: &Self) -> bool {
         self.handle == other.handle
             && self.offset < other.offset + other.size
@@ -83,12 +91,14 @@ pub(crate) struct Bound {
     pub(crate) buffer: BoundBuffer,
 }
 
-/// Checks everything that does not depend on the plan that is going to be used.
+/// Checks everything that does not depend on the plan that is going to be used. Also tells whether
+/// the operator is executed in place.
 pub(crate) fn check_bindings(
     compiled: &CompiledOperator,
     bindings: &Bindings<'_>,
-) -> Result<Vec<Bound>> {
-    let checker = Checker { compiled };
+    phase: Phase,
+) -> Result<(Vec<Bound>, bool)> {
+    let checker = Checker { compiled, phase };
     let mut bound = Vec::new();
     checker.tensors("inputs", Slot::Input, compiled.inputs(), bindings.inputs, &mut bound)?;
     checker.tensors("outputs", Slot::Output, compiled.outputs(), bindings.outputs, &mut bound)?;
@@ -112,12 +122,13 @@ pub(crate) fn check_bindings(
             bound.push(checker.one(slot, field, (size, RESOURCE_ALIGNMENT), binding.as_ref())?);
         }
     }
-    checker.overlaps(&bound)?;
-    Ok(bound)
+    let in_place = checker.overlaps(&bound)?;
+    Ok((bound, in_place))
 }
 
 struct Checker<'a> {
     compiled: &'a CompiledOperator,
+    phase: Phase,
 }
 
 impl Checker<'_> {
@@ -129,12 +140,25 @@ impl Checker<'_> {
         given: &[Option<BufferBinding<'_>>],
         bound: &mut Vec<Bound>,
     ) -> Result<()> {
+        let is_bound_now = |one: &BindingRequirement| match self.phase {
+            Phase::Initialize => one.bound_at == BoundAt::Initialization,
+            Phase::Execute => one.bound_at == BoundAt::Execution,
+        };
+        let none_is_bound = !required.iter().flatten().any(is_bound_now);
+        if self.phase == Phase::Initialize && none_is_bound && given.is_empty() {
+            return Ok(());
+        }
         if given.len() != required.len() {
             let problem = format!("{} bindings given", given.len());
             return Err(self.error(list, problem, format!("{} bindings", required.len())));
         }
         for ((requirement, binding), index) in required.iter().zip(given).zip(0..) {
             match (requirement, binding) {
+                (Some(needed), binding) if !is_bound_now(needed) => {
+                    if binding.is_some() {
+                        return Err(self.out_of_phase(needed));
+                    }
+                }
                 (Some(needed), binding) => {
                     let alignment = BINDING_ALIGNMENT.max(u64::from(needed.alignment));
                     let rule = (needed.size, alignment);
@@ -195,24 +219,59 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Inputs may share bytes with each other; whatever is written shares none.
-    fn overlaps(&self, bound: &[Bound]) -> Result<()> {
+    fn out_of_phase(&self, needed: &BindingRequirement) -> Error {
+        let (problem, accepted) = match self.phase {
+            Phase::Initialize => (
+                "a buffer is bound, but the tensor is not OWNED_BY_DML",
+                "no binding at initialization; it is bound at execution",
+            ),
+            Phase::Execute => (
+                "a buffer is bound, but the tensor is OWNED_BY_DML",
+                "no binding at execution; it is bound at initialization",
+            ),
+        };
+        self.error(needed.field, problem.to_owned(), accepted.to_owned())
+    }
+
+    /// Inputs may share bytes with each other; whatever is written shares none, unless an operator
+    /// may be executed in place and is. Returns whether it is.
+    fn overlaps(&self, bound: &[Bound]) -> Result<bool> {
+        let mut in_place = false;
         for (index, one) in bound.iter().enumerate() {
             for other in &bound[index + 1..] {
                 let both_read = matches!((one.slot, other.slot), (Slot::Input(_), Slot::Input(_)));
-                if !both_read && one.buffer.overlaps(&other.buffer) {
-                    let problem = format!(
-                        "bytes {} overlap {} (bytes {}) in the same buffer",
-                        range_text(&other.buffer),
-                        one.field,
-                        range_text(&one.buffer)
-                    );
-                    let accepted = "a range that shares no byte with another binding".to_owned();
-                    return Err(self.error(&other.field, problem, accepted));
+                if both_read || !one.buffer.overlaps(&other.buffer) {
+                    continue;
                 }
+                let may_be_same = self.may_be_same(one.slot, other.slot);
+                if !may_be_same || !one.buffer.is_same_range(&other.buffer) {
+                    return Err(self.overlap(one, other, may_be_same));
+                }
+                in_place = true;
             }
         }
-        Ok(())
+        Ok(in_place)
+    }
+
+    fn may_be_same(&self, one: Slot, other: Slot) -> bool {
+        let pair = self.compiled.in_place();
+        pair.is_some_and(|(input, output)| {
+            one == Slot::Input(input) && other == Slot::Output(output)
+        })
+    }
+
+    fn overlap(&self, one: &Bound, other: &Bound, may_be_same: bool) -> Error {
+        let problem = format!(
+            "bytes {} overlap {} (bytes {}) in the same buffer",
+            range_text(&other.buffer),
+            one.field,
+            range_text(&one.buffer)
+        );
+        let mut accepted = "a range that shares no byte with another binding".to_owned();
+        if may_be_same {
+            accepted += &format!(", or exactly that of {}", one.field);
+        }
+        self.error(&other.field, problem, accepted)
     }
 
     fn error(&self, field: &str, problem: String, accepted: String) -> Error {

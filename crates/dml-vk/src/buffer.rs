@@ -1,7 +1,7 @@
 //! Buffers that own their memory.
 
 use std::fmt;
-use std::ops::BitOr;
+use std::ops::{BitAnd, BitOr};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
@@ -58,6 +58,14 @@ impl BitOr for BufferUsage {
     }
 }
 
+impl BitAnd for BufferUsage {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
 impl fmt::Display for BufferUsage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = [
@@ -105,9 +113,11 @@ impl Device {
     ///
     /// [`Error::InvalidArgument`] where size or usage is empty, [`Error::LimitExceeded`] beyond
     /// maxBufferSize or maxMemoryAllocationSize, [`Error::OutOfMemory`] (the device remains
-    /// usable), [`Error::DeviceLost`].
+    /// usable), [`Error::DeviceLost`]. Where a cap takes transfer usage away, the buffer lacks it and
+    /// is in memory that the host sees; one of transfer usage alone is [`Error::Unsupported`].
     pub fn create_buffer(&self, desc: &BufferDesc<'_>) -> Result<Buffer> {
         self.shared.raw.ensure_alive()?;
+        let desc = &self.within_usages(desc)?;
         let size = self.checked_size(desc)?;
         let raw = &self.shared.raw;
         let info = vk::BufferCreateInfo::default()
@@ -134,6 +144,24 @@ impl Device {
             self.shared.allocator.allocate(desc.name, requirements, desc.location)?;
         shared.bind()?;
         Ok(Buffer { shared: Arc::new(shared) })
+    }
+
+    /// `desc` as far as the device's buffers may have its usage. Without transfers the bytes are
+    /// moved through mapped memory, so the host must see it.
+    fn within_usages<'a>(&self, desc: &BufferDesc<'a>) -> Result<BufferDesc<'a>> {
+        let usage = desc.usage & self.buffer_usages();
+        if usage == desc.usage {
+            return Ok(*desc);
+        }
+        if usage.is_empty() {
+            let lacking = format!("{}, which the device's cap takes away", desc.usage);
+            return Err(Error::unsupported(format!("buffer `{}`", desc.name), lacking));
+        }
+        let location = match desc.location {
+            MemoryLocation::Device => MemoryLocation::Readback,
+            visible => visible,
+        };
+        Ok(BufferDesc { usage, location, ..*desc })
     }
 
     fn checked_size(&self, desc: &BufferDesc<'_>) -> Result<u64> {

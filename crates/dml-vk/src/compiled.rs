@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::sync::Arc;
 
-use dml_core::plan::{BindingRequirement, Plan, Slot, Step};
+use dml_core::plan::{BindingRequirement, BoundAt, Plan, Slot, Step};
 
 use crate::barrier::{Barrier, derive_barriers};
 use crate::buffer::{Buffer, BufferDesc, BufferUsage};
@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::memory::MemoryLocation;
 use crate::pipeline::Pipeline;
 use crate::plan_check::{check_plan, slot_usages};
+use crate::record::Phase;
 
 /// What an operator is compiled from.
 #[derive(Clone, Debug)]
@@ -57,10 +58,18 @@ pub(crate) struct CompiledShared {
 /// One way to execute an operator.
 pub(crate) struct CompiledPlan {
     pub(crate) plan: Plan,
-    pub(crate) usages: BTreeMap<Slot, BufferUsage>,
     pub(crate) constants: Option<Buffer>,
-    pub(crate) init: Vec<StepFacts>,
-    pub(crate) exec: Vec<StepFacts>,
+    init: PhaseFacts,
+    exec: PhaseFacts,
+    exec_in_place: PhaseFacts,
+}
+
+/// What compiling adds to the steps of one phase.
+pub(crate) struct PhaseFacts {
+    /// What the buffers need to be used for.
+    pub(crate) usages: BTreeMap<Slot, BufferUsage>,
+    /// One entry for each step.
+    pub(crate) steps: Vec<StepFacts>,
 }
 
 /// What compiling adds to a step.
@@ -111,15 +120,15 @@ impl Device {
     fn compile_plan(&self, plan: Plan) -> Result<CompiledPlan> {
         check_plan(&plan, &self.shared.capabilities)?;
         Ok(CompiledPlan {
-            usages: slot_usages(&plan),
-            init: self.step_facts(&plan.init)?,
-            exec: self.step_facts(&plan.exec)?,
+            init: self.phase_facts(&plan.init)?,
+            exec: self.phase_facts(&plan.exec)?,
+            exec_in_place: self.phase_facts(plan.exec_in_place())?,
             constants: self.upload_constants(&plan)?,
             plan,
         })
     }
 
-    fn step_facts(&self, steps: &[Step]) -> Result<Vec<StepFacts>> {
+    fn phase_facts(&self, steps: &[Step]) -> Result<PhaseFacts> {
         let pipelines = &self.shared.pipelines;
         let facts = |(step, barrier): (&Step, Option<Barrier>)| {
             let pipeline = match step {
@@ -130,7 +139,10 @@ impl Device {
             };
             Ok(StepFacts { barrier, pipeline })
         };
-        steps.iter().zip(derive_barriers(steps)).map(facts).collect()
+        Ok(PhaseFacts {
+            usages: slot_usages(steps),
+            steps: steps.iter().zip(derive_barriers(steps)).map(facts).collect::<Result<_>>()?,
+        })
     }
 
     fn upload_constants(&self, plan: &Plan) -> Result<Option<Buffer>> {
@@ -174,9 +186,18 @@ impl CompiledOperator {
         &self.preferred().outputs
     }
 
-    /// Whether initialization has anything to do. Recording it is allowed either way.
+    /// Whether it must be initialized before the first execution: initialization has something to
+    /// do, or an input is bound then. Initializing other operators is allowed and does nothing.
     pub fn needs_initialization(&self) -> bool {
-        self.shared.plans.iter().any(|compiled| !compiled.plan.init.is_empty())
+        let mut inputs = self.inputs().iter().flatten();
+        inputs.any(|input| input.bound_at == BoundAt::Initialization)
+            || self.shared.plans.iter().any(|compiled| !compiled.plan.init.is_empty())
+    }
+
+    /// The input and the output that may be bound to exactly the same range; `None` where no output
+    /// may share bytes with an input.
+    pub fn in_place(&self) -> Option<(u32, u32)> {
+        in_place(self.preferred())
     }
 
     fn preferred(&self) -> &Plan {
@@ -193,8 +214,25 @@ impl fmt::Debug for CompiledShared {
     }
 }
 
+impl CompiledPlan {
+    /// The steps of a table, and what compiling added to them.
+    pub(crate) fn phase(&self, phase: Phase, in_place: bool) -> (&[Step], &PhaseFacts) {
+        match (phase, in_place) {
+            (Phase::Initialize, _) => (&self.plan.init, &self.init),
+            (Phase::Execute, false) => (&self.plan.exec, &self.exec),
+            (Phase::Execute, true) => (self.plan.exec_in_place(), &self.exec_in_place),
+        }
+    }
+}
+
+fn in_place(plan: &Plan) -> Option<(u32, u32)> {
+    plan.in_place.as_ref().map(|in_place| (in_place.input, in_place.output))
+}
+
 fn check_alternative(plan: &Plan, alternative: &Plan) -> Result<()> {
-    let same = plan.inputs == alternative.inputs && plan.outputs == alternative.outputs;
+    let same = plan.inputs == alternative.inputs
+        && plan.outputs == alternative.outputs
+        && in_place(plan) == in_place(alternative);
     if same && alternative.is_dispatch_only() {
         return Ok(());
     }
@@ -208,9 +246,11 @@ fn properties(compiled: &CompiledPlan) -> BindingProperties {
         Step::Dispatch(dispatch) => dispatch.windows.len(),
         _ => 0,
     };
-    let descriptors: usize = plan.init.iter().chain(&plan.exec).map(windows).sum();
+    let phases = [&plan.init, &plan.exec, plan.exec_in_place()];
+    let descriptors = phases.map(|steps| steps.iter().map(windows).sum::<usize>());
+    let most = descriptors.into_iter().fold(0, usize::max);
     BindingProperties {
-        required_descriptor_count: u32::try_from(descriptors).unwrap_or(u32::MAX),
+        required_descriptor_count: u32::try_from(most).unwrap_or(u32::MAX),
         temporary_resource_size: plan.temporary_size,
         persistent_resource_size: plan.persistent_size,
     }

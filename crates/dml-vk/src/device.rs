@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::{khr, vk};
-use dml_core::capabilities::{Capabilities, Features};
+use dml_core::capabilities::{Capabilities, CapabilityCap, Features, Shortfall};
 
+use crate::buffer::BufferUsage;
 use crate::error::{Error, Result};
 use crate::memory::MemoryAllocator;
-use crate::physical::{DeviceInfo, PhysicalDevice};
+use crate::physical::{DeviceInfo, PhysicalDevice, packed_version};
 use crate::pipeline::PipelineCache;
 use crate::queue::Queue;
 use crate::raw::RawDevice;
@@ -19,6 +20,8 @@ pub struct DeviceDesc {
     /// Behave as if the host could not see memory of [`crate::MemoryLocation::Device`], so that
     /// every transfer goes through a staging buffer, as on most discrete GPUs. The default is off.
     pub always_stage: bool,
+    /// Behave as a device that has less. The default changes nothing.
+    pub cap: CapabilityCap,
 }
 
 /// A logical device.
@@ -36,8 +39,13 @@ pub(crate) struct DeviceShared {
     pub(crate) queue: Queue,
     pub(crate) allocator: Arc<MemoryAllocator>,
     pub(crate) pipelines: PipelineCache,
+    /// With the features that are enabled.
     pub(crate) capabilities: Capabilities,
     pub(crate) always_stage: bool,
+    offered: Features,
+    /// What the buffers of the device may be used for.
+    usages: BufferUsage,
+    shortfalls: Vec<Shortfall>,
     physical: PhysicalDevice,
     pub(crate) raw: Arc<RawDevice>,
 }
@@ -56,23 +64,35 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where [`PhysicalDevice::unsuitable`] says why,
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], or [`Error::Vulkan`] where the driver refuses.
+    /// [`Error::Unsupported`] where [`PhysicalDevice::unsuitable`] says why, or where the device has
+    /// no timeline semaphores below the cap's version of Vulkan; [`Error::InvalidArgument`] where
+    /// everything is to be staged and no buffer may have transfer usage; [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], or [`Error::Vulkan`] where the driver refuses.
     pub fn with_desc(physical: &PhysicalDevice, desc: &DeviceDesc) -> Result<Self> {
         let family = physical
             .queue_family()
             .map_err(|reason| Error::unsupported(physical.info().name.clone(), reason))?;
-        let raw = Arc::new(create(physical, family)?);
-        let capabilities = Capabilities {
-            features: Features::default(),
-            limits: physical.capabilities().limits.clone(),
-        };
+        if desc.always_stage && desc.cap.no_transfer_usage() {
+            return Err(Error::invalid("always_stage", "true, but no buffer has transfer usage"));
+        }
+        let version = desc.cap.api_version().map_or(u32::MAX, packed_version);
+        let raw = Arc::new(create(physical, family, physical.usable_version().min(version))?);
+        let (offered, shortfalls) = capped(physical, &desc.cap);
+        let capabilities = Capabilities { features: ENABLED, limits: offered.limits };
+        let max_allocation = capabilities.limits.max_memory_allocation_size;
         let shared = DeviceShared {
             queue: Queue::new(&raw, family)?,
-            allocator: Arc::new(MemoryAllocator::new(&raw, physical)?),
+            allocator: Arc::new(MemoryAllocator::new(&raw, physical, max_allocation)?),
             pipelines: PipelineCache::new(&raw)?,
             capabilities,
             always_stage: desc.always_stage,
+            offered: offered.features,
+            usages: if desc.cap.no_transfer_usage() {
+                BufferUsage::STORAGE
+            } else {
+                BufferUsage::all()
+            },
+            shortfalls,
             physical: physical.clone(),
             raw,
         };
@@ -90,9 +110,29 @@ impl Device {
         &self.shared.physical
     }
 
-    /// Its limits and the features that are enabled: what lowering may rely on.
+    /// Its limits and the features that are enabled: what lowering may rely on. Under a cap these are
+    /// the lowered limits.
     pub fn capabilities(&self) -> &Capabilities {
         &self.shared.capabilities
+    }
+
+    /// The same limits with the features that the device offers under its cap, enabled or not: what
+    /// decides whether a data type is native to it or emulated.
+    pub fn offered(&self) -> Capabilities {
+        Capabilities {
+            features: self.shared.offered,
+            limits: self.shared.capabilities.limits.clone(),
+        }
+    }
+
+    /// Every usage that buffers of the device may have: all, or storage alone under a cap.
+    pub fn buffer_usages(&self) -> BufferUsage {
+        self.shared.usages
+    }
+
+    /// What the cap states and the physical device does not have.
+    pub fn shortfalls(&self) -> &[Shortfall] {
+        &self.shared.shortfalls
     }
 
     /// Waits until the device has nothing to do.
@@ -150,10 +190,28 @@ impl fmt::Debug for DeviceShared {
     }
 }
 
-fn create(physical: &PhysicalDevice, family: u32) -> Result<RawDevice> {
-    let core_timeline = physical.usable_version() >= vk::API_VERSION_1_2;
+/// The optional features that a device enables. No kernel needs one; where one does, a feature must
+/// be offered under the cap before it is enabled here.
+const ENABLED: Features = Features::NONE;
+
+/// What `physical` offers under `cap`, and what the cap states beyond it.
+fn capped(physical: &PhysicalDevice, cap: &CapabilityCap) -> (Capabilities, Vec<Shortfall>) {
+    let (capabilities, shortfalls) = physical.capped(cap);
+    for shortfall in &shortfalls {
+        log::warn!("{}: the cap states {shortfall}", physical.info().name);
+    }
+    (capabilities, shortfalls)
+}
+
+/// Uses no later version of Vulkan than `version`.
+fn create(physical: &PhysicalDevice, family: u32, version: u32) -> Result<RawDevice> {
+    let core_timeline = version >= vk::API_VERSION_1_2;
     let mut extensions = Vec::new();
     if !core_timeline {
+        if !physical.has_extension(khr::timeline_semaphore::NAME) {
+            let lacking = "below Vulkan 1.2 it has no timeline semaphores";
+            return Err(Error::unsupported(physical.info().name.clone(), lacking));
+        }
         extensions.push(khr::timeline_semaphore::NAME.as_ptr());
     }
     // Where a device offers this, Vulkan demands that it is enabled.

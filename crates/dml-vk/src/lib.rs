@@ -76,7 +76,7 @@ pub use entry::EntryPoints;
 pub use error::{Error, MemoryKind, Result};
 pub use instance::{Instance, InstanceDesc, Validation};
 pub use memory::MemoryLocation;
-pub use physical::{DeviceInfo, DeviceType, PhysicalDevice};
+pub use physical::{DeviceInfo, DeviceType, PhysicalDevice, packed_version};
 pub use record::{Phase, record_plan};
 pub use recorder::{CommandList, Recorder};
 pub use select::DeviceSelector;

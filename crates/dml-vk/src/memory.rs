@@ -15,6 +15,10 @@ use crate::raw::RawDevice;
 
 const MIB: u64 = 1 << 20;
 
+/// Small buffers share a block of memory of at least this size, gpu-allocator's least. No device has
+/// a lower maxMemoryAllocationSize; a cap can have one, and then bounds buffers alone.
+const MIN_BLOCK: u64 = 4 * MIB;
+
 /// Where a buffer's memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryLocation {
@@ -46,10 +50,17 @@ pub(crate) struct MemoryAllocator {
 }
 
 impl MemoryAllocator {
-    pub(crate) fn new(raw: &Arc<RawDevice>, physical: &PhysicalDevice) -> Result<Self> {
-        let sizes = AllocationSizes::new(8 * MIB, 8 * MIB)
-            .with_max_device_memblock_size(256 * MIB)
-            .with_max_host_memblock_size(64 * MIB);
+    /// No allocation is larger than `max_allocation`.
+    pub(crate) fn new(
+        raw: &Arc<RawDevice>,
+        physical: &PhysicalDevice,
+        max_allocation: u64,
+    ) -> Result<Self> {
+        let whole_blocks = |size: u64| (size - size % MIN_BLOCK).max(MIN_BLOCK);
+        let block = |size: u64| whole_blocks(size.min(max_allocation));
+        let sizes = AllocationSizes::new(block(8 * MIB), block(8 * MIB))
+            .with_max_device_memblock_size(block(256 * MIB))
+            .with_max_host_memblock_size(block(64 * MIB));
         let inner = Allocator::new(&AllocatorCreateDesc {
             instance: physical.instance.table.core().clone(),
             device: raw.core().clone(),
@@ -63,7 +74,7 @@ impl MemoryAllocator {
             inner: Mutex::new(inner),
             raw: Arc::clone(raw),
             non_coherent_atom_size: physical.non_coherent_atom_size.max(1),
-            max_allocation: physical.capabilities().limits.max_memory_allocation_size,
+            max_allocation,
         })
     }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::{khr, vk};
-use dml_core::Capabilities;
+use dml_core::capabilities::{ApiVersion, Capabilities, CapabilityCap, Capped, Shortfall};
 
 use crate::capabilities;
 use crate::error::{Result, VkContext};
@@ -91,10 +91,21 @@ impl DeviceInfo {
 
     /// The version of Vulkan that the device supports, such as `1.3.230`.
     pub fn api_version_text(&self) -> String {
-        let version = self.api_version;
-        let major = vk::api_version_major(version);
-        let minor = vk::api_version_minor(version);
-        format!("{major}.{minor}.{}", vk::api_version_patch(version))
+        let ApiVersion { major, minor, patch } = unpacked_version(self.api_version);
+        format!("{major}.{minor}.{patch}")
+    }
+}
+
+/// A version of Vulkan as Vulkan packs it, for [`crate::InstanceDesc::max_api_version`].
+pub fn packed_version(version: ApiVersion) -> u32 {
+    vk::make_api_version(0, version.major, version.minor, version.patch)
+}
+
+fn unpacked_version(version: u32) -> ApiVersion {
+    ApiVersion {
+        major: vk::api_version_major(version),
+        minor: vk::api_version_minor(version),
+        patch: vk::api_version_patch(version),
     }
 }
 
@@ -138,6 +149,13 @@ impl PhysicalDevice {
     /// Its limits, and the optional features that it offers (a [`crate::Device`] enables none).
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    /// The same under `cap`, and what the cap states that the device does not have.
+    pub fn capped(&self, cap: &CapabilityCap) -> (Capabilities, Vec<Shortfall>) {
+        let Capped { capabilities, shortfalls } = cap.apply(&self.capabilities);
+        let version = cap.api_version_shortfall(unpacked_version(self.info.api_version));
+        (capabilities, version.into_iter().chain(shortfalls).collect())
     }
 
     /// Why this crate cannot use the device; `None` where it can.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ash::vk;
 use dml_core::capabilities::Capabilities;
-use dml_core::plan::{Dispatch, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
+use dml_core::plan::{BoundAt, Dispatch, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
 
 use crate::buffer::BufferUsage;
 use crate::error::{Error, Result};
@@ -15,16 +15,54 @@ const MAX_UPDATE: usize = 65_536;
 
 /// Checks every step of `plan` against its slots and the device's group counts.
 pub(crate) fn check_plan(plan: &Plan, capabilities: &Capabilities) -> Result<()> {
-    for step in plan.init.iter().chain(&plan.exec) {
-        check_step(plan, step, capabilities).map_err(|problem| {
-            Error::internal(format!("{}: malformed plan: {problem}", plan.operator))
-        })?;
+    check_resources(plan)
+        .and_then(|()| check_steps(plan, capabilities))
+        .map_err(|problem| Error::internal(format!("{}: malformed plan: {problem}", plan.operator)))
+}
+
+fn check_resources(plan: &Plan) -> Result<(), String> {
+    for size in [plan.temporary_size, plan.persistent_size] {
+        if !size.is_multiple_of(4) {
+            return Err(format!("a resource of {size} bytes"));
+        }
     }
     Ok(())
 }
 
-fn check_step(plan: &Plan, step: &Step, capabilities: &Capabilities) -> Result<(), String> {
+fn check_steps(plan: &Plan, capabilities: &Capabilities) -> Result<(), String> {
+    let initialized = |slot| match slot {
+        Slot::Input(index) => bound_at(plan, index) == Some(BoundAt::Initialization),
+        Slot::Output(_) => false,
+        _ => true,
+    };
+    let executed = |slot| match slot {
+        Slot::Input(index) => bound_at(plan, index) == Some(BoundAt::Execution),
+        _ => true,
+    };
+    let alias = plan.in_place.as_ref().map(|in_place| Slot::Input(in_place.input));
+    let executed_in_place = |slot| executed(slot) && Some(slot) != alias;
+    plan.init.iter().try_for_each(|step| check_step(plan, step, capabilities, initialized))?;
+    plan.exec.iter().try_for_each(|step| check_step(plan, step, capabilities, executed))?;
+    let mut in_place = plan.exec_in_place().iter();
+    in_place.try_for_each(|step| check_step(plan, step, capabilities, executed_in_place))
+}
+
+fn bound_at(plan: &Plan, input: u32) -> Option<BoundAt> {
+    let requirement = plan.inputs.get(usize::try_from(input).ok()?)?;
+    requirement.as_ref().map(|requirement| requirement.bound_at)
+}
+
+/// `is_bound` tells which slots there are when the step is executed.
+fn check_step(
+    plan: &Plan,
+    step: &Step,
+    capabilities: &Capabilities,
+    is_bound: impl Fn(Slot) -> bool,
+) -> Result<(), String> {
     for used in step.uses() {
+        if !is_bound(used.slot) {
+            return Err(format!("{:?} is not bound when it is used", used.slot));
+        }
         let size = slot_size(plan, used.slot)
             .ok_or_else(|| format!("{:?} is not part of the operator", used.slot))?;
         if used.range.is_empty() || used.range.end > size {
@@ -87,10 +125,10 @@ fn slot_size(plan: &Plan, slot: Slot) -> Option<u64> {
     }
 }
 
-/// The usage that each slot's buffer needs for `plan`: storage, and what its transfers take.
-pub(crate) fn slot_usages(plan: &Plan) -> BTreeMap<Slot, BufferUsage> {
+/// The usage that each slot's buffer needs for `steps`: storage, and what their transfers take.
+pub(crate) fn slot_usages(steps: &[Step]) -> BTreeMap<Slot, BufferUsage> {
     let mut usages = BTreeMap::new();
-    for step in plan.init.iter().chain(&plan.exec) {
+    for step in steps {
         let transfers = match step {
             Step::Fill(fill) => vec![(fill.slot, BufferUsage::TRANSFER_DST)],
             Step::Update(update) => vec![(update.slot, BufferUsage::TRANSFER_DST)],

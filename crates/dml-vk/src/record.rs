@@ -9,7 +9,7 @@ use crate::table::{BindingTable, BoundDispatch, BoundStep, Command};
 /// vkCmdFillBuffer is given at most this many bytes at a time: drivers have 32-bit bugs beyond.
 const MAX_FILL: u64 = 1 << 30;
 
-/// Which steps of an operator are recorded.
+/// Which steps of an operator a binding table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Those that run once, before the first execution.
@@ -18,11 +18,13 @@ pub enum Phase {
     Execute,
 }
 
-/// Records one phase of a bound operator. Nothing is allocated, submitted or waited for.
+/// Records a bound operator: its execution, or its initialization where the table was made for
+/// that. Nothing is allocated, submitted or waited for.
 ///
 /// Barriers are placed between the operator's own steps, none around it: see [`crate::access()`]. An
-/// execution after an initialization needs a barrier of the caller's in between. Recording disturbs
-/// the bound compute pipeline, descriptor set 0 and the push constants.
+/// execution after an initialization needs a barrier of the caller's in between; what an operator
+/// computes that [needs it](crate::CompiledOperator::needs_initialization) and did not get it is
+/// undefined. Recording disturbs the bound compute pipeline, descriptor set 0 and the push constants.
 ///
 /// # Safety
 ///
@@ -30,12 +32,9 @@ pub enum Phase {
 ///   queue family that computes, and used by no other thread meanwhile.
 /// - A clone of `table` is kept until the command buffer is reset, freed, or has completed for the
 ///   last time.
-pub unsafe fn record_plan(command_buffer: vk::CommandBuffer, table: &BindingTable, phase: Phase) {
+pub unsafe fn record_plan(command_buffer: vk::CommandBuffer, table: &BindingTable) {
     let raw = &table.device().shared.raw;
-    let steps = match phase {
-        Phase::Initialize => &table.shared().init,
-        Phase::Execute => &table.shared().exec,
-    };
+    let steps = &table.shared().steps;
     let writer = Writer { raw, command_buffer };
     // SAFETY: this function's own promises.
     unsafe { writer.operator(&table.compiled().shared.label, steps) };

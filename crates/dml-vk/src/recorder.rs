@@ -68,11 +68,13 @@ impl Recorder {
         Ok(Self { list, _one_thread: PhantomData })
     }
 
-    /// Records the initialization of a bound operator.
+    /// Records the initialization of an operator, from a table made with
+    /// [`BindingTable::for_initialization`].
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the table belongs to another device.
+    /// [`Error::InvalidArgument`] where the table belongs to another device, or was made for
+    /// executions.
     pub fn initialize(&mut self, table: &BindingTable) -> Result<()> {
         self.record(table, Phase::Initialize)
     }
@@ -81,7 +83,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the table belongs to another device.
+    /// [`Error::InvalidArgument`] where the table belongs to another device, or was made for
+    /// initialization.
     pub fn dispatch(&mut self, table: &BindingTable) -> Result<()> {
         self.record(table, Phase::Execute)
     }
@@ -90,10 +93,17 @@ impl Recorder {
         if !table.device().is_same(&self.list.device) {
             return Err(Error::invalid("table", "it belongs to another device"));
         }
+        if table.phase() != phase {
+            let problem = match phase {
+                Phase::Initialize => "it was made for executions, not for initialization",
+                Phase::Execute => "it was made for initialization, not for executions",
+            };
+            return Err(Error::invalid("table", problem));
+        }
         self.list.tables.push(table.clone());
         // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the table was
         // just stored beside it, and the list is kept until the commands have completed.
-        unsafe { record_plan(self.list.command_buffer, table, phase) };
+        unsafe { record_plan(self.list.command_buffer, table) };
         Ok(())
     }
 

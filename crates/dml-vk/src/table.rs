@@ -19,8 +19,9 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::pipeline::Pipeline;
 use crate::plan_check::buffer_copy;
+use crate::record::Phase;
 
-/// An operator with the buffers that it works on.
+/// An operator with the buffers that it works on, for its executions or for its initialization.
 ///
 /// A cheap handle to something immutable: clones share the table, which may be recorded many times
 /// and be in flight several times. It owns its descriptor sets and keeps the compiled operator and
@@ -33,8 +34,8 @@ pub struct BindingTable {
 
 /// What clones of a binding table share.
 pub(crate) struct TableShared {
-    pub(crate) init: Vec<BoundStep>,
-    pub(crate) exec: Vec<BoundStep>,
+    pub(crate) steps: Vec<BoundStep>,
+    phase: Phase,
     is_preferred: bool,
     /// Owns the sets that the steps name.
     _sets: DescriptorSets,
@@ -73,11 +74,14 @@ impl BoundDispatch {
 }
 
 impl BindingTable {
-    /// Binds buffers to an operator.
+    /// Binds buffers to an operator for its executions.
     ///
     /// The operator's preferred plan is used where the buffers' usages suffice: beside STORAGE that
     /// is TRANSFER_DST for outputs and TRANSFER_SRC for inputs. With STORAGE alone the same bytes
     /// come from a plan made of dispatches, usually more slowly.
+    ///
+    /// Inputs that are OWNED_BY_DML are not bound. An output shares no byte with anything else that
+    /// is bound; the one exception is [`CompiledOperator::in_place`].
     ///
     /// # Errors
     ///
@@ -85,15 +89,30 @@ impl BindingTable {
     /// misaligned, outside its buffer, too small, overlapping what is written, or lacks a usage;
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn new(compiled: &CompiledOperator, bindings: &Bindings<'_>) -> Result<Self> {
+        Self::bind(compiled, bindings, Phase::Execute)
+    }
+
+    /// Binds buffers to an operator for its initialization: the inputs that are OWNED_BY_DML and the
+    /// resources, no other inputs, no outputs.
+    ///
+    /// # Errors
+    ///
+    /// As [`BindingTable::new`].
+    pub fn for_initialization(
+        compiled: &CompiledOperator,
+        bindings: &Bindings<'_>,
+    ) -> Result<Self> {
+        Self::bind(compiled, bindings, Phase::Initialize)
+    }
+
+    fn bind(compiled: &CompiledOperator, bindings: &Bindings<'_>, phase: Phase) -> Result<Self> {
         let device = compiled.device();
         device.shared.raw.ensure_alive()?;
-        let bound = check_bindings(compiled, bindings)?;
-        let (index, plan) = choose(compiled, &bound)?;
+        let (bound, in_place) = check_bindings(compiled, bindings, phase)?;
+        let (index, plan) = choose(compiled, &bound, phase, in_place)?;
+        let (steps, facts) = plan.phase(phase, in_place);
+        let steps = || steps.iter().zip(&facts.steps);
         let places = Places { device, plan, bound: &bound };
-        let steps = || {
-            let init = plan.plan.init.iter().zip(&plan.init);
-            init.chain(plan.plan.exec.iter().zip(&plan.exec))
-        };
         let dispatches = steps().filter_map(|(step, facts)| match (step, &facts.pipeline) {
             (Step::Dispatch(dispatch), Some(pipeline)) => Some((dispatch, pipeline)),
             _ => None,
@@ -103,13 +122,10 @@ impl BindingTable {
             .collect::<Result<Vec<_>>>()?;
         let sets = DescriptorSets::new(&device.shared.raw, compiled.operator(), &placed)?;
         let mut next_set = sets.handles().iter().copied();
-        let mut bind = |steps: &[Step], facts: &[StepFacts]| -> Result<Vec<BoundStep>> {
-            let bind = |(step, facts)| places.step(step, facts, &mut next_set);
-            steps.iter().zip(facts).map(bind).collect()
-        };
+        let steps = steps().map(|(step, facts)| places.step(step, facts, &mut next_set));
         let shared = TableShared {
-            init: bind(&plan.plan.init, &plan.init)?,
-            exec: bind(&plan.plan.exec, &plan.exec)?,
+            steps: steps.collect::<Result<_>>()?,
+            phase,
             is_preferred: index == 0,
             _sets: sets,
             compiled: compiled.clone(),
@@ -121,6 +137,11 @@ impl BindingTable {
     /// The operator.
     pub fn compiled(&self) -> &CompiledOperator {
         &self.shared.compiled
+    }
+
+    /// What it was made for.
+    pub fn phase(&self) -> Phase {
+        self.shared.phase
     }
 
     /// Whether the operator's preferred plan is used, not the one for buffers of STORAGE alone.
@@ -142,8 +163,8 @@ impl fmt::Debug for TableShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableShared")
             .field("operator", &self.compiled.operator())
-            .field("init", &self.init.len())
-            .field("exec", &self.exec.len())
+            .field("phase", &self.phase)
+            .field("steps", &self.steps.len())
             .finish_non_exhaustive()
     }
 }
@@ -152,10 +173,13 @@ impl fmt::Debug for TableShared {
 fn choose<'a>(
     compiled: &'a CompiledOperator,
     bound: &[Bound],
+    phase: Phase,
+    in_place: bool,
 ) -> Result<(usize, &'a CompiledPlan)> {
     let mut lacking = None;
     for (index, plan) in compiled.shared.plans.iter().enumerate() {
-        let needed = |one: &Bound| plan.usages.get(&one.slot).copied().unwrap_or_default();
+        let (_, facts) = plan.phase(phase, in_place);
+        let needed = |one: &Bound| facts.usages.get(&one.slot).copied().unwrap_or_default();
         match bound.iter().find(|one| !one.buffer.usage.contains(needed(one))) {
             None => return Ok((index, plan)),
             Some(one) => lacking = lacking.or(Some((one, needed(one)))),

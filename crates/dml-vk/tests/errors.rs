@@ -7,7 +7,7 @@ use common::kernels::{RAMP, plan, ramp, requirement, sum};
 use common::{buffer, buffer_with, each_device};
 use dml_core::HResult;
 use dml_core::kernel::{Feature, KernelVariant};
-use dml_core::plan::{Fill, Plan, Slot, Step};
+use dml_core::plan::{Fill, InPlace, Plan, Slot, Step};
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompileInput,
     CompiledOperator, Device, Error, MemoryLocation, Recorder,
@@ -236,6 +236,18 @@ fn a_malformed_plan_is_our_own_defect() {
             let error = device.compile(input).unwrap_err();
             assert!(matches!(error, Error::Internal { .. }), "{error:?}");
             assert_eq!(error.hresult(), HResult::E_UNEXPECTED);
+        }
+        let odd_resource = Plan { persistent_size: 6, ..plan(256, vec![]) };
+        let output_at_initialization = Plan { init: fill(0..4), ..plan(256, vec![]) };
+        let alias = vec![sum((OUT, 0..256), (Slot::Input(0), 0..256))];
+        let reads_its_alias = Plan {
+            inputs: vec![requirement("InputTensor", 256)],
+            in_place: Some(InPlace { input: 0, output: 0, exec: alias }),
+            ..plan(256, vec![])
+        };
+        for plan in [odd_resource, output_at_initialization, reads_its_alias] {
+            let error = device.compile(CompileInput { plan, storage_only: None }).unwrap_err();
+            assert!(matches!(error, Error::Internal { .. }), "{error:?}");
         }
         let transfers = plan(256, fill(0..4));
         let input = CompileInput { plan: transfers.clone(), storage_only: Some(transfers) };

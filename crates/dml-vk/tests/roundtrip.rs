@@ -6,12 +6,13 @@ mod common;
 use std::time::Duration;
 
 use common::{buffer, buffer_with, each_device, each_device_with, pattern, words};
+use dml_core::CapabilityCap;
 use dml_vk::{BufferUsage, Device, DeviceDesc, InstanceDesc, MemoryLocation, Recorder};
 
 const LOCATIONS: [MemoryLocation; 3] =
     [MemoryLocation::Device, MemoryLocation::Upload, MemoryLocation::Readback];
 
-const STAGED: DeviceDesc = DeviceDesc { always_stage: true };
+const STAGED: DeviceDesc = DeviceDesc { always_stage: true, cap: CapabilityCap::NONE };
 
 fn write_and_read(device: &Device) {
     for location in LOCATIONS {

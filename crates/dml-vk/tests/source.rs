@@ -22,7 +22,9 @@ fn no_operator_is_named_here() {
     assert!(!found.is_empty());
     for (path, text) in found {
         let text = text.to_uppercase();
-        for operator in dml_core::operators::OPERATORS {
+        // A name of one word, such as slice or cast, has its own meaning here.
+        let operators = dml_core::operators::OPERATORS.iter();
+        for operator in operators.filter(|operator| operator.name.contains('_')) {
             // In code an operator is spelled with or without its underscores.
             for name in [operator.name.to_owned(), operator.name.replace('_', "")] {
                 assert!(!text.contains(&name), "{path} names {name}");

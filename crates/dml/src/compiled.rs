@@ -1,5 +1,8 @@
 //! A compiled operator and what it needs from its bindings.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use dml_core::schema::FieldKind;
 use dml_core::{TensorLayout, Validated};
 use dml_vk::{BindingProperties, Buffer};
@@ -13,6 +16,8 @@ pub struct CompiledOperator {
     pub(crate) vulkan: dml_vk::CompiledOperator,
     /// The persistent resource, where the operator has one.
     pub(crate) persistent: Option<Buffer>,
+    /// Whether initialization has completed, for all clones.
+    pub(crate) initialized: Arc<AtomicBool>,
 }
 
 impl CompiledOperator {
@@ -29,6 +34,28 @@ impl CompiledOperator {
     /// Descriptors and memory that execution needs, as DirectML reports them.
     pub fn binding_properties(&self) -> BindingProperties {
         self.vulkan.binding_properties()
+    }
+
+    /// Whether [`crate::Device::initialize`] must run before the first execution: an input is
+    /// OWNED_BY_DML.
+    pub fn needs_initialization(&self) -> bool {
+        self.vulkan.needs_initialization()
+    }
+
+    /// Whether it can be executed, as far as initialization goes.
+    pub fn is_initialized(&self) -> bool {
+        !self.needs_initialization() || self.initialized.load(Ordering::Acquire)
+    }
+
+    /// The layout of the `index`-th input; `None` beyond the last one or where it is left out.
+    pub fn input_layout(&self, index: usize) -> Option<&TensorLayout> {
+        self.operator.tensors(FieldKind::Input).nth(index).and_then(|(_, layout)| layout)
+    }
+
+    /// Bytes that a binding of the `index`-th input must cover: TotalTensorSizeInBytes rounded up
+    /// to a multiple of 4; 0 beyond the last one or where it is left out.
+    pub fn input_size(&self, index: usize) -> u64 {
+        self.input_layout(index).map_or(0, |layout| layout.total_size().next_multiple_of(4))
     }
 
     /// The layout of the `index`-th output; `None` beyond the last one or where it is left out.

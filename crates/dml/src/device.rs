@@ -1,13 +1,17 @@
 //! The device: opened at a feature level, it compiles and executes operators.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use dml_core::{
-    AbstractOperator, Capabilities, ExecutionFlags, FeatureLevel, TensorDesc, TensorLayout, Traits,
-    validate,
+    AbstractOperator, Capabilities, CapabilityCap, ExecutionFlags, FeatureLevel, TensorDesc,
+    TensorLayout, Traits, validate,
 };
 use dml_ops::{Target, TransferUse};
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompileInput,
-    DeviceSelector, Instance, InstanceDesc, MemoryLocation, PhysicalDevice, Recorder, Submission,
+    DeviceDesc, DeviceSelector, Instance, InstanceDesc, MemoryLocation, Phase, PhysicalDevice,
+    Recorder, Submission,
 };
 
 use crate::compiled::CompiledOperator;
@@ -20,6 +24,12 @@ pub struct DeviceOptions {
     /// The level that the device is created at: an upper bound on what it accepts. The default is
     /// the highest.
     pub feature_level: FeatureLevel,
+    /// DirectML's minimum: where the device cannot meet it, opening fails. It cannot where the level
+    /// that it is created at is lower. The default is no minimum.
+    pub minimum_feature_level: Option<FeatureLevel>,
+    /// Makes the device behave as one that has less. The default, `None`, is what the environment
+    /// variable `DML_PROFILE` names, and no cap where it is not set.
+    pub cap: Option<CapabilityCap>,
     /// Which physical device. The default is the best one.
     pub selector: DeviceSelector,
     /// The connection to Vulkan.
@@ -49,10 +59,12 @@ impl Device {
     /// Opens a device as `options` say.
     ///
     /// # Errors
-    /// As [`Device::open`], and where the selector names no device or several.
+    /// As [`Device::open`], and where the selector names no device or several, and those of
+    /// [`Device::on_with`].
     pub fn open_with(options: &DeviceOptions) -> Result<Self> {
+        let options = options.resolved()?;
         let instance = Instance::new(&options.instance)?;
-        Self::on(&instance.select(&options.selector)?, options.feature_level)
+        Self::on_with(&instance.select(&options.selector)?, &options)
     }
 
     /// Opens `physical_device` at `feature_level`.
@@ -60,8 +72,24 @@ impl Device {
     /// # Errors
     /// [`Error::Vulkan`]: the device lacks what the runtime needs, or its driver failed.
     pub fn on(physical_device: &PhysicalDevice, feature_level: FeatureLevel) -> Result<Self> {
-        let vulkan = dml_vk::Device::new(physical_device)?;
-        Ok(Self { vulkan, feature_level, traits: Traits::default() })
+        Self::on_with(physical_device, &DeviceOptions { feature_level, ..DeviceOptions::default() })
+    }
+
+    /// Opens `physical_device` as `options` say; their selector and instance are not used. A cap on
+    /// the version of Vulkan needs an instance made for it, see [`DeviceOptions::resolved`].
+    ///
+    /// # Errors
+    /// As [`Device::on`]; [`Error::MinimumFeatureLevel`]: the minimum cannot be met;
+    /// [`Error::Profile`]: the profile in the environment is wrong.
+    pub fn on_with(physical_device: &PhysicalDevice, options: &DeviceOptions) -> Result<Self> {
+        let created_at = options.feature_level;
+        if let Some(minimum) = options.minimum_feature_level.filter(|it| *it > created_at) {
+            return Err(Error::MinimumFeatureLevel { minimum, created_at });
+        }
+        let cap = options.resolved()?.cap.unwrap_or_default();
+        let desc = DeviceDesc { cap, ..DeviceDesc::default() };
+        let vulkan = dml_vk::Device::with_desc(physical_device, &desc)?;
+        Ok(Self { vulkan, feature_level: created_at, traits: Traits::default() })
     }
 
     /// The same device, accepting what `feature_level` promises.
@@ -79,7 +107,8 @@ impl Device {
         self.feature_level
     }
 
-    /// What the Vulkan device can do.
+    /// What kernels may rely on: the limits under the device's cap, and the features that are enabled.
+    /// What it offers beyond them tells [`Device::offered`].
     pub fn capabilities(&self) -> &Capabilities {
         self.vulkan.capabilities()
     }
@@ -113,14 +142,17 @@ impl Device {
             let capabilities = self.capabilities();
             dml_ops::lower(&operator, &Target { capabilities, traits: self.traits, transfer })
         };
-        let plan = lower(TransferUse::Allowed)?;
+        let has_transfers = self.vulkan.buffer_usages() == BufferUsage::all();
+        let preferred = if has_transfers { TransferUse::Allowed } else { TransferUse::StorageOnly };
+        let plan = lower(preferred)?;
         // Buffers of storage usage alone are rare: what only they could not do is no error here.
         let storage_only =
             if plan.is_dispatch_only() { None } else { lower(TransferUse::StorageOnly).ok() };
         let vulkan = self.vulkan.compile(CompileInput { plan, storage_only })?;
         let persistent_size = vulkan.binding_properties().persistent_resource_size;
         let persistent = self.create_scratch("persistent", persistent_size)?;
-        Ok(CompiledOperator { operator, vulkan, persistent })
+        let initialized = Arc::default();
+        Ok(CompiledOperator { operator, vulkan, persistent, initialized })
     }
 
     /// Creates a buffer of `size` bytes in device memory that can be bound to any operator and read
@@ -137,11 +169,15 @@ impl Device {
         })?)
     }
 
-    /// Executes an operator and waits for it. One with a persistent resource must have been
-    /// initialized with [`Device::initialize`].
+    /// Executes an operator and waits for it.
+    ///
+    /// An input and an output may be bound to exactly the same range where
+    /// [`dml_vk::CompiledOperator::in_place`] says so. Inputs that are OWNED_BY_DML are `None` here:
+    /// they are bound by [`Device::initialize`], which comes first.
     ///
     /// # Errors
-    /// [`Error::Vulkan`]: a binding is wrong, memory ran out, or the device was lost.
+    /// [`Error::NotInitialized`]; [`Error::Vulkan`]: a binding is wrong, memory ran out, or the
+    /// device was lost.
     pub fn execute(
         &self,
         operator: &CompiledOperator,
@@ -162,24 +198,28 @@ impl Device {
         inputs: &[Option<BufferBinding<'_>>],
         outputs: &[Option<BufferBinding<'_>>],
     ) -> Result<Submission> {
-        self.record_and_submit(operator, inputs, outputs, Recorder::dispatch)
+        if !operator.is_initialized() {
+            return Err(Error::NotInitialized { operator: operator.vulkan.operator() });
+        }
+        self.record_and_submit(operator, inputs, outputs, Phase::Execute)
     }
 
-    /// Runs the part of an operator that runs once: what it keeps in its persistent resource.
-    /// Operators without one need no initialization, and it does nothing for them.
+    /// Runs the part of an operator that runs once, and waits for it: copies the inputs that are
+    /// OWNED_BY_DML to where executions read them. All other `inputs` are `None`; where none is
+    /// owned, `inputs` may be empty, and there is nothing to do.
+    ///
+    /// Initializing again replaces what was kept, for submissions that come later.
     ///
     /// # Errors
-    /// As [`Device::execute`].
+    /// [`Error::Vulkan`]: a binding is wrong, memory ran out, or the device was lost.
     pub fn initialize(
         &self,
         operator: &CompiledOperator,
         inputs: &[Option<BufferBinding<'_>>],
-        outputs: &[Option<BufferBinding<'_>>],
     ) -> Result<()> {
-        if operator.persistent.is_none() {
-            return Ok(());
-        }
-        Ok(self.record_and_submit(operator, inputs, outputs, Recorder::initialize)?.wait()?)
+        self.record_and_submit(operator, inputs, &[], Phase::Initialize)?.wait()?;
+        operator.initialized.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// Reads a tensor back: its elements in row-major logical order, whatever its strides.
@@ -242,21 +282,24 @@ impl Device {
         operator: &CompiledOperator,
         inputs: &[Option<BufferBinding<'_>>],
         outputs: &[Option<BufferBinding<'_>>],
-        record: impl Fn(&mut Recorder, &BindingTable) -> dml_vk::Result<()>,
+        phase: Phase,
     ) -> Result<Submission> {
         let temporary_size = operator.binding_properties().temporary_resource_size;
         let temporary = self.create_scratch("temporary", temporary_size)?;
-        let table = BindingTable::new(
-            &operator.vulkan,
-            &Bindings {
-                inputs,
-                outputs,
-                temporary: temporary.as_ref().map(BufferBinding::whole),
-                persistent: operator.persistent.as_ref().map(BufferBinding::whole),
-            },
-        )?;
+        let bindings = Bindings {
+            inputs,
+            outputs,
+            temporary: temporary.as_ref().map(BufferBinding::whole),
+            persistent: operator.persistent.as_ref().map(BufferBinding::whole),
+        };
         let mut recorder = Recorder::new(&self.vulkan)?;
-        record(&mut recorder, &table)?;
+        match phase {
+            Phase::Initialize => recorder
+                .initialize(&BindingTable::for_initialization(&operator.vulkan, &bindings)?)?,
+            Phase::Execute => {
+                recorder.dispatch(&BindingTable::new(&operator.vulkan, &bindings)?)?;
+            }
+        }
         Ok(self.vulkan.submit(recorder.finish()?)?)
     }
 

@@ -1,6 +1,6 @@
 //! One error for everything that a user of the runtime can meet.
 
-use dml_core::{DataType, HResult};
+use dml_core::{DataType, FeatureLevel, HResult};
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -35,6 +35,26 @@ pub enum Error {
         /// What it was needed for.
         what: &'static str,
     },
+    /// A device was wanted at a level that it is not created at.
+    #[error(
+        "minimum feature level {minimum}: not supported by a device created at {created_at} \
+         (accepted: up to {created_at})"
+    )]
+    MinimumFeatureLevel {
+        /// The level wanted.
+        minimum: FeatureLevel,
+        /// The level that the device is created at.
+        created_at: FeatureLevel,
+    },
+    /// A device profile was refused.
+    #[error("{0}")]
+    Profile(String),
+    /// The operator has an input that is OWNED_BY_DML, and was not initialized.
+    #[error("{operator}: not initialized; an input is OWNED_BY_DML: call Device::initialize first")]
+    NotInitialized {
+        /// The operator's name.
+        operator: &'static str,
+    },
     /// A flag was refused.
     #[error("execution flags: {0}")]
     ExecutionFlags(String),
@@ -47,9 +67,12 @@ impl Error {
             Self::Operator(error) => error.hresult(),
             Self::Vulkan(error) => error.hresult(),
             Self::HostMemory { .. } => HResult::E_OUTOFMEMORY,
-            Self::Tensor(_) | Self::ElementType { .. } | Self::ExecutionFlags(_) => {
-                HResult::E_INVALIDARG
-            }
+            Self::MinimumFeatureLevel { .. } => HResult::DXGI_ERROR_UNSUPPORTED,
+            Self::Tensor(_)
+            | Self::ElementType { .. }
+            | Self::Profile(_)
+            | Self::NotInitialized { .. }
+            | Self::ExecutionFlags(_) => HResult::E_INVALIDARG,
         }
     }
 
@@ -63,8 +86,20 @@ impl Error {
         self.hresult() == HResult::E_OUTOFMEMORY
     }
 
+    /// Whether the machine, or the level of the device, lacks what was asked for.
+    pub fn is_unsupported(&self) -> bool {
+        self.hresult() == HResult::DXGI_ERROR_UNSUPPORTED
+    }
+
     /// Whether the caller's own input was refused.
     pub fn is_invalid(&self) -> bool {
         self.hresult() == HResult::E_INVALIDARG
+    }
+}
+
+#[cfg(feature = "profiles")]
+impl From<dml_profiles::Error> for Error {
+    fn from(error: dml_profiles::Error) -> Self {
+        Self::Profile(error.to_string())
     }
 }

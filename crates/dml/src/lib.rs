@@ -22,6 +22,10 @@
 //! where the hardware lacks the types. Everything is `Send + Sync`; objects may be dropped in any
 //! order.
 //!
+//! [`support`] answers what runs where before anything is created; a [`CapabilityCap`] makes a device
+//! behave as one that has less. With the feature `profiles`, named profiles of real devices are there
+//! as caps, and the environment variable `DML_PROFILE` puts one on every device.
+//!
 //! The layers below are re-exported: [`core`] (descriptors, validation, plans), [`ops`] (lowering),
 //! [`vk`] (Vulkan objects), and [`ash`].
 #![forbid(unsafe_code)]
@@ -30,6 +34,8 @@ mod compiled;
 mod device;
 mod element;
 mod error;
+mod profile;
+pub mod support;
 
 pub use compiled::CompiledOperator;
 pub use device::{Device, DeviceOptions};
@@ -38,8 +44,8 @@ pub use error::{Error, Result};
 
 pub use dml_core::operators::descs::*;
 pub use dml_core::{
-    AbstractOperator, DataType, ExecutionFlags, FeatureLevel, HResult, ScalarUnion, TensorDesc,
-    TensorFlags, TensorLayout,
+    AbstractOperator, CapabilityCap, DataType, ExecutionFlags, FeatureLevel, HResult, ScalarUnion,
+    TensorDesc, TensorFlags, TensorLayout,
 };
 pub use dml_vk::{
     BindingProperties, Buffer, BufferBinding, BufferDesc, BufferUsage, DeviceSelector, EntryPoints,
@@ -49,6 +55,8 @@ pub use dml_vk::{
 
 pub use dml_core as core;
 pub use dml_ops as ops;
+#[cfg(feature = "profiles")]
+pub use dml_profiles as profiles;
 pub use dml_vk as vk;
 pub use dml_vk::ash;
 pub use half::f16;

@@ -1,8 +1,9 @@
-//! `diagonal_write.comp`: writes every element of a tensor, the value on the diagonals and zero
-//! elsewhere, and no byte between the elements of a strided tensor.
+//! `diagonal_write.comp`: writes every element of a tensor, the value in a band of
+//! diagonals and zero elsewhere, and no byte between the elements of a strided tensor.
 
 use dml_core::host::{HostDispatch, HostError};
 
+use super::band::in_band;
 use super::dispatch::for_each_index;
 use super::element::{Pattern, store};
 use crate::Family;
@@ -28,13 +29,11 @@ push_constants! {
     stride2,
     /// Column stride in elements.
     stride3,
-    /// The row where the diagonal starts.
-    row_begin,
-    /// The column where the diagonal starts.
-    column_begin,
-    /// Length of the diagonal, 0 where there is none: `row_begin + diagonal_length <= height`, and
-    /// `column_begin + diagonal_length <= width`.
-    diagonal_length,
+    /// The first diagonal of the band, counted from the bottom left corner.
+    band_begin,
+    /// Diagonals in the band, which may come around from 2^32 - 1 to 0; 0 where no element gets the
+    /// value.
+    band_length,
     /// The value's low 32 bits, zero above a narrower element.
     value_low,
     /// The value's high 32 bits, for 64-bit elements.
@@ -56,10 +55,7 @@ fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError>
             .wrapping_add(y.wrapping_mul(push.stride2))
             .wrapping_add(x.wrapping_mul(push.stride3));
 
-        let along = y.wrapping_sub(push.row_begin);
-        let on_diagonal =
-            along < push.diagonal_length && x.wrapping_sub(push.column_begin) == along;
-        let pattern = if on_diagonal {
+        let pattern = if in_band(push.height, y, x, push.band_begin, push.band_length) {
             Pattern { low: push.value_low, high: push.value_high }
         } else {
             Pattern { low: 0, high: 0 }

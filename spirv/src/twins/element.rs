@@ -5,6 +5,7 @@ use dml_core::host::{HostDispatch, HostError};
 use crate::Family;
 
 const WORDS: usize = 0;
+const INPUT_WORDS: usize = 1;
 
 /// The bit pattern of one element.
 #[derive(Clone, Copy)]
@@ -62,6 +63,32 @@ pub(super) fn store(
             let word = base_word.wrapping_add(element.wrapping_mul(2));
             dispatch.store(WORDS, word, pattern.low)?;
             dispatch.store(WORDS, word.wrapping_add(1), pattern.high)
+        }
+    }
+}
+
+/// `include/input.glsl` on the host: loads an element, with zeros above its bits.
+pub(super) fn load(
+    dispatch: &mut HostDispatch<'_>,
+    family: Family,
+    base_word: u32,
+    element: u32,
+) -> Result<Pattern, HostError> {
+    match family {
+        Family::B8 | Family::B16 => {
+            let mask = (1 << family.bits()) - 1;
+            let word = dispatch.load(INPUT_WORDS, element_word(family, base_word, element))?;
+            Ok(Pattern { low: word >> element_shift(family, element) & mask, high: 0 })
+        }
+        Family::B32 => {
+            let low = dispatch.load(INPUT_WORDS, base_word.wrapping_add(element))?;
+            Ok(Pattern { low, high: 0 })
+        }
+        Family::B64 => {
+            let word = base_word.wrapping_add(element.wrapping_mul(2));
+            let low = dispatch.load(INPUT_WORDS, word)?;
+            let high = dispatch.load(INPUT_WORDS, word.wrapping_add(1))?;
+            Ok(Pattern { low, high })
         }
     }
 }

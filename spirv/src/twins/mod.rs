@@ -4,6 +4,7 @@
 //! The twins are what [`dml_core::host::interpret`] runs in place of a shader. Their arithmetic wraps
 //! as GLSL's does.
 
+mod band;
 mod dispatch;
 mod element;
 
@@ -59,6 +60,8 @@ macro_rules! families {
     };
 }
 
+pub mod diagonal_band;
+pub mod diagonal_merge;
 pub mod diagonal_scatter;
 pub mod diagonal_write;
 pub mod fill_write;

@@ -14,7 +14,7 @@ use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::twins::fill_write::{Constants, DIMENSIONS, PushConstants};
 use dml_spirv::{Family, kernels};
 
-use crate::element_kernel::{ElementKernel, words};
+use crate::element_kernel::{ElementKernel, scalar_bits, words};
 use crate::{Operator, Target, TransferUse};
 
 #[cfg(feature = "reference")]
@@ -32,14 +32,12 @@ impl Operator for FillValueConstant {
 
     fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
         let output = operator.required_tensor("OutputTensor")?;
-        let value = operator.scalar("Value")?.to_bits();
+        let value = scalar_bits(operator.scalar("Value")?, output.data_type());
         let bits = output.data_type().bits();
         let family = Family::from_element_bits(bits).ok_or_else(|| Error::Internal {
             operator: FILL_VALUE_CONSTANT.name,
             problem: format!("no kernel family for {}", output.data_type()),
         })?;
-        // The union's bytes beyond the scalar mean nothing.
-        let value = value & (u64::MAX >> (64 - bits));
         let may_fill = target.transfer == TransferUse::Allowed && output.is_dense();
         let (exec, constants) = match repeated(value, family).filter(|_| may_fill) {
             Some(pattern) => (fill(output, pattern), vec![]),
@@ -51,6 +49,7 @@ impl Operator for FillValueConstant {
             outputs: vec![Some(BindingRequirement::of("OutputTensor", output))],
             init: vec![],
             exec,
+            in_place: None,
             temporary_size: 0,
             persistent_size: 0,
             constants,
@@ -107,14 +106,13 @@ fn write(
     let window =
         |slot, bytes, access, base_word_at| Window { slot, range: 0..bytes, access, base_word_at };
     let output_access = variant.bindings[0].access;
+    let output_bytes = output.minimum_size();
+    let constants_bytes = constants.len() as u64;
+    let base_word_at = PushConstants::BASE_WORD_AT;
+    let constants_word_at = PushConstants::CONSTANTS_WORD_AT;
     let windows = vec![
-        window(Slot::Output(0), output.minimum_size(), output_access, PushConstants::BASE_WORD_AT),
-        window(
-            Slot::Constants,
-            constants.len() as u64,
-            Access::Read,
-            PushConstants::CONSTANTS_WORD_AT,
-        ),
+        ("OutputTensor", window(Slot::Output(0), output_bytes, output_access, base_word_at)),
+        ("OutputTensor", window(Slot::Constants, constants_bytes, Access::Read, constants_word_at)),
     ];
     let count = u32::try_from(output.element_count()).map_err(|_| Error::Internal {
         operator: FILL_VALUE_CONSTANT.name,

@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use dml_core::host::{HostDispatch, HostError};
 use dml_core::kernel::{KernelBinding, KernelVariant, SpecializationConstant};
-use dml_core::plan::{Access, BindingRequirement, Dispatch, KernelKey, Plan, Slot, Step, Window};
+use dml_core::plan::{
+    Access, BindingRequirement, BoundAt, Dispatch, KernelKey, Plan, Slot, Step, Window,
+};
 
 const LOCAL_SIZE: &[SpecializationConstant] =
     &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }];
@@ -91,7 +93,7 @@ pub fn sum(to: (Slot, Range<u64>), from: (Slot, Range<u64>)) -> Step {
 }
 
 pub fn requirement(field: &'static str, size: u64) -> Option<BindingRequirement> {
-    Some(BindingRequirement { field, size, alignment: 16 })
+    Some(BindingRequirement { field, size, alignment: 16, bound_at: BoundAt::Execution })
 }
 
 /// A plan with one output of `size` bytes and nothing else.
@@ -102,6 +104,7 @@ pub fn plan(size: u64, exec: Vec<Step>) -> Plan {
         outputs: vec![requirement("OutputTensor", size)],
         init: Vec::new(),
         exec,
+        in_place: None,
         temporary_size: 0,
         persistent_size: 0,
         constants: Vec::new(),

@@ -1,0 +1,193 @@
+//! Stacks of matrices with a value in a band of diagonals: what every operator on diagonals is
+//! lowered to.
+//!
+//! Elements are moved as bit patterns, so a kernel family is an element width. Strategies:
+//!
+//! - **fill + scatter**: zeros everywhere, then the value along one diagonal. Needs transfer usage,
+//!   and a dense tensor: a fill would overwrite the padding between the elements of any other.
+//! - **fill + band**: the same for any band.
+//! - **copy + band**: the input as a whole, then the value. Needs transfer usage, and a dense input
+//!   with the output's strides.
+//! - **band**: the value alone, where it is everything, or where the input is there already because
+//!   the operator is executed in place.
+//! - **write**, **merge**: one kernel writes every element and nothing else; zeros or an input of any
+//!   layout around the band.
+//!
+//! An input that is OWNED_BY_DML is copied into the persistent resource by initialization, as it
+//! lies in memory, and read from there.
+
+mod steps;
+
+use dml_core::plan::{
+    BindingRequirement, BoundAt, Copy, CopyRegion, Fill, InPlace, Plan, Slot, Step,
+};
+use dml_core::{Error, TensorLayout};
+use dml_spirv::Family;
+
+use crate::diagonal::Band;
+use crate::{Target, TransferUse};
+use steps::{Batches, Constants, Matrices, Source};
+
+/// `value` where `begin <= x - y < end`, or, where `begin` is above `end`, everywhere but where
+/// `end <= x - y < begin`; elsewhere the input's elements, or zeros.
+pub(crate) struct BandMatrix<'a> {
+    /// The operator's name.
+    pub(crate) operator: &'static str,
+    /// Has the output's type and sizes.
+    pub(crate) input: Option<&'a TensorLayout>,
+    /// 2 to 4 dimensions.
+    pub(crate) output: &'a TensorLayout,
+    pub(crate) begin: i64,
+    pub(crate) end: i64,
+    /// The bits of an element, with zeros above.
+    pub(crate) value: u64,
+}
+
+impl BandMatrix<'_> {
+    /// The plan. It has one output, and one input unless that is left out.
+    pub(crate) fn lower(&self, target: &Target<'_>) -> Result<Plan, Error> {
+        let matrices = self.matrices()?;
+        let input = self.input.map(|input| BindingRequirement::of("InputTensor", input));
+        let is_owned = input.as_ref().is_some_and(|it| it.bound_at == BoundAt::Initialization);
+        let source = self.source(is_owned)?;
+        let mut constants = Constants::default();
+        let exec = match &source {
+            None => matrices.on_zeros(target)?,
+            Some(_) if matrices.band.is_everything() => matrices.band(target)?,
+            Some(source) => self.on_input(&matrices, source, target, &mut constants)?,
+        };
+        let kept = source.as_ref().filter(|_| is_owned && !matrices.band.is_everything());
+        let init = match kept {
+            Some(source) => self.keep(source, target, &mut constants)?,
+            None => vec![],
+        };
+        Ok(Plan {
+            operator: self.operator,
+            inputs: input.into_iter().map(Some).collect(),
+            outputs: vec![Some(BindingRequirement::of("OutputTensor", self.output))],
+            init,
+            exec,
+            in_place: self.in_place(&matrices, source.as_ref(), target)?,
+            temporary_size: 0,
+            persistent_size: kept.map_or(0, |source| source.bytes),
+            constants: constants.bytes,
+        })
+    }
+
+    fn matrices(&self) -> Result<Matrices, Error> {
+        let batches = self.batches(self.output)?;
+        let [_, _, height, width] = batches.sizes;
+        let internal = |problem: &str| self.internal(problem);
+        let family = Family::from_element_bits(self.output.data_type().bits());
+        let band = Band::clip(height, width, self.begin, self.end);
+        // On zeros, a value of zero bits is nothing.
+        let is_nothing = self.value == 0 && self.input.is_none();
+        Ok(Matrices {
+            operator: self.operator,
+            batches,
+            bytes: self.output.minimum_size(),
+            elements: u32::try_from(self.output.element_count())
+                .map_err(|_| internal("more than 2^32 - 1 elements"))?,
+            is_dense: self.output.is_dense(),
+            family: family.ok_or_else(|| internal("no kernel family for the data type"))?,
+            band: if is_nothing { Band::empty(height, width) } else { band },
+            value: self.value,
+        })
+    }
+
+    fn source(&self, is_owned: bool) -> Result<Option<Source>, Error> {
+        let Some(input) = self.input else { return Ok(None) };
+        Ok(Some(Source {
+            slot: if is_owned { Slot::Persistent } else { Slot::Input(0) },
+            strides: self.batches(input)?.strides,
+            bytes: input.minimum_size(),
+        }))
+    }
+
+    /// A tensor's dimensions as two of batches, rows and columns.
+    fn batches(&self, tensor: &TensorLayout) -> Result<Batches, Error> {
+        let first = 4usize
+            .checked_sub(tensor.sizes().len())
+            .ok_or_else(|| self.internal("more than 4 dimensions"))?;
+        let mut batches = Batches { sizes: [1; 4], strides: [0; 4] };
+        for (at, (size, stride)) in (first..).zip(tensor.sizes().iter().zip(tensor.strides())) {
+            batches.sizes[at] = *size;
+            // The stride of a dimension of size 1 is never used and may be anything.
+            batches.strides[at] = if *size == 1 { 0 } else { *stride };
+        }
+        Ok(batches)
+    }
+
+    fn on_input(
+        &self,
+        matrices: &Matrices,
+        source: &Source,
+        target: &Target<'_>,
+        constants: &mut Constants,
+    ) -> Result<Vec<Step>, Error> {
+        let may_copy = target.transfer == TransferUse::Allowed && matrices.is_dense;
+        if !may_copy || source.strides != matrices.batches.strides {
+            return matrices.merge(source, target, constants);
+        }
+        // The elements and not a byte more: nothing else of the input is the caller's promise.
+        let size = self.output.span() * u64::from(matrices.family.bytes());
+        let mut steps = vec![copy(source.slot, Slot::Output(0), size)];
+        steps.extend(matrices.band(target)?);
+        Ok(steps)
+    }
+
+    /// Copies an input that is bound at initialization only, padding included.
+    fn keep(
+        &self,
+        source: &Source,
+        target: &Target<'_>,
+        constants: &mut Constants,
+    ) -> Result<Vec<Step>, Error> {
+        match target.transfer {
+            TransferUse::Allowed => Ok(vec![copy(Slot::Input(0), source.slot, source.bytes)]),
+            TransferUse::StorageOnly => steps::copy_words(self.operator, source, target, constants),
+        }
+    }
+
+    /// In place the input is there already. Its layout has to be the output's: then no element of
+    /// it is anywhere else.
+    fn in_place(
+        &self,
+        matrices: &Matrices,
+        source: Option<&Source>,
+        target: &Target<'_>,
+    ) -> Result<Option<InPlace>, Error> {
+        let is_same = |source: &&Source| {
+            source.slot == Slot::Input(0) && source.strides == matrices.batches.strides
+        };
+        if source.filter(is_same).is_none() {
+            return Ok(None);
+        }
+        Ok(Some(InPlace { input: 0, output: 0, exec: matrices.band(target)? }))
+    }
+
+    fn internal(&self, problem: &str) -> Error {
+        Error::Internal { operator: self.operator, problem: problem.to_owned() }
+    }
+}
+
+impl Matrices {
+    /// The band on zeros.
+    fn on_zeros(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
+        if target.transfer == TransferUse::StorageOnly || !self.is_dense {
+            return self.write(target);
+        }
+        let mut steps =
+            vec![Step::Fill(Fill { slot: Slot::Output(0), range: 0..self.bytes, pattern: 0 })];
+        steps.extend(match self.band.single() {
+            Some(diagonal) => self.scatter(diagonal, target)?,
+            None => self.band(target)?,
+        });
+        Ok(steps)
+    }
+}
+
+fn copy(source: Slot, destination: Slot, size: u64) -> Step {
+    let region = CopyRegion { source_offset: 0, destination_offset: 0, size };
+    Step::Copy(Copy { source, destination, regions: vec![region] })
+}

@@ -1,0 +1,170 @@
+//! Which plans come out of lowering; what they compute is checked for every operator at once.
+
+use dml_core::operators::{DiagonalMatrix1Desc, DiagonalMatrixDesc};
+use dml_core::plan::{BoundAt, Plan, Slot, Step};
+use dml_core::{
+    Capabilities, DataType, FeatureLevel, ScalarUnion, TensorDesc, TensorFlags, Traits, validate,
+};
+
+use super::DiagonalMatrix1;
+use crate::operators::diagonal_matrix::DiagonalMatrix;
+use crate::tests::{kind, kinds};
+use crate::{Operator, Target, TransferUse};
+
+const ALLOWED: TransferUse = TransferUse::Allowed;
+const STORAGE_ONLY: TransferUse = TransferUse::StorageOnly;
+
+fn tensor() -> TensorDesc {
+    TensorDesc::packed(DataType::Int16, &[3, 4])
+}
+
+fn desc(input_tensor: Option<TensorDesc>, band: (i32, i32)) -> DiagonalMatrix1Desc {
+    DiagonalMatrix1Desc {
+        input_tensor,
+        output_tensor: tensor(),
+        value_data_type: DataType::Int16,
+        value: ScalarUnion::from(7i16),
+        diagonal_fill_begin: band.0,
+        diagonal_fill_end: band.1,
+    }
+}
+
+fn lower(desc: DiagonalMatrix1Desc, transfer: TransferUse) -> Plan {
+    let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
+    let capabilities = Capabilities::vulkan_minimum();
+    let target = Target { capabilities: &capabilities, traits: Traits::new(), transfer };
+    DiagonalMatrix1.lower(&operator, &target).unwrap()
+}
+
+#[test]
+fn the_page_s_examples_are_what_the_reference_says() {
+    for rank in 2..=4 {
+        let cases = DiagonalMatrix1.reference().cases(DataType::Float32, rank);
+        let documented: Vec<_> = cases.iter().filter(|case| case.documented.is_some()).collect();
+        assert_eq!(documented.len(), 5);
+        for case in documented {
+            let operator = validate(&case.operator, FeatureLevel::V5_1).unwrap();
+            let inputs: Vec<_> = case.inputs.iter().cloned().map(Some).collect();
+            let outputs = DiagonalMatrix1.reference().outputs(&operator, &inputs).unwrap();
+            assert_eq!(Some(outputs), case.documented, "{}", case.name);
+        }
+    }
+}
+
+#[test]
+fn without_an_input_the_value_is_written_on_zeros() {
+    let strategy = |band, transfer| kinds(&lower(desc(None, band), transfer));
+    assert_eq!(strategy((1, 2), ALLOWED), ["fill", "diagonal_scatter_b16"]);
+    assert_eq!(strategy((0, 2), ALLOWED), ["fill", "diagonal_band_b16"]);
+    let (band, fill) = ("diagonal_band_b16", "fill");
+    assert_eq!(strategy((1, 0), ALLOWED), [fill, band, band]);
+    // What is left of the band within the matrix decides.
+    assert_eq!(strategy((i32::MIN, -1), ALLOWED), ["fill", "diagonal_scatter_b16"]);
+    assert_eq!(strategy((9, 12), ALLOWED), ["fill"]);
+    assert_eq!(strategy((1, 0), STORAGE_ONLY), ["diagonal_write_b16"]);
+    let padded =
+        DiagonalMatrix1Desc { output_tensor: tensor().with_strides(&[5, 1]), ..desc(None, (0, 2)) };
+    assert_eq!(kinds(&lower(padded, ALLOWED)), ["diagonal_write_b16"]);
+    assert_eq!(lower(desc(None, (0, 2)), ALLOWED).inputs, [None]);
+}
+
+#[test]
+fn with_an_input_it_is_copied_or_merged() {
+    let strategy = |input, band, transfer| kinds(&lower(desc(Some(input), band), transfer));
+    assert_eq!(strategy(tensor(), (1, 2), ALLOWED), ["copy", "diagonal_band_b16"]);
+    assert_eq!(strategy(tensor(), (1, 1), ALLOWED), ["copy"]);
+    assert_eq!(strategy(tensor(), (1, 2), STORAGE_ONLY), ["diagonal_merge_b16"]);
+    let transposed = tensor().with_strides(&[1, 3]);
+    assert_eq!(strategy(transposed, (1, 2), ALLOWED), ["diagonal_merge_b16"]);
+    let broadcast = tensor().with_strides(&[0, 0]);
+    assert_eq!(strategy(broadcast, (1, 2), ALLOWED), ["diagonal_merge_b16"]);
+}
+
+fn reads(steps: &[Step], slot: Slot) -> bool {
+    steps.iter().flat_map(Step::uses).any(|used| used.slot == slot)
+}
+
+#[test]
+fn where_the_band_is_everything_the_input_is_bound_and_not_read() {
+    for transfer in [ALLOWED, STORAGE_ONLY] {
+        let plan = lower(desc(Some(tensor()), (i32::MIN, i32::MAX)), transfer);
+        assert_eq!(kinds(&plan), ["diagonal_band_b16"]);
+        assert!(plan.inputs[0].is_some() && !reads(&plan.exec, Slot::Input(0)));
+    }
+}
+
+#[test]
+fn in_place_only_the_value_is_written() {
+    let plan = lower(desc(Some(tensor()), (1, 0)), ALLOWED);
+    let in_place = plan.in_place.as_ref().unwrap();
+    let kinds: Vec<_> = in_place.exec.iter().map(kind).collect();
+    assert_eq!(kinds, ["diagonal_band_b16", "diagonal_band_b16"]);
+    assert_eq!((in_place.input, in_place.output), (0, 0));
+    assert!(lower(desc(Some(tensor()), (1, 1)), ALLOWED).exec_in_place().is_empty());
+    let other_layout = tensor().with_strides(&[5, 1]);
+    for without in [None, Some(other_layout), Some(owned())] {
+        assert_eq!(lower(desc(without, (0, 1)), ALLOWED).in_place, None);
+    }
+}
+
+fn owned() -> TensorDesc {
+    TensorDesc { flags: TensorFlags::OWNED_BY_DML, ..tensor() }
+}
+
+#[test]
+fn an_owned_input_is_kept_by_initialization() {
+    for transfer in [ALLOWED, STORAGE_ONLY] {
+        let plan = lower(desc(Some(owned()), (0, 1)), transfer);
+        assert_eq!(plan.inputs[0].as_ref().unwrap().bound_at, BoundAt::Initialization);
+        assert_eq!(plan.persistent_size, 24);
+        assert!(reads(&plan.init, Slot::Input(0)) && !reads(&plan.exec, Slot::Input(0)));
+        assert!(reads(&plan.exec, Slot::Persistent));
+    }
+    let init = |transfer| lower(desc(Some(owned()), (0, 1)), transfer).init;
+    assert_eq!(init(ALLOWED).iter().map(kind).collect::<Vec<_>>(), ["copy"]);
+    assert_eq!(init(STORAGE_ONLY).iter().map(kind).collect::<Vec<_>>(), ["diagonal_merge_b32"]);
+    let everything = lower(desc(Some(owned()), (i32::MIN, i32::MAX)), ALLOWED);
+    assert_eq!((everything.persistent_size, everything.init.len()), (0, 0));
+}
+
+#[test]
+fn diagonal_matrix_is_the_special_case_of_one_diagonal() {
+    let capabilities = Capabilities::vulkan_minimum();
+    for (offset, transfer) in [-1, 0, 3, 4, i32::MIN, i32::MAX - 1]
+        .into_iter()
+        .flat_map(|offset| [ALLOWED, STORAGE_ONLY].map(|transfer| (offset, transfer)))
+    {
+        let special = DiagonalMatrixDesc { output_tensor: tensor(), offset, value: 7.0 };
+        let special = validate(&special.into(), FeatureLevel::HIGHEST).unwrap();
+        let target = Target { capabilities: &capabilities, traits: Traits::new(), transfer };
+        let special = DiagonalMatrix.lower(&special, &target).unwrap();
+        let general = lower(desc(None, (offset, offset + 1)), transfer);
+        assert_eq!(special.exec, general.exec, "{offset} {transfer:?}");
+    }
+}
+
+#[test]
+fn a_tensor_beyond_one_window_is_refused_by_its_field() {
+    let width = 1 << 27;
+    let most = TensorDesc::packed(DataType::Uint8, &[1, width]);
+    let error = |band, input: TensorDesc, output: TensorDesc, transfer| {
+        let desc = DiagonalMatrix1Desc {
+            input_tensor: Some(input),
+            output_tensor: output,
+            value_data_type: DataType::Uint8,
+            ..desc(None, band)
+        };
+        let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
+        let capabilities = Capabilities::vulkan_minimum();
+        let target = Target { capabilities: &capabilities, traits: Traits::new(), transfer };
+        DiagonalMatrix1.lower(&operator, &target).map_err(|error| error.to_string())
+    };
+    // A copy alone needs no descriptor.
+    assert!(error((1, 1), most.clone(), most.clone(), ALLOWED).is_ok());
+    let message = error((0, 1), most.clone(), most.clone(), ALLOWED).unwrap_err();
+    assert!(message.starts_with("DIAGONAL_MATRIX1: OutputTensor: 134217728 bytes"), "{message}");
+    let small = TensorDesc::packed(DataType::Uint8, &[2, 1]);
+    let far = small.clone().with_strides(&[width - 1, 1]);
+    let message = error((0, 1), far, small, ALLOWED).unwrap_err();
+    assert!(message.starts_with("DIAGONAL_MATRIX1: InputTensor: 134217728 bytes"), "{message}");
+}
