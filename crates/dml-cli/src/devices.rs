@@ -3,8 +3,10 @@
 use std::io::{self, Write as _};
 
 use dml::core::kernel::Feature;
-use dml::{DeviceSelector, Instance, InstanceDesc, PhysicalDevice};
+use dml::{CapabilityCap, DeviceOptions, DeviceSelector, Instance, PhysicalDevice};
 use serde::Serialize;
+
+use crate::ProfileArgs;
 
 /// The arguments of `dml devices`.
 #[derive(Debug, clap::Args)]
@@ -12,6 +14,8 @@ pub(crate) struct Args {
     /// Print a JSON array
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    profile: ProfileArgs,
 }
 
 #[derive(Debug, Serialize)]
@@ -29,6 +33,9 @@ struct Entry {
     unusable: Option<String>,
     features: Vec<&'static str>,
     limits: Limits,
+    /// What the profile states and the device lacks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shortfalls: Vec<String>,
 }
 
 /// Under Vulkan's names.
@@ -45,9 +52,9 @@ struct Limits {
 }
 
 impl Entry {
-    fn new(index: usize, device: &PhysicalDevice) -> Self {
+    fn new(index: usize, device: &PhysicalDevice, cap: &CapabilityCap) -> Self {
         let info = device.info();
-        let capabilities = device.capabilities();
+        let (capabilities, shortfalls) = device.capped(cap);
         let limits = &capabilities.limits;
         Self {
             index,
@@ -58,7 +65,8 @@ impl Entry {
             driver_info: info.driver_info.clone(),
             api_version: info.api_version_text(),
             unusable: device.unsuitable().map(str::to_owned),
-            features: capabilities.features.enabled().into_iter().map(Feature::name).collect(),
+            features: capabilities.features.iter().map(Feature::name).collect(),
+            shortfalls: shortfalls.iter().map(ToString::to_string).collect(),
             limits: Limits {
                 max_storage_buffer_range: limits.max_storage_buffer_range,
                 min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
@@ -94,6 +102,10 @@ impl Entry {
             self.features.join(", ")
         };
         lines.push(format!("   optional features: {features}"));
+        if !self.shortfalls.is_empty() {
+            lines.push("   the profile states more:".to_owned());
+            lines.extend(self.shortfalls.iter().map(|it| format!("     {it}")));
+        }
         if let Some(reason) = &self.unusable {
             lines.push(format!("   cannot be used: {reason}"));
         }
@@ -103,14 +115,16 @@ impl Entry {
 
 /// Lists every device; where there is none, says what to install.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let instance = Instance::new(&InstanceDesc::default())?;
+    let cap = args.profile.cap()?;
+    let options = DeviceOptions { cap: Some(cap), ..DeviceOptions::default() }.resolved()?;
+    let instance = Instance::new(&options.instance)?;
     let devices = instance.physical_devices()?;
     if devices.is_empty() {
         // Fails, with an explanation.
         instance.select(&DeviceSelector::Best)?;
     }
     let entries: Vec<Entry> =
-        devices.iter().enumerate().map(|(index, device)| Entry::new(index, device)).collect();
+        devices.iter().enumerate().map(|(index, device)| Entry::new(index, device, &cap)).collect();
     if args.json {
         writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&entries)?)?;
     } else {

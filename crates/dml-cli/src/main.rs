@@ -6,11 +6,16 @@ mod devices;
 mod diag;
 mod matrix;
 mod npy;
+mod support;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use dml::{Device, DeviceSelector, FeatureLevel, Instance, InstanceDesc, Validation};
+use dml::profiles::{self, Profile};
+use dml::{
+    CapabilityCap, Device, DeviceOptions, DeviceSelector, FeatureLevel, Instance, InstanceDesc,
+    Validation,
+};
 
 /// An operator or a file was refused, or execution failed.
 const FAILED: u8 = 1;
@@ -35,17 +40,52 @@ enum Command {
     Devices(devices::Args),
     /// Executes DIAGONAL_MATRIX and prints the result
     Diag(diag::Args),
+    /// Tells which operators, data types and ranks run on a device or profile, and how
+    Support(support::Args),
 }
 
-/// Where and as what an operator runs.
+/// Which device, and as what.
 #[derive(Debug, clap::Args)]
-struct DeviceArgs {
+struct NameArgs {
     /// The DirectML feature level that the device is created at
     #[arg(long, value_name = "L", default_value_t)]
     feature_level: FeatureLevel,
     /// A device by index, name or UUID; the best one if not given
     #[arg(long, value_name = "D")]
     device: Option<DeviceSelector>,
+}
+
+/// As which device a device is to behave.
+#[derive(Debug, clap::Args)]
+struct ProfileArgs {
+    /// Treat the device as one that has no more than this profile: a name, a part of it, or a file;
+    /// what DML_PROFILE names if not given
+    #[arg(long, value_name = "P", value_parser = profiles::find)]
+    profile: Option<Profile>,
+}
+
+impl ProfileArgs {
+    /// The profile of the command line, else of the environment.
+    fn chosen(&self) -> Result<Option<Profile>, dml::Error> {
+        match &self.profile {
+            Some(profile) => Ok(Some(profile.clone())),
+            None => Ok(profiles::from_environment()?),
+        }
+    }
+
+    /// The cap to create a device with.
+    fn cap(&self) -> Result<CapabilityCap, dml::Error> {
+        Ok(self.chosen()?.map_or(CapabilityCap::NONE, |profile| profile.cap))
+    }
+}
+
+/// Where and as what an operator runs.
+#[derive(Debug, clap::Args)]
+struct DeviceArgs {
+    #[command(flatten)]
+    name: NameArgs,
+    #[command(flatten)]
+    profile: ProfileArgs,
     /// Run under the Vulkan validation layer; any message of it is an error
     #[arg(long)]
     validation: bool,
@@ -56,9 +96,17 @@ impl DeviceArgs {
     /// an error.
     fn with_device<T>(&self, work: impl FnOnce(&Device) -> anyhow::Result<T>) -> anyhow::Result<T> {
         let validation = if self.validation { Validation::Required } else { Validation::Off };
-        let instance = Instance::new(&InstanceDesc { validation, ..InstanceDesc::default() })?;
-        let selector = self.device.clone().unwrap_or_default();
-        let device = Device::on(&instance.select(&selector)?, self.feature_level)?;
+        let options = DeviceOptions {
+            feature_level: self.name.feature_level,
+            selector: self.name.device.clone().unwrap_or_default(),
+            cap: Some(self.profile.cap()?),
+            instance: InstanceDesc { validation, ..InstanceDesc::default() },
+            ..DeviceOptions::default()
+        }
+        .resolved()?;
+        let instance = Instance::new(&options.instance)?;
+        let device = Device::on_with(&instance.select(&options.selector)?, &options)?;
+        report_shortfalls(&device);
         let result = work(&device)?;
         drop(device);
         if self.validation {
@@ -74,12 +122,22 @@ impl DeviceArgs {
     }
 }
 
+/// Says what the profile states and the device cannot represent.
+#[expect(clippy::print_stderr, reason = "not part of the command's output")]
+fn report_shortfalls(device: &Device) {
+    let texts: Vec<String> = device.vulkan().shortfalls().iter().map(ToString::to_string).collect();
+    if !texts.is_empty() {
+        eprintln!("note: the profile states more than this device has: {}", texts.join(", "));
+    }
+}
+
 #[expect(clippy::print_stderr, reason = "a command tells its user what went wrong")]
 fn main() -> ExitCode {
     env_logger::init();
     let result = match Cli::parse().command {
         Command::Devices(args) => devices::run(&args),
         Command::Diag(args) => diag::run(&args),
+        Command::Support(args) => support::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -93,6 +151,9 @@ fn main() -> ExitCode {
 }
 
 fn exit_code(error: &anyhow::Error) -> u8 {
+    if let Some(dml::Error::Profile(_)) = error.downcast_ref() {
+        return WRONG_USAGE;
+    }
     let vulkan = match error.downcast_ref::<dml::Error>() {
         Some(dml::Error::Vulkan(vulkan)) => Some(vulkan),
         _ => error.downcast_ref::<dml::vk::Error>(),

@@ -1,0 +1,176 @@
+//! The form of profile files.
+
+use std::path::Path;
+
+use dml_core::capabilities::{CapabilityCap, Limit};
+use dml_core::kernel::Feature;
+use toml::{Table, Value};
+
+use crate::error::{Error, InvalidKey};
+use crate::{Origin, Profile};
+
+/// Limits with their keys; several have one key where Vulkan has an array.
+const LIMITS: [(&str, &[Limit]); 8] = [
+    ("maxStorageBufferRange", &[Limit::MaxStorageBufferRange]),
+    ("minStorageBufferOffsetAlignment", &[Limit::MinStorageBufferOffsetAlignment]),
+    (
+        "maxComputeWorkGroupCount",
+        &[
+            Limit::MaxComputeWorkGroupCountX,
+            Limit::MaxComputeWorkGroupCountY,
+            Limit::MaxComputeWorkGroupCountZ,
+        ],
+    ),
+    ("maxComputeWorkGroupInvocations", &[Limit::MaxComputeWorkGroupInvocations]),
+    // Work groups have one dimension: what is stated for y and z bounds nothing.
+    ("maxComputeWorkGroupSize", &[Limit::MaxComputeWorkGroupSizeX]),
+    ("maxPushConstantsSize", &[Limit::MaxPushConstantsSize]),
+    ("maxMemoryAllocationSize", &[Limit::MaxMemoryAllocationSize]),
+    ("maxBufferSize", &[Limit::MaxBufferSize]),
+];
+
+/// Keys whose value is an array of three.
+const ARRAYS: [&str; 2] = ["maxComputeWorkGroupCount", "maxComputeWorkGroupSize"];
+
+const KEYS: [&str; 8] =
+    ["about", "device", "driver", "source", "api_version", "transfer_usage", "features", "limits"];
+
+pub(crate) fn profile(file: &str, text: &str) -> Result<Profile, Error> {
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let index = before.matches('\n').count();
+        let line = text.lines().nth(index).unwrap_or_default().trim();
+        let problem = format!("line {}: {} in `{line}`", index + 1, error.message());
+        Error::Syntax { file: file.to_owned(), problem }
+    })?;
+    let read = || {
+        known(&table, "", &KEYS)?;
+        Ok((origin(&table)?, cap(&table)?))
+    };
+    let (origin, cap) = read().map_err(|key| Error::Key { file: file.to_owned(), key })?;
+    let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Profile { name, origin, cap })
+}
+
+fn origin(table: &Table) -> Result<Origin, InvalidKey> {
+    if !table.contains_key("device") {
+        let foreign = ["driver", "source"].into_iter().find(|key| table.contains_key(*key));
+        return match foreign {
+            Some(key) => Err(InvalidKey::new(key, "stands without device", "a device as well")),
+            None => Ok(Origin::MadeUp(required(table, "about")?)),
+        };
+    }
+    // A real device states where it ends.
+    required(table, "api_version")?;
+    Ok(Origin::Device {
+        device: required(table, "device")?,
+        driver: required(table, "driver")?,
+        source: required(table, "source")?,
+    })
+}
+
+fn cap(table: &Table) -> Result<CapabilityCap, InvalidKey> {
+    let mut cap = CapabilityCap::NONE;
+    if table.contains_key("api_version") {
+        let text = required(table, "api_version")?;
+        cap = cap.with_api_version(text.parse().map_err(|_| {
+            InvalidKey::new("api_version", format!("\"{text}\" is no version"), "\"1.1\" and above")
+        })?);
+    }
+    if let Some(value) = table.get("transfer_usage")
+        && !boolean("transfer_usage", value)?
+    {
+        cap = cap.without_transfer_usage();
+    }
+    limits(features(cap, table)?, table)
+}
+
+fn features(mut cap: CapabilityCap, table: &Table) -> Result<CapabilityCap, InvalidKey> {
+    for (key, value) in section(table, "features", &Feature::ALL.map(Feature::name))? {
+        let offered = boolean(&format!("features.{key}"), value)?;
+        for feature in Feature::ALL.into_iter().filter(|feature| feature.name() == key) {
+            cap = cap.with_feature(feature, offered);
+        }
+    }
+    Ok(cap)
+}
+
+fn limits(mut cap: CapabilityCap, table: &Table) -> Result<CapabilityCap, InvalidKey> {
+    for (key, value) in section(table, "limits", &LIMITS.map(|(key, _)| key))? {
+        let path = format!("limits.{key}");
+        let values = integers(&path, value, ARRAYS.contains(&key.as_str()))?;
+        let members = LIMITS.iter().filter(|(name, _)| name == key).flat_map(|(_, limits)| *limits);
+        for (limit, value) in members.zip(values) {
+            cap = cap.with_limit(*limit, value).map_err(|error| {
+                InvalidKey::new(&path, format!("{value} {}", error.problem), error.accepted)
+            })?;
+        }
+    }
+    Ok(cap)
+}
+
+/// The keys and values of a table that may be left out.
+fn section<'a>(
+    table: &'a Table,
+    name: &str,
+    accepted: &[&str],
+) -> Result<impl Iterator<Item = (&'a String, &'a Value)>, InvalidKey> {
+    let section = match table.get(name) {
+        None => None,
+        Some(Value::Table(section)) => Some(section),
+        Some(other) => return Err(wrong(name, other, "a table")),
+    };
+    if let Some(section) = section {
+        known(section, &format!("{name}."), accepted)?;
+    }
+    Ok(section.into_iter().flatten())
+}
+
+fn known(table: &Table, prefix: &str, accepted: &[&str]) -> Result<(), InvalidKey> {
+    match table.keys().find(|key| !accepted.contains(&key.as_str())) {
+        Some(key) => {
+            Err(InvalidKey::new(format!("{prefix}{key}"), "unknown key", accepted.join(", ")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A text that is not empty.
+fn required(table: &Table, key: &str) -> Result<String, InvalidKey> {
+    match table.get(key) {
+        Some(Value::String(text)) if !text.trim().is_empty() => Ok(text.clone()),
+        Some(other) => Err(wrong(key, other, "a text")),
+        None => Err(InvalidKey::new(key, "is missing", "a text")),
+    }
+}
+
+fn boolean(path: &str, value: &Value) -> Result<bool, InvalidKey> {
+    value.as_bool().ok_or_else(|| wrong(path, value, "true, false"))
+}
+
+/// One integer, or the three of an array.
+fn integers(path: &str, value: &Value, is_array: bool) -> Result<Vec<u64>, InvalidKey> {
+    let integer = |value: &Value| value.as_integer().and_then(|it| u64::try_from(it).ok());
+    let values: Option<Vec<u64>> = match value {
+        Value::Array(values) if is_array && values.len() == 3 => {
+            values.iter().map(integer).collect()
+        }
+        single if !is_array => integer(single).map(|it| vec![it]),
+        _ => None,
+    };
+    let accepted = if is_array {
+        "three integers, each 1 and more, such as [65535, 65535, 65535]"
+    } else {
+        "an integer, 1 and more"
+    };
+    values
+        .filter(|values| values.iter().all(|it| *it > 0))
+        .ok_or_else(|| wrong(path, value, accepted))
+}
+
+fn wrong(path: &str, value: &Value, accepted: &str) -> InvalidKey {
+    InvalidKey::new(path, format!("{value} is not accepted"), accepted)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! `dml support`: what runs where.
+
+mod answers;
+mod grid;
+mod json;
+
+use dml::core::Capabilities;
+use dml::core::operators::{self, OPERATORS};
+use dml::core::schema::OperatorSchema;
+use dml::{Device, DeviceOptions, FeatureLevel, Instance};
+
+use crate::{NameArgs, ProfileArgs};
+
+/// The arguments of `dml support`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// An operator under DirectML's name; all of them if not given
+    #[arg(value_name = "OPERATOR", value_parser = operator)]
+    operator: Option<&'static OperatorSchema>,
+    #[command(flatten)]
+    name: NameArgs,
+    #[command(flatten)]
+    profile: ProfileArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the answers are for.
+struct Subject {
+    level: FeatureLevel,
+    /// A device, or a profile by itself.
+    name: String,
+    /// With the features that are offered.
+    offered: Capabilities,
+    /// What a profile states beyond the device.
+    shortfalls: Vec<String>,
+}
+
+/// Answers for one operator in full, or for all of them in a line each.
+///
+/// A profile answers by itself, without any device, unless a device is named.
+#[expect(clippy::print_stdout, reason = "the answers are the command's output")]
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let subject = subject(args)?;
+    let text = match (args.operator, args.json) {
+        (Some(operator), true) => json::document(&subject, &[operator])?,
+        (None, true) => json::document(&subject, OPERATORS)?,
+        (Some(operator), false) => grid::operator(&subject, operator),
+        (None, false) => grid::overview(&subject),
+    };
+    println!("{text}");
+    Ok(())
+}
+
+fn operator(name: &str) -> Result<&'static OperatorSchema, String> {
+    operators::find(name).ok_or_else(|| {
+        let wanted = name.to_ascii_uppercase();
+        let similar = OPERATORS.iter().map(|it| it.name).filter(|it| it.contains(&wanted));
+        let similar: Vec<&str> = similar.take(8).collect();
+        let accepted = if similar.is_empty() {
+            "DirectML's names, which `dml support` lists".to_owned()
+        } else {
+            similar.join(", ")
+        };
+        format!("no operator has this name; accepted: {accepted}")
+    })
+}
+
+fn subject(args: &Args) -> anyhow::Result<Subject> {
+    let level = args.name.feature_level;
+    let profile = args.profile.chosen()?;
+    if let (Some(profile), None) = (&profile, &args.name.device) {
+        return Ok(Subject {
+            level,
+            name: format!("profile {}: {}", profile.name, profile.about()),
+            offered: profile.cap.alone(),
+            shortfalls: Vec::new(),
+        });
+    }
+    let options = DeviceOptions {
+        feature_level: level,
+        selector: args.name.device.clone().unwrap_or_default(),
+        cap: Some(profile.as_ref().map(|profile| profile.cap).unwrap_or_default()),
+        ..DeviceOptions::default()
+    }
+    .resolved()?;
+    let instance = Instance::new(&options.instance)?;
+    let device = Device::on_with(&instance.select(&options.selector)?, &options)?;
+    let under = profile.map_or_else(String::new, |it| format!(", under profile {}", it.name));
+    Ok(Subject {
+        level,
+        name: format!("{}{under}", device.vulkan().info().name),
+        offered: device.offered(),
+        shortfalls: device.vulkan().shortfalls().iter().map(ToString::to_string).collect(),
+    })
+}

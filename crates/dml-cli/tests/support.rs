@@ -1,0 +1,174 @@
+//! `dml support`, and `--profile` and `DML_PROFILE` of every subcommand.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn dml() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
+    command.env_remove("DML_PROFILE");
+    command
+}
+
+/// Runs `dml` where there is no Vulkan device.
+fn without_device(arguments: &[&str]) -> Output {
+    let none = "/nonexistent.json";
+    let mut command = dml();
+    command.args(arguments).env("VK_DRIVER_FILES", none).env("VK_ICD_FILENAMES", none);
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[track_caller]
+fn stdout(output: Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[track_caller]
+fn fails(output: Output, code: i32, message: &str) {
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{error}");
+    assert!(error.contains(message) && !error.contains("panicked"), "{error}");
+}
+
+/// The row of a table that begins with `name`, as words.
+fn row<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
+    let line = table.lines().find(|line| line.split_whitespace().next() == Some(name));
+    line.unwrap_or_else(|| panic!("{name} in\n{table}")).split_whitespace().skip(1).collect()
+}
+
+#[test]
+fn a_profile_answers_without_any_device() {
+    let table = stdout(without_device(&[
+        "support",
+        "dml_operator_diagonal_matrix",
+        "--profile",
+        "no-optional-features",
+        "--feature-level",
+        "5_0",
+    ]));
+    let ranks = |middle| ["-", middle, middle, middle, "-", "-", "-", "-"];
+    assert_eq!(row(&table, "FLOAT32"), ranks("native"));
+    assert_eq!(row(&table, "UINT8"), ranks("emulated"));
+    assert_eq!(row(&table, "INT64"), ranks("5_1"));
+    assert_eq!(row(&table, "UINT4"), ranks("-"));
+    assert!(table.contains("UINT8, INT8 without storageBuffer8BitAccess: 32-bit atomics"));
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+}
+
+#[test]
+fn every_operator_has_a_line_of_at_most_100_columns() {
+    let table = stdout(without_device(&["support", "--profile", "apple-m1-0-2-1911-osx-11-2"]));
+    for schema in dml::core::operators::OPERATORS {
+        assert_eq!(row(&table, schema.name).len(), 13, "{}", schema.name);
+    }
+    let eye = row(&table, "DIAGONAL_MATRIX");
+    assert_eq!((eye[0], eye[8], eye[11]), ("N", "E", "-"), "{eye:?}");
+    assert!(table.contains("FLOAT64 without shaderFloat64: two 32-bit words"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+}
+
+#[test]
+fn programs_get_every_answer_with_its_reason() {
+    let json = stdout(without_device(&[
+        "support",
+        "DIAGONAL_MATRIX",
+        "--json",
+        "--profile",
+        "no-optional-features",
+        "--feature-level",
+        "5_1",
+    ]));
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["feature_level"], "5_1");
+    assert_eq!(json["operators"].as_array().unwrap().len(), 1);
+    let tensors = &json["operators"][0]["tensors"][0];
+    assert_eq!(tensors["fields"][0], "OutputTensor");
+    let answers = tensors["answers"].as_array().unwrap();
+    assert_eq!(answers.len(), 13 * 8);
+    let find = |data_type: &str, rank: u64| {
+        let is_it = |it: &&Value| it["data_type"] == data_type && it["rank"] == rank;
+        answers.iter().find(is_it).unwrap()
+    };
+    let emulated = find("INT64", 2);
+    assert_eq!(emulated["answer"], "emulated");
+    assert_eq!(emulated["missing"], "shaderInt64");
+    assert_eq!(emulated["method"], "two 32-bit words");
+    assert_eq!(find("FLOAT32", 2)["answer"], "native");
+    assert_eq!(find("FLOAT32", 5)["answer"], "never");
+}
+
+#[test]
+fn without_a_profile_the_best_device_answers() {
+    let table = stdout(dml().args(["support", "diagonal_matrix"]).output().unwrap());
+    assert_eq!(row(&table, "INT32")[1], "native");
+    fails(without_device(&["support"]), 3, "mesa-vulkan-drivers");
+    let with_device = ["support", "--profile", "api-1-1", "--device", "0"];
+    fails(without_device(&with_device), 3, "mesa-vulkan-drivers");
+}
+
+#[test]
+fn wrong_names_are_2_with_what_is_accepted() {
+    fails(without_device(&["support", "gather_"]), 2, "accepted: GATHER_ELEMENTS");
+    fails(without_device(&["support", "--profile", "riva-128"]), 2, "storage-range-16-kib");
+    fails(without_device(&["support", "--profile", "no/file.toml"]), 2, "cannot read profile");
+    fails(without_device(&["support", "--feature-level", "7_0"]), 2, "accepted: 1_0");
+    for arguments in [&["devices"][..], &["support"], &["diag", "--sizes", "3,3"]] {
+        let mut command = dml();
+        let output = command.args(arguments).env("DML_PROFILE", "riva-128").output().unwrap();
+        fails(output, 2, "no profile is called 'riva-128'");
+    }
+}
+
+#[test]
+fn a_file_of_one_s_own_is_a_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let path = path.to_str().unwrap();
+    std::fs::write(path, "about = \"mine\"\n[features]\nshaderInt64 = true\n").unwrap();
+    let table = stdout(without_device(&["support", "diagonal_matrix", "--profile", path]));
+    assert!(table.contains("profile mine: mine"), "{table}");
+    assert_eq!(row(&table, "INT64")[1], "native");
+    std::fs::write(path, "about = \"mine\"\n[limits]\nmaxBufferSize = \"1\"\n").unwrap();
+    let output = without_device(&["support", "--profile", path]);
+    fails(
+        output,
+        2,
+        "mine.toml: limits.maxBufferSize: \"1\" is not accepted; accepted: an integer",
+    );
+}
+
+#[test]
+fn devices_are_shown_as_the_profile_leaves_them() {
+    let arguments = ["devices", "--json", "--profile", "storage-range-16-kib"];
+    let by_argument = stdout(dml().args(arguments).output().unwrap());
+    let mut command = dml();
+    command.args(&arguments[..2]).env("DML_PROFILE", arguments[3]);
+    assert_eq!(stdout(command.output().unwrap()), by_argument);
+    let json: Value = serde_json::from_str(&by_argument).unwrap();
+    for device in json.as_array().unwrap() {
+        assert_eq!(device["limits"]["maxStorageBufferRange"], 16_384);
+    }
+    let list = dml().args(["devices", "--profile", "rtx-5090"]).output().unwrap();
+    assert!(stdout(list).contains("the profile states more:\n     Vulkan 1.4.341 (it is 1.3"));
+}
+
+#[test]
+fn diag_runs_under_a_profile() {
+    for profile in ["no-transfer-usage", "api-1-1", "groups-one-dimensional"] {
+        let arguments = ["diag", "--sizes", "1,3", "--type", "int8", "--offset", "2"];
+        let output = dml().args(arguments).args(["--profile", profile]).output().unwrap();
+        assert_eq!(stdout(output), "[[0 0 1]]\n");
+    }
+    let arguments = ["diag", "--sizes", "100,100", "--profile", "storage-range-16-kib"];
+    fails(dml().args(arguments).output().unwrap(), 1, "exceed maxStorageBufferRange less");
+    let output = dml().args(["diag", "--sizes", "1,1", "--profile", "rtx-5090"]).output().unwrap();
+    assert!(text(&output.stderr).starts_with("note: the profile states more than this device has"));
+    assert_eq!(stdout(output), "[[1]]\n");
+}
