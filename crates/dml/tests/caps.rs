@@ -61,8 +61,10 @@ fn execute(device: &Device, tensor: &TensorDesc) -> dml::Result<()> {
     let expected = (0..2).flat_map(|_| {
         (0..height).flat_map(|y| (0..width).map(move |x| if y + 1 == x { 1 } else { 0 }))
     });
-    let expected: Vec<u64> = expected.map(|bit| bit * one(tensor.data_type)).collect();
-    assert_eq!(device.read_bits(&buffer, 16, tensor)?, expected, "{}", tensor.data_type);
+    let width = tensor.data_type.bits() as usize / 8;
+    let bytes = |bit: u64| (bit * one(tensor.data_type)).to_le_bytes().into_iter().take(width);
+    let expected: Vec<u8> = expected.flat_map(bytes).collect();
+    assert_eq!(device.read_packed(&buffer, 16, tensor)?, expected, "{}", tensor.data_type);
     let vulkan = device.vulkan();
     assert_eq!(vulkan.read_buffer(&buffer, 0..16)?, [0xa5; 16]);
     assert_eq!(vulkan.read_buffer(&buffer, 16 + size..size + 48)?, [0xa5; 32]);
