@@ -127,15 +127,11 @@ fn refusal(
             (types, ranks)
         })
     };
-    let lowest = |wanted: &dyn Fn((bool, bool)) -> bool| {
-        FeatureLevel::ALL.into_iter().find(|level| accepts(*level).is_some_and(wanted))
-    };
+    let needs = FeatureLevel::ALL.into_iter().find(|level| accepts(*level) == Some((true, true)));
     match accepts(level) {
-        None => Some(("refused_operator", lowest(&|_| true))),
-        Some((false, _)) => Some(("refused_data_type", lowest(&|(types, _)| types))),
-        Some((true, false)) => {
-            Some(("refused_dimension_count", lowest(&|(types, ranks)| types && ranks)))
-        }
+        None => Some(("refused_operator", needs)),
+        Some((false, _)) => Some(("refused_data_type", needs)),
+        Some((true, false)) => Some(("refused_dimension_count", needs)),
         Some((true, true)) => None,
     }
 }

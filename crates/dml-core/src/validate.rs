@@ -37,7 +37,9 @@ pub fn validate(operator: &AbstractOperator, level: FeatureLevel) -> Result<Vali
     if !schema.implemented {
         return Err(levels::refuse_unimplemented(operator, level));
     }
-    let checker = Checker { schema, levels: Levels::new(operator, level)? };
+    let levels = Levels::new(operator, level)
+        .map_err(|_| levels::refuse_before_introduction(operator, level))?;
+    let checker = Checker { schema, levels };
     let tensors = operator
         .fields()
         .iter()

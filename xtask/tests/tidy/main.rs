@@ -116,6 +116,42 @@ fn only_dml_vk_depends_on_vulkan_bindings() {
     );
 }
 
+/// Each crate knows those below it alone: what it cannot depend on it cannot name.
+#[test]
+fn layers_depend_downwards() {
+    let layers: [(&str, &[&str]); 4] = [
+        ("crates/dml-core/Cargo.toml", &["dml-spirv", "dml-vk", "dml-ops", "dml"]),
+        ("spirv/Cargo.toml", &["dml-vk", "dml-ops", "dml"]),
+        ("crates/dml-vk/Cargo.toml", &["dml-spirv", "dml-ops", "dml"]),
+        ("crates/dml-ops/Cargo.toml", &["dml-vk", "dml"]),
+    ];
+    for (manifest, above) in layers {
+        check(|path| path == manifest, |text| manifests::forbidden_dependencies(text, above));
+    }
+}
+
+/// Operators are told apart by data: the runner asks the registry, and so do its cases.
+#[test]
+fn the_conformance_runner_names_no_operator() {
+    let operators: Vec<String> = OPERATORS
+        .iter()
+        .filter(|it| it.implemented)
+        .flat_map(|it| [format!("\"{}\"", it.name), pascal_case(it.name)])
+        .collect();
+    let without_tests = |text: &str| {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        operators.iter().filter(|name| code.contains(name.as_str())).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(without_tests("match name { \"DIAGONAL_MATRIX\" => 1 }").len(), 1);
+    assert_eq!(without_tests("DiagonalMatrixDesc { offset }").len(), 1);
+    check(rust_in("conformance/src/"), without_tests);
+}
+
+fn pascal_case(name: &str) -> String {
+    let word = |word: &str| word[..1].to_owned() + &word[1..].to_lowercase();
+    name.split('_').map(word).collect()
+}
+
 #[test]
 fn every_crate_states_license_lints_and_rust_version() {
     check(|path| is_manifest(path) && path != "Cargo.toml", manifests::missing_statements);

@@ -52,6 +52,8 @@ impl Levels {
             Error::internal(self.schema.name, problem)
         })?;
         if support.types_documented() {
+            // What no level accepts comes first: naming a level would only lead to the next refusal.
+            self.never(support, path, desc)?;
             self.data_type(support, path, desc)?;
             return self.rank(support, path, desc);
         }
@@ -70,6 +72,14 @@ impl Levels {
         }
     }
 
+    fn never(&self, support: &TensorSupport, path: &str, desc: &TensorDesc) -> Result<(), Error> {
+        let rank = desc.sizes.len();
+        if is_rank(rank) && self.lowest(support, |s| s.ranks.contains(rank)).is_none() {
+            return self.rank(support, path, desc);
+        }
+        Ok(())
+    }
+
     fn data_type(
         &self,
         support: &TensorSupport,
@@ -79,26 +89,41 @@ impl Levels {
         if support.data_types.contains(desc.data_type) {
             return Ok(());
         }
-        let needs = lowest_level(self.tables, |table| {
-            table.tensor(support.field).is_some_and(|s| s.data_types.contains(desc.data_type))
-        });
-        let given = (format!("{path}.DataType"), desc.data_type.to_string());
+        let type_alone = self.lowest(support, |s| s.data_types.contains(desc.data_type));
+        let needs = self.accepting(support, desc).or(type_alone);
+        let given = match needs == type_alone {
+            true => desc.data_type.to_string(),
+            false => format!("{} with {} dimensions", desc.data_type, desc.sizes.len()),
+        };
+        let given = (format!("{path}.DataType"), given);
         Err(self.refusal(given, needs, support.data_types.to_string()))
     }
 
     /// Counts that no tensor can have are left to the rules of tensors.
     fn rank(&self, support: &TensorSupport, path: &str, desc: &TensorDesc) -> Result<(), Error> {
         let rank = desc.sizes.len();
-        if support.ranks.contains(rank) || rank == 0 || rank > MAX_DIMENSION_COUNT {
+        if support.ranks.contains(rank) || !is_rank(rank) {
             return Ok(());
         }
-        let needs = lowest_level(self.tables, |table| {
-            table
-                .tensor(support.field)
-                .is_some_and(|s| s.ranks.contains(rank) && s.data_types.contains(desc.data_type))
-        });
+        let needs = self.accepting(support, desc);
         let given = (format!("{path}.DimensionCount"), rank.to_string());
         Err(self.refusal(given, needs, support.ranks.to_string()))
+    }
+
+    /// The lowest level that accepts both the type and the dimension count of a tensor.
+    fn accepting(&self, support: &TensorSupport, desc: &TensorDesc) -> Option<FeatureLevel> {
+        self.lowest(support, |s| {
+            s.ranks.contains(desc.sizes.len())
+                && (!s.types_documented() || s.data_types.contains(desc.data_type))
+        })
+    }
+
+    fn lowest(
+        &self,
+        support: &TensorSupport,
+        accepts: impl Fn(&TensorSupport) -> bool,
+    ) -> Option<FeatureLevel> {
+        lowest_level(self.tables, |table| table.tensor(support.field).is_some_and(&accepts))
     }
 
     fn refusal(
@@ -114,6 +139,33 @@ impl Levels {
             created_at: self.level,
             allowed: Some(allowed),
         }))
+    }
+}
+
+fn is_rank(rank: usize) -> bool {
+    (1..=MAX_DIMENSION_COUNT).contains(&rank)
+}
+
+/// Checks an implemented operator on a device whose level does not have it: names the level that
+/// accepts it with these tensors, or says that none does.
+pub(super) fn refuse_before_introduction(
+    operator: &AbstractOperator,
+    level: FeatureLevel,
+) -> Error {
+    let refused = |at| match Levels::new(operator, at) {
+        Ok(levels) => refusals(operator, levels).into_iter().next(),
+        Err(error) => Some(error),
+    };
+    match refused(operator.schema().introduced()) {
+        Some(Error::FeatureLevel(refusal)) => Error::FeatureLevel(Box::new(LevelRefusal {
+            created_at: level,
+            allowed: None,
+            ..*refusal
+        })),
+        _ => match Levels::new(operator, level) {
+            Err(error) => error,
+            Ok(_) => Error::internal(operator.schema().name, "the level has the operator"),
+        },
     }
 }
 

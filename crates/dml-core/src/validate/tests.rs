@@ -78,10 +78,38 @@ fn what_no_level_accepts_says_so() {
 }
 
 #[test]
-fn the_needed_level_accepts_the_rank_with_the_type() {
-    // Rank 2 comes at 4_0, but INT64 only at 5_1: the type is named first.
-    let error = at(FeatureLevel::V2_0, DataType::Int64, 2).unwrap_err().to_string();
-    assert!(error.contains("INT64 needs feature level 5_1"), "{error}");
+fn the_level_that_is_named_accepts_the_whole_tensor() {
+    let message = |level, data_type, rank| at(level, data_type, rank).unwrap_err().to_string();
+    use FeatureLevel as Level;
+    let int64 = message(Level::V2_0, DataType::Int64, 2);
+    assert!(int64.contains("DataType: INT64 needs feature level 5_1"), "{int64}");
+    let both = message(Level::V2_0, DataType::Int32, 3);
+    assert!(both.contains("DataType: INT32 with 3 dimensions needs feature level 4_0"), "{both}");
+    let never = message(Level::V4_0, DataType::Int64, 5);
+    assert!(never.contains("DimensionCount: 5 is accepted at no feature level"), "{never}");
+    for level in Level::ALL {
+        for (data_type, rank) in
+            DataType::ALL.into_iter().flat_map(|t| (1..=8).map(move |r| (t, r)))
+        {
+            let Err(Error::FeatureLevel(refusal)) = at(level, data_type, rank) else { continue };
+            let lowest = Level::ALL.into_iter().find(|level| at(*level, data_type, rank).is_ok());
+            assert_eq!(refusal.needs, lowest, "{level} {data_type} {rank}: {refusal}");
+        }
+    }
+}
+
+#[test]
+fn before_the_operator_exists_its_tensors_are_looked_at_too() {
+    refused(
+        at(FeatureLevel::V1_0, DataType::Uint4, 4),
+        "DIAGONAL_MATRIX: OutputTensor.DataType: UINT4 is accepted at no feature level; \
+         this device was created at 1_0",
+    );
+    refused(
+        at(FeatureLevel::V1_0, DataType::Float32, 2),
+        "DIAGONAL_MATRIX: OutputTensor.DimensionCount: 2 needs feature level 4_0; \
+         this device was created at 1_0",
+    );
 }
 
 #[test]
