@@ -5,25 +5,20 @@
 #include "include/band.glsl"
 #include "include/dispatch.glsl"
 #include "include/element.glsl"
+#include "include/matrices.glsl"
 
-// Mirrored by twins/diagonal_band.rs. Strides are in elements, diagonals counted as in band.glsl.
+// Mirrored by twins/diagonal_band.rs. Strides are in elements: batches, rows, columns. Diagonals are
+// counted as in band.glsl.
 // Constraint: band_begin < band_end <= height + width - 1.
 layout(push_constant, std430) uniform PushConstants {
     uint base_word;
     uint first_group;
     uint count;      // batches * height * columns, at least 1
     uint columns;    // the most elements that a row has in the band, at most width
-    uint size1;      // of the inner batch dimension
-    uint height;
-    uint width;
-    uint stride0;
-    uint stride1;
-    uint stride2;    // of rows
-    uint stride3;    // of columns
+    Matrices matrices;
+    uint strides[4];
     uint band_begin; // the first diagonal
     uint band_end;   // the one after the last
-    uint value_low;
-    uint value_high;
 } push;
 
 void main() {
@@ -31,22 +26,20 @@ void main() {
     if (!linear_index(push.first_group, push.count, index)) {
         return;
     }
-    const uint column = index % push.columns;
-    const uint row = index / push.columns;
-    const uint y = row % push.height;
-    const uint batch = row / push.height;
+    const Matrices matrices = push.matrices;
+    uvec4 at = coordinate_of(index, matrices, push.columns);
 
     // The row's part of the band, from x = first up to x = end; it is empty where the band passes
     // the row on either side.
-    const uint diagonal = row_diagonal(push.height, y);
+    const uint diagonal = row_diagonal(matrices.height, at[2]);
     const uint first = max(push.band_begin, diagonal) - diagonal;
-    const uint end = min(max(push.band_end, diagonal) - diagonal, push.width);
-    if (first >= end || column >= end - first) {
+    const uint end = min(max(push.band_end, diagonal) - diagonal, matrices.width);
+    if (first >= end || at[3] >= end - first) {
         return;
     }
-    const uint element = batch / push.size1 * push.stride0
-        + batch % push.size1 * push.stride1
-        + y * push.stride2
-        + (first + column) * push.stride3;
-    store(push.base_word, element, push.value_low, push.value_high);
+    at[3] += first;
+    const uvec4 strides =
+        uvec4(push.strides[0], push.strides[1], push.strides[2], push.strides[3]);
+    const uint element = matrices.start + offset_of(at, strides);
+    store(push.base_word, element, matrices.value_low, matrices.value_high);
 }

@@ -7,9 +7,10 @@
 #include "include/dispatch.glsl"
 #include "include/element.glsl"
 #include "include/input.glsl"
+#include "include/matrices.glsl"
 
-// Three sizes, then the output's four strides, then the input's, all in elements and in the order of
-// the constants below. They do not fit the push constants.
+// The output's four strides, then the input's, in elements: batches, rows, columns. They do not fit
+// the push constants.
 layout(set = 0, binding = 2, std430) readonly buffer Constants {
     uint constants[];
 };
@@ -17,31 +18,22 @@ layout(set = 0, binding = 2, std430) readonly buffer Constants {
 // Mirrored by twins/diagonal_merge.rs.
 layout(push_constant, std430) uniform PushConstants {
     uint base_word;
-    uint input_word;     // of the input's first byte
-    uint constants_word; // of the first size
+    uint input_word;     // of the input window's first byte
+    uint constants_word; // of the first stride
     uint first_group;
     uint count;          // of all elements, at least 1
+    Matrices matrices;
+    uint input_start;    // the input's first element, counted from its window's first word
     uint band_begin;     // as in_band takes it
     uint band_length;    // 0 where no element gets the value
-    uint value_low;
-    uint value_high;
 } push;
 
-const uint SIZE1 = 0u; // of the inner batch dimension
-const uint HEIGHT = 1u;
-const uint WIDTH = 2u;
-const uint OUTPUT_STRIDES = 3u;
-const uint INPUT_STRIDES = 7u;
+const uint OUTPUT_STRIDES = 0u;
+const uint INPUT_STRIDES = 4u;
 
-uint constant(uint at) {
-    return constants[push.constants_word + at];
-}
-
-uint element_at(uint strides, uvec4 coordinate) {
-    return coordinate[0] * constant(strides)
-        + coordinate[1] * constant(strides + 1u)
-        + coordinate[2] * constant(strides + 2u)
-        + coordinate[3] * constant(strides + 3u);
+uvec4 strides_at(uint offset) {
+    const uint at = push.constants_word + offset;
+    return uvec4(constants[at], constants[at + 1u], constants[at + 2u], constants[at + 3u]);
 }
 
 void main() {
@@ -49,18 +41,14 @@ void main() {
     if (!linear_index(push.first_group, push.count, index)) {
         return;
     }
-    const uint size1 = constant(SIZE1);
-    const uint height = constant(HEIGHT);
-    const uint width = constant(WIDTH);
-    const uint x = index % width;
-    const uint row = index / width;
-    const uint y = row % height;
-    const uint batch = row / height;
-    const uvec4 coordinate = uvec4(batch / size1, batch % size1, y, x);
+    const Matrices matrices = push.matrices;
+    const uvec4 at = coordinate_of(index, matrices, matrices.width);
 
-    uvec2 pattern = uvec2(push.value_low, push.value_high);
-    if (!in_band(height, y, x, push.band_begin, push.band_length)) {
-        pattern = load(push.input_word, element_at(INPUT_STRIDES, coordinate));
+    uvec2 pattern = uvec2(matrices.value_low, matrices.value_high);
+    if (!in_band(matrices.height, at[2], at[3], push.band_begin, push.band_length)) {
+        const uint element = push.input_start + offset_of(at, strides_at(INPUT_STRIDES));
+        pattern = load(push.input_word, element);
     }
-    store(push.base_word, element_at(OUTPUT_STRIDES, coordinate), pattern.x, pattern.y);
+    const uint element = matrices.start + offset_of(at, strides_at(OUTPUT_STRIDES));
+    store(push.base_word, element, pattern.x, pattern.y);
 }

@@ -15,7 +15,7 @@ layout(push_constant, std430) uniform PushConstants {
     uint stride0;
     uint stride1;
     uint diagonal_stride; // row stride + column stride
-    uint start;           // the first element of the first diagonal
+    uint start;           // the first diagonal's first element, from the window's first word
     uint value_low;
     uint value_high;
 } push;

@@ -6,23 +6,17 @@
 #include "include/band.glsl"
 #include "include/dispatch.glsl"
 #include "include/element.glsl"
+#include "include/matrices.glsl"
 
-// Mirrored by twins/diagonal_write.rs. Strides are in elements.
+// Mirrored by twins/diagonal_write.rs. Strides are in elements: batches, rows, columns.
 layout(push_constant, std430) uniform PushConstants {
     uint base_word;
     uint first_group;
     uint count;       // of all elements, at least 1
-    uint size1;       // of the inner batch dimension
-    uint height;
-    uint width;
-    uint stride0;
-    uint stride1;
-    uint stride2;     // of rows
-    uint stride3;     // of columns
+    Matrices matrices;
+    uint strides[4];
     uint band_begin;  // as in_band takes it
     uint band_length; // 0 where no element gets the value
-    uint value_low;
-    uint value_high;
 } push;
 
 void main() {
@@ -30,17 +24,14 @@ void main() {
     if (!linear_index(push.first_group, push.count, index)) {
         return;
     }
-    const uint x = index % push.width;
-    const uint row = index / push.width;
-    const uint y = row % push.height;
-    const uint batch = row / push.height;
-    const uint element = batch / push.size1 * push.stride0
-        + batch % push.size1 * push.stride1
-        + y * push.stride2
-        + x * push.stride3;
+    const Matrices matrices = push.matrices;
+    const uvec4 at = coordinate_of(index, matrices, matrices.width);
+    const uvec4 strides =
+        uvec4(push.strides[0], push.strides[1], push.strides[2], push.strides[3]);
+    const uint element = matrices.start + offset_of(at, strides);
 
-    const bool inside = in_band(push.height, y, x, push.band_begin, push.band_length);
-    const uint low = inside ? push.value_low : 0u;
-    const uint high = inside ? push.value_high : 0u;
+    const bool inside = in_band(matrices.height, at[2], at[3], push.band_begin, push.band_length);
+    const uint low = inside ? matrices.value_low : 0u;
+    const uint high = inside ? matrices.value_high : 0u;
     store(push.base_word, element, low, high);
 }

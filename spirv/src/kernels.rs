@@ -19,12 +19,12 @@ pub static DIAGONAL_BAND_B8: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_band_b8.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
-    push_constant_size: 60,
+    push_constant_size: 64,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_band::b8,
 };
-const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 60);
+const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 64);
 
 /// `diagonal_band` for b16 elements.
 pub static DIAGONAL_BAND_B16: KernelVariant = KernelVariant {
@@ -32,12 +32,12 @@ pub static DIAGONAL_BAND_B16: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_band_b16.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
-    push_constant_size: 60,
+    push_constant_size: 64,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_band::b16,
 };
-const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 60);
+const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 64);
 
 /// `diagonal_band` for b32 elements.
 pub static DIAGONAL_BAND_B32: KernelVariant = KernelVariant {
@@ -45,12 +45,12 @@ pub static DIAGONAL_BAND_B32: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_band_b32.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 60,
+    push_constant_size: 64,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_band::b32,
 };
-const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 60);
+const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 64);
 
 /// `diagonal_band` for b64 elements.
 pub static DIAGONAL_BAND_B64: KernelVariant = KernelVariant {
@@ -58,12 +58,12 @@ pub static DIAGONAL_BAND_B64: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_band_b64.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 60,
+    push_constant_size: 64,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_band::b64,
 };
-const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 60);
+const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 64);
 
 /// Writes every element of a tensor: a value in a band of diagonals, an input's elsewhere.
 pub static DIAGONAL_MERGE: Kernel = Kernel {
@@ -83,12 +83,12 @@ pub static DIAGONAL_MERGE_B8: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
         KernelBinding { binding: 2, access: Access::Read },
     ],
-    push_constant_size: 36,
+    push_constant_size: 56,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_merge::b8,
 };
-const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 36);
+const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 56);
 
 /// `diagonal_merge` for b16 elements.
 pub static DIAGONAL_MERGE_B16: KernelVariant = KernelVariant {
@@ -100,12 +100,12 @@ pub static DIAGONAL_MERGE_B16: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
         KernelBinding { binding: 2, access: Access::Read },
     ],
-    push_constant_size: 36,
+    push_constant_size: 56,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_merge::b16,
 };
-const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 36);
+const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 56);
 
 /// `diagonal_merge` for b32 elements.
 pub static DIAGONAL_MERGE_B32: KernelVariant = KernelVariant {
@@ -117,12 +117,12 @@ pub static DIAGONAL_MERGE_B32: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
         KernelBinding { binding: 2, access: Access::Read },
     ],
-    push_constant_size: 36,
+    push_constant_size: 56,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_merge::b32,
 };
-const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 36);
+const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 56);
 
 /// `diagonal_merge` for b64 elements.
 pub static DIAGONAL_MERGE_B64: KernelVariant = KernelVariant {
@@ -134,12 +134,12 @@ pub static DIAGONAL_MERGE_B64: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
         KernelBinding { binding: 2, access: Access::Read },
     ],
-    push_constant_size: 36,
+    push_constant_size: 56,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_merge::b64,
 };
-const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 36);
+const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 56);
 
 /// Writes a value along the diagonals of a tensor that was filled with zeros.
 pub static DIAGONAL_SCATTER: Kernel = Kernel {
@@ -215,12 +215,12 @@ pub static DIAGONAL_WRITE_B8: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_write_b8.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
-    push_constant_size: 56,
+    push_constant_size: 60,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_write::b8,
 };
-const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 56);
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
 /// `diagonal_write` for b16 elements.
 pub static DIAGONAL_WRITE_B16: KernelVariant = KernelVariant {
@@ -228,12 +228,12 @@ pub static DIAGONAL_WRITE_B16: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_write_b16.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
-    push_constant_size: 56,
+    push_constant_size: 60,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_write::b16,
 };
-const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 56);
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
 /// `diagonal_write` for b32 elements.
 pub static DIAGONAL_WRITE_B32: KernelVariant = KernelVariant {
@@ -241,12 +241,12 @@ pub static DIAGONAL_WRITE_B32: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_write_b32.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 56,
+    push_constant_size: 60,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_write::b32,
 };
-const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 56);
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
 /// `diagonal_write` for b64 elements.
 pub static DIAGONAL_WRITE_B64: KernelVariant = KernelVariant {
@@ -254,12 +254,12 @@ pub static DIAGONAL_WRITE_B64: KernelVariant = KernelVariant {
     spirv: include_bytes!("../compiled/diagonal_write_b64.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 56,
+    push_constant_size: 60,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::diagonal_write::b64,
 };
-const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 56);
+const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
 /// Writes one value to every element of a tensor.
 pub static FILL_WRITE: Kernel = Kernel {
@@ -278,12 +278,12 @@ pub static FILL_WRITE_B8: KernelVariant = KernelVariant {
         KernelBinding { binding: 0, access: Access::ReadWrite },
         KernelBinding { binding: 1, access: Access::Read },
     ],
-    push_constant_size: 24,
+    push_constant_size: 60,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::fill_write::b8,
 };
-const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 24);
+const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 60);
 
 /// `fill_write` for b16 elements.
 pub static FILL_WRITE_B16: KernelVariant = KernelVariant {
@@ -294,12 +294,12 @@ pub static FILL_WRITE_B16: KernelVariant = KernelVariant {
         KernelBinding { binding: 0, access: Access::ReadWrite },
         KernelBinding { binding: 1, access: Access::Read },
     ],
-    push_constant_size: 24,
+    push_constant_size: 60,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::fill_write::b16,
 };
-const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 24);
+const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 60);
 
 /// `fill_write` for b32 elements.
 pub static FILL_WRITE_B32: KernelVariant = KernelVariant {
@@ -310,12 +310,12 @@ pub static FILL_WRITE_B32: KernelVariant = KernelVariant {
         KernelBinding { binding: 0, access: Access::Write },
         KernelBinding { binding: 1, access: Access::Read },
     ],
-    push_constant_size: 24,
+    push_constant_size: 60,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::fill_write::b32,
 };
-const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 24);
+const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 60);
 
 /// `fill_write` for b64 elements.
 pub static FILL_WRITE_B64: KernelVariant = KernelVariant {
@@ -326,12 +326,12 @@ pub static FILL_WRITE_B64: KernelVariant = KernelVariant {
         KernelBinding { binding: 0, access: Access::Write },
         KernelBinding { binding: 1, access: Access::Read },
     ],
-    push_constant_size: 24,
+    push_constant_size: 60,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
     host: twins::fill_write::b64,
 };
-const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 24);
+const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 60);
 
 /// Every variant of every kernel.
 pub static ALL: &[&KernelVariant] = &[

@@ -13,6 +13,9 @@ const SIZES: [u32; 4] = [2, 3, 4, 5];
 const OUTPUT_STRIDES: [u32; 4] = [97, 31, 7, 1];
 /// Every batch shows the same matrix, columns outermost.
 const INPUT_STRIDES: [u32; 4] = [0, 0, 1, 4];
+/// Where the first elements are in their windows.
+const OUTPUT_START: u32 = 3;
+const INPUT_START: u32 = 1;
 const DIAGONALS: u32 = 4 + 5 - 1;
 const VALUE: u64 = 0x2817_F6E5_D4C3_9281;
 const UNTOUCHED: u8 = 0xA5;
@@ -26,19 +29,36 @@ fn indices() -> impl Iterator<Item = [u32; 4]> {
     })
 }
 
-fn element(strides: [u32; 4], index: [u32; 4]) -> usize {
-    index.iter().zip(strides).map(|(index, stride)| (index * stride) as usize).sum()
+fn output_element(index: [u32; 4]) -> usize {
+    element(OUTPUT_START, OUTPUT_STRIDES, index)
 }
 
-fn bytes(strides: [u32; 4], family: Family) -> usize {
-    let last = element(strides, SIZES.map(|size| size - 1));
+fn input_element(index: [u32; 4]) -> usize {
+    element(INPUT_START, INPUT_STRIDES, index)
+}
+
+fn element(start: u32, strides: [u32; 4], index: [u32; 4]) -> usize {
+    let offset = |(index, stride): (&u32, u32)| (index * stride) as usize;
+    start as usize + index.iter().zip(strides).map(offset).sum::<usize>()
+}
+
+fn bytes(element: fn([u32; 4]) -> usize, family: Family) -> usize {
+    let last = element(SIZES.map(|size| size - 1));
     ((last + 1) * family.bytes() as usize).next_multiple_of(4)
 }
 
-/// The low and the high word of the value, with zeros above a narrow element.
-fn value(family: Family) -> (u32, u32) {
+/// The output, and the value with zeros above a narrow element.
+fn matrices(family: Family) -> twins::Matrices {
     let bits = VALUE & (u64::MAX >> (64 - family.bits()));
-    (u32::try_from(bits & 0xffff_ffff).unwrap(), u32::try_from(bits >> 32).unwrap())
+    let [_, size1, height, width] = SIZES;
+    twins::Matrices {
+        start: OUTPUT_START,
+        size1,
+        height,
+        width,
+        value_low: u32::try_from(bits & 0xffff_ffff).unwrap(),
+        value_high: u32::try_from(bits >> 32).unwrap(),
+    }
 }
 
 fn step(kernel: &Kernel, family: Family, windows: &[(Slot, usize)], push: Vec<u8>) -> Step {
@@ -65,7 +85,7 @@ fn bound(bytes: Vec<u8>, offset: u64) -> HostBuffer {
 
 /// Input bytes that are all different from their neighbours.
 fn input(family: Family) -> Vec<u8> {
-    (0..=255u8).cycle().take(16 + bytes(INPUT_STRIDES, family)).collect()
+    (0..=255u8).cycle().take(16 + bytes(input_element, family)).collect()
 }
 
 /// Runs one step and compares it with `expected`, which is given each element's diagonal and the
@@ -78,13 +98,13 @@ fn check<'a>(
     expected: impl Fn(u32, &'a [u8]) -> Option<Vec<u8>>,
 ) {
     let width = family.bytes() as usize;
-    let output = vec![UNTOUCHED; 272 + bytes(OUTPUT_STRIDES, family)];
+    let output = vec![UNTOUCHED; 272 + bytes(output_element, family)];
     let mut wanted = output.clone();
     for index in indices() {
-        let at = 16 + element(INPUT_STRIDES, index) * width;
+        let at = 16 + input_element(index) * width;
         let [_, _, y, x] = index;
         if let Some(new) = expected(SIZES[2] - 1 - y + x, &input[at..at + width]) {
-            let at = 272 + element(OUTPUT_STRIDES, index) * width;
+            let at = 272 + output_element(index) * width;
             wanted[at..at + width].copy_from_slice(&new[..width]);
         }
     }
@@ -104,32 +124,23 @@ fn bands() -> impl Iterator<Item = Range<u32>> {
 
 #[test]
 fn diagonal_band_writes_a_band_and_nothing_else() {
-    let [stride0, stride1, stride2, stride3] = OUTPUT_STRIDES;
     let [size0, size1, height, width] = SIZES;
     for (family, band) in Family::ALL.into_iter().flat_map(|f| bands().map(move |b| (f, b))) {
         if band.is_empty() {
             continue;
         }
         let columns = (band.end - band.start).min(width);
-        let (value_low, value_high) = value(family);
         let push = twins::diagonal_band::PushConstants {
             base_word: 0,
             first_group: 0,
             count: size0 * size1 * height * columns,
             columns,
-            size1,
-            height,
-            width,
-            stride0,
-            stride1,
-            stride2,
-            stride3,
+            matrices: matrices(family),
+            strides: OUTPUT_STRIDES,
             band_begin: band.start,
             band_end: band.end,
-            value_low,
-            value_high,
         };
-        let output = (Slot::Output(0), bytes(OUTPUT_STRIDES, family));
+        let output = (Slot::Output(0), bytes(output_element, family));
         let step = step(&kernels::DIAGONAL_BAND, family, &[output], push.to_bytes());
         check(step, family, &[], &input(family), |diagonal, _| {
             band.contains(&diagonal).then(|| VALUE.to_le_bytes().to_vec())
@@ -143,29 +154,25 @@ fn diagonal_merge_writes_the_input_around_a_band_that_may_come_around() {
         for inverted in [false, true] {
             let (begin, end) =
                 if inverted { (band.end, band.start) } else { (band.start, band.end) };
-            let (value_low, value_high) = value(family);
             let push = twins::diagonal_merge::PushConstants {
                 base_word: 0,
                 input_word: 0,
                 constants_word: 0,
                 first_group: 0,
                 count: SIZES.iter().product(),
+                matrices: matrices(family),
+                input_start: INPUT_START,
                 band_begin: begin,
                 band_length: end.wrapping_sub(begin),
-                value_low,
-                value_high,
             };
             let constants = twins::diagonal_merge::Constants {
-                size1: SIZES[1],
-                height: SIZES[2],
-                width: SIZES[3],
                 output_strides: OUTPUT_STRIDES,
                 input_strides: INPUT_STRIDES,
             }
             .to_bytes();
             let windows = [
-                (Slot::Output(0), bytes(OUTPUT_STRIDES, family)),
-                (Slot::Input(0), bytes(INPUT_STRIDES, family)),
+                (Slot::Output(0), bytes(output_element, family)),
+                (Slot::Input(0), bytes(input_element, family)),
                 (Slot::Constants, constants.len()),
             ];
             let step = step(&kernels::DIAGONAL_MERGE, family, &windows, push.to_bytes());

@@ -83,7 +83,7 @@ fn a_copy_is_in_order_whatever_its_line_ends() {
 #[test]
 fn a_changed_source_is_named_with_its_variants() {
     let copy = Copy::new();
-    copy.replace("kernels/diagonal_write.comp", "push.width", "push.widtH");
+    copy.replace("kernels/diagonal_write.comp", "matrices.width", "matrices.widtH");
     copy.assert_findings(&[
         "diagonal_write_b8: its input moved since it was compiled: kernels/diagonal_write.comp",
         "diagonal_write_b64: its input moved since it was compiled: kernels/diagonal_write.comp",

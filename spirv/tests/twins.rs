@@ -17,13 +17,15 @@ struct Case {
     strides: [u32; 4],
     row_begin: u32,
     column_begin: u32,
+    /// The first element, counted from where the tensor is bound.
+    start: u32,
 }
 
 impl Case {
     fn packed(sizes: [u32; 4], row_begin: u32, column_begin: u32) -> Self {
         let [_, size1, height, width] = sizes;
         let strides = [size1 * height * width, height * width, width, 1];
-        Self { sizes, strides, row_begin, column_begin }
+        Self { sizes, strides, row_begin, column_begin, start: 0 }
     }
 
     fn diagonal_length(&self) -> u32 {
@@ -36,7 +38,8 @@ impl Case {
     }
 
     fn element(&self, index: [u32; 4]) -> usize {
-        index.iter().zip(self.strides).map(|(index, stride)| (index * stride) as usize).sum()
+        let offset = |(index, stride): (&u32, u32)| (index * stride) as usize;
+        self.start as usize + index.iter().zip(self.strides).map(offset).sum::<usize>()
     }
 
     fn indices(&self) -> impl Iterator<Item = [u32; 4]> {
@@ -48,7 +51,7 @@ impl Case {
         })
     }
 
-    /// Bytes from the first element to the end of the last, as a multiple of 4.
+    /// Bytes from the start to the end of the last element, as a multiple of 4.
     fn size(&self, family: Family) -> usize {
         let last = self.element(self.sizes.map(|size| size - 1));
         ((last + 1) * family.bytes() as usize).next_multiple_of(4)
@@ -83,11 +86,14 @@ fn cases() -> Vec<Case> {
         Case::packed([2, 1, 70, 1], 69, 0),
         Case::packed([5, 1, 13, 11], 0, 0),
         // Rows and batches with padding.
-        Case { sizes: [2, 2, 3, 4], strides: [50, 23, 7, 1], row_begin: 0, column_begin: 1 },
+        Case { strides: [50, 23, 7, 1], ..Case::packed([2, 2, 3, 4], 0, 1) },
         // Padding between the elements of a row.
-        Case { sizes: [2, 2, 3, 4], strides: [90, 41, 13, 3], row_begin: 1, column_begin: 0 },
+        Case { strides: [90, 41, 13, 3], ..Case::packed([2, 2, 3, 4], 1, 0) },
         // Columns outermost.
-        Case { sizes: [2, 1, 3, 5], strides: [3, 0, 1, 6], row_begin: 0, column_begin: 0 },
+        Case { strides: [3, 0, 1, 6], ..Case::packed([2, 1, 3, 5], 0, 0) },
+        // Behind the first element of a word.
+        Case { start: 1, ..Case::packed([2, 3, 5, 7], 0, 2) },
+        Case { start: 3, strides: [90, 41, 13, 3], ..Case::packed([2, 2, 3, 4], 1, 0) },
     ]
 }
 
@@ -116,7 +122,7 @@ fn scatter(case: &Case, family: Family, first_group: u32) -> (Vec<u8>, u32) {
         stride0: case.strides[0],
         stride1: case.strides[1],
         diagonal_stride: case.strides[2] + case.strides[3],
-        start: case.row_begin * case.strides[2] + case.column_begin * case.strides[3],
+        start: case.start + case.row_begin * case.strides[2] + case.column_begin * case.strides[3],
         value_low,
         value_high,
     };
@@ -130,17 +136,17 @@ fn write(case: &Case, family: Family, first_group: u32) -> (Vec<u8>, u32) {
         base_word: u32::MAX,
         first_group,
         count,
-        size1: case.sizes[1],
-        height: case.sizes[2],
-        width: case.sizes[3],
-        stride0: case.strides[0],
-        stride1: case.strides[1],
-        stride2: case.strides[2],
-        stride3: case.strides[3],
+        matrices: twins::Matrices {
+            start: case.start,
+            size1: case.sizes[1],
+            height: case.sizes[2],
+            width: case.sizes[3],
+            value_low,
+            value_high,
+        },
+        strides: case.strides,
         band_begin: case.first_diagonal(),
         band_length: 1,
-        value_low,
-        value_high,
     };
     (push.to_bytes(), count)
 }

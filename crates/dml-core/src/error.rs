@@ -37,17 +37,19 @@ pub enum Error {
         implemented: String,
     },
     /// The descriptor is legal, but the device cannot carry it.
-    #[error("{operator}: {field}: {needed} bytes exceed {limit} of this device ({available})")]
+    #[error("{operator}: {field}: {needed} {unit} exceed {limit} of this device ({available})")]
     DeviceLimit {
         /// The operator's name.
         operator: &'static str,
         /// The field that needs it.
         field: &'static str,
-        /// Bytes needed.
+        /// How many are needed.
         needed: u64,
-        /// Vulkan's name of the limit.
+        /// Of what: `bytes`, `dispatches`.
+        unit: &'static str,
+        /// Vulkan's name of the limit, or what follows from several.
         limit: &'static str,
-        /// Bytes available.
+        /// How many there can be.
         available: u64,
     },
     /// A defect of this runtime.

@@ -126,6 +126,11 @@ impl TensorLayout {
         self.total_size
     }
 
+    /// Bytes that a binding must cover: TotalTensorSizeInBytes, rounded up to a multiple of 4.
+    pub fn binding_size(&self) -> u64 {
+        self.total_size.next_multiple_of(4)
+    }
+
     /// The bound offset must be a multiple of this many bytes, at least 16.
     pub fn alignment(&self) -> u32 {
         self.alignment

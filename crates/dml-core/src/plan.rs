@@ -260,7 +260,7 @@ pub enum BoundAt {
 pub struct BindingRequirement {
     /// The operator's field, such as `OutputTensor`.
     pub field: &'static str,
-    /// Bytes that the binding must cover: TotalTensorSizeInBytes, rounded up to a multiple of 4.
+    /// Bytes that the binding must cover, see [`TensorLayout::binding_size`].
     pub size: u64,
     /// The binding's offset must be a multiple of this.
     pub alignment: u32,
@@ -271,7 +271,7 @@ pub struct BindingRequirement {
 impl BindingRequirement {
     /// What a tensor needs, bound to `field`.
     pub fn of(field: &'static str, tensor: &TensorLayout) -> Self {
-        let size = tensor.total_size().next_multiple_of(4);
+        let size = tensor.binding_size();
         let owned = tensor.flags().contains(TensorFlags::OWNED_BY_DML);
         let bound_at = if owned { BoundAt::Initialization } else { BoundAt::Execution };
         Self { field, size, alignment: tensor.alignment(), bound_at }

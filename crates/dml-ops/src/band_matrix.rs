@@ -13,6 +13,9 @@
 //! - **write**, **merge**: one kernel writes every element and nothing else; zeros or an input of any
 //!   layout around the band.
 //!
+//! Each kernel is dispatched once for every box of the tensor that fits the device's descriptors; the
+//! kernels that write the value alone, only for boxes that have some.
+//!
 //! An input that is OWNED_BY_DML is copied into the persistent resource by initialization, as it
 //! lies in memory, and read from there.
 
@@ -86,8 +89,6 @@ impl BandMatrix<'_> {
             operator: self.operator,
             batches,
             bytes: self.output.minimum_size(),
-            elements: u32::try_from(self.output.element_count())
-                .map_err(|_| internal("more than 2^32 - 1 elements"))?,
             is_dense: self.output.is_dense(),
             family: family.ok_or_else(|| internal("no kernel family for the data type"))?,
             band: if is_nothing { Band::empty(height, width) } else { band },

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use crate::boxes::TensorBox;
+
 /// Diagonals of a matrix, counted from the bottom left corner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Band {
@@ -47,6 +49,18 @@ impl Band {
         };
         let parts = [first, second].into_iter().filter(|part| !part.is_empty()).collect();
         Self { height, width, parts }
+    }
+
+    /// The part of the band in a box of such matrices, whose rows and columns are the last two
+    /// dimensions.
+    pub(crate) fn within(&self, part: &TensorBox<4>) -> Self {
+        let ([_, _, row, column], [_, _, height, width]) = (part.origin, part.sizes);
+        // The number of the diagonal in the box's bottom left corner, and how many there are.
+        let first = self.height - (row + height) + column;
+        let count = height + (width - 1);
+        let clipped = |diagonal: u32| diagonal.saturating_sub(first).min(count);
+        let parts = self.parts.iter().map(|part| clipped(part.start)..clipped(part.end));
+        Self { height, width, parts: parts.filter(|part| !part.is_empty()).collect() }
     }
 
     /// No element.
@@ -119,12 +133,32 @@ mod tests {
         }
         let all = elements(height, width).all(|(y, x)| is_inside(begin, end, y, x));
         assert_eq!(band.is_everything(), all, "{name}");
+        check_boxes(&band, begin, end);
         if let Some(diagonal) = band.single() {
             let expected: Vec<(u32, u32)> =
                 elements(height, width).filter(|(y, x)| is_inside(begin, end, *y, *x)).collect();
             let found: Vec<(u32, u32)> =
                 (0..diagonal.length).map(|i| (diagonal.row + i, diagonal.column + i)).collect();
             assert_eq!(found, expected, "{name}");
+        }
+    }
+
+    /// Boxes that begin anywhere: as far as there are elements, and one row, column, or element.
+    fn check_boxes(band: &Band, begin: i64, end: i64) {
+        for (row, column) in elements(band.height, band.width) {
+            let (height, width) = (band.height - row, band.width - column);
+            for (height, width) in [(height, width), (1, width), (height, 1), (1, 1)] {
+                let origin = [0, 0, row, column];
+                let part = band.within(&TensorBox { origin, sizes: [1, 1, height, width] });
+                let (first, length) = part.around();
+                for (y, x) in elements(height, width) {
+                    let number = height - 1 - y + x;
+                    let inside = is_inside(begin, end, row + y, column + x);
+                    let found = part.parts().iter().any(|p| p.contains(&number));
+                    assert_eq!(found, inside, "{band:?} {part:?} {y} {x}");
+                    assert_eq!(number.wrapping_sub(first) < length, inside, "{band:?} {part:?}");
+                }
+            }
         }
     }
 
@@ -172,6 +206,10 @@ mod tests {
         assert_eq!(around(u32::MAX, 1, least, most), (half - 2, half + 1));
         assert_eq!(Band::clip(u32::MAX, 1, 0, least).parts().len(), 2);
         assert_eq!(Band::clip(65_535, 65_537, -1, 1).around(), (65_533, 2));
+        let last = TensorBox { origin: [0, 0, 0, u32::MAX - 1], sizes: [1; 4] };
+        assert!(Band::clip(1, u32::MAX, most, least).within(&last).is_everything());
+        let last = TensorBox { origin: [0, 0, u32::MAX - 1, 0], sizes: [1; 4] };
+        assert!(Band::clip(u32::MAX, 1, least + 1, most).within(&last).parts().is_empty());
         assert!(Band::clip(65_535, 65_537, 1, 1).parts().is_empty());
     }
 }

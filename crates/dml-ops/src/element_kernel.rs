@@ -5,60 +5,108 @@ use dml_core::plan::{Dispatch, Step, Window};
 use dml_core::{DataType, Error, ScalarUnion};
 
 use crate::Target;
+use crate::boxes::{self, Boxes, Placement};
 use crate::grid::{self, Grid};
 
-/// A kernel with one invocation for each of `count` elements of an output.
-pub(crate) struct ElementKernel {
+/// A list of steps is refused beyond this many. The largest tensors there are, 2^32 - 1 elements of
+/// 64 bits, take 257 boxes at the 128 MiB that Vulkan guarantees a descriptor, and some 66,000 where
+/// they are transposed. A step takes about half a kilobyte, and a descriptor set beside it.
+pub(crate) const MAX_STEPS: u32 = 1 << 17;
+
+/// Dispatches of one operator, while they are being collected.
+pub(crate) struct Dispatches<'a> {
     /// The operator's name, for messages.
-    pub(crate) operator: &'static str,
-    /// The kernel.
-    pub(crate) variant: &'static KernelVariant,
-    /// One window for each binding of the kernel, with the field that needs it. The first one shows
-    /// the whole output.
-    pub(crate) windows: Vec<(&'static str, Window)>,
-    /// Elements to write.
-    pub(crate) count: u32,
+    operator: &'static str,
+    /// The field that messages name.
+    field: &'static str,
+    target: &'a Target<'a>,
+    steps: Vec<Step>,
 }
 
-impl ElementKernel {
-    /// One dispatch, or several where the device's group counts do not suffice. `push_constants`
-    /// makes the bytes to push from the first group of a dispatch.
-    ///
-    /// # Errors
-    /// [`Error::DeviceLimit`]: a window exceeds what a descriptor of the device can show.
-    pub(crate) fn dispatches(
-        &self,
-        target: &Target<'_>,
-        push_constants: impl Fn(u32) -> Vec<u8>,
-    ) -> Result<Vec<Step>, Error> {
-        self.check_windows(target)?;
-        let dispatch = |grid: Grid| {
-            Step::Dispatch(Dispatch {
-                kernel: target.kernel_key(self.variant),
-                windows: self.windows.iter().map(|(_, window)| window.clone()).collect(),
-                push_constants: push_constants(grid.first_group),
-                groups: grid.groups,
-            })
-        };
-        let limits = target.capabilities.limits.max_compute_work_group_count;
-        let grids = grid::split(self.count, target.local_size(), limits);
-        Ok(grids.into_iter().map(dispatch).collect())
+impl<'a> Dispatches<'a> {
+    /// None yet. Refusals name `operator` and `field`.
+    pub(crate) fn new(operator: &'static str, field: &'static str, target: &'a Target<'a>) -> Self {
+        Self { operator, field, target, steps: Vec::new() }
     }
 
-    fn check_windows(&self, target: &Target<'_>) -> Result<(), Error> {
-        for (field, window) in &self.windows {
-            let needed = window.range.end - window.range.start;
-            if needed > target.max_window() {
-                return Err(Error::DeviceLimit {
-                    operator: self.operator,
-                    field,
-                    needed,
-                    limit: "maxStorageBufferRange less minStorageBufferOffsetAlignment",
-                    available: target.max_window(),
-                });
+    /// The boxes of a tensor of `sizes` that fit the target's descriptors in every operand.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLimit`]: not even one element fits, or there are more boxes than
+    /// [`MAX_STEPS`].
+    pub(crate) fn boxes<const N: usize>(
+        &self,
+        sizes: [u32; N],
+        operands: &[Placement<N>],
+    ) -> Result<Boxes<N>, Error> {
+        let boxes = boxes::divide(sizes, operands, self.target.max_window()).ok_or_else(|| {
+            let width = operands.iter().map(|operand| operand.element_bytes).max();
+            self.beyond_window(u64::from(width.unwrap_or_default()).next_multiple_of(4))
+        })?;
+        match boxes.total() {
+            total if total > u64::from(MAX_STEPS) => Err(self.beyond_steps(total)),
+            _ => Ok(boxes),
+        }
+    }
+
+    /// Adds one dispatch, or several where the device's group counts do not suffice for `count`
+    /// invocations. There is a window for each binding of the kernel. `push_constants` makes the
+    /// bytes to push from the first group of a dispatch.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLimit`]: a window exceeds what a descriptor of the device can show, or there
+    /// are more than [`MAX_STEPS`] dispatches.
+    pub(crate) fn push(
+        &mut self,
+        variant: &'static KernelVariant,
+        windows: &[Window],
+        count: u32,
+        push_constants: impl Fn(u32) -> Vec<u8>,
+    ) -> Result<(), Error> {
+        let sizes = windows.iter().map(|window| window.range.end - window.range.start);
+        if let Some(size) = sizes.max().filter(|size| *size > self.target.max_window()) {
+            return Err(self.beyond_window(size));
+        }
+        let limits = self.target.capabilities.limits.max_compute_work_group_count;
+        for Grid { first_group, groups } in grid::split(count, self.target.local_size(), limits) {
+            if self.steps.len() >= MAX_STEPS as usize {
+                return Err(self.beyond_steps(u64::from(MAX_STEPS) + 1));
             }
+            self.steps.push(Step::Dispatch(Dispatch {
+                kernel: self.target.kernel_key(variant),
+                windows: windows.to_vec(),
+                push_constants: push_constants(first_group),
+                groups,
+            }));
         }
         Ok(())
+    }
+
+    /// The steps, in the order in which they were added.
+    pub(crate) fn into_steps(self) -> Vec<Step> {
+        self.steps
+    }
+
+    fn beyond_window(&self, needed: u64) -> Error {
+        Error::DeviceLimit {
+            operator: self.operator,
+            field: self.field,
+            needed,
+            unit: "bytes",
+            limit: "maxStorageBufferRange less minStorageBufferOffsetAlignment",
+            available: self.target.max_window(),
+        }
+    }
+
+    fn beyond_steps(&self, needed: u64) -> Error {
+        Error::DeviceLimit {
+            operator: self.operator,
+            field: self.field,
+            needed,
+            unit: "dispatches",
+            limit: "the steps of a plan at maxStorageBufferRange and maxComputeWorkGroupCount",
+            available: MAX_STEPS.into(),
+        }
     }
 }
 

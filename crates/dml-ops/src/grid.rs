@@ -12,18 +12,17 @@ pub struct Grid {
 /// Splits the groups that `invocations` need over x, y, z and, where these do not suffice, over
 /// several dispatches. `limits` is maxComputeWorkGroupCount and has no zeros; `local_size` is at
 /// least 2, so that no group's number passes 2^32, those past the end of the range included.
-pub fn split(invocations: u32, local_size: u32, limits: [u32; 3]) -> Vec<Grid> {
-    let mut grids = Vec::new();
-    let mut first_group = 0;
-    let mut remaining = invocations.div_ceil(local_size);
+pub fn split(
+    invocations: u32,
+    local_size: u32,
+    limits: [u32; 3],
+) -> impl Iterator<Item = Grid> + use<> {
+    let groups = invocations.div_ceil(local_size);
     let most = limits.iter().fold(1u32, |product, limit| product.saturating_mul(*limit));
-    while remaining > 0 {
-        let part = remaining.min(most);
-        grids.push(Grid { first_group, groups: rectangle(part, limits) });
-        first_group += part;
-        remaining -= part;
-    }
-    grids
+    (0..groups.div_ceil(most)).map(move |index| {
+        let first_group = index * most;
+        Grid { first_group, groups: rectangle(most.min(groups - first_group), limits) }
+    })
 }
 
 /// A box that holds `groups` and wastes less than one group in each of its rows.
@@ -41,7 +40,7 @@ mod tests {
     /// Checks that the grids cover every group of the range, within the limits, and that only the
     /// last one passes the end.
     fn check(invocations: u32, local_size: u32, limits: [u32; 3]) -> Vec<Grid> {
-        let grids = split(invocations, local_size, limits);
+        let grids: Vec<_> = split(invocations, local_size, limits).collect();
         let needed = u64::from(invocations.div_ceil(local_size));
         let mut covered = 0u64;
         for (index, grid) in grids.iter().enumerate() {

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod band_matrix;
+mod boxes;
 pub mod diagonal;
 mod element_kernel;
 pub mod grid;

@@ -1,12 +1,16 @@
 //! Every operator's cases, lowered and run by the host interpreter, against its reference.
 
+use std::ops::Range;
+
 use dml_core::host::{HostBuffer, HostMemory, interpret};
-use dml_core::plan::{BoundAt, MAX_PUSH_CONSTANT_BYTES, Plan, Step};
+use dml_core::plan::{BoundAt, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
 use dml_core::schema::FieldKind;
 use dml_core::{Capabilities, DataType, FeatureLevel, TensorLayout, Traits, validate};
 
 use crate::reference::{Case, elements_in, input_bytes};
 use crate::{OPERATORS, Operator, Target, TransferUse};
+
+mod huge;
 
 const SENTINEL: u8 = 0xa5;
 const GUARD: usize = 64;
@@ -112,13 +116,47 @@ fn check_cases(operator: &dyn Operator, data_type: DataType, rank: usize, target
     }
 }
 
-fn check_limits(plan: &Plan, target: &Target<'_>) {
+/// That a plan keeps every limit of its target, and that everything it touches is bound.
+pub(crate) fn check_limits(plan: &Plan, target: &Target<'_>) {
     assert!(target.transfer == TransferUse::Allowed || plan.is_dispatch_only());
+    let size = |slot| match slot {
+        Slot::Input(index) => plan.inputs[index as usize].as_ref().unwrap().size,
+        Slot::Output(index) => plan.outputs[index as usize].as_ref().unwrap().size,
+        Slot::Temporary => plan.temporary_size,
+        Slot::Persistent => plan.persistent_size,
+        Slot::Constants => plan.constants.len() as u64,
+    };
     for step in plan.steps() {
+        for used in step.uses() {
+            let Range { start, end } = used.range;
+            assert!(start < end && end <= size(used.slot), "{used:?}");
+        }
         let Step::Dispatch(dispatch) = step else { continue };
         assert!(dispatch.push_constants.len() <= MAX_PUSH_CONSTANT_BYTES);
         let limits = target.capabilities.limits.max_compute_work_group_count;
         assert!(dispatch.groups.iter().zip(limits).all(|(count, limit)| *count <= limit));
+        for Range { start, end } in dispatch.windows.iter().map(|window| window.range.clone()) {
+            assert!(end - start <= target.max_window(), "{step:?}");
+            assert!(start.is_multiple_of(4) && end.is_multiple_of(4), "{step:?}");
+        }
+    }
+}
+
+/// A device whose descriptors show `window` bytes wherever a tensor starts.
+pub(crate) fn with_window(window: u64, alignment: u64) -> Capabilities {
+    let mut capabilities = Capabilities::vulkan_minimum();
+    capabilities.limits.min_storage_buffer_offset_alignment = alignment;
+    capabilities.limits.max_storage_buffer_range = window + alignment;
+    capabilities
+}
+
+fn check_everything(target: &Target<'_>) {
+    for operator in OPERATORS {
+        for data_type in DataType::ALL {
+            for rank in (1..=8).filter(|rank| accepts(*operator, data_type, *rank)) {
+                check_cases(*operator, data_type, rank, target);
+            }
+        }
     }
 }
 
@@ -127,25 +165,35 @@ fn every_case_lowers_to_what_the_reference_says() {
     let minimum = Capabilities::vulkan_minimum();
     let mut one_dimensional = Capabilities::vulkan_minimum();
     one_dimensional.limits.max_compute_work_group_count = [5, 1, 1];
-    let targets = [
-        (&minimum, Traits::new(), TransferUse::Allowed),
-        (&minimum, Traits::new(), TransferUse::StorageOnly),
-        (&one_dimensional, Traits::new().with_local_size(8), TransferUse::StorageOnly),
-    ];
-    for operator in OPERATORS {
-        for (data_type, rank) in
-            DataType::ALL.into_iter().flat_map(|t| (1..=8).map(move |r| (t, r)))
-        {
-            if accepts(*operator, data_type, rank) {
-                for (capabilities, traits, transfer) in targets {
-                    check_cases(
-                        *operator,
-                        data_type,
-                        rank,
-                        &Target { capabilities, traits, transfer },
-                    );
-                }
-            }
-        }
+    let traits = Traits::new();
+    for (capabilities, traits, transfer) in [
+        (&minimum, traits, TransferUse::Allowed),
+        (&minimum, traits, TransferUse::StorageOnly),
+        (&one_dimensional, traits.with_local_size(8), TransferUse::StorageOnly),
+    ] {
+        check_everything(&Target { capabilities, traits, transfer });
     }
+}
+
+fn check_in_boxes(transfer: TransferUse) {
+    let small = Traits::new().with_local_size(8);
+    for (window, alignment, traits) in
+        [(64, 16, small), (268, 256, small), (1024, 64, Traits::new())]
+    {
+        let capabilities = &with_window(window, alignment);
+        check_everything(&Target { capabilities, traits, transfer });
+    }
+    let mut one_dimensional = with_window(100, 4);
+    one_dimensional.limits.max_compute_work_group_count = [2, 1, 1];
+    check_everything(&Target { capabilities: &one_dimensional, traits: small, transfer });
+}
+
+#[test]
+fn every_case_is_the_same_in_boxes() {
+    check_in_boxes(TransferUse::Allowed);
+}
+
+#[test]
+fn every_case_is_the_same_in_boxes_of_dispatches_alone() {
+    check_in_boxes(TransferUse::StorageOnly);
 }

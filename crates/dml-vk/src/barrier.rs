@@ -3,12 +3,18 @@
 //! This is a pure function of the steps: it needs no device, and nothing of it runs while commands
 //! are recorded. Slots are assumed not to share memory, which binding tables guarantee:
 //! executed in place, an operator does not name the slot of its input.
+//!
+//! A plan can have many steps, one for each box of a large tensor, so they are not compared with
+//! each other one by one: earlier steps that every later step sees alike are one group.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ash::vk;
 use dml_core::plan::{Slot, Stage, Step};
+
+use crate::binding::BINDING_ALIGNMENT;
+use crate::ranges::Ranges;
 
 /// One global memory barrier, recorded with vkCmdPipelineBarrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,37 +29,49 @@ pub struct Barrier {
     pub dst_access: vk::AccessFlags,
 }
 
-/// For each step the barrier that must be recorded before it, if any.
+/// For each step the barrier that must be recorded before it, if any. `alignment` is the device's
+/// minStorageBufferOffsetAlignment.
 ///
 /// There is none before the first step and none after the last: what happens around the steps is
 /// the caller's to order (see [`crate::access()`]).
-pub fn derive_barriers(steps: &[Step]) -> Vec<Option<Barrier>> {
-    let mut earlier: Vec<Earlier> = Vec::with_capacity(steps.len());
+pub fn derive_barriers(steps: &[Step], alignment: u64) -> Vec<Option<Barrier>> {
+    let mut groups: Vec<Group> = Vec::new();
     let mut barriers = Vec::with_capacity(steps.len());
     for step in steps {
-        let touched = Touched::of(step);
+        let touched = Touched::of(step, alignment);
         let mut barrier = Barrier::default();
         // The latest first: waiting for it may carry what it has itself waited for.
-        for one in earlier.iter().rev() {
-            one.demand(&touched, &mut barrier);
+        for group in groups.iter().rev() {
+            group.demand(&touched, &mut barrier);
         }
         let needed = !barrier.src_stages.is_empty();
         if needed {
             barrier.dst_stages = stage_mask(touched.stage);
-            for one in &mut earlier {
-                one.pass(&barrier, touched.stage);
+            for group in &mut groups {
+                group.pass(&barrier, touched.stage);
             }
         }
         barriers.push(needed.then_some(barrier));
-        earlier.push(Earlier { touched, available: false, reached: [None; 2] });
+        groups.push(Group { touched, available: false, reached: [None; 2] });
+        unite_equals(&mut groups);
     }
     barriers
 }
 
-/// Sorted ranges that neither touch nor overlap.
-type Ranges = Vec<Range<u64>>;
+/// Leaves one group of each kind, where the latest of them was.
+fn unite_equals(groups: &mut Vec<Group>) {
+    let mut later = groups.len();
+    while later > 1 {
+        later -= 1;
+        while let Some(at) = groups[..later].iter().rposition(|one| one.is_like(&groups[later])) {
+            let equal = groups.remove(at);
+            later -= 1;
+            groups[later].touched.unite(equal.touched);
+        }
+    }
+}
 
-/// What one step touches.
+/// What steps touch.
 struct Touched {
     stage: Stage,
     reads: BTreeMap<Slot, Ranges>,
@@ -61,32 +79,66 @@ struct Touched {
 }
 
 impl Touched {
-    fn of(step: &Step) -> Self {
+    fn of(step: &Step, alignment: u64) -> Self {
+        let stage = step.stage();
         let (mut reads, mut writes) = (BTreeMap::new(), BTreeMap::new());
         for used in step.uses().into_iter().filter(|used| !used.range.is_empty()) {
+            let range = match stage {
+                Stage::Transfer => used.range,
+                Stage::ComputeShader => shown(&used.range, alignment),
+            };
             if used.access.reads() {
-                reads.entry(used.slot).or_insert_with(Ranges::new).push(used.range.clone());
+                reads.entry(used.slot).or_insert_with(Vec::new).push(range.clone());
             }
             if used.access.writes() {
-                writes.entry(used.slot).or_insert_with(Ranges::new).push(used.range);
+                writes.entry(used.slot).or_insert_with(Vec::new).push(range);
             }
         }
-        reads.values_mut().chain(writes.values_mut()).for_each(merge);
-        Self { stage: step.stage(), reads, writes }
+        let sorted = |(slot, ranges)| (slot, Ranges::of(ranges));
+        Self {
+            stage,
+            reads: reads.into_iter().map(sorted).collect(),
+            writes: writes.into_iter().map(sorted).collect(),
+        }
+    }
+
+    /// Adds what steps of the same stage touch.
+    fn unite(&mut self, other: Self) {
+        for (all, more) in [(&mut self.reads, other.reads), (&mut self.writes, other.writes)] {
+            for (slot, ranges) in more {
+                all.entry(slot).or_default().unite(ranges);
+            }
+        }
     }
 }
 
-/// A step that has been seen, and how far the barriers since have carried it.
-struct Earlier {
+/// What a descriptor may show of a slot whose window is `range`: it starts at the aligned address
+/// below. No kernel touches those bytes, but the validation layer judges descriptors as wholes, and a
+/// barrier costs nothing beside a dispatch over a whole window.
+fn shown(range: &Range<u64>, alignment: u64) -> Range<u64> {
+    let known = alignment.min(BINDING_ALIGNMENT);
+    let start = range.start - range.start % known;
+    start.saturating_sub(alignment - known)..range.end
+}
+
+/// Steps of one stage that have been seen, and how far the barriers since have carried them.
+struct Group {
     touched: Touched,
-    /// Whether its writes have been made available.
+    /// Whether their writes have been made available.
     available: bool,
-    /// For each stage: whether later steps there wait for it, and the accesses that see its writes.
+    /// For each stage: whether later steps there wait for it, and the accesses that see their writes.
     reached: [Option<vk::AccessFlags>; 2],
 }
 
-impl Earlier {
-    /// Adds to `barrier` what `later` needs to wait for this step.
+impl Group {
+    /// Whether barriers treat both alike from now on.
+    fn is_like(&self, other: &Self) -> bool {
+        self.touched.stage == other.touched.stage
+            && self.available == other.available
+            && self.reached == other.reached
+    }
+
+    /// Adds to `barrier` what `later` needs to wait for these steps.
     fn demand(&self, later: &Touched, barrier: &mut Barrier) {
         let read_after_write = meet(&self.touched.writes, &later.reads);
         let write_after_write = meet(&self.touched.writes, &later.writes);
@@ -114,7 +166,7 @@ impl Earlier {
         }
     }
 
-    /// Notes that `barrier` stands between this step and everything later in stage `to`.
+    /// Notes that `barrier` stands between these steps and everything later in stage `to`.
     fn pass(&mut self, barrier: &Barrier, to: Stage) {
         let own = barrier.src_stages.contains(stage_mask(self.touched.stage));
         if !own && !self.is_chained(barrier) {
@@ -127,7 +179,8 @@ impl Earlier {
         }
     }
 
-    /// Whether an earlier barrier carried this step to a stage from which `barrier` carries it on.
+    /// Whether an earlier barrier carried these steps to a stage from which `barrier` carries them
+    /// on.
     fn is_chained(&self, barrier: &Barrier) -> bool {
         [Stage::Transfer, Stage::ComputeShader].into_iter().any(|stage| {
             self.reached[index(stage)].is_some() && barrier.src_stages.contains(stage_mask(stage))
@@ -163,34 +216,9 @@ fn write_mask(stage: Stage) -> vk::AccessFlags {
     }
 }
 
-/// Sorts ranges and joins those that touch.
-fn merge(ranges: &mut Ranges) {
-    ranges.sort_unstable_by_key(|range| range.start);
-    ranges.dedup_by(|next, kept| {
-        let joined = next.start <= kept.end;
-        if joined {
-            kept.end = kept.end.max(next.end);
-        }
-        joined
-    });
-}
-
 /// Whether any byte is in both.
 fn meet(a: &BTreeMap<Slot, Ranges>, b: &BTreeMap<Slot, Ranges>) -> bool {
-    a.iter().any(|(slot, ranges)| b.get(slot).is_some_and(|others| overlap(ranges, others)))
-}
-
-fn overlap(mut a: &[Range<u64>], mut b: &[Range<u64>]) -> bool {
-    while let ([first, rest_a @ ..], [second, rest_b @ ..]) = (a, b) {
-        if first.end <= second.start {
-            a = rest_a;
-        } else if second.end <= first.start {
-            b = rest_b;
-        } else {
-            return true;
-        }
-    }
-    false
+    a.iter().any(|(slot, ranges)| b.get(slot).is_some_and(|others| ranges.meet(others)))
 }
 
 #[cfg(test)]

@@ -139,9 +139,11 @@ impl Device {
             };
             Ok(StepFacts { barrier, pipeline })
         };
+        let alignment = self.shared.capabilities.limits.min_storage_buffer_offset_alignment;
+        let barriers = derive_barriers(steps, alignment);
         Ok(PhaseFacts {
             usages: slot_usages(steps),
-            steps: steps.iter().zip(derive_barriers(steps)).map(facts).collect::<Result<_>>()?,
+            steps: steps.iter().zip(barriers).map(facts).collect::<Result<_>>()?,
         })
     }
 

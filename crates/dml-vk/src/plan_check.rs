@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use ash::vk;
 use dml_core::capabilities::Capabilities;
 use dml_core::plan::{BoundAt, Dispatch, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
 
@@ -13,7 +12,7 @@ use crate::error::{Error, Result};
 /// vkCmdUpdateBuffer takes at most this many bytes.
 const MAX_UPDATE: usize = 65_536;
 
-/// Checks every step of `plan` against its slots and the device's group counts.
+/// Checks every step of `plan` against its slots, and the device's descriptors and group counts.
 pub(crate) fn check_plan(plan: &Plan, capabilities: &Capabilities) -> Result<()> {
     check_resources(plan)
         .and_then(|()| check_steps(plan, capabilities))
@@ -89,9 +88,11 @@ fn check_step(
 
 fn check_dispatch(dispatch: &Dispatch, capabilities: &Capabilities) -> Result<(), String> {
     let variant = dispatch.kernel.variant;
-    let size = dispatch.push_constants.len();
-    if size > MAX_PUSH_CONSTANT_BYTES || size as u64 != u64::from(variant.push_constant_size) {
-        return Err(format!("{}: {size} bytes of push constants", variant.name));
+    let push_size = dispatch.push_constants.len();
+    if push_size > MAX_PUSH_CONSTANT_BYTES
+        || push_size as u64 != u64::from(variant.push_constant_size)
+    {
+        return Err(format!("{}: {push_size} bytes of push constants", variant.name));
     }
     if dispatch.windows.len() != variant.bindings.len() {
         return Err(format!("{}: {} windows", variant.name, dispatch.windows.len()));
@@ -99,8 +100,15 @@ fn check_dispatch(dispatch: &Dispatch, capabilities: &Capabilities) -> Result<()
     for window in &dispatch.windows {
         let base_word_end = u64::from(window.base_word_at) + 4;
         let ends = [window.range.start, window.range.end];
-        if base_word_end > size as u64 || ends.iter().any(|end| !end.is_multiple_of(4)) {
+        if base_word_end > push_size as u64 || ends.iter().any(|end| !end.is_multiple_of(4)) {
             return Err(format!("{}: misplaced window {window:?}", variant.name));
+        }
+        // Where the descriptor has to start below the window, binding checks once more.
+        let size = window.range.end.saturating_sub(window.range.start);
+        let most = capabilities.limits.max_storage_buffer_range;
+        if size > most {
+            let problem = format!("a window of {size} bytes exceeds maxStorageBufferRange {most}");
+            return Err(format!("{}: {problem}", variant.name));
         }
     }
     let limits = capabilities.limits.max_compute_work_group_count;
@@ -144,16 +152,4 @@ pub(crate) fn slot_usages(steps: &[Step]) -> BTreeMap<Slot, BufferUsage> {
         }
     }
     usages
-}
-
-/// Regions of a copy as Vulkan wants them.
-pub(crate) fn buffer_copy(
-    region: &dml_core::plan::CopyRegion,
-    source_at: u64,
-    destination_at: u64,
-) -> vk::BufferCopy {
-    vk::BufferCopy::default()
-        .src_offset(source_at + region.source_offset)
-        .dst_offset(destination_at + region.destination_offset)
-        .size(region.size)
 }

@@ -3,11 +3,9 @@
 use ash::vk;
 
 use crate::barrier::Barrier;
+use crate::pieces::pieces;
 use crate::raw::RawDevice;
 use crate::table::{BindingTable, BoundDispatch, BoundStep, Command};
-
-/// vkCmdFillBuffer is given at most this many bytes at a time: drivers have 32-bit bugs beyond.
-const MAX_FILL: u64 = 1 << 30;
 
 /// Which steps of an operator a binding table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,27 +179,5 @@ impl Writer<'_> {
         let [x, y, z] = dispatch.groups;
         // SAFETY: the caller's promise; the counts were checked against the device's limits.
         unsafe { core.cmd_dispatch(self.command_buffer, x, y, z) };
-    }
-}
-
-/// Splits a range into pieces of at most [`MAX_FILL`] bytes, as offsets and sizes.
-fn pieces(offset: u64, size: u64) -> impl Iterator<Item = (u64, u64)> {
-    (0..size.div_ceil(MAX_FILL)).map(move |index| {
-        let start = index * MAX_FILL;
-        (offset + start, MAX_FILL.min(size - start))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn large_fills_are_split_without_gap_or_overlap() {
-        assert_eq!(pieces(4, 0).count(), 0);
-        assert_eq!(pieces(4, 8).collect::<Vec<_>>(), [(4, 8)]);
-        assert_eq!(pieces(16, MAX_FILL).collect::<Vec<_>>(), [(16, MAX_FILL)]);
-        let split: Vec<_> = pieces(16, 2 * MAX_FILL + 4).collect();
-        assert_eq!(split, [(16, MAX_FILL), (16 + MAX_FILL, MAX_FILL), (16 + 2 * MAX_FILL, 4)]);
     }
 }

@@ -7,12 +7,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ash::vk;
+use dml_core::plan::CopyRegion;
 
 use crate::access::access;
 use crate::barrier::Barrier;
 use crate::buffer::{Buffer, BufferUsage};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::pieces::buffer_copies;
 use crate::raw::RawDevice;
 use crate::record::{Phase, Writer, record_plan};
 use crate::table::BindingTable;
@@ -137,11 +139,11 @@ impl Recorder {
             return Ok(());
         }
         self.list.buffers.extend([source.clone(), destination.clone()]);
-        let region =
-            vk::BufferCopy::default().src_offset(from.start).dst_offset(to.start).size(size);
+        let whole = CopyRegion { source_offset: from.start, destination_offset: to.start, size };
+        let regions: Vec<_> = buffer_copies(whole, 0, 0).collect();
         // SAFETY: the command buffer is recording; usages and ranges were just checked, and the
         // buffers stored beside it.
-        unsafe { self.list.writer().copy(source.raw(), destination.raw(), &[region]) };
+        unsafe { self.list.writer().copy(source.raw(), destination.raw(), &regions) };
         Ok(())
     }
 

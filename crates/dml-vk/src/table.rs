@@ -17,8 +17,8 @@ use crate::compiled::{CompiledOperator, CompiledPlan, StepFacts};
 use crate::descriptors::DescriptorSets;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::pieces::buffer_copies;
 use crate::pipeline::Pipeline;
-use crate::plan_check::buffer_copy;
 use crate::record::Phase;
 
 /// An operator with the buffers that it works on, for its executions or for its initialization.
@@ -272,7 +272,8 @@ impl Places<'_> {
             Step::Copy(copy) => {
                 let (source, from) = self.place(copy.source)?;
                 let (destination, to) = self.place(copy.destination)?;
-                let regions = copy.regions.iter().map(|region| buffer_copy(region, from, to));
+                let regions =
+                    copy.regions.iter().flat_map(|region| buffer_copies(*region, from, to));
                 Command::Copy { source, destination, regions: regions.collect() }
             }
             Step::Dispatch(dispatch) => {

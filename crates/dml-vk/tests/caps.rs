@@ -105,6 +105,15 @@ fn kernels_keep_the_lowered_limits() {
         let error = count_up(device, 0).unwrap_err();
         assert!(error.to_string().contains("exceeds maxStorageBufferRange 128"), "{error}");
     });
+    // The window fits, but not the descriptor that starts at the aligned address below.
+    let exact = limited(Limit::MaxStorageBufferRange, 256)
+        .with_limit(Limit::MinStorageBufferOffsetAlignment, 256)
+        .unwrap();
+    each_device_under(exact, |device| {
+        assert_eq!(count_up(device, 0).unwrap(), (1..65).collect::<Vec<_>>());
+        let error = count_up(device, 16).unwrap_err();
+        assert!(error.to_string().contains("272 bytes exceeds maxStorageBufferRange"), "{error}");
+    });
     each_device_under(limited(Limit::MaxComputeWorkGroupCountX, 1), |device| {
         let Step::Dispatch(mut dispatch) = ramp(OUT, 0..256, 1) else { panic!("a dispatch") };
         dispatch.groups = [2, 1, 1];

@@ -81,6 +81,20 @@ fn steps_that_depend_on_each_other_are_ordered() {
     });
 }
 
+#[test]
+fn thousands_of_windows_are_bound_at_once() {
+    each_device(|device| {
+        let first_word = |index: u64| u32::try_from(index * 64).unwrap();
+        let step = |index| ramp(OUT, index * 256..(index + 1) * 256, first_word(index));
+        let compiled = compile(device, plan(5000 * 256, (0..5000).map(step).collect()));
+        assert_eq!(compiled.binding_properties().required_descriptor_count, 5000);
+        let buffer = buffer(device, 5000 * 256);
+        execute(device, &bind(&compiled, &buffer, 0).unwrap());
+        let result = words(&device.read_buffer(&buffer, 0..5000 * 256).unwrap());
+        assert!(result.into_iter().eq(0..5000 * 64));
+    });
+}
+
 /// Output = input + constants + what initialization left in the persistent resource.
 fn with_every_slot() -> Plan {
     Plan {

@@ -52,10 +52,10 @@ impl CompiledOperator {
         self.operator.tensors(FieldKind::Input).nth(index).and_then(|(_, layout)| layout)
     }
 
-    /// Bytes that a binding of the `index`-th input must cover: TotalTensorSizeInBytes rounded up
-    /// to a multiple of 4; 0 beyond the last one or where it is left out.
+    /// Bytes that a binding of the `index`-th input must cover, see [`TensorLayout::binding_size`]; 0
+    /// beyond the last one or where it is left out.
     pub fn input_size(&self, index: usize) -> u64 {
-        self.input_layout(index).map_or(0, |layout| layout.total_size().next_multiple_of(4))
+        self.input_layout(index).map_or(0, TensorLayout::binding_size)
     }
 
     /// The layout of the `index`-th output; `None` beyond the last one or where it is left out.
@@ -63,9 +63,9 @@ impl CompiledOperator {
         self.operator.tensors(FieldKind::Output).nth(index).and_then(|(_, layout)| layout)
     }
 
-    /// Bytes that a binding of the `index`-th output must cover: TotalTensorSizeInBytes rounded up
-    /// to a multiple of 4; 0 beyond the last one or where it is left out.
+    /// Bytes that a binding of the `index`-th output must cover, see [`TensorLayout::binding_size`]; 0
+    /// beyond the last one or where it is left out.
     pub fn output_size(&self, index: usize) -> u64 {
-        self.output_layout(index).map_or(0, |layout| layout.total_size().next_multiple_of(4))
+        self.output_layout(index).map_or(0, TensorLayout::binding_size)
     }
 }

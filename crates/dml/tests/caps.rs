@@ -4,38 +4,17 @@
 
 mod common;
 
-use common::validation;
+use common::on_every_device_under;
 use dml::core::capabilities::Limit;
 use dml::support::Support;
 use dml::{
     BufferBinding, BufferUsage, CapabilityCap, DataType, Device, DeviceOptions, DiagonalMatrixDesc,
-    Error, FeatureLevel, Instance, InstanceDesc, TensorDesc,
+    Error, FeatureLevel, TensorDesc,
 };
 use dml_profiles::Profile;
 
 const TYPES: [DataType; 5] =
     [DataType::Float32, DataType::Float16, DataType::Uint8, DataType::Int64, DataType::Float64];
-
-/// Runs `test` on every device under the cap, and fails on any validation message.
-fn on_every_device_under(cap: CapabilityCap, test: impl Fn(&Device)) {
-    let instance = InstanceDesc { validation: validation(), ..InstanceDesc::default() };
-    let options = DeviceOptions { cap: Some(cap), instance, ..DeviceOptions::default() };
-    let options = options.resolved().unwrap();
-    let instance = Instance::new(&options.instance).expect("a Vulkan loader");
-    let mut tested = 0;
-    for physical in instance.physical_devices().unwrap() {
-        if physical.unsuitable().is_some() {
-            continue;
-        }
-        let device = Device::on_with(&physical, &options).unwrap();
-        test(&device);
-        drop(device);
-        let messages = instance.take_validation_messages();
-        assert!(messages.is_empty(), "{}: {messages:#?}", physical.info().name);
-        tested += 1;
-    }
-    assert!(tested > 0, "there is no Vulkan device; run `cargo xtask test`");
-}
 
 /// The bits of 1 in a type.
 fn one(data_type: DataType) -> u64 {
@@ -101,14 +80,28 @@ fn every_extreme_executes_every_width() {
 }
 
 #[test]
-fn a_tensor_beyond_a_lowered_range_is_refused_by_the_limit_s_name() {
-    let profile = dml_profiles::find("storage-range-16-kib").unwrap();
-    on_every_device_under(profile.cap, |device| {
+fn a_range_that_shows_no_element_is_refused_by_the_limit_s_name() {
+    let cap = CapabilityCap::NONE.with_limit(Limit::MaxStorageBufferRange, 4).unwrap();
+    on_every_device_under(cap, |device| {
         let [_, padded] = tensors(DataType::Float64, 40, 40);
         let error = execute(device, &padded).unwrap_err();
         assert!(error.is_unsupported(), "{error}");
-        assert!(error.to_string().contains("exceed maxStorageBufferRange less"), "{error}");
+        assert!(error.to_string().contains("bytes exceed maxStorageBufferRange less"), "{error}");
     });
+}
+
+#[test]
+fn a_buffer_beyond_a_lowered_size_is_refused_by_the_limit_s_name() {
+    for limit in [Limit::MaxBufferSize, Limit::MaxMemoryAllocationSize] {
+        let cap = CapabilityCap::NONE.with_limit(limit, 4096).unwrap();
+        on_every_device_under(cap, |device| {
+            let [_, padded] = tensors(DataType::Float64, 40, 40);
+            let error = execute(device, &padded).unwrap_err();
+            assert!(error.is_unsupported(), "{error}");
+            let expected = format!("but {} of this device is 4096", limit.name());
+            assert!(error.to_string().contains(&expected), "{error}");
+        });
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // Stores of one element of FAMILY_BITS bits, with 32-bit accesses only.
 //
-// `element` counts elements from word `base_word`. Within a word elements are little-endian.
+// `element` counts elements from word `base_word`, where a window starts. Within a word elements are little-endian.
 // Constraint: a pattern narrower than 32 bits has zeros above it, and `high` is used by 64 bits only.
 
 layout(set = 0, binding = 0, std430) buffer Words {

@@ -5,29 +5,30 @@ use dml_core::host::{HostDispatch, HostError};
 
 use super::band::in_band;
 use super::dispatch::for_each_index;
-use super::element::{Pattern, load, store};
+use super::element::{load, store};
+use super::matrices::{Matrices, offset_of};
 use crate::Family;
 
 push_constants! {
-    /// Words from the start of the descriptor to the output's first byte.
-    base_word,
-    /// Words from the start of the second descriptor to the input's first byte.
-    input_word,
+    /// Words from the start of the descriptor to the output window's first byte.
+    base_word: u32,
+    /// Words from the start of the second descriptor to the input window's first byte.
+    input_word: u32,
     /// Words from the start of the third descriptor to [`Constants`].
-    constants_word,
+    constants_word: u32,
     /// Where a dispatch split over several continues.
-    first_group,
-    /// All elements of the tensor, at least 1.
-    count,
+    first_group: u32,
+    /// All elements, at least 1.
+    count: u32,
+    /// The output's elements and the value.
+    matrices: Matrices,
+    /// The input's first element, counted from its window's first word.
+    input_start: u32,
     /// The first diagonal of the band, counted from the bottom left corner.
-    band_begin,
+    band_begin: u32,
     /// Diagonals in the band, which may come around from 2^32 - 1 to 0; 0 where no element gets the
     /// value.
-    band_length,
-    /// The value's low 32 bits, zero above a narrower element.
-    value_low,
-    /// The value's high 32 bits, for 64-bit elements.
-    value_high,
+    band_length: u32,
 }
 
 impl PushConstants {
@@ -39,15 +40,9 @@ impl PushConstants {
     pub const CONSTANTS_WORD_AT: u32 = std::mem::offset_of!(Self, constants_word) as u32;
 }
 
-/// Sizes and strides of both tensors.
+/// Strides of both tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
-    /// Size of the inner batch dimension.
-    pub size1: u32,
-    /// Number of rows.
-    pub height: u32,
-    /// Number of columns.
-    pub width: u32,
     /// The output's strides in elements: batches, rows, columns.
     pub output_strides: [u32; 4],
     /// The input's strides in elements, in the same order.
@@ -57,60 +52,45 @@ pub struct Constants {
 impl Constants {
     /// The bytes of the constant block.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let sizes = [self.size1, self.height, self.width];
         let strides = self.output_strides.iter().chain(&self.input_strides);
-        sizes.iter().chain(strides).flat_map(|word| word.to_le_bytes()).collect()
+        strides.flat_map(|word| word.to_le_bytes()).collect()
     }
 }
 
 const CONSTANTS: usize = 2;
-const SIZE1: u32 = 0;
-const HEIGHT: u32 = 1;
-const WIDTH: u32 = 2;
-const OUTPUT_STRIDES: u32 = 3;
-const INPUT_STRIDES: u32 = 7;
+const OUTPUT_STRIDES: u32 = 0;
+const INPUT_STRIDES: u32 = 4;
 
 families!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
 
 fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
     let push = PushConstants::of(dispatch);
     for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
-        let size1 = constant(dispatch, &push, SIZE1)?;
-        let height = constant(dispatch, &push, HEIGHT)?;
-        let width = constant(dispatch, &push, WIDTH)?;
-        let x = index % width;
-        let row = index / width;
-        let y = row % height;
-        let batch = row / height;
-        let coordinate = [batch / size1, batch % size1, y, x];
+        let matrices = push.matrices;
+        let at = matrices.coordinate_of(index, matrices.width);
 
-        let pattern = if in_band(height, y, x, push.band_begin, push.band_length) {
-            Pattern { low: push.value_low, high: push.value_high }
+        let [_, _, y, x] = at;
+        let pattern = if in_band(matrices.height, y, x, push.band_begin, push.band_length) {
+            matrices.value()
         } else {
-            let element = element_at(dispatch, &push, INPUT_STRIDES, coordinate)?;
+            let strides = strides_at(dispatch, &push, INPUT_STRIDES)?;
+            let element = push.input_start.wrapping_add(offset_of(at, strides));
             load(dispatch, family, push.input_word, element)?
         };
-        let element = element_at(dispatch, &push, OUTPUT_STRIDES, coordinate)?;
+        let strides = strides_at(dispatch, &push, OUTPUT_STRIDES)?;
+        let element = matrices.start.wrapping_add(offset_of(at, strides));
         store(dispatch, family, push.base_word, element, pattern)
     })
 }
 
-fn constant(
+fn strides_at(
     dispatch: &mut HostDispatch<'_>,
     push: &PushConstants,
-    at: u32,
-) -> Result<u32, HostError> {
-    dispatch.load(CONSTANTS, push.constants_word.wrapping_add(at))
-}
-
-fn element_at(
-    dispatch: &mut HostDispatch<'_>,
-    push: &PushConstants,
-    strides: u32,
-    coordinate: [u32; 4],
-) -> Result<u32, HostError> {
-    (strides..).zip(coordinate).try_fold(0u32, |element, (at, index)| {
-        let stride = constant(dispatch, push, at)?;
-        Ok(element.wrapping_add(index.wrapping_mul(stride)))
-    })
+    offset: u32,
+) -> Result<[u32; 4], HostError> {
+    let mut strides = [0; 4];
+    for (at, stride) in (offset..).zip(&mut strides) {
+        *stride = dispatch.load(CONSTANTS, push.constants_word.wrapping_add(at))?;
+    }
+    Ok(strides)
 }

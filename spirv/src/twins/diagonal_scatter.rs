@@ -8,28 +8,28 @@ use super::element::{Pattern, store_on_zero};
 use crate::Family;
 
 push_constants! {
-    /// Words from the start of the descriptor to the tensor's first byte.
-    base_word,
+    /// Words from the start of the descriptor to the window's first byte.
+    base_word: u32,
     /// Where a dispatch split over several continues.
-    first_group,
+    first_group: u32,
     /// Elements to write: batches times `diagonal_length`, at least 1.
-    count,
+    count: u32,
     /// Length of one diagonal, at least 1.
-    diagonal_length,
+    diagonal_length: u32,
     /// Size of the inner batch dimension.
-    size1,
+    size1: u32,
     /// Stride of the outer batch dimension in elements.
-    stride0,
+    stride0: u32,
     /// Stride of the inner batch dimension in elements.
-    stride1,
+    stride1: u32,
     /// Row stride plus column stride in elements.
-    diagonal_stride,
-    /// The first element of the first diagonal.
-    start,
+    diagonal_stride: u32,
+    /// The first element of the first diagonal, counted from the window's first word.
+    start: u32,
     /// The value's low 32 bits, zero above a narrower element.
-    value_low,
+    value_low: u32,
     /// The value's high 32 bits, for 64-bit elements.
-    value_high,
+    value_high: u32,
 }
 
 families!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);

@@ -7,19 +7,25 @@ use super::dispatch::for_each_index;
 use super::element::{Pattern, store};
 use crate::Family;
 
+// The length of `sizes` is a literal: rustc 1.95 crashes on closures that capture an array field with
+// a named one.
 push_constants! {
-    /// Words from the start of the descriptor to the tensor's first byte.
-    base_word,
+    /// Words from the start of the descriptor to the window's first byte.
+    base_word: u32,
     /// Words from the start of the second descriptor to [`Constants`].
-    constants_word,
+    constants_word: u32,
     /// Where a dispatch split over several continues.
-    first_group,
-    /// All elements of the tensor, at least 1.
-    count,
+    first_group: u32,
+    /// All elements, at least 1.
+    count: u32,
+    /// The first element, counted from the window's first word.
+    start: u32,
+    /// Elements in each dimension, outermost first; unused dimensions have size 1.
+    sizes: [u32; 8],
     /// The value's low 32 bits, zero above a narrower element.
-    value_low,
+    value_low: u32,
     /// The value's high 32 bits, for 64-bit elements.
-    value_high,
+    value_high: u32,
 }
 
 impl PushConstants {
@@ -28,11 +34,9 @@ impl PushConstants {
     pub const CONSTANTS_WORD_AT: u32 = std::mem::offset_of!(Self, constants_word) as u32;
 }
 
-/// The dimensions of the tensor, outermost first; unused ones have size 1.
+/// What does not fit the push constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
-    /// Elements in each dimension.
-    pub sizes: [u32; DIMENSIONS],
     /// Distance between neighbours in each dimension, in elements.
     pub strides: [u32; DIMENSIONS],
 }
@@ -40,7 +44,7 @@ pub struct Constants {
 impl Constants {
     /// The bytes of the constant block.
     pub fn to_bytes(&self) -> Vec<u8> {
-        self.sizes.iter().chain(&self.strides).flat_map(|word| word.to_le_bytes()).collect()
+        self.strides.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 }
 
@@ -55,11 +59,9 @@ fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError>
     let push = PushConstants::of(dispatch);
     for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
         let mut remaining = index;
-        let mut element = 0u32;
-        for inner in 0..8 {
-            let at = push.constants_word + 7 - inner;
-            let size = dispatch.load(CONSTANTS, at)?;
-            let stride = dispatch.load(CONSTANTS, at + 8)?;
+        let mut element = push.start;
+        for (at, size) in (0..8).zip(push.sizes).rev() {
+            let stride = dispatch.load(CONSTANTS, push.constants_word.wrapping_add(at))?;
             element = element.wrapping_add((remaining % size).wrapping_mul(stride));
             remaining /= size;
         }

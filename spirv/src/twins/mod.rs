@@ -7,37 +7,38 @@
 mod band;
 mod dispatch;
 mod element;
+mod matrices;
+mod words;
+
+pub use matrices::Matrices;
 
 /// The push constants of a kernel, in the order of its GLSL block, and their bytes.
 macro_rules! push_constants {
-    ($($(#[$documentation:meta])* $field:ident,)*) => {
+    ($($(#[$documentation:meta])* $field:ident: $type:ty,)*) => {
         /// The push constants, in the order of the GLSL block.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[repr(C)]
         pub struct PushConstants {
-            $($(#[$documentation])* pub $field: u32,)*
+            $($(#[$documentation])* pub $field: $type,)*
         }
 
         impl PushConstants {
             /// How many 32-bit words there are.
-            pub const WORDS: usize = [$(stringify!($field)),*].len();
-            /// Byte offset of `base_word`, which is patched when the command is recorded.
+            pub const WORDS: usize = size_of::<Self>() / 4;
+            /// Byte offset of `base_word`, which is patched when buffers are bound.
             #[expect(clippy::cast_possible_truncation, reason = "at most 64 bytes")]
             pub const BASE_WORD_AT: u32 = std::mem::offset_of!(Self, base_word) as u32;
 
-            /// The words in their order.
-            pub fn words(&self) -> [u32; Self::WORDS] {
-                [$(self.$field),*]
-            }
-
             /// The bytes to push.
             pub fn to_bytes(&self) -> Vec<u8> {
-                self.words().into_iter().flat_map(u32::to_le_bytes).collect()
+                let mut words = Vec::with_capacity(Self::WORDS);
+                $($crate::twins::words::Words::append(&self.$field, &mut words);)*
+                words.into_iter().flat_map(u32::to_le_bytes).collect()
             }
 
             fn of(dispatch: &dml_core::host::HostDispatch<'_>) -> Self {
-                let [$($field),*] = std::array::from_fn(|index| dispatch.push_word(index));
-                Self { $($field),* }
+                let mut words = (0..Self::WORDS).map(|index| dispatch.push_word(index));
+                Self { $($field: $crate::twins::words::Words::take(&mut words)),* }
             }
         }
     };

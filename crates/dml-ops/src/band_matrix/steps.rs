@@ -1,4 +1,4 @@
-//! The kernels' dispatches.
+//! The kernels' dispatches: one for each box of the tensor, see [`crate::boxes`].
 //!
 //! Every product and sum of sizes and strides here is an index or a count of elements, so it fits
 //! 32 bits.
@@ -8,12 +8,13 @@ use std::ops::Range;
 use dml_core::Error;
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::{Slot, Step, Window};
-use dml_spirv::twins::{diagonal_band, diagonal_merge, diagonal_scatter, diagonal_write};
+use dml_spirv::twins::{self, diagonal_band, diagonal_merge, diagonal_scatter, diagonal_write};
 use dml_spirv::{Family, kernels};
 
 use crate::Target;
+use crate::boxes::{Placement, TensorBox};
 use crate::diagonal::{Band, Diagonal};
-use crate::element_kernel::{ElementKernel, words};
+use crate::element_kernel::{Dispatches, words};
 
 /// Dimensions: two of batches, rows, columns.
 pub(super) struct Batches {
@@ -28,7 +29,6 @@ pub(super) struct Matrices {
     pub(super) batches: Batches,
     /// Bytes from the first element to the end of the last one, in whole words.
     pub(super) bytes: u64,
-    pub(super) elements: u32,
     pub(super) is_dense: bool,
     pub(super) family: Family,
     pub(super) band: Band,
@@ -51,16 +51,17 @@ pub(super) struct Constants {
 }
 
 impl Constants {
-    /// Adds whole words, and returns where they are.
-    fn add(&mut self, bytes: &[u8]) -> Range<u64> {
+    /// Adds the strides of both tensors of a merge, and returns where they are.
+    fn add_strides(&mut self, output_strides: [u32; 4], input_strides: [u32; 4]) -> Range<u64> {
         let start = self.bytes.len() as u64;
-        self.bytes.extend_from_slice(bytes);
+        self.bytes.extend(diagonal_merge::Constants { output_strides, input_strides }.to_bytes());
         start..self.bytes.len() as u64
     }
 }
 
 impl Matrices {
-    /// The value along one diagonal of every matrix, on zeros.
+    /// The value along one diagonal of every matrix, on zeros. The diagonals by themselves are the
+    /// tensor that is divided: no box misses them.
     pub(super) fn scatter(
         &self,
         diagonal: Diagonal,
@@ -68,90 +69,102 @@ impl Matrices {
     ) -> Result<Vec<Step>, Error> {
         let [size0, size1, ..] = self.batches.sizes;
         let [stride0, stride1, row_stride, column_stride] = self.batches.strides;
-        let count = size0 * size1 * diagonal.length;
-        let [value_low, value_high] = words(self.value);
-        let push = diagonal_scatter::PushConstants {
-            count,
-            diagonal_length: diagonal.length,
-            size1,
-            stride0,
-            stride1,
-            // Not used, and may be anything, where the diagonal is one element long.
-            diagonal_stride: row_stride.wrapping_add(column_stride),
-            start: diagonal.row * row_stride + diagonal.column * column_stride,
-            value_low,
-            value_high,
-            ..Default::default()
+        // The sum can only pass 32 bits where the diagonal is one element long and needs no stride.
+        let along = if diagonal.length > 1 { row_stride + column_stride } else { 0 };
+        let first = diagonal.row * row_stride + diagonal.column * column_stride;
+        let output = Placement {
+            first: first.into(),
+            strides: [stride0, stride1, along],
+            element_bytes: self.family.bytes(),
         };
+        let [value_low, value_high] = words(self.value);
         let variant = kernels::DIAGONAL_SCATTER.variant(self.family);
-        let base_word_at = diagonal_scatter::PushConstants::BASE_WORD_AT;
-        self.kernel(variant, base_word_at, count).dispatches(target, |first_group| {
-            diagonal_scatter::PushConstants { first_group, ..push }.to_bytes()
-        })
+        let mut dispatches = self.dispatches(target);
+        for part in dispatches.boxes([size0, size1, diagonal.length], &[output])? {
+            let [size0, size1, diagonal_length] = part.sizes;
+            let shown = output.show(&part);
+            let push = diagonal_scatter::PushConstants {
+                count: size0 * size1 * diagonal_length,
+                diagonal_length,
+                size1,
+                stride0,
+                stride1,
+                diagonal_stride: along,
+                start: shown.start,
+                value_low,
+                value_high,
+                ..Default::default()
+            };
+            let base_word_at = diagonal_scatter::PushConstants::BASE_WORD_AT;
+            let window = output_window(variant, shown.range, base_word_at);
+            dispatches.push(variant, &[window], push.count, |first_group| {
+                diagonal_scatter::PushConstants { first_group, ..push }.to_bytes()
+            })?;
+        }
+        Ok(dispatches.into_steps())
     }
 
     /// The value in the band, and zero in every other element.
     pub(super) fn write(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
-        let [_, size1, height, width] = self.batches.sizes;
-        let [stride0, stride1, stride2, stride3] = self.batches.strides;
-        let (band_begin, band_length) = self.band.around();
-        let [value_low, value_high] = words(self.value);
-        let push = diagonal_write::PushConstants {
-            count: self.elements,
-            size1,
-            height,
-            width,
-            stride0,
-            stride1,
-            stride2,
-            stride3,
-            band_begin,
-            band_length,
-            value_low,
-            value_high,
-            ..Default::default()
-        };
+        let output = self.placement();
         let variant = kernels::DIAGONAL_WRITE.variant(self.family);
-        let base_word_at = diagonal_write::PushConstants::BASE_WORD_AT;
-        self.kernel(variant, base_word_at, self.elements).dispatches(target, |first_group| {
-            diagonal_write::PushConstants { first_group, ..push }.to_bytes()
-        })
-    }
-
-    /// The value in the band, and nothing else.
-    pub(super) fn band(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
-        let mut steps = Vec::new();
-        for part in self.band.parts() {
-            steps.extend(self.band_part(part, target)?);
+        let mut dispatches = self.dispatches(target);
+        for part in dispatches.boxes(self.batches.sizes, &[output])? {
+            let shown = output.show(&part);
+            let (band_begin, band_length) = self.band.within(&part).around();
+            let push = diagonal_write::PushConstants {
+                count: part.sizes.iter().product(),
+                matrices: self.matrices(&part, shown.start),
+                strides: output.strides,
+                band_begin,
+                band_length,
+                ..Default::default()
+            };
+            let base_word_at = diagonal_write::PushConstants::BASE_WORD_AT;
+            let window = output_window(variant, shown.range, base_word_at);
+            dispatches.push(variant, &[window], push.count, |first_group| {
+                diagonal_write::PushConstants { first_group, ..push }.to_bytes()
+            })?;
         }
-        Ok(steps)
+        Ok(dispatches.into_steps())
     }
 
-    fn band_part(&self, part: &Range<u32>, target: &Target<'_>) -> Result<Vec<Step>, Error> {
-        let [size0, size1, height, width] = self.batches.sizes;
-        let [stride0, stride1, stride2, stride3] = self.batches.strides;
-        let [value_low, value_high] = words(self.value);
-        let columns = (part.end - part.start).min(width);
-        let count = size0 * size1 * height * columns;
+    /// The value in the band, and nothing else. Boxes that the band passes by take no dispatch.
+    pub(super) fn band(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
+        let mut dispatches = self.dispatches(target);
+        if !self.band.parts().is_empty() {
+            for part in dispatches.boxes(self.batches.sizes, &[self.placement()])? {
+                for band in self.band.within(&part).parts() {
+                    self.band_in_box(&part, band, &mut dispatches)?;
+                }
+            }
+        }
+        Ok(dispatches.into_steps())
+    }
+
+    fn band_in_box(
+        &self,
+        part: &TensorBox<4>,
+        band: &Range<u32>,
+        dispatches: &mut Dispatches<'_>,
+    ) -> Result<(), Error> {
+        let output = self.placement();
+        let shown = output.show(part);
+        let [size0, size1, height, width] = part.sizes;
+        let columns = (band.end - band.start).min(width);
         let push = diagonal_band::PushConstants {
-            count,
+            count: size0 * size1 * height * columns,
             columns,
-            size1,
-            height,
-            width,
-            stride0,
-            stride1,
-            stride2,
-            stride3,
-            band_begin: part.start,
-            band_end: part.end,
-            value_low,
-            value_high,
+            matrices: self.matrices(part, shown.start),
+            strides: output.strides,
+            band_begin: band.start,
+            band_end: band.end,
             ..Default::default()
         };
         let variant = kernels::DIAGONAL_BAND.variant(self.family);
         let base_word_at = diagonal_band::PushConstants::BASE_WORD_AT;
-        self.kernel(variant, base_word_at, count).dispatches(target, |first_group| {
+        let window = output_window(variant, shown.range, base_word_at);
+        dispatches.push(variant, &[window], push.count, |first_group| {
             diagonal_band::PushConstants { first_group, ..push }.to_bytes()
         })
     }
@@ -163,89 +176,93 @@ impl Matrices {
         target: &Target<'_>,
         constants: &mut Constants,
     ) -> Result<Vec<Step>, Error> {
-        let Batches { sizes: [_, size1, height, width], strides } = self.batches;
-        let block = diagonal_merge::Constants {
-            size1,
-            height,
-            width,
-            output_strides: strides,
-            input_strides: source.strides,
-        };
-        let (band_begin, band_length) = self.band.around();
-        let [value_low, value_high] = words(self.value);
-        let push = diagonal_merge::PushConstants {
-            count: self.elements,
-            band_begin,
-            band_length,
-            value_low,
-            value_high,
-            ..Default::default()
-        };
-        let tensors = [(Slot::Output(0), self.bytes), (source.slot, source.bytes)];
-        let block = constants.add(&block.to_bytes());
-        merge_kernel(self.operator, self.family, tensors, block, self.elements)
-            .dispatches(target, |first_group| {
-                diagonal_merge::PushConstants { first_group, ..push }.to_bytes()
-            })
+        let output = self.placement();
+        let input = Placement { strides: source.strides, ..output };
+        let block = constants.add_strides(output.strides, input.strides);
+        let mut dispatches = self.dispatches(target);
+        for part in dispatches.boxes(self.batches.sizes, &[output, input])? {
+            let (to, from) = (output.show(&part), input.show(&part));
+            let (band_begin, band_length) = self.band.within(&part).around();
+            let push = diagonal_merge::PushConstants {
+                count: part.sizes.iter().product(),
+                matrices: self.matrices(&part, to.start),
+                input_start: from.start,
+                band_begin,
+                band_length,
+                ..Default::default()
+            };
+            let tensors = [(Slot::Output(0), to.range), (source.slot, from.range)];
+            push_merge(&mut dispatches, self.family, tensors, block.clone(), push)?;
+        }
+        Ok(dispatches.into_steps())
     }
 
-    fn kernel(
-        &self,
-        variant: &'static KernelVariant,
-        base_word_at: u32,
-        count: u32,
-    ) -> ElementKernel {
-        let access = variant.bindings[0].access;
-        let range = 0..self.bytes;
-        let window = Window { slot: Slot::Output(0), range, access, base_word_at };
-        let windows = vec![("OutputTensor", window)];
-        ElementKernel { operator: self.operator, variant, windows, count }
+    fn dispatches<'a>(&self, target: &'a Target<'_>) -> Dispatches<'a> {
+        Dispatches::new(self.operator, "OutputTensor", target)
+    }
+
+    fn placement(&self) -> Placement<4> {
+        let strides = self.batches.strides;
+        Placement { first: 0, strides, element_bytes: self.family.bytes() }
+    }
+
+    /// What kernels are told of a box whose first element is at `start` in its window.
+    fn matrices(&self, part: &TensorBox<4>, start: u32) -> twins::Matrices {
+        let [_, size1, height, width] = part.sizes;
+        let [value_low, value_high] = words(self.value);
+        twins::Matrices { start, size1, height, width, value_low, value_high }
     }
 }
 
-/// Copies the input to `source` word by word: a merge without a band.
+fn output_window(variant: &KernelVariant, range: Range<u64>, base_word_at: u32) -> Window {
+    Window { slot: Slot::Output(0), range, access: variant.bindings[0].access, base_word_at }
+}
+
+/// Copies the input to `source` word by word: merges without a band, each of as many words as fit
+/// a window.
 pub(super) fn copy_words(
     operator: &'static str,
     source: &Source,
     target: &Target<'_>,
     constants: &mut Constants,
 ) -> Result<Vec<Step>, Error> {
-    // More words than 2^32 - 1 do not fit a window, which is what they are refused for.
-    let count = u32::try_from(source.bytes / 4).unwrap_or(u32::MAX);
     let strides = [0, 0, 0, 1];
-    let block = diagonal_merge::Constants {
-        size1: 1,
-        height: 1,
-        width: count,
-        output_strides: strides,
-        input_strides: strides,
-    };
-    let block = constants.add(&block.to_bytes());
-    let push = diagonal_merge::PushConstants { count, ..Default::default() };
-    let tensors = [(source.slot, source.bytes), (Slot::Input(0), source.bytes)];
-    merge_kernel(operator, Family::B32, tensors, block, count).dispatches(target, |first_group| {
-        diagonal_merge::PushConstants { first_group, ..push }.to_bytes()
-    })
+    let block = constants.add_strides(strides, strides);
+    let piece = (target.max_window() / 4).clamp(1, u32::MAX.into()) * 4;
+    let mut dispatches = Dispatches::new(operator, "InputTensor", target);
+    let mut start = 0;
+    while start < source.bytes {
+        let range = start..source.bytes.min(start + piece);
+        start = range.end;
+        let count = u32::try_from((range.end - range.start) / 4).expect("a piece has no more");
+        let matrices = twins::Matrices { size1: 1, height: 1, width: count, ..Default::default() };
+        let push = diagonal_merge::PushConstants { count, matrices, ..Default::default() };
+        let tensors = [(source.slot, range.clone()), (Slot::Input(0), range)];
+        push_merge(&mut dispatches, Family::B32, tensors, block.clone(), push)?;
+    }
+    Ok(dispatches.into_steps())
 }
 
-/// The merge kernel for a destination and a source, each a slot and its bytes, and its constants.
-fn merge_kernel(
-    operator: &'static str,
+/// Adds a dispatch of the merge kernel for a destination, a source and the strides of both.
+fn push_merge(
+    dispatches: &mut Dispatches<'_>,
     family: Family,
-    [destination, source]: [(Slot, u64); 2],
+    [destination, source]: [(Slot, Range<u64>); 2],
     constants: Range<u64>,
-    count: u32,
-) -> ElementKernel {
+    push: diagonal_merge::PushConstants,
+) -> Result<(), Error> {
     let variant = kernels::DIAGONAL_MERGE.variant(family);
-    let field = |slot| if slot == Slot::Output(0) { "OutputTensor" } else { "InputTensor" };
-    let slots = [
-        (destination.0, 0..destination.1, diagonal_merge::PushConstants::BASE_WORD_AT),
-        (source.0, 0..source.1, diagonal_merge::PushConstants::INPUT_WORD_AT),
-        (Slot::Constants, constants, diagonal_merge::PushConstants::CONSTANTS_WORD_AT),
+    let places = [
+        (destination, diagonal_merge::PushConstants::BASE_WORD_AT),
+        (source, diagonal_merge::PushConstants::INPUT_WORD_AT),
+        ((Slot::Constants, constants), diagonal_merge::PushConstants::CONSTANTS_WORD_AT),
     ];
-    let windows = slots.into_iter().zip(variant.bindings).map(|(window, binding)| {
-        let ((slot, range, base_word_at), access) = (window, binding.access);
-        (field(slot), Window { slot, range, access, base_word_at })
+    let windows = places.into_iter().zip(variant.bindings).map(|(place, binding)| {
+        let ((slot, range), base_word_at) = place;
+        Window { slot, range, access: binding.access, base_word_at }
     });
-    ElementKernel { operator, variant, windows: windows.collect(), count }
+    let windows: Vec<_> = windows.collect();
+    dispatches.push(variant, &windows, push.count, |first_group| {
+        diagonal_merge::PushConstants { first_group, ..push }.to_bytes()
+    })
 }

@@ -4,8 +4,8 @@
 //!
 //! - **fill**: the value repeats every 32 bits, and the tensor is dense, so that no padding is
 //!   overwritten. Needs transfer usage.
-//! - **write**: a kernel writes every element and nothing else. Up to 8 sizes and strides do not fit
-//!   the push constants and go into the constant block.
+//! - **write**: a kernel writes every element and nothing else, box by box. Up to 8 strides do not fit
+//!   the push constants beside the sizes and go into the constant block.
 
 use dml_core::operators::FILL_VALUE_CONSTANT;
 use dml_core::plan::{Access, BindingRequirement, Fill, Plan, Slot, Step, Update, Window};
@@ -14,7 +14,8 @@ use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::twins::fill_write::{Constants, DIMENSIONS, PushConstants};
 use dml_spirv::{Family, kernels};
 
-use crate::element_kernel::{ElementKernel, scalar_bits, words};
+use crate::boxes::Placement;
+use crate::element_kernel::{Dispatches, scalar_bits, words};
 use crate::{Operator, Target, TransferUse};
 
 #[cfg(feature = "reference")]
@@ -95,43 +96,53 @@ fn fill(output: &TensorLayout, pattern: u32) -> Vec<Step> {
     steps
 }
 
+/// The kernel's dispatches and the constant block.
 fn write(
     output: &TensorLayout,
     family: Family,
     value: u64,
     target: &Target<'_>,
 ) -> Result<(Vec<Step>, Vec<u8>), Error> {
-    let constants = dimensions(output).to_bytes();
     let variant = kernels::FILL_WRITE.variant(family);
-    let window =
-        |slot, bytes, access, base_word_at| Window { slot, range: 0..bytes, access, base_word_at };
-    let output_access = variant.bindings[0].access;
-    let output_bytes = output.minimum_size();
-    let constants_bytes = constants.len() as u64;
-    let base_word_at = PushConstants::BASE_WORD_AT;
-    let constants_word_at = PushConstants::CONSTANTS_WORD_AT;
-    let windows = vec![
-        ("OutputTensor", window(Slot::Output(0), output_bytes, output_access, base_word_at)),
-        ("OutputTensor", window(Slot::Constants, constants_bytes, Access::Read, constants_word_at)),
-    ];
-    let count = u32::try_from(output.element_count()).map_err(|_| Error::Internal {
-        operator: FILL_VALUE_CONSTANT.name,
-        problem: "more than 2^32 - 1 elements".to_owned(),
-    })?;
+    let strides = padded(output.strides(), 0);
+    let constants = Constants { strides }.to_bytes();
+    let constants_window = Window {
+        slot: Slot::Constants,
+        range: 0..constants.len() as u64,
+        access: Access::Read,
+        base_word_at: PushConstants::CONSTANTS_WORD_AT,
+    };
+    let placement = Placement { first: 0, strides, element_bytes: family.bytes() };
     let [value_low, value_high] = words(value);
-    let push = PushConstants { count, value_low, value_high, ..Default::default() };
-    let kernel = ElementKernel { operator: FILL_VALUE_CONSTANT.name, variant, windows, count };
-    let steps = kernel
-        .dispatches(target, |first_group| PushConstants { first_group, ..push }.to_bytes())?;
-    Ok((steps, constants))
+    let mut dispatches = Dispatches::new(FILL_VALUE_CONSTANT.name, "OutputTensor", target);
+    for part in dispatches.boxes(padded(output.sizes(), 1), &[placement])? {
+        let shown = placement.show(&part);
+        let push = PushConstants {
+            // A tensor has at most 2^32 - 1 elements.
+            count: part.sizes.iter().product(),
+            start: shown.start,
+            sizes: part.sizes,
+            value_low,
+            value_high,
+            ..Default::default()
+        };
+        let window = Window {
+            slot: Slot::Output(0),
+            range: shown.range,
+            access: variant.bindings[0].access,
+            base_word_at: PushConstants::BASE_WORD_AT,
+        };
+        let windows = [window, constants_window.clone()];
+        dispatches.push(variant, &windows, push.count, |first_group| {
+            PushConstants { first_group, ..push }.to_bytes()
+        })?;
+    }
+    Ok((dispatches.into_steps(), constants))
 }
 
-/// The tensor's dimensions, behind as many of size 1 as there is room for.
-fn dimensions(output: &TensorLayout) -> Constants {
-    let mut constants = Constants { sizes: [1; DIMENSIONS], strides: [0; DIMENSIONS] };
-    let (sizes, strides) = (output.sizes(), output.strides());
-    let first = DIMENSIONS - sizes.len();
-    constants.sizes[first..].copy_from_slice(sizes);
-    constants.strides[first..].copy_from_slice(strides);
-    constants
+/// A value for each dimension, behind as many of `filler` as there is room for.
+fn padded(values: &[u32], filler: u32) -> [u32; DIMENSIONS] {
+    let mut all = [filler; DIMENSIONS];
+    all[DIMENSIONS - values.len()..].copy_from_slice(values);
+    all
 }

@@ -3,7 +3,10 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use dml::{Device, FeatureLevel, Instance, InstanceDesc, PhysicalDevice, Validation};
+use dml::{
+    CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, PhysicalDevice,
+    Validation,
+};
 
 /// Set by `cargo xtask test`: tests then run under the validation layer or fail.
 pub(crate) fn validation() -> Validation {
@@ -29,4 +32,25 @@ pub(crate) fn on_every_device(test: impl Fn(&Device)) {
         let messages = instance.take_validation_messages();
         assert!(messages.is_empty(), "{name}: {messages:#?}");
     }
+}
+
+/// Runs `test` on every device under the cap, and fails on any validation message.
+pub(crate) fn on_every_device_under(cap: CapabilityCap, test: impl Fn(&Device)) {
+    let instance = InstanceDesc { validation: validation(), ..InstanceDesc::default() };
+    let options = DeviceOptions { cap: Some(cap), instance, ..DeviceOptions::default() };
+    let options = options.resolved().unwrap();
+    let instance = Instance::new(&options.instance).expect("a Vulkan loader");
+    let mut tested = 0;
+    for physical in instance.physical_devices().unwrap() {
+        if physical.unsuitable().is_some() {
+            continue;
+        }
+        let device = Device::on_with(&physical, &options).unwrap();
+        test(&device);
+        drop(device);
+        let messages = instance.take_validation_messages();
+        assert!(messages.is_empty(), "{}: {messages:#?}", physical.info().name);
+        tested += 1;
+    }
+    assert!(tested > 0, "there is no Vulkan device; run `cargo xtask test`");
 }

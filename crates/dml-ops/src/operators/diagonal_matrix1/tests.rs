@@ -142,29 +142,3 @@ fn diagonal_matrix_is_the_special_case_of_one_diagonal() {
         assert_eq!(special.exec, general.exec, "{offset} {transfer:?}");
     }
 }
-
-#[test]
-fn a_tensor_beyond_one_window_is_refused_by_its_field() {
-    let width = 1 << 27;
-    let most = TensorDesc::packed(DataType::Uint8, &[1, width]);
-    let error = |band, input: TensorDesc, output: TensorDesc, transfer| {
-        let desc = DiagonalMatrix1Desc {
-            input_tensor: Some(input),
-            output_tensor: output,
-            value_data_type: DataType::Uint8,
-            ..desc(None, band)
-        };
-        let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
-        let capabilities = Capabilities::vulkan_minimum();
-        let target = Target { capabilities: &capabilities, traits: Traits::new(), transfer };
-        DiagonalMatrix1.lower(&operator, &target).map_err(|error| error.to_string())
-    };
-    // A copy alone needs no descriptor.
-    assert!(error((1, 1), most.clone(), most.clone(), ALLOWED).is_ok());
-    let message = error((0, 1), most.clone(), most.clone(), ALLOWED).unwrap_err();
-    assert!(message.starts_with("DIAGONAL_MATRIX1: OutputTensor: 134217728 bytes"), "{message}");
-    let small = TensorDesc::packed(DataType::Uint8, &[2, 1]);
-    let far = small.clone().with_strides(&[width - 1, 1]);
-    let message = error((0, 1), far, small, ALLOWED).unwrap_err();
-    assert!(message.starts_with("DIAGONAL_MATRIX1: InputTensor: 134217728 bytes"), "{message}");
-}

@@ -1,0 +1,161 @@
+//! Boxes: the parts of a tensor that is too large for one descriptor.
+//!
+//! A box is a range of every dimension. Those of one tensor are equally large, but for the last ones
+//! of a dimension; they share no element and leave none out, and what a box takes of each operand
+//! fits one window. All bytes are counted in 64 bits.
+
+use std::ops::Range;
+
+/// Where the elements of an operand are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placement<const N: usize> {
+    /// The first element, counted from the start of the slot.
+    pub(crate) first: u64,
+    /// In elements, outermost dimension first. Those of dimensions of size 1 mean nothing.
+    pub(crate) strides: [u32; N],
+    /// 1, 2, 4 or 8.
+    pub(crate) element_bytes: u32,
+}
+
+/// A part of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TensorBox<const N: usize> {
+    /// Coordinates of its first element.
+    pub(crate) origin: [u32; N],
+    /// Elements in each dimension, at least 1.
+    pub(crate) sizes: [u32; N],
+}
+
+/// What a window has to show of an operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// Bytes relative to the start of the slot, in whole words.
+    pub(crate) range: Range<u64>,
+    /// The first element, counted from the start of the range; below the elements in a word.
+    pub(crate) start: u32,
+}
+
+impl<const N: usize> Placement<N> {
+    /// The words that hold the elements of `part`.
+    pub(crate) fn show(&self, part: &TensorBox<N>) -> Shown {
+        let width = u64::from(self.element_bytes);
+        let begin = (self.first + self.distance(part.origin)) * width;
+        let end = begin + (self.reach(part.sizes) + 1) * width;
+        let lead = begin % 4;
+        Shown {
+            range: begin - lead..end.next_multiple_of(4),
+            start: u32::try_from(lead / width).expect("less than the elements in a word"),
+        }
+    }
+
+    /// Makes boxes of `sizes` smaller until `window` bytes show one wherever it begins. Only what is
+    /// outermost in memory is cut, so that as much as possible of what lies together stays together.
+    /// `None` where not even one element fits.
+    fn cut(&self, mut sizes: [u32; N], window: u64) -> Option<[u32; N]> {
+        let width = u64::from(self.element_bytes);
+        // A box can begin behind the first element of a word.
+        let usable = (window - window % 4).checked_sub(4u64.saturating_sub(width))?;
+        let most = (usable / width).checked_sub(1)?;
+        let mut order: [usize; N] = std::array::from_fn(|dimension| dimension);
+        order.sort_by_key(|dimension| std::cmp::Reverse(self.strides[*dimension]));
+        for dimension in order {
+            let all = self.reach(sizes);
+            if all <= most {
+                break;
+            }
+            let stride = u64::from(self.strides[dimension]);
+            let others = all - u64::from(sizes[dimension] - 1) * stride;
+            let neighbours = most.checked_sub(others).map_or(0, |room| room / stride);
+            let fitting = u32::try_from(neighbours + 1).expect("less than the size");
+            sizes[dimension] = self.in_whole_words(dimension, fitting);
+        }
+        Some(sizes)
+    }
+
+    /// At most `size`, and such that boxes which touch in this dimension share no word, where that
+    /// is possible: then neither has to wait for the other.
+    fn in_whole_words(&self, dimension: usize, size: u32) -> u32 {
+        let in_word = (4 / self.element_bytes).max(1);
+        let common = self.strides[dimension].trailing_zeros().min(in_word.trailing_zeros());
+        let multiple = in_word >> common;
+        if size < multiple { size } else { size - size % multiple }
+    }
+
+    /// Elements from the first one to the one at `coordinate`.
+    fn distance(&self, coordinate: [u32; N]) -> u64 {
+        let terms = coordinate.into_iter().zip(self.strides);
+        terms.map(|(at, stride)| u64::from(at) * u64::from(stride)).sum()
+    }
+
+    /// Elements from the first one of a box to the last one.
+    fn reach(&self, sizes: [u32; N]) -> u64 {
+        self.distance(sizes.map(|size| size - 1))
+    }
+}
+
+/// Divides a tensor of `sizes`, none of them 0, into boxes: as few as there are where the outermost
+/// dimension in memory is divided. `None` where `window` bytes cannot show one element of an
+/// operand.
+pub(crate) fn divide<const N: usize>(
+    sizes: [u32; N],
+    operands: &[Placement<N>],
+    window: u64,
+) -> Option<Boxes<N>> {
+    let whole = TensorBox { origin: [0; N], sizes };
+    let fits = |operand: &Placement<N>| {
+        let Range { start, end } = operand.show(&whole).range;
+        end - start <= window
+    };
+    let mut most = sizes;
+    for operand in operands.iter().filter(|operand| !fits(operand)) {
+        most = operand.cut(most, window)?;
+    }
+    Some(Boxes { sizes, most, next: Some([0; N]) })
+}
+
+/// The boxes of a tensor, in row-major order.
+#[derive(Clone, Debug)]
+pub(crate) struct Boxes<const N: usize> {
+    sizes: [u32; N],
+    /// Sizes of all boxes but the last ones.
+    most: [u32; N],
+    /// Origin of the next box.
+    next: Option<[u32; N]>,
+}
+
+impl<const N: usize> Boxes<N> {
+    /// How many boxes the tensor has, at most as many as elements.
+    pub(crate) fn total(&self) -> u64 {
+        self.sizes
+            .iter()
+            .zip(self.most)
+            .map(|(size, most)| u64::from(size.div_ceil(most)))
+            .product()
+    }
+
+    fn after(&self, mut origin: [u32; N]) -> Option<[u32; N]> {
+        for dimension in (0..N).rev() {
+            let left = self.sizes[dimension] - origin[dimension];
+            if left > self.most[dimension] {
+                origin[dimension] += self.most[dimension];
+                return Some(origin);
+            }
+            origin[dimension] = 0;
+        }
+        None
+    }
+}
+
+impl<const N: usize> Iterator for Boxes<N> {
+    type Item = TensorBox<N>;
+
+    fn next(&mut self) -> Option<TensorBox<N>> {
+        let origin = self.next?;
+        self.next = self.after(origin);
+        let size = |at: usize| self.most[at].min(self.sizes[at] - origin[at]);
+        Some(TensorBox { origin, sizes: std::array::from_fn(size) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+use std::collections::HashSet;
+
+use super::*;
+
+/// Marsaglia's xorshift: the tensors are the same at every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        u32::try_from(self.0 % u64::from(end)).unwrap()
+    }
+
+    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[usize::try_from(self.below(u32::try_from(list.len()).unwrap())).unwrap()]
+    }
+
+    /// Packed in any order of dimensions, with padding anywhere, or of any strides, 0 included.
+    fn strides(&mut self, sizes: [u32; 4]) -> [u32; 4] {
+        if self.below(3) == 0 {
+            return std::array::from_fn(|_| self.of(&[0, 1, 2, 3, 5, 16, 700]));
+        }
+        let mut order = [0, 1, 2, 3];
+        for last in (1..4u32).rev() {
+            order.swap(last as usize, self.below(last + 1) as usize);
+        }
+        let mut strides = [0; 4];
+        let mut next = self.of(&[1, 1, 1, 2, 3]);
+        for dimension in order {
+            strides[dimension] = next;
+            next = next * sizes[dimension] + self.of(&[0, 0, 1, 7]);
+        }
+        strides
+    }
+
+    fn placement(&mut self, sizes: [u32; 4], element_bytes: u32) -> Placement<4> {
+        let first = u64::from(self.below(6));
+        Placement { first, strides: self.strides(sizes), element_bytes }
+    }
+}
+
+fn packed(sizes: [u32; 4], element_bytes: u32) -> Placement<4> {
+    let [_, size1, height, width] = sizes;
+    let strides = [size1 * height * width, height * width, width, 1];
+    Placement { first: 0, strides, element_bytes }
+}
+
+fn length(range: &Range<u64>) -> u64 {
+    range.end - range.start
+}
+
+fn coordinates(part: TensorBox<4>) -> impl Iterator<Item = [u32; 4]> {
+    let [_, size1, height, width] = part.sizes;
+    (0..part.sizes.iter().product()).map(move |index| {
+        let (row, x) = (index / width, index % width);
+        let (batch, y) = (row / height, row % height);
+        let at = [batch / size1, batch % size1, y, x];
+        std::array::from_fn(|dimension| part.origin[dimension] + at[dimension])
+    })
+}
+
+/// Checks one division: no element is missing or in two boxes, every box fits, and every element is
+/// where its box says. Returns the number of boxes.
+fn check(sizes: [u32; 4], operands: &[Placement<4>], window: u64) -> u64 {
+    let name = format!("{sizes:?} {operands:?} {window}");
+    let boxes = divide(sizes, operands, window).expect(&name);
+    let total = boxes.total();
+    let mut seen = HashSet::new();
+    let mut found = 0;
+    for part in boxes {
+        found += 1;
+        for operand in operands {
+            let shown = operand.show(&part);
+            let width = u64::from(operand.element_bytes);
+            assert!(length(&shown.range) <= window, "{name} {part:?}");
+            assert!(shown.range.start % 4 == 0 && shown.range.end % 4 == 0, "{name} {part:?}");
+            assert!(u64::from(shown.start) * width < 4, "{name} {part:?}");
+            for at in coordinates(part) {
+                let byte = (operand.first + operand.distance(at)) * width;
+                let offset: [u32; 4] = std::array::from_fn(|it| at[it] - part.origin[it]);
+                let inside = (u64::from(shown.start) + operand.distance(offset)) * width;
+                assert_eq!(shown.range.start + inside, byte, "{name} {part:?}");
+                assert!(byte + width <= shown.range.end, "{name} {part:?}");
+            }
+        }
+        assert!(coordinates(part).all(|at| seen.insert(at)), "{name} {part:?}");
+    }
+    let elements = sizes.iter().product::<u32>() as usize;
+    assert!(seen.len() == elements, "{name}");
+    assert!(seen.iter().flatten().zip(sizes.iter().cycle()).all(|(at, size)| at < size), "{name}");
+    assert_eq!(found, total, "{name}");
+    total
+}
+
+#[test]
+fn boxes_cover_every_element_once_and_fit_every_operand() {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut several = 0;
+    for _ in 0..4000 {
+        let sizes = std::array::from_fn(|_| random.of(&[1, 1, 2, 3, 4, 7, 9, 17]));
+        let width = random.of(&[1, 2, 4, 8]);
+        let count = 1 + random.below(2) as usize;
+        let operands: Vec<_> = (0..count).map(|_| random.placement(sizes, width)).collect();
+        let window = random.of(&[8, 12, 16, 35, 64, 100, 256, 1024]);
+        several += u32::from(check(sizes, &operands, window) > 1);
+    }
+    assert!(several > 1000, "{several}");
+}
+
+#[test]
+fn a_tensor_that_fits_is_one_box_whatever_its_layout() {
+    for width in [1, 2, 4, 8] {
+        let tensor = packed([2, 3, 5, 7], width);
+        let window = (210 * u64::from(width)).next_multiple_of(4);
+        assert_eq!(check([2, 3, 5, 7], &[tensor], window), 1);
+        assert!(check([2, 3, 5, 7], &[tensor], window - 4) > 1);
+    }
+    let broadcast = Placement { first: 0, strides: [0; 4], element_bytes: 8 };
+    assert_eq!(check([2, 3, 5, 7], &[broadcast], 8), 1);
+}
+
+#[test]
+fn what_is_outermost_in_memory_is_cut() {
+    let parts = |strides, window| {
+        let tensor = Placement { first: 0, strides, element_bytes: 4 };
+        let boxes = divide([1, 2, 8, 8], &[tensor], window).unwrap();
+        boxes.map(|part| part.sizes).collect::<Vec<_>>()
+    };
+    // Rows: 256 bytes a matrix.
+    assert_eq!(parts([128, 64, 8, 1], 256), [[1, 1, 8, 8]; 2]);
+    assert_eq!(parts([128, 64, 8, 1], 128), [[1, 1, 4, 8]; 4]);
+    assert_eq!(parts([128, 64, 8, 1], 16), [[1, 1, 1, 4]; 32]);
+    // Columns.
+    assert_eq!(parts([128, 64, 1, 8], 128), [[1, 1, 8, 4]; 4]);
+    // Batches between the rows: two halves of each matrix.
+    assert_eq!(parts([0, 8, 16, 1], 256), [[1, 2, 4, 8]; 2]);
+    // Elements far apart.
+    assert_eq!(parts([0, 1 << 31, 1 << 20, 1 << 16], 4), [[1; 4]; 128]);
+}
+
+#[test]
+fn boxes_of_narrow_elements_share_no_word_where_it_can_be_helped() {
+    let ranges = |width: u32, sizes: [u32; 4], window| {
+        let tensor = packed(sizes, width);
+        let boxes = divide(sizes, &[tensor], window).unwrap();
+        boxes.map(|part| tensor.show(&part).range).collect::<Vec<_>>()
+    };
+    let touching = |ranges: &[Range<u64>]| ranges.windows(2).any(|two| two[0].end > two[1].start);
+    // Rows of an odd number of bytes: four together are whole words.
+    let rows = ranges(1, [1, 1, 64, 7], 61);
+    assert!(rows.len() == 8 && !touching(&rows), "{rows:?}");
+    let columns = ranges(2, [1, 1, 1, 101], 30);
+    assert!(columns.len() == 9 && !touching(&columns), "{columns:?}");
+    // Not even two rows fit.
+    assert!(touching(&ranges(1, [1, 1, 4, 7], 12)));
+}
+
+#[test]
+fn a_window_below_one_element_is_refused() {
+    for (width, window) in [(1, 3), (2, 3), (4, 3), (8, 7), (8, 4), (1, 0)] {
+        assert!(divide([1, 1, 2, 3], &[packed([1, 1, 2, 3], width)], window).is_none());
+    }
+}
+
+#[test]
+fn the_largest_tensors_take_few_boxes() {
+    let sizes = [1, 1, 65_535, 65_537];
+    // What Vulkan guarantees, less the largest alignment.
+    let window = (1 << 27) - 256;
+    let total = |operands: &[Placement<4>]| divide(sizes, operands, window).unwrap().total();
+    for (width, boxes) in [(1, 33), (2, 65), (4, 129), (8, 257)] {
+        let tensor = packed(sizes, width);
+        let span = ((1u64 << 32) - 1) * u64::from(width);
+        assert!(total(&[tensor]) == boxes && boxes <= span.div_ceil(window) + 1);
+        let transposed = Placement { strides: [0, 0, 1, 65_535], ..tensor };
+        assert!(total(&[transposed]) <= span.div_ceil(window) + 1);
+        assert!(total(&[tensor, transposed]) <= boxes * boxes);
+        let mut last = divide(sizes, &[tensor], window).unwrap();
+        let part = last.by_ref().last().unwrap();
+        assert_eq!(tensor.show(&part).range.end, span.next_multiple_of(4));
+    }
+}
