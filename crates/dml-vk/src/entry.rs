@@ -44,9 +44,41 @@ impl EntryPoints {
         Self { resolve: Arc::new(resolve) }
     }
 
+    /// A table whose `vkCmdPipelineBarrier` records nothing: steps that depend on each other race.
+    /// Only for tests of tools that must notice.
+    #[doc(hidden)]
+    pub fn without_pipeline_barriers() -> Self {
+        let replacement: vk::PFN_vkCmdPipelineBarrier = no_pipeline_barrier;
+        // SAFETY: only the type is erased; whoever looks it up by its name restores it.
+        let replacement = unsafe {
+            std::mem::transmute::<vk::PFN_vkCmdPipelineBarrier, unsafe extern "system" fn()>(
+                replacement,
+            )
+        };
+        let resolve = move |name: &CStr, original: vk::PFN_vkVoidFunction| match original {
+            Some(_) if name == c"vkCmdPipelineBarrier" => Some(replacement),
+            other => other,
+        };
+        Self { resolve: Arc::new(resolve) }
+    }
+
     fn resolve(&self, name: &CStr, original: vk::PFN_vkVoidFunction) -> *const c_void {
         as_pointer((self.resolve)(name, original))
     }
+}
+
+unsafe extern "system" fn no_pipeline_barrier(
+    _: vk::CommandBuffer,
+    _: vk::PipelineStageFlags,
+    _: vk::PipelineStageFlags,
+    _: vk::DependencyFlags,
+    _: u32,
+    _: *const vk::MemoryBarrier<'_>,
+    _: u32,
+    _: *const vk::BufferMemoryBarrier<'_>,
+    _: u32,
+    _: *const vk::ImageMemoryBarrier<'_>,
+) {
 }
 
 impl Default for EntryPoints {
