@@ -1,35 +1,19 @@
-//! Every case of a feature level, generated from the schema and from the operators' corner cases.
+//! Every case of a feature level, generated from what the documents accept and from the operators'
+//! corner cases.
 
-use std::fmt;
-
-use dml::core::schema::OperatorSchema;
 use dml::{AbstractOperator, DataType, FeatureLevel};
 use dml_ops::Operator;
-use dml_ops::reference::Case as CornerCase;
+use dml_ops::reference::{Case as CornerCase, Random};
 
+use crate::documents::{self, Answer};
 use crate::rules;
 
+mod id;
+
+pub use id::CaseId;
+
 /// Dimension counts that a descriptor can have.
-const RANKS: std::ops::RangeInclusive<usize> = 1..=8;
-
-/// The stable name of a case: `5_1/diagonal_matrix/int64/rank3/offset_past_right`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CaseId {
-    level: FeatureLevel,
-    operator: &'static str,
-    data_type: DataType,
-    rank: usize,
-    name: String,
-}
-
-impl fmt::Display for CaseId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { level, operator, data_type, rank, name } = self;
-        let operator = operator.to_lowercase();
-        let data_type = data_type.name().to_lowercase();
-        write!(f, "{level}/{operator}/{data_type}/rank{rank}/{name}")
-    }
-}
+pub(crate) const RANKS: std::ops::RangeInclusive<usize> = 1..=8;
 
 /// What must happen.
 #[derive(Clone, Debug)]
@@ -71,68 +55,122 @@ pub struct Case {
     pub expectation: Expectation,
 }
 
-/// Every case of `level`, in a fixed order.
-pub fn generate(level: FeatureLevel) -> Vec<Case> {
-    dml_ops::OPERATORS.iter().flat_map(|operator| operator_cases(*operator, level)).collect()
-}
-
-fn operator_cases(operator: &dyn Operator, level: FeatureLevel) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for data_type in DataType::ALL {
-        for rank in RANKS {
-            let make = |name: &str, operator_desc, expectation| Case {
-                id: CaseId {
-                    level,
-                    operator: operator.schema().name,
-                    data_type,
-                    rank,
-                    name: name.to_owned(),
-                },
-                level,
-                operator: operator_desc,
-                expectation,
-            };
-            match refusal(operator.schema(), level, data_type, rank) {
-                Some((name, needs)) => {
-                    let minimal = operator.reference().minimal(data_type, rank);
-                    cases.push(make(name, minimal, Expectation::NeedsLevel(needs)));
-                }
-                None => {
-                    for case in operator.reference().cases(data_type, rank) {
-                        let desc = case.operator.clone();
-                        cases.push(make(case.name, desc, Expectation::Outputs(Box::new(case))));
-                    }
-                    for rule in rules::cases(operator, data_type, rank) {
-                        cases.push(make(rule.name, rule.operator, rule.expectation));
-                    }
-                }
-            }
-        }
+impl Case {
+    /// Whether only a Vulkan device can run it: there is nothing else to bind a buffer to.
+    pub fn needs_device(&self) -> bool {
+        matches!(self.expectation, Expectation::InvalidBinding(_))
     }
-    cases
 }
 
-/// Why `level` refuses tensors of this type and rank, and the lowest level that does not: found by
-/// asking every level in turn, apart from how validation finds it.
-fn refusal(
-    schema: &OperatorSchema,
+/// Every fixed case of `level`, in a fixed order.
+pub fn generate(level: FeatureLevel) -> Vec<Case> {
+    Cell::all(level).flat_map(|cell| cell.cases()).collect()
+}
+
+/// `count` random cases for each operator, data type and rank that `level` accepts; they depend on
+/// `seed` alone.
+pub fn random(level: FeatureLevel, count: u32, seed: u64) -> Vec<Case> {
+    let accepting = Cell::all(level).filter(|cell| cell.refusal().is_none());
+    accepting.flat_map(|cell| (0..count).map(move |index| cell.random(seed, index))).collect()
+}
+
+/// Finds cases by their ids. Fast where one id follows another of the same operator, type and rank.
+#[derive(Default)]
+pub struct Finder {
+    recent: Option<(Cell, Vec<Case>)>,
+}
+
+impl Finder {
+    /// The case with this id, random ones included; `None` where there is none.
+    pub fn find(&mut self, id: &CaseId) -> Option<Case> {
+        let cell = Cell::of(id)?;
+        if let Some((seed, index)) = id.random() {
+            return cell.refusal().is_none().then(|| cell.random(seed, index));
+        }
+        if !self.recent.as_ref().is_some_and(|(recent, _)| recent.is_same(&cell)) {
+            self.recent = Some((cell, cell.cases()));
+        }
+        let (_, cases) = self.recent.as_ref()?;
+        cases.iter().find(|case| case.id == *id).cloned()
+    }
+}
+
+/// The cases of one operator at one level with tensors of one type and rank.
+#[derive(Clone, Copy)]
+struct Cell {
+    operator: &'static dyn Operator,
     level: FeatureLevel,
     data_type: DataType,
     rank: usize,
-) -> Option<(&'static str, Option<FeatureLevel>)> {
-    let accepts = |level| {
-        schema.table_at(level).map(|table| {
-            let types = table.tensors.iter().all(|tensor| tensor.data_types.contains(data_type));
-            let ranks = table.tensors.iter().all(|tensor| tensor.ranks.contains(rank));
-            (types, ranks)
+}
+
+impl Cell {
+    fn all(level: FeatureLevel) -> impl Iterator<Item = Self> {
+        dml_ops::OPERATORS.iter().flat_map(move |operator| {
+            DataType::ALL.into_iter().flat_map(move |data_type| {
+                RANKS.map(move |rank| Self { operator: *operator, level, data_type, rank })
+            })
         })
-    };
-    let needs = FeatureLevel::ALL.into_iter().find(|level| accepts(*level) == Some((true, true)));
-    match accepts(level) {
-        None => Some(("refused_operator", needs)),
-        Some((false, _)) => Some(("refused_data_type", needs)),
-        Some((true, false)) => Some(("refused_dimension_count", needs)),
-        Some((true, true)) => None,
+    }
+
+    fn of(id: &CaseId) -> Option<Self> {
+        let mut operators = dml_ops::OPERATORS.iter().copied();
+        let operator = operators.find(|it| it.schema().name.to_lowercase() == id.operator())?;
+        let (level, data_type, rank) = (id.level(), id.data_type(), id.rank());
+        RANKS.contains(&rank).then_some(Self { operator, level, data_type, rank })
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.operator.schema().operator_type == other.operator.schema().operator_type
+            && (self.level, self.data_type, self.rank) == (other.level, other.data_type, other.rank)
+    }
+
+    fn case(&self, name: &str, operator: AbstractOperator, expectation: Expectation) -> Case {
+        let Self { level, data_type, rank, .. } = *self;
+        let id = CaseId::new(level, self.operator.schema(), data_type, rank, name);
+        Case { id, level, operator, expectation }
+    }
+
+    fn cases(&self) -> Vec<Case> {
+        let reference = self.operator.reference();
+        if let Some((name, needs)) = self.refusal() {
+            let minimal = reference.minimal(self.data_type, self.rank);
+            return vec![self.case(name, minimal, Expectation::NeedsLevel(needs))];
+        }
+        let corners = reference.cases(self.data_type, self.rank).into_iter();
+        let mut cases: Vec<Case> = corners.map(|corner| self.outputs(corner)).collect();
+        for rule in rules::cases(self.operator, self.data_type, self.rank) {
+            cases.push(self.case(rule.name, rule.operator, rule.expectation));
+        }
+        cases
+    }
+
+    fn outputs(&self, corner: CornerCase) -> Case {
+        let (name, operator) = (corner.name.clone(), corner.operator.clone());
+        self.case(&name, operator, Expectation::Outputs(Box::new(corner)))
+    }
+
+    fn random(&self, seed: u64, index: u32) -> Case {
+        let name = format!("random_{seed}_{index}");
+        let Self { data_type, rank, .. } = *self;
+        // Without the level: every level that accepts it sees the same case.
+        let mut random =
+            Random::new(&format!("{}/{data_type}/{rank}/{name}", self.operator.schema().name));
+        let mut corner = self.operator.reference().random(&mut random, data_type, rank);
+        corner.name = name.into();
+        self.outputs(corner)
+    }
+
+    /// Why the level refuses tensors of this type and rank, and the lowest level that does not.
+    fn refusal(&self) -> Option<(&'static str, Option<FeatureLevel>)> {
+        let name = self.operator.schema().name;
+        let case = match documents::ask(name, self.level, self.data_type, self.rank) {
+            Answer::Accepted => return None,
+            Answer::NoOperator => "refused_operator",
+            Answer::NoDataType => "refused_data_type",
+            Answer::NoRank => "refused_dimension_count",
+        };
+        Some((case, documents::lowest_level(name, self.data_type, self.rank)))
     }
 }
 
@@ -170,20 +208,34 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_knows_the_level_that_accepts() {
-        let schema = dml_ops::OPERATORS[0].schema();
-        let refusal = |level, data_type, rank| refusal(schema, level, data_type, rank);
-        use DataType::{Float32, Int32, Int64, Uint4};
-        use FeatureLevel as Level;
-        assert_eq!(refusal(Level::V2_0, Float32, 4), None);
-        assert_eq!(refusal(Level::V1_0, Float32, 4), Some(("refused_operator", Some(Level::V2_0))));
-        assert_eq!(refusal(Level::V2_0, Int32, 4), Some(("refused_data_type", Some(Level::V2_1))));
-        assert_eq!(
-            refusal(Level::V3_1, Float32, 2),
-            Some(("refused_dimension_count", Some(Level::V4_0)))
-        );
-        assert_eq!(refusal(Level::V5_0, Int64, 2), Some(("refused_data_type", Some(Level::V5_1))));
-        assert_eq!(refusal(Level::V6_4, Uint4, 2), Some(("refused_data_type", None)));
-        assert_eq!(refusal(Level::V6_4, Int64, 5), Some(("refused_dimension_count", None)));
+    fn every_case_is_found_by_its_id() {
+        let mut finder = Finder::default();
+        for case in generate(FeatureLevel::V4_1).iter().chain(&random(FeatureLevel::V6_4, 2, 7)) {
+            let found = finder.find(&case.id).unwrap();
+            // As text, since a NaN differs from itself.
+            let fields = |case: &Case| format!("{:?}", case.operator.fields());
+            assert_eq!((&found.id, fields(&found)), (&case.id, fields(case)));
+        }
+        for unknown in [
+            "5_1/no_operator/int64/rank3/offset_zero",
+            "5_1/diagonal_matrix/int64/rank3/no_such_case",
+            "5_1/diagonal_matrix/int64/rank9/offset_zero",
+            "5_0/diagonal_matrix/int64/rank3/random_0_0",
+        ] {
+            assert!(finder.find(&unknown.parse().unwrap()).is_none(), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_random_case_depends_on_its_name_alone() {
+        let case = |id: &str| Finder::default().find(&id.parse().unwrap()).unwrap().operator;
+        let id = "5_1/diagonal_matrix/int64/rank3/random_7_1";
+        assert_eq!(case(id), case(id));
+        assert_eq!(case(id), case("6_4/diagonal_matrix/int64/rank3/random_7_1"));
+        assert_ne!(case(id), case("5_1/diagonal_matrix/int64/rank3/random_7_2"));
+        assert_ne!(case(id), case("5_1/diagonal_matrix/int64/rank3/random_8_1"));
+        let count = random(FeatureLevel::V5_1, 3, 0).len();
+        // 11 types; 3 ranks of two operators, 8 of the other.
+        assert_eq!(count, 3 * 11 * (3 + 3 + 8));
     }
 }

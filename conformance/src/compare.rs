@@ -1,6 +1,12 @@
 //! Compares an output buffer with what it must hold, byte for byte.
 
+mod matrices;
+
+use std::fmt;
+
 use dml::TensorLayout;
+
+pub use matrices::{Compared, matrices};
 
 /// Every byte of an output buffer before execution: neither a zero nor part of a likely value.
 pub const SENTINEL: u8 = 0xa5;
@@ -9,54 +15,71 @@ pub const SENTINEL: u8 = 0xa5;
 /// that a binding's own offset decides its alignment.
 pub const GUARD: u64 = 256;
 
-/// Finds the first difference between `buffer` and what it must hold: `elements` (bit patterns in
-/// row-major logical order) where `layout` puts them, starting at `offset`, and everywhere else what
-/// was there `before`. Only the bytes from the last element to the next multiple of 4 may be zeros
-/// as well.
+/// What is wrong with an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The first difference, in words.
+    pub problem: String,
+    /// Which element it is, in row-major logical order; `None` where no element is wrong.
+    pub element: Option<usize>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem)
+    }
+}
+
+impl From<String> for Difference {
+    fn from(problem: String) -> Self {
+        Self { problem, element: None }
+    }
+}
+
+/// Finds the first difference between an output's buffer `after` execution and what it must hold:
+/// the elements where the layout puts them, and everywhere else what was there before. Only the
+/// bytes from the last element to the next multiple of 4 may be zeros as well.
 ///
 /// # Errors
-/// The first difference, in words.
-pub fn compare(
-    layout: &TensorLayout,
-    elements: &[u64],
-    offset: u64,
-    before: &[u8],
-    buffer: &[u8],
-) -> Result<(), String> {
+/// The first difference.
+pub fn compare(output: &Compared<'_>) -> Result<(), Difference> {
+    let Compared { layout, elements, offset, before, after } = *output;
     let width = layout.data_type().bits() as usize / 8;
     let size = width as u64;
     if elements.len() as u64 != layout.element_count() {
         let (found, wanted) = (elements.len(), layout.element_count());
-        return Err(format!("the reference has {found} elements, the tensor {wanted}"));
+        return Err(format!("the reference has {found} elements, the tensor {wanted}").into());
     }
     let mut expected = before.to_vec();
     for (index, (at, element)) in layout.element_offsets().zip(elements).enumerate() {
         let bytes = &element.to_le_bytes()[..width];
         let start = to_index(offset + at * size)?;
-        let found = buffer
+        let found = after
             .get(start..start + bytes.len())
             .ok_or_else(|| format!("the buffer ends before element {index}"))?;
         if found != bytes {
-            return Err(difference(layout, index, bytes, found));
+            let was = &before[start..start + bytes.len()];
+            let problem = difference(layout, index, bytes, found, found == was);
+            return Err(Difference { problem, element: Some(index) });
         }
         expected[start..start + bytes.len()].copy_from_slice(bytes);
     }
-    if buffer.len() != before.len() {
-        return Err(format!("a buffer of {} bytes has become {}", before.len(), buffer.len()));
+    if after.len() != before.len() {
+        return Err(format!("{} bytes have become {}", before.len(), after.len()).into());
     }
     let end = to_index(offset + layout.span() * size)?;
     let rounded = to_index(offset + layout.minimum_size())?;
-    let tail_is_zero = buffer[end..rounded].iter().all(|byte| *byte == 0);
+    let tail_is_zero = after[end..rounded].iter().all(|byte| *byte == 0);
     if tail_is_zero {
         expected[end..rounded].fill(0);
     }
-    match buffer.iter().zip(&expected).position(|(found, wanted)| found != wanted) {
+    match after.iter().zip(&expected).position(|(found, wanted)| found != wanted) {
         None => Ok(()),
-        Some(at) => Err(format!(
+        Some(at) => Err(Difference::from(format!(
             "byte {} relative to the tensor, which no element covers, was overwritten with {:#04x}",
             at as i128 - i128::from(offset),
-            buffer[at]
-        )),
+            after[at]
+        ))),
     }
 }
 
@@ -64,11 +87,17 @@ fn to_index(offset: u64) -> Result<usize, String> {
     usize::try_from(offset).map_err(|_| format!("offset {offset} does not fit this machine"))
 }
 
-fn difference(layout: &TensorLayout, index: usize, expected: &[u8], found: &[u8]) -> String {
+fn difference(
+    layout: &TensorLayout,
+    index: usize,
+    expected: &[u8],
+    found: &[u8],
+    is_unchanged: bool,
+) -> String {
     let coordinate = coordinate(layout.sizes(), index);
     let hex =
         |bytes: &[u8]| -> String { bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect() };
-    let note = if found.iter().all(|byte| *byte == SENTINEL) { " (not written)" } else { "" };
+    let note = if is_unchanged { " (not written)" } else { "" };
     let (expected, found) = (hex(expected), hex(found));
     format!("element {coordinate:?}: expected 0x{expected}, found 0x{found}{note}")
 }
@@ -106,7 +135,10 @@ mod tests {
     fn check_with(change: impl Fn(&mut Vec<u8>)) -> Result<(), String> {
         let (layout, elements, mut buffer) = sample();
         change(&mut buffer);
-        compare(&layout, &elements, 8, &[SENTINEL; 24], &buffer)
+        let before = [SENTINEL; 24];
+        let (layout, elements) = (&layout, elements.as_slice());
+        compare(&Compared { layout, elements, offset: 8, before: &before, after: &buffer })
+            .map_err(|difference| difference.problem)
     }
 
     #[test]

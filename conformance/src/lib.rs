@@ -2,17 +2,31 @@
 //! what that level promises?
 //!
 //! ```text
-//! cases::generate(level)  ->  Case  --execute::run(device)-->  Outcome  -->  report
+//! selection -> Case  --execute::run(executor)-->  CaseResult  -->  Run  -->  report
 //! ```
 //!
-//! Nothing here knows an operator: cases come from the schema (what each level accepts and refuses,
-//! and the rules of tensors) and from each operator's own corner cases.
+//! An executor is a Vulkan device or the host interpreter, as it is or under a profile
+//! ([`target::Target`]). Cases run in worker processes, so that a crash ends nothing else.
+//!
+//! Nothing here knows an operator: cases come from what the documents accept and refuse at each level,
+//! from the rules of tensors, and from each operator's own corner cases.
 #![forbid(unsafe_code)]
 
-mod buffers;
 pub mod cases;
 pub mod cli;
 pub mod compare;
+mod documents;
 pub mod execute;
+mod exit;
+pub mod expectations;
+mod fault;
+pub mod memory;
+mod pool;
+mod protocol;
 pub mod report;
+pub mod results;
 mod rules;
+pub mod runner;
+pub mod selection;
+pub mod target;
+mod worker;

@@ -2,15 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::process::{Command, Output};
+mod common;
 
-fn conformance(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dml-conformance")).args(arguments).output().unwrap()
-}
+use std::process::Stdio;
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+use common::{Folder, conformance, results, runner, text};
+use dml_conformance::results::ResultCode;
+
+const INTERPRETER: [&str; 2] = ["--device", "interpreter"];
 
 #[test]
 fn list_prints_the_ids_that_match() {
@@ -25,60 +24,214 @@ fn list_prints_the_ids_that_match() {
 
 #[test]
 fn run_prints_a_table_for_each_device_and_writes_json() {
-    let folder = tempfile::tempdir().unwrap();
-    let json = folder.path().join("report.json");
-    let path = json.to_str().unwrap();
-    let output = conformance(&["run", "--filter", "*/diagonal_matrix/*/doc_*", "--json", path]);
+    let folder = Folder::new();
+    let (run, output) = folder.run(runner(), &["--filter", "*/diagonal_matrix/*/doc_*"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let report: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
-    let devices = report["devices"].as_array().unwrap();
-    assert!(!devices.is_empty());
-    for device in devices {
-        assert!(text(&output.stdout).contains(device["name"].as_str().unwrap()));
+    assert!(!run.targets.is_empty());
+    assert!(text(&output.stderr).starts_with("56 cases, "), "{}", text(&output.stderr));
+    for target in &run.targets {
+        assert!(text(&output.stdout).contains(&target.device.name));
         // Four examples at each of the 14 levels that have the operator.
-        assert_eq!(device["total"]["pass"], 56);
-        assert_eq!(device["total"]["fail"], 0);
+        assert_eq!(target.total().of(ResultCode::Pass), 56);
+        assert_eq!(target.total().all(), 56);
+        assert!(!target.device.driver_name.is_empty() && !target.support.is_empty());
     }
 }
 
 #[test]
+fn a_profile_lowers_what_a_device_has() {
+    let folder = Folder::new();
+    let limit = |profile: &[&str]| {
+        let filter = ["--filter", "5_1/diagonal_matrix/float32/rank2/*"];
+        let (run, output) = folder.run(runner(), &[&filter, profile].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let target = &run.targets[0];
+        (target.limits["maxStorageBufferRange"], target.profile.as_ref().map(|it| it.name.clone()))
+    };
+    let name = "storage-range-16-kib";
+    assert_eq!(limit(&["--profile", "16-kib"]), (16_384, Some(name.to_owned())));
+    let (as_is, profile) = limit(&[]);
+    assert!(as_is >= 1 << 27 && profile.is_none());
+    let (run, _) = {
+        let mut command = runner();
+        command.env("DML_PROFILE", name);
+        folder.run(command, &["--filter", "5_1/diagonal_matrix/float32/rank2/offset_zero"])
+    };
+    assert_eq!(run.targets[0].limits["maxStorageBufferRange"], 16_384);
+}
+
+#[test]
+fn all_profiles_run_once_for_each_effect_on_a_device() {
+    let folder = Folder::new();
+    let filter = ["--filter", "5_1/diagonal_matrix/int8/rank2/offset_zero", "--profile", "all"];
+    let (run, output) = folder.run(runner(), &filter);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let devices: std::collections::BTreeSet<_> =
+        run.targets.iter().map(|target| &target.device.uuid).collect();
+    for uuid in devices {
+        let targets: Vec<_> = run.targets.iter().filter(|it| it.device.uuid == *uuid).collect();
+        let profiles = targets.iter().map(|it| 1 + it.profile.as_ref().unwrap().also.len());
+        assert_eq!(profiles.sum::<usize>(), dml::profiles::names().count());
+        assert!(targets.len() > 5);
+        assert!(targets.iter().any(|it| !it.profile.as_ref().unwrap().shortfalls.is_empty()));
+    }
+}
+
+#[test]
+fn shards_and_lists_choose_cases() {
+    let folder = Folder::new();
+    let ids = |more: &[&str]| {
+        let chosen = [&INTERPRETER, &["--feature-level", "2_1"], more].concat();
+        let (run, _) = folder.run(runner(), &chosen);
+        results(&run).into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+    };
+    let all = ids(&[]);
+    let mut union = [ids(&["--shard", "1/2"]), ids(&["--shard", "2/2"])].concat();
+    assert_eq!(union.len(), all.len());
+    union.sort();
+    let mut sorted = all.clone();
+    sorted.sort();
+    assert_eq!(union, sorted);
+    let list = folder.write("list", &format!("# two\n{}\n{} # why\n", all[5], all[3]));
+    assert_eq!(ids(&["--case-list", &list]), [all[5].clone(), all[3].clone()]);
+}
+
+#[test]
+fn a_random_case_is_found_by_its_id() {
+    let id = "6_4/diagonal_matrix1/int16/rank4/random_7_12";
+    let output = conformance(&["list", "--filter", id]);
+    assert_eq!(text(&output.stdout), format!("{id}\n"));
+    let folder = Folder::new();
+    let output = conformance(&[&["run", "--filter", id][..], &INTERPRETER].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let list = folder.write("list", id);
+    let output = conformance(&["list", "--case-list", &list, "--feature-level", "1_0"]);
+    assert_eq!(text(&output.stdout), format!("{id}\n"));
+}
+
+#[test]
+fn show_prints_descriptor_plan_and_both_matrices() {
+    for device in [&[][..], &INTERPRETER, &["--no-isolation"]] {
+        let id = "5_1/diagonal_matrix/int16/rank2/shape_row";
+        let output = conformance(&[&["show", id][..], device].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let text = text(&output.stdout);
+        for part in
+            [": pass", "OutputTensor: INT16 [1, 13]", "Offset: 12", "plan", "expected", "actual"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}
+
+#[test]
+fn diff_finds_what_got_worse() {
+    let folder = Folder::new();
+    let report = |name: &str, fault: &str| {
+        let mut command = runner();
+        command.env("DML_CONFORMANCE_TEST_FAULT", fault);
+        let path = folder.text_path(name);
+        let filter = ["run", "--filter", "5_1/*/doc_*", "--format", "json", "--output", &path];
+        command.args(filter).args(INTERPRETER).output().unwrap();
+        path
+    };
+    let good = report("good.json", "");
+    let bad = report("bad.json", "crash:*/doc_strip");
+    let code = |a: &str, b: &str| conformance(&["diff", a, b]).status.code();
+    assert_eq!(code(&good, &good), Some(0));
+    assert_eq!(code(&bad, &good), Some(0));
+    assert_eq!(code(&good, &bad), Some(1));
+    let output = conformance(&["diff", &good, &bad]);
+    assert!(text(&output.stdout).contains("doc_strip"), "{}", text(&output.stdout));
+    assert_eq!(code(&good, "no/such/file.json"), Some(2));
+    let table = folder.write("table.txt", "a table\n");
+    assert_eq!(code(&good, &table), Some(2));
+}
+
+#[test]
 fn wrong_usage_is_2() {
-    for arguments in [
-        &["run", "--feature-level", "7_0"][..],
-        &["run", "--filter", "["],
-        &["run", "--filter", "no_such_case"],
-        &["run", "--filter", "*/doc_*", "--device", "no such device"],
-        &["run", "--filter", "*/doc_*", "--json", "no/such/folder/report.json"],
-        &["no-such-command"],
+    let folder = Folder::new();
+    let wrong_list = folder.write("list", "5_1/diagonal_matrix/int8/rank2/offset_zero\nnonsense\n");
+    let wrong_entry = folder.write("wrong.toml", "[[expect]]\ncases = '*'\nresult = 'maybe'\n");
+    let doc = ["run", "--filter", "*/doc_*"];
+    for (arguments, named) in [
+        (&["run", "--feature-level", "7_0"][..], "6_4"),
+        (&["run", "--filter", "["], "--filter"),
+        (&["run", "--filter", "no_such_case"], "list"),
+        (&[&doc[..], &["--device", "no such device"]].concat(), "no such device"),
+        (&[&doc[..], &["--profile", "no such profile"]].concat(), "no such profile"),
+        (&[&doc[..], &["--output", "no/such/folder/report.json"]].concat(), "no/such/folder"),
+        (&[&doc[..], &["--case-list", &wrong_list]].concat(), "line 2"),
+        (&[&doc[..], &["--case-list", "no/such/list"]].concat(), "no/such/list"),
+        (&[&doc[..], &["--expectations", &wrong_entry]].concat(), "\"maybe\""),
+        (&[&doc[..], &["--icd", "no/such/icd.json"]].concat(), "no/such/icd.json"),
+        (&[&doc[..], &["--shard", "3/2"]].concat(), "2/3"),
+        (&[&doc[..], &["--jobs", "0"]].concat(), "--jobs"),
+        (&[&doc[..], &["--timeout", "0"]].concat(), "--timeout"),
+        (&[&doc[..], &["--no-isolation", "--jobs", "2"]].concat(), "--jobs"),
+        (&["show", "5_1/diagonal_matrix/int8/rank2/nothing"], "there is no case"),
+        (&["show", "nonsense"], "is no id of a case"),
+        (
+            &[
+                "show",
+                "5_1/diagonal_matrix/int8/rank2/offset_zero",
+                "--device",
+                "interpreter",
+                "--profile",
+                "all",
+            ],
+            "on one device",
+        ),
+        (
+            &["show", "5_1/diagonal_matrix/int8/rank2/binding_missing", "--device", "interpreter"],
+            "needs a Vulkan device",
+        ),
+        (&["no-such-command"], "no-such-command"),
     ] {
         let output = conformance(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stderr));
-        assert!(!output.stderr.is_empty());
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(named), "{arguments:?}: {error}");
     }
 }
 
 #[test]
 fn no_device_is_3_and_says_what_to_install() {
-    let output = Command::new(env!("CARGO_BIN_EXE_dml-conformance"))
-        .args(["run", "--filter", "*/doc_*"])
-        .env("VK_DRIVER_FILES", "/nonexistent.json")
-        .env("VK_ICD_FILENAMES", "/nonexistent.json")
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("mesa-vulkan-drivers"), "{}", text(&output.stderr));
+    for isolation in [&[][..], &["--no-isolation"]] {
+        let output = runner()
+            .args(["run", "--filter", "*/doc_*"])
+            .args(isolation)
+            .env("VK_DRIVER_FILES", "/nonexistent.json")
+            .env("VK_ICD_FILENAMES", "/nonexistent.json")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("mesa-vulkan-drivers"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn an_icd_is_the_only_driver() {
+    let Ok(files) = std::env::var("VK_DRIVER_FILES") else {
+        panic!("no driver files are named; run `cargo xtask test`");
+    };
+    let first = std::env::split_paths(&files).next().unwrap();
+    let folder = Folder::new();
+    let filter = ["--filter", "5_1/diagonal_matrix/*/doc_*"];
+    let icd = ["--icd", first.to_str().unwrap()];
+    // Whatever the environment says.
+    let mut command = runner();
+    command.env("VK_DRIVER_FILES", "/nonexistent.json");
+    let (run, output) = folder.run(command, &[&filter[..], &icd].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(run.targets.len(), 1);
 }
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     use std::io::Read as _;
-    let mut runner = Command::new(env!("CARGO_BIN_EXE_dml-conformance"))
-        .arg("list")
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut runner =
+        runner().arg("list").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 16];
     runner.stdout.take().unwrap().read_exact(&mut first).unwrap();
     let output = runner.wait_with_output().unwrap();

@@ -2,25 +2,93 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use dml::{FeatureLevel, Instance, InstanceDesc, Validation};
-use dml_conformance::cases::generate;
-use dml_conformance::cli::run_on;
+use dml::core::plan::Plan;
+use dml::core::{Error, Validated};
+use dml::{DataType, FeatureLevel};
+use dml_conformance::cases::{Case, generate, random};
+use dml_conformance::execute::{Details, Lowering};
+use dml_conformance::results::{ResultCode, TargetRun};
+use dml_conformance::runner::run_in_process;
+use dml_conformance::target::{Devices, Profiles, Survey, Target};
+use dml_ops::Target as LoweringTarget;
+
+fn targets(devices: Devices, profiles: Profiles) -> Vec<Target> {
+    let validation = std::env::var("DML_TEST_VALIDATION").as_deref() == Ok("required");
+    let survey = Survey { devices, profiles, validation };
+    survey.targets().expect("a Vulkan device; run `cargo xtask test`")
+}
+
+fn run(target: &Target, cases: &[Case], lowering: Option<&dyn Lowering>) -> TargetRun {
+    run_in_process(target, cases, lowering, Details::Failures, |_| ()).unwrap()
+}
+
+/// The first cases that did not pass.
+fn problems(run: &TargetRun) -> Vec<String> {
+    let wrong = run.cases.iter().filter(|case| case.result != ResultCode::Pass).take(10);
+    wrong.map(|case| format!("{}: {}", case.id, case.detail.as_deref().unwrap_or(""))).collect()
+}
 
 #[test]
 fn every_case_passes_on_every_device() {
-    let validation = match std::env::var("DML_TEST_VALIDATION").as_deref() {
-        Ok("required") => Validation::Required,
-        _ => Validation::Off,
-    };
-    let instance = Instance::new(&InstanceDesc { validation, ..InstanceDesc::default() })
-        .expect("a Vulkan loader; run `cargo xtask test`");
-    let cases: Vec<_> = FeatureLevel::ALL.into_iter().flat_map(generate).collect();
-    let devices = instance.physical_devices().unwrap();
-    let usable: Vec<_> = devices.iter().filter(|device| device.unsuitable().is_none()).collect();
-    assert!(!usable.is_empty(), "there is no Vulkan device; run `cargo xtask test`");
-    for device in usable {
-        let report = run_on(&cases, &instance, device).unwrap();
-        eprintln!("{report}");
-        assert_eq!(report.total.pass, cases.len() as u64, "{report}");
+    let mut cases: Vec<Case> = FeatureLevel::ALL.into_iter().flat_map(generate).collect();
+    cases.extend(random(FeatureLevel::HIGHEST, 16, 0));
+    for target in targets(Devices::All, Profiles::from_environment()) {
+        let run = run(&target, &cases, None);
+        eprintln!("{}: {} cases in {:.1} s", run.title(), run.cases.len(), run.seconds);
+        assert_eq!(run.cases.len(), cases.len());
+        assert!(problems(&run).is_empty(), "{}: {:#?}", run.title(), problems(&run));
+    }
+}
+
+/// One type and rank; `cargo xtask conformance --full` runs all of them.
+#[test]
+fn the_interpreter_passes_under_every_profile() {
+    let is_chosen = |case: &Case| case.id.data_type() == DataType::Int16 && case.id.rank() == 3;
+    let chosen = || generate(FeatureLevel::HIGHEST).into_iter().filter(is_chosen);
+    let random = random(FeatureLevel::HIGHEST, 8, 1).into_iter().filter(is_chosen);
+    let cases: Vec<Case> = chosen().chain(random).collect();
+    let targets = targets(Devices::Interpreter, Profiles::All);
+    let profiles = targets.iter().map(|it| 1 + it.profile.as_ref().unwrap().also.len());
+    assert_eq!(profiles.sum::<usize>(), dml::profiles::names().count());
+    for target in &targets {
+        let run = run(target, &cases, None);
+        let is_binding = |case: &&Case| case.needs_device();
+        assert_eq!(run.cases.len(), cases.len() - cases.iter().filter(is_binding).count());
+        assert_eq!(run.total().failures(), 0, "{}: {:#?}", run.title(), problems(&run));
+        // Most profiles refuse nothing, all of them run most cases.
+        assert!(run.total().of(ResultCode::Pass) * 10 > run.total().all() * 9, "{}", run.title());
+    }
+}
+
+/// Leaves out the last step.
+struct LastStepMissing;
+
+impl Lowering for LastStepMissing {
+    fn lower(&self, operator: &Validated, target: &LoweringTarget<'_>) -> Result<Plan, Error> {
+        let mut plan = dml_ops::lower(operator, target)?;
+        plan.exec.pop();
+        Ok(plan)
+    }
+}
+
+#[test]
+fn a_plan_that_is_wrong_is_found_and_shown() {
+    let cases = generate(FeatureLevel::V5_1);
+    let name = "5_1/diagonal_matrix/int32/rank2/offset_right";
+    let cases: Vec<Case> = cases.into_iter().filter(|it| it.id.to_string() == name).collect();
+    let mut all = targets(Devices::Interpreter, Profiles::AsIs);
+    all.extend(targets(Devices::All, Profiles::AsIs));
+    assert!(all.len() > 1);
+    for target in &all {
+        assert_eq!(problems(&run(target, &cases, None)), Vec::<String>::new());
+        let wrong = run(target, &cases, Some(&LastStepMissing));
+        assert_eq!(wrong.cases[0].result, ResultCode::Fail, "{}", wrong.title());
+        let detail = wrong.cases[0].detail.as_deref().unwrap();
+        assert!(detail.starts_with("output 0: element [0, 2]: expected 0x00000001"), "{detail}");
+        let failure = wrong.cases[0].failure.as_ref().unwrap();
+        assert!(failure.descriptor.contains("OutputTensor: INT32 [5, 7]"), "{failure:?}");
+        let matrices = failure.matrices.as_ref().unwrap();
+        assert_eq!((matrices.expected.len(), matrices.expected[0].len()), (5, 7));
+        assert_eq!((&*matrices.expected[0][2], &*matrices.actual[0][2]), ("1", "0"));
     }
 }

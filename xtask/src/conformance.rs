@@ -1,12 +1,13 @@
 //! `cargo xtask conformance`: the conformance runner on every device, from a fresh clone.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::devices;
 use crate::environment::Environment;
 use crate::process;
 use crate::setup;
+use crate::test;
 
 /// Run the conformance suite; sets up CPU drivers where no Vulkan device answers
 #[derive(clap::Args)]
@@ -14,6 +15,10 @@ pub(crate) struct Args {
     /// Run on the CPU drivers too, even if there are other devices
     #[arg(long)]
     pub(crate) cpu_drivers: bool,
+    /// The full sweep: under every profile too, on the host interpreter as well, with more random
+    /// cases, and under the validation layer where it is there
+    #[arg(long)]
+    pub(crate) full: bool,
     /// For `dml-conformance run`; without --feature-level and --device, all of both
     #[arg(last = true)]
     pub(crate) args: Vec<String>,
@@ -22,7 +27,45 @@ pub(crate) struct Args {
 /// Runs the command and returns the runner's exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let environment = environment(sh, args.cpu_drivers)?;
-    let arguments = with_defaults(&args.args);
+    if args.full {
+        return run_full(sh, &environment, &args.args);
+    }
+    run_with(sh, &environment, &with_defaults(&args.args))
+}
+
+/// What the full sweep consists of. Which levels accept what does not depend on a profile: under
+/// profiles the highest one, which accepts everything that any does, is enough.
+const FULL: [&[&str]; 3] = [
+    &["--feature-level", "all", "--device", "all", "--random", "64"],
+    &["--feature-level", "6_4", "--device", "all", "--profile", "all", "--random", "16"],
+    &["--feature-level", "6_4", "--device", "interpreter", "--profile", "all", "--random", "64"],
+];
+
+/// Runs every part, whatever the others found, and returns the worst exit code.
+fn run_full(sh: &Shell, environment: &Environment, args: &[String]) -> Result<i32> {
+    let is_report = |arg: &&String| arg.starts_with("--output") || arg.starts_with("--format");
+    let report = args.iter().find(is_report).map_or("", String::as_str);
+    ensure!(report.is_empty(), "--full has several reports: leave out {report}, or run its parts");
+    let has_layer = devices::have_validation_layer(sh, environment)?;
+    if !has_layer {
+        eprintln!("the validation layer is not there: the sweep runs without it");
+    }
+    let environment =
+        if has_layer { test::with_hazards(environment.clone()) } else { environment.clone() };
+    let mut worst = 0;
+    for part in FULL {
+        let mut arguments: Vec<String> = part.iter().map(|arg| (*arg).to_owned()).collect();
+        if has_layer && !part.contains(&"interpreter") {
+            arguments.push("--validation".to_owned());
+        }
+        arguments.extend_from_slice(args);
+        eprintln!("\ndml-conformance run {}", arguments.join(" "));
+        worst = worst.max(run_with(sh, &environment, &arguments)?);
+    }
+    Ok(worst)
+}
+
+fn run_with(sh: &Shell, environment: &Environment, arguments: &[String]) -> Result<i32> {
     let command = cmd!(sh, "cargo run --locked --package dml-conformance -- run {arguments...}");
     process::exit_code(environment.apply(command))
 }
@@ -70,8 +113,8 @@ mod tests {
         let strings = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
         assert_eq!(with_defaults(&[]), ["--feature-level", "all", "--device", "all"]);
         assert_eq!(
-            with_defaults(&strings(&["--device=0", "--json", "a"])),
-            ["--feature-level", "all", "--device=0", "--json", "a"]
+            with_defaults(&strings(&["--device=0", "--jobs", "3"])),
+            ["--feature-level", "all", "--device=0", "--jobs", "3"]
         );
         assert_eq!(
             with_defaults(&strings(&["--feature-level", "5_1", "--device", "0"])),

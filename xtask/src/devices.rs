@@ -28,6 +28,15 @@ pub(crate) fn names(sh: &Shell, environment: &Environment) -> Result<Vec<String>
     }
 }
 
+/// Whether a device works under the validation layer in `environment`. Builds `dml` first.
+pub(crate) fn have_validation_layer(sh: &Shell, environment: &Environment) -> Result<bool> {
+    cmd!(sh, "cargo build --locked --quiet --package dml-cli").quiet().run()?;
+    let dml = cmd!(sh, "cargo run --locked --quiet --package dml-cli -- diag");
+    let command = environment.apply(dml.args(["--sizes", "1,1", "--validation"]));
+    let output = Command::from(command).output().context("starting cargo")?;
+    Ok(output.status.success())
+}
+
 /// Whether `name` is one of the CPU drivers that `setup` brings.
 pub(crate) fn is_cpu_driver(name: &str) -> bool {
     CPU_DRIVERS.iter().any(|driver| name.contains(driver))

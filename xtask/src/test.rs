@@ -26,15 +26,19 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     process::exit_code(under_validation(drivers).apply(command))
 }
 
-/// With these settings the layer reports hazards between dispatches and across submits. The tests
-/// fail if the layer is not really on: an unset variable must not look like a clean run.
+/// The tests fail if the layer is not really on: an unset variable must not look like a clean run.
 fn under_validation(environment: Environment) -> Environment {
-    environment
+    with_hazards(environment)
         .with("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
+        .with("DML_TEST_VALIDATION", "required")
+}
+
+/// With these settings the layer reports hazards between dispatches and across submits too.
+pub(crate) fn with_hazards(environment: Environment) -> Environment {
+    environment
         .with("VK_LAYER_VALIDATE_SYNC", "1")
         .with("VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "1")
         .with("VK_LAYER_SYNCVAL_FULL_VALIDATION", "1")
-        .with("DML_TEST_VALIDATION", "required")
 }
 
 /// The two drivers are the two poles: every optional feature, and none.

@@ -142,7 +142,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever reads the output has seen enough.
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if dml_file::is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(exit_code(&error))
@@ -163,9 +163,4 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         Some(dml::vk::Error::InvalidArgument { .. }) => WRONG_USAGE,
         _ => FAILED,
     }
-}
-
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let error = error.downcast_ref::<std::io::Error>();
-    error.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }

@@ -1,4 +1,4 @@
-//! Whole files or none: how the commands write their results.
+//! How the commands write their results: whole files or none, and output that nobody reads on.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File};
@@ -58,6 +58,12 @@ impl io::Write for Output {
     }
 }
 
+/// Whether writing failed because the reader has closed its end of the pipe: it has seen enough.
+pub fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
 /// Temporary files are private by default; a result is as readable as any file of the user.
 fn builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
@@ -94,6 +100,14 @@ mod tests {
         assert!(!path.exists());
         output.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"half");
+    }
+
+    #[test]
+    fn only_a_broken_pipe_is_a_closed_one() {
+        let error = |kind: io::ErrorKind| io::Error::from(kind);
+        assert!(is_closed_pipe(&error(io::ErrorKind::BrokenPipe)));
+        assert!(!is_closed_pipe(&error(io::ErrorKind::NotFound)));
+        assert!(!is_closed_pipe(&std::fmt::Error));
     }
 
     #[test]

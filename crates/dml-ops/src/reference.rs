@@ -1,8 +1,12 @@
 //! What an operator's result is, element by element, and the cases worth testing.
 
 mod memory;
+mod random;
+
+use std::borrow::Cow;
 
 pub use memory::{elements_in, input_bytes};
+pub use random::Random;
 
 use dml_core::{AbstractOperator, DataType, Error, Validated};
 
@@ -27,6 +31,10 @@ pub trait Reference: Sync {
     /// Corner cases for tensors of `data_type` and `rank`, which some level accepts.
     fn cases(&self, data_type: DataType, rank: usize) -> Vec<Case>;
 
+    /// A case for tensors of `data_type` and `rank`, which some level accepts, that depends on
+    /// `random` alone. It gets its name from whoever asked for it.
+    fn random(&self, random: &mut Random, data_type: DataType, rank: usize) -> Case;
+
     /// Operators that break one of the rules between this operator's fields, for tensors of
     /// `data_type` and `rank`, which some level accepts.
     fn broken_rules(&self, _data_type: DataType, _rank: usize) -> Vec<BrokenRule> {
@@ -50,7 +58,7 @@ pub struct BrokenRule {
 pub struct Case {
     /// What is special about it, in snake case; unique among the operator's cases of one type and
     /// rank.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The operator.
     pub operator: AbstractOperator,
     /// Where each input starts in its buffer, in bytes.
@@ -70,9 +78,9 @@ pub struct Case {
 
 impl Case {
     /// A case without anything special about its buffers.
-    pub fn new(name: &'static str, operator: impl Into<AbstractOperator>) -> Self {
+    pub fn new(name: impl Into<Cow<'static, str>>, operator: impl Into<AbstractOperator>) -> Self {
         Self {
-            name,
+            name: name.into(),
             operator: operator.into(),
             input_offset: 0,
             output_offset: 0,
@@ -104,6 +112,14 @@ impl Case {
     /// The same with these elements in the first inputs.
     pub fn with_inputs(mut self, inputs: Vec<Vec<u64>>) -> Self {
         self.inputs = inputs;
+        self
+    }
+
+    /// The same with offsets and buffers from `random`.
+    pub fn with_random_buffers(mut self, random: &mut Random) -> Self {
+        self.input_offset = random.offset();
+        self.output_offset = random.offset();
+        self.storage_only = random.one_in(4);
         self
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use dml_core::{
     AbstractOperator, Capabilities, CapabilityCap, ExecutionFlags, FeatureLevel, TensorDesc,
-    TensorLayout, Traits, validate,
+    TensorLayout, Traits, Validated, validate,
 };
 use dml_ops::{Target, TransferUse};
 use dml_vk::{
@@ -148,7 +148,22 @@ impl Device {
         // Buffers of storage usage alone are rare: what only they could not do is no error here.
         let storage_only =
             if plan.is_dispatch_only() { None } else { lower(TransferUse::StorageOnly).ok() };
-        let vulkan = self.vulkan.compile(CompileInput { plan, storage_only })?;
+        self.compile_lowered(operator, CompileInput { plan, storage_only })
+    }
+
+    /// The last part of [`Device::compile_with`]: makes an operator of plans that somebody has made
+    /// for it, such as a test with a plan that is wrong on purpose. Nothing checks that they compute
+    /// what the operator says.
+    ///
+    /// # Errors
+    /// [`Error::Vulkan`]: the device cannot run a kernel, a plan is malformed, memory ran out, or the
+    /// driver failed.
+    pub fn compile_lowered(
+        &self,
+        operator: Validated,
+        input: CompileInput,
+    ) -> Result<CompiledOperator> {
+        let vulkan = self.vulkan.compile(input)?;
         let persistent_size = vulkan.binding_properties().persistent_resource_size;
         let persistent = self.create_scratch("persistent", persistent_size)?;
         let initialized = Arc::default();

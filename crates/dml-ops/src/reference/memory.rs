@@ -2,15 +2,15 @@
 
 use dml_core::TensorLayout;
 
-use super::Case;
+use super::{Case, Random};
 
 /// The bytes that the `index`-th input of a case holds: TotalTensorSizeInBytes, rounded up to a
 /// multiple of 4. The elements are those that the case gives; everything else, padding included, is
 /// pseudo-random, and depends on the case's name and `index` alone.
 pub fn input_bytes(case: &Case, index: usize, layout: &TensorLayout) -> Vec<u8> {
-    let mut random = Random::new(case.name, index);
+    let mut random = Random::new(&format!("{}/{index}", case.name));
     let words = usize::try_from(layout.total_size().div_ceil(4)).unwrap_or(usize::MAX);
-    let mut bytes: Vec<u8> = (0..words).flat_map(|_| random.next_word().to_le_bytes()).collect();
+    let mut bytes: Vec<u8> = (0..words).flat_map(|_| random.word().to_le_bytes()).collect();
     if let Some(elements) = case.inputs.get(index) {
         let size = element_size(layout);
         for (start, element) in element_starts(layout).zip(elements) {
@@ -36,26 +36,6 @@ fn element_size(layout: &TensorLayout) -> usize {
 fn element_starts(layout: &TensorLayout) -> impl Iterator<Item = usize> + '_ {
     let size = element_size(layout);
     layout.element_offsets().map(move |offset| usize::try_from(offset).unwrap_or(usize::MAX) * size)
-}
-
-/// SplitMix64, seeded with a name.
-struct Random(u64);
-
-impl Random {
-    fn new(name: &str, index: usize) -> Self {
-        // FNV-1a.
-        let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        Self(name.bytes().fold(0xcbf2_9ce4_8422_2325 ^ index as u64, hash))
-    }
-
-    fn next_word(&mut self) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let [a, b, c, d, ..] = (mixed ^ mixed >> 31).to_be_bytes();
-        u32::from_be_bytes([a, b, c, d])
-    }
 }
 
 #[cfg(test)]

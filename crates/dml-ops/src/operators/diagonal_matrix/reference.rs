@@ -4,7 +4,7 @@ use dml_core::operators::{DIAGONAL_MATRIX, DiagonalMatrixDesc};
 use dml_core::{AbstractOperator, DataType, Error, TensorDesc, Validated};
 use half::f16;
 
-use crate::reference::{Case, Reference};
+use crate::reference::{Case, Random, Reference};
 
 pub(super) struct DiagonalMatrixReference;
 
@@ -48,6 +48,13 @@ impl Reference for DiagonalMatrixReference {
         }
         cases
     }
+
+    fn random(&self, random: &mut Random, data_type: DataType, rank: usize) -> Case {
+        let sizes = random.sizes(rank);
+        let operator =
+            desc(random.tensor(data_type, &sizes), random.diagonal(&sizes), random.float());
+        Case::new("random", operator).with_random_buffers(random)
+    }
 }
 
 /// Rust's `as` truncates toward zero, saturates, and turns NaN into 0.
@@ -59,6 +66,9 @@ impl Reference for DiagonalMatrixReference {
 fn convert(value: f32, data_type: DataType) -> u64 {
     match data_type {
         DataType::Float32 => value.to_bits().into(),
+        DataType::Float16 | DataType::Float64 if value.is_nan() => {
+            convert_nan(value.to_bits(), data_type)
+        }
         DataType::Float16 => f16::from_f32(value).to_bits().into(),
         DataType::Float64 => f64::from(value).to_bits(),
         DataType::Uint64 => value as u64,
@@ -70,6 +80,20 @@ fn convert(value: f32, data_type: DataType) -> u64 {
         DataType::Uint8 => (value as u8).into(),
         DataType::Int8 => (value as i8).cast_unsigned().into(),
         DataType::Uint4 | DataType::Int4 => unreachable!("no feature level accepts 4-bit types"),
+    }
+}
+
+/// A NaN keeps its sign and the upper bits of its payload, quiet or not, and stays a NaN.
+fn convert_nan(bits: u32, data_type: DataType) -> u64 {
+    let (is_negative, payload) = (bits >> 31 == 1, bits & 0x7f_ffff);
+    match data_type {
+        DataType::Float16 => {
+            u64::from(if is_negative { 0xfc00 } else { 0x7c00 } | (payload / 0x2000).max(1))
+        }
+        _ => {
+            let infinity = if is_negative { f64::NEG_INFINITY } else { f64::INFINITY };
+            infinity.to_bits() + u64::from(payload) * 0x2000_0000
+        }
     }
 }
 
@@ -135,6 +159,8 @@ impl Maker {
             case("value_infinity", f32::INFINITY),
             case("value_negative_infinity", f32::NEG_INFINITY),
             case("value_nan", f32::NAN),
+            case("value_nan_signalling", f32::from_bits(0xffa5_5555)),
+            case("value_nan_lowest_bit", f32::from_bits(0x7f80_0001)),
             case("value_subnormal", 1e-40),
         ]
     }

@@ -5,7 +5,7 @@ mod cases;
 use dml_core::operators::{DIAGONAL_MATRIX1, DiagonalMatrix1Desc};
 use dml_core::{AbstractOperator, DataType, Error, FieldValue, ScalarUnion, TensorDesc, Validated};
 
-use crate::reference::{BrokenRule, Case, Reference};
+use crate::reference::{BrokenRule, Case, Random, Reference};
 
 pub(super) struct DiagonalMatrix1Reference;
 
@@ -48,6 +48,10 @@ impl Reference for DiagonalMatrix1Reference {
 
     fn cases(&self, data_type: DataType, rank: usize) -> Vec<Case> {
         cases::all(data_type, rank)
+    }
+
+    fn random(&self, random: &mut Random, data_type: DataType, rank: usize) -> Case {
+        cases::random(random, data_type, rank)
     }
 
     fn broken_rules(&self, data_type: DataType, rank: usize) -> Vec<BrokenRule> {

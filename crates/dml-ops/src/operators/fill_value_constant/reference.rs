@@ -5,7 +5,7 @@ use dml_core::{
     AbstractOperator, DataType, Error, FieldValue, ScalarUnion, TensorDesc, TensorLayout, Validated,
 };
 
-use crate::reference::{BrokenRule, Case, Reference};
+use crate::reference::{BrokenRule, Case, Random, Reference};
 
 pub(super) struct FillValueConstantReference;
 
@@ -32,6 +32,12 @@ impl Reference for FillValueConstantReference {
         cases.extend(make.shapes());
         cases.extend(make.layouts());
         cases
+    }
+
+    fn random(&self, random: &mut Random, data_type: DataType, rank: usize) -> Case {
+        let sizes = random.sizes(rank);
+        let operator = desc(random.tensor(data_type, &sizes), random.element(data_type));
+        Case::new("random", operator).with_random_buffers(random)
     }
 
     fn broken_rules(&self, data_type: DataType, rank: usize) -> Vec<BrokenRule> {

@@ -3,7 +3,7 @@
 use dml_core::{DataType, TensorDesc, TensorFlags};
 
 use super::desc;
-use crate::reference::Case;
+use crate::reference::{Case, Random};
 
 /// Eight bytes, all different.
 const MIXED: u64 = 0xf1e2_d3c4_b5a6_9788;
@@ -32,6 +32,30 @@ pub(super) fn all(data_type: DataType, rank: usize) -> Vec<Case> {
         cases.extend(make.documented());
     }
     cases
+}
+
+/// Without an input, with one of its own layout, in place, or with one that is owned.
+pub(super) fn random(random: &mut Random, data_type: DataType, rank: usize) -> Case {
+    let sizes = random.sizes(rank);
+    let output = random.tensor(data_type, &sizes);
+    let kind = random.below(4);
+    let input = match kind {
+        0 => None,
+        1 => Some(output.clone()),
+        _ => Some(random.input_tensor(data_type, &sizes)),
+    };
+    let flags = if kind == 2 { TensorFlags::OWNED_BY_DML } else { TensorFlags::NONE };
+    let input = input.map(|input| TensorDesc { flags, ..input });
+    let band = (random.diagonal(&sizes), random.diagonal(&sizes));
+    let has_elements = input.is_some() && random.one_in(3);
+    let operator = desc(input, output, random.element(data_type), band);
+    let mut case = Case::new("random", operator).with_random_buffers(random);
+    case.in_place = kind == 1;
+    if has_elements {
+        let count = sizes.iter().product();
+        case.inputs = vec![(0..count).map(|_: u32| random.element(data_type)).collect()];
+    }
+    case
 }
 
 struct Maker {

@@ -1,0 +1,153 @@
+//! The stable names of cases.
+
+use std::fmt;
+use std::str::FromStr;
+
+use dml::core::schema::OperatorSchema;
+use dml::{DataType, FeatureLevel};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The stable name of a case: `5_1/diagonal_matrix/int64/rank3/offset_past_right`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CaseId {
+    level: FeatureLevel,
+    operator: String,
+    data_type: DataType,
+    rank: usize,
+    name: String,
+}
+
+impl CaseId {
+    pub(super) fn new(
+        level: FeatureLevel,
+        schema: &OperatorSchema,
+        data_type: DataType,
+        rank: usize,
+        name: &str,
+    ) -> Self {
+        let operator = schema.name.to_lowercase();
+        Self { level, operator, data_type, rank, name: name.to_owned() }
+    }
+
+    /// The feature level.
+    pub fn level(&self) -> FeatureLevel {
+        self.level
+    }
+
+    /// The operator's name in lower case.
+    pub fn operator(&self) -> &str {
+        &self.operator
+    }
+
+    /// The data type of its tensors.
+    pub fn data_type(&self) -> DataType {
+        self.data_type
+    }
+
+    /// The dimensions of its tensors.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// What is special about it, in snake case.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The seed and the index of a random case, `random_SEED_INDEX`; `None` for all others.
+    pub fn random(&self) -> Option<(u64, u32)> {
+        let (seed, index) = self.name.strip_prefix("random_")?.split_once('_')?;
+        let parsed = (seed.parse().ok()?, index.parse().ok()?);
+        // One case, one id: no leading zeros or signs.
+        (self.name == format!("random_{}_{}", parsed.0, parsed.1)).then_some(parsed)
+    }
+}
+
+impl fmt::Display for CaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { level, operator, data_type, rank, name } = self;
+        let data_type = data_type.name().to_lowercase();
+        write!(f, "{level}/{operator}/{data_type}/rank{rank}/{name}")
+    }
+}
+
+impl FromStr for CaseId {
+    type Err = NotACase;
+
+    fn from_str(text: &str) -> Result<Self, NotACase> {
+        parse(text).ok_or_else(|| NotACase(text.to_owned()))
+    }
+}
+
+fn parse(text: &str) -> Option<CaseId> {
+    let mut parts = text.splitn(5, '/');
+    let mut next = || parts.next().filter(|part| !part.is_empty());
+    let level = next()?.parse().ok()?;
+    let operator = next()?.to_owned();
+    let data_type = next()?.to_uppercase().parse().ok()?;
+    let rank = next()?.strip_prefix("rank")?.parse().ok()?;
+    let name = next()?.to_owned();
+    Some(CaseId { level, operator, data_type, rank, name })
+}
+
+/// A text that cannot be the id of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotACase(String);
+
+impl fmt::Display for NotACase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let example = "5_1/diagonal_matrix/int64/rank3/offset_past_right";
+        write!(f, "{:?} is no id of a case, such as {example}", self.0)
+    }
+}
+
+impl std::error::Error for NotACase {}
+
+impl Serialize for CaseId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CaseId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        let text = "5_1/diagonal_matrix/int64/rank3/offset_past_right";
+        let id: CaseId = text.parse().unwrap();
+        assert_eq!(id.to_string(), text);
+        assert_eq!((id.level(), id.rank()), (FeatureLevel::V5_1, 3));
+        assert_eq!((id.operator(), id.name()), ("diagonal_matrix", "offset_past_right"));
+        assert_eq!(serde_json::to_string(&id).unwrap(), format!("{text:?}"));
+    }
+
+    #[test]
+    fn random_cases_carry_their_seed() {
+        let random = |name: &str| {
+            let id: CaseId = format!("5_1/a/int8/rank2/{name}").parse().unwrap();
+            id.random()
+        };
+        assert_eq!(random("random_7_12"), Some((7, 12)));
+        for name in ["random_7", "random_7_12_1", "random_07_12", "random_+7_12", "random__1"] {
+            assert_eq!(random(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_an_example() {
+        for text in ["", "5_1", "9_9/a/int8/rank2/b", "5_1/a/int7/rank2/b", "5_1/a/int8/2/b"] {
+            let error = text.parse::<CaseId>().unwrap_err().to_string();
+            assert!(error.contains("5_1/diagonal_matrix"), "{error}");
+        }
+        assert!("5_1/a/int8/rank2/".parse::<CaseId>().is_err());
+    }
+}

@@ -1,0 +1,40 @@
+//! `dml-conformance convert`.
+
+use std::io::{self, BufWriter, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use dml_file::Output;
+
+use crate::exit::Usage;
+use crate::report::{self, Format};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The report of a run, as JSON
+    #[arg(value_name = "RUN.json")]
+    run: PathBuf,
+    /// The form to write it in
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Write it to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Writes an earlier run in another form. What the run found does not matter for the exit code.
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let run = report::read(&args.run).map_err(|error| Usage(format!("{error:#}")))?;
+    if let Some(path) = &args.output {
+        let mut file = Output::create(path)
+            .map_err(|error| Usage(format!("--output: {}: {error}", path.display())))?;
+        let written = report::write(args.format, &run, &mut file);
+        written.and_then(|()| file.commit()).context("cannot write --output")?;
+    } else {
+        let mut output = BufWriter::new(io::stdout().lock());
+        report::write(args.format, &run, &mut output)?;
+        output.flush()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,176 @@
+//! Options that several commands share.
+
+use std::ffi::OsString;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dml::{DeviceSelector, FeatureLevel};
+use globset::{Glob, GlobMatcher};
+
+use crate::cases::Case;
+use crate::exit::Usage;
+use crate::fault;
+use crate::pool::{Launch, Pool};
+use crate::selection::{Selection, Shard, parse_case_list};
+use crate::target::{Devices, Profiles, Survey, Target};
+
+/// Which cases.
+#[derive(Debug, clap::Args)]
+pub(super) struct Cases {
+    /// A feature level such as 5_1, or all
+    #[arg(long, value_name = "L|all", default_value = "all", value_parser = parse_levels)]
+    feature_level: Levels,
+    /// Only cases whose id matches, such as '*/int64/*'
+    #[arg(long, value_name = "GLOB", value_parser = parse_glob)]
+    filter: Option<GlobMatcher>,
+    /// Random cases for each operator, data type and rank, at the highest of the levels
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    random: u32,
+    /// What random cases are made from; their ids carry it
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Only the cases whose ids this file has, one a line; # begins a comment
+    #[arg(long, value_name = "FILE")]
+    case_list: Option<PathBuf>,
+    /// Only the I-th of N parts of the cases
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+}
+
+/// Where cases run, beside the device.
+#[derive(Debug, clap::Args)]
+pub(super) struct Where {
+    /// Treat devices as having no more than this profile: a name, a part of it, a file, or all of
+    /// them; what DML_PROFILE names if not given
+    #[arg(long, value_name = "P|all")]
+    profile: Option<String>,
+    /// Run under the Vulkan validation layer; any message fails the case that caused it
+    #[arg(long)]
+    validation: bool,
+}
+
+/// How cases run.
+#[derive(Debug, clap::Args)]
+pub(super) struct How {
+    /// Use this Vulkan driver (an ICD manifest) and no other
+    #[arg(long, value_name = "FILE")]
+    icd: Option<PathBuf>,
+    /// Worker processes at a time; the number of cores if not given
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// End a case that takes longer than this
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    timeout: NonZeroU64,
+    /// Run in this process, for debuggers: a crash ends everything and nothing times out
+    #[arg(long, conflicts_with_all = ["icd", "jobs", "timeout"])]
+    pub(super) no_isolation: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Levels(Vec<FeatureLevel>);
+
+fn parse_levels(text: &str) -> Result<Levels, String> {
+    if text == "all" {
+        return Ok(Levels(FeatureLevel::ALL.to_vec()));
+    }
+    text.parse().map(|level| Levels(vec![level])).map_err(|error| format!("{error}, all"))
+}
+
+fn parse_glob(text: &str) -> Result<GlobMatcher, String> {
+    Glob::new(text).map(|glob| glob.compile_matcher()).map_err(|error| error.to_string())
+}
+
+/// Reads `--device`.
+pub(super) fn parse_devices(text: &str) -> Result<Devices, String> {
+    match text {
+        "all" => Ok(Devices::All),
+        "interpreter" => Ok(Devices::Interpreter),
+        _ => {
+            let parsed = text.parse::<DeviceSelector>();
+            parsed.map(|_| Devices::One(text.to_owned())).map_err(|error| error.to_string())
+        }
+    }
+}
+
+impl Cases {
+    /// The cases, of which there is at least one.
+    pub(super) fn chosen(&self) -> anyhow::Result<(Selection, Vec<Case>)> {
+        let selection = self.selection()?;
+        let cases = selection.cases();
+        if cases.is_empty() {
+            let problem = "--filter, --case-list and --shard choose no case; \
+                           `dml-conformance list` prints the ids";
+            return Err(Usage(problem.to_owned()).into());
+        }
+        Ok((selection, cases))
+    }
+
+    fn selection(&self) -> Result<Selection, Usage> {
+        let case_list = self.case_list.as_ref().map(|path| {
+            let usage =
+                |problem: String| Usage(format!("--case-list: {}: {problem}", path.display()));
+            let text = std::fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;
+            parse_case_list(&text).map_err(usage)
+        });
+        Ok(Selection {
+            levels: self.feature_level.0.clone(),
+            filter: self.filter.clone(),
+            random: self.random,
+            seed: self.seed,
+            shard: self.shard,
+            case_list: case_list.transpose()?,
+        })
+    }
+}
+
+impl Where {
+    /// What there is of `devices`.
+    pub(super) fn survey(&self, devices: Devices) -> anyhow::Result<Survey> {
+        let profiles = match self.profile.as_deref() {
+            None => Profiles::from_environment(),
+            Some("all") => Profiles::All,
+            Some(name) => Profiles::One(name.to_owned()),
+        };
+        if let Profiles::One(name) = &profiles {
+            // Before any process is started.
+            dml::profiles::find(name)?;
+        }
+        Ok(Survey { devices, profiles, validation: self.validation })
+    }
+}
+
+impl How {
+    /// Workers as the options say.
+    pub(super) fn pool(&self, everything: bool) -> anyhow::Result<Pool> {
+        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Ok(Pool {
+            launch: Launch { environment: self.environment()? },
+            jobs: self.jobs.unwrap_or(cores).get(),
+            timeout: Duration::from_secs(self.timeout.get()),
+            everything,
+        })
+    }
+
+    /// The targets of `survey`, looked for as the cases will be run.
+    pub(super) fn targets(&self, survey: &Survey, pool: &Pool) -> anyhow::Result<Vec<Target>> {
+        if self.no_isolation {
+            return survey.targets();
+        }
+        if let Some(fault) = std::env::var_os(fault::VARIABLE) {
+            let fault = fault.display();
+            eprintln!("note: {}={fault}: workers fail on purpose", fault::VARIABLE);
+        }
+        pool.survey(survey)
+    }
+
+    /// A newer loader reads the first variable, an older one the second.
+    fn environment(&self) -> anyhow::Result<Vec<(&'static str, OsString)>> {
+        let Some(path) = &self.icd else { return Ok(Vec::new()) };
+        let path = path
+            .canonicalize()
+            .map_err(|error| Usage(format!("--icd: {}: {error}", path.display())))?;
+        let variables = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
+        Ok(variables.map(|variable| (variable, path.clone().into_os_string())).to_vec())
+    }
+}

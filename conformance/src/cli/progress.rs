@@ -1,0 +1,40 @@
+//! How far a run is, on standard error.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::results::{CaseResult, TargetRun};
+
+/// The progress of one target: a bar where standard error is a terminal, and a line at the end.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    title: String,
+    failures: u64,
+}
+
+impl Progress {
+    pub(super) fn new(title: String, cases: usize) -> Self {
+        let bar = ProgressBar::new(cases as u64);
+        let template = "{prefix} [{bar:30}] {pos}/{len} cases, {msg}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_prefix(title.clone());
+        bar.set_message("0 failed");
+        Self { bar, title, failures: 0 }
+    }
+
+    pub(super) fn case(&mut self, result: &CaseResult) {
+        if result.result.is_failure() {
+            self.failures += 1;
+            self.bar.set_message(format!("{} failed", self.failures));
+        }
+        self.bar.inc(1);
+    }
+
+    pub(super) fn done(self, run: &TargetRun) {
+        self.bar.finish_and_clear();
+        let (count, seconds) = (run.cases.len(), run.seconds);
+        let failures = run.total().failures();
+        eprintln!("{}: {count} cases in {seconds:.1} s, {failures} failed", self.title);
+    }
+}

@@ -1,0 +1,62 @@
+//! `dml-conformance show`.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use super::options::{How, Where, parse_devices};
+use crate::cases::{CaseId, Finder};
+use crate::execute::Details;
+use crate::exit::{self, Usage};
+use crate::report::show::side_by_side;
+use crate::runner::{run_in_process, run_isolated};
+use crate::target::Devices;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The id of the case, such as a report prints it
+    id: CaseId,
+    /// A device by index, name or UUID; or interpreter, which needs no Vulkan
+    #[arg(
+        long,
+        value_name = "D|interpreter",
+        default_value = "best",
+        value_parser = parse_devices
+    )]
+    device: Devices,
+    #[command(flatten)]
+    place: Where,
+    #[command(flatten)]
+    how: How,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let case = Finder::default()
+        .find(&args.id)
+        .ok_or_else(|| Usage(format!("there is no case {}; `list` prints the ids", args.id)))?;
+    let pool = args.how.pool(true)?;
+    let targets = args.how.targets(&args.place.survey(args.device.clone())?, &pool)?;
+    let [target] = targets.as_slice() else {
+        let titles: Vec<String> = targets.iter().map(crate::target::Target::title).collect();
+        let problem = format!(
+            "a case is shown on one device under one profile, not on all of: {}",
+            titles.join(", ")
+        );
+        return Err(Usage(problem).into());
+    };
+    if !target.can_run(&case) {
+        let problem = format!("{} is about bindings: it needs a Vulkan device", args.id);
+        return Err(Usage(problem).into());
+    }
+    let cases = [case];
+    let run = if args.how.no_isolation {
+        run_in_process(target, &cases, None, Details::Everything, |_| ())?
+    } else {
+        run_isolated(target, &cases, &pool, |_| ())?
+    };
+    let mut output = io::stdout().lock();
+    writeln!(output, "{}", run.title())?;
+    for result in &run.cases {
+        write!(output, "{}", side_by_side(result))?;
+    }
+    Ok(if run.total().failures() > 0 { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
+}

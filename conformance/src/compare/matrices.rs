@@ -1,0 +1,204 @@
+//! A part of an output as text: the surroundings of an element, as they must be and as they are.
+
+use dml::{DataType, TensorLayout, f16};
+
+use super::{SENTINEL, coordinate};
+use crate::results::Matrices;
+
+/// At most this many rows and columns are shown.
+const MOST: u32 = 16;
+
+/// An output's buffer and what it must hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared<'a> {
+    /// Where its elements are.
+    pub layout: &'a TensorLayout,
+    /// What they must be: bit patterns in row-major logical order.
+    pub elements: &'a [u64],
+    /// Where the tensor starts in the buffer.
+    pub offset: u64,
+    /// Every byte of the buffer before execution.
+    pub before: &'a [u8],
+    /// Every byte of the buffer after it.
+    pub after: &'a [u8],
+}
+
+/// The surroundings of `element` in the matrix that it is in, for the report of the `index`-th output.
+pub fn matrices(output: &Compared<'_>, index: usize, element: usize) -> Matrices {
+    let sizes = output.layout.sizes();
+    let coordinate: Vec<u32> = coordinate(sizes, element)
+        .into_iter()
+        .map(|at| u32::try_from(at).unwrap_or(u32::MAX))
+        .collect();
+    // A tensor of one dimension is a row.
+    let (batch, row, column) = match *coordinate.as_slice() {
+        [ref batch @ .., row, column] => (batch, row, column),
+        [column] => (&[][..], 0, column),
+        [] => (&[][..], 0, 0),
+    };
+    let (height, width) = match *sizes {
+        [.., height, width] => (height, width),
+        [width] => (1, width),
+        [] => (0, 0),
+    };
+    let (rows, columns) = (around(row, height), around(column, width));
+    let first = element - row as usize * width as usize - column as usize;
+    let texts = |text: &dyn Fn(usize) -> String| -> Vec<Vec<String>> {
+        let row = |y: u32| {
+            columns
+                .clone()
+                .map(|x| text(first + y as usize * width as usize + x as usize))
+                .collect()
+        };
+        rows.clone().map(row).collect()
+    };
+    let places: Vec<u64> = output.layout.element_offsets().collect();
+    Matrices {
+        output: index,
+        batch: batch.to_vec(),
+        first_row: rows.start,
+        first_column: columns.start,
+        expected: texts(&|at| {
+            output.elements.get(at).map_or_else(String::new, |bits| value(output, *bits))
+        }),
+        actual: texts(&|at| {
+            places.get(at).map_or_else(String::new, |place| found(output, at, *place))
+        }),
+    }
+}
+
+/// At most [`MOST`] numbers below `size` with `at` among them, in the middle where there is room.
+fn around(at: u32, size: u32) -> std::ops::Range<u32> {
+    let start = at.saturating_sub(MOST / 2).min(size.saturating_sub(MOST));
+    start..size.min(start + MOST)
+}
+
+/// The text of the element that lies `place` elements into the tensor.
+fn found(output: &Compared<'_>, at: usize, place: u64) -> String {
+    let width = output.layout.data_type().bits() as usize / 8;
+    let Ok(start) = usize::try_from(output.offset + place * width as u64) else {
+        return String::new();
+    };
+    let bytes = |buffer: &[u8]| buffer.get(start..start + width).map(<[u8]>::to_vec);
+    let Some(after) = bytes(output.after) else { return "outside".to_owned() };
+    let bits = after.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+    let is_right = output.elements.get(at) == Some(&bits);
+    let is_sentinel = after.iter().all(|byte| *byte == SENTINEL);
+    if !is_right && is_sentinel && bytes(output.before).as_ref() == Some(&after) {
+        return "not written".to_owned();
+    }
+    value(output, bits)
+}
+
+fn value(output: &Compared<'_>, bits: u64) -> String {
+    text(output.layout.data_type(), bits)
+}
+
+/// An element as people write it; what that cannot tell apart shows its bits.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "the bits of a narrow type are the lowest ones"
+)]
+fn text(data_type: DataType, bits: u64) -> String {
+    match data_type {
+        DataType::Float64 if f64::from_bits(bits).is_nan() => format!("NaN {bits:#018x}"),
+        DataType::Float64 => format!("{:?}", f64::from_bits(bits)),
+        DataType::Float32 if f32::from_bits(bits as u32).is_nan() => format!("NaN {bits:#010x}"),
+        DataType::Float32 => format!("{:?}", f32::from_bits(bits as u32)),
+        DataType::Float16 if f16::from_bits(bits as u16).is_nan() => format!("NaN {bits:#06x}"),
+        DataType::Float16 => half(f16::from_bits(bits as u16)),
+        DataType::Int64 => (bits as i64).to_string(),
+        DataType::Int32 => (bits as i32).to_string(),
+        DataType::Int16 => (bits as i16).to_string(),
+        DataType::Int8 => (bits as i8).to_string(),
+        DataType::Uint64
+        | DataType::Uint32
+        | DataType::Uint16
+        | DataType::Uint8
+        | DataType::Uint4
+        | DataType::Int4 => bits.to_string(),
+    }
+}
+
+/// The shortest number that is read back as `value`.
+fn half(value: f16) -> String {
+    let exact = value.to_f32();
+    // Five digits tell all halves apart.
+    let rounded = (0..5).map(|digits| format!("{exact:.digits$e}"));
+    let reads_back = |text: &String| {
+        text.parse().is_ok_and(|it: f32| f16::from_f32(it).to_bits() == value.to_bits())
+    };
+    let shortest = rounded.filter(reads_back).find_map(|text| text.parse::<f32>().ok());
+    format!("{:?}", shortest.unwrap_or(exact))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dml::TensorDesc;
+
+    #[test]
+    fn elements_read_as_people_write_them() {
+        let cases = [
+            (DataType::Int8, 0xff, "-1"),
+            (DataType::Uint8, 0xff, "255"),
+            (DataType::Int64, u64::MAX, "-1"),
+            (DataType::Uint64, u64::MAX, "18446744073709551615"),
+            (DataType::Float32, 0x3dcc_cccd, "0.1"),
+            (DataType::Float32, 0x8000_0000, "-0.0"),
+            (DataType::Float32, 0x7fa5_5555, "NaN 0x7fa55555"),
+            (DataType::Float16, 0x2e66, "0.1"),
+            (DataType::Float16, 0x7bff, "65500.0"),
+            (DataType::Float16, 0x7c00, "inf"),
+            (DataType::Float16, 0xfe01, "NaN 0xfe01"),
+            (DataType::Float64, 0x3fb9_9999_9999_999a, "0.1"),
+            (DataType::Float64, 0xfff0 << 48, "-inf"),
+        ];
+        for (data_type, bits, expected) in cases {
+            assert_eq!(text(data_type, bits), expected, "{data_type}");
+        }
+    }
+
+    #[test]
+    fn a_window_has_the_element_and_stays_inside() {
+        assert_eq!(around(0, 5), 0..5);
+        assert_eq!(around(0, 100), 0..16);
+        assert_eq!(around(50, 100), 42..58);
+        assert_eq!(around(99, 100), 84..100);
+    }
+
+    /// Element [1, 2, 20] of a padded [2, 3, 40] tensor was not written.
+    #[test]
+    fn the_surroundings_are_those_of_the_same_matrix() {
+        let desc = TensorDesc::packed(DataType::Uint8, &[2, 3, 40]).with_strides(&[130, 41, 1]);
+        let layout = TensorLayout::new(&desc).unwrap();
+        let elements: Vec<u64> = (0..240).map(|index| index % 100).collect();
+        let before = vec![SENTINEL; 280];
+        let mut after = before.clone();
+        for (place, element) in layout.element_offsets().zip(&elements) {
+            after[8 + usize::try_from(place).unwrap()] = u8::try_from(*element).unwrap();
+        }
+        after[8 + 130 + 2 * 41 + 20] = SENTINEL;
+        let (layout, elements) = (&layout, elements.as_slice());
+        let output = Compared { layout, elements, offset: 8, before: &before, after: &after };
+        let matrices = matrices(&output, 3, 120 + 80 + 20);
+        assert_eq!((matrices.output, matrices.batch.as_slice()), (3, &[1][..]));
+        assert_eq!((matrices.first_row, matrices.first_column), (0, 12));
+        assert_eq!((matrices.expected.len(), matrices.expected[0].len()), (3, 16));
+        assert_eq!((&*matrices.expected[2][8], &*matrices.actual[2][8]), ("20", "not written"));
+        let differing = matrices.expected.iter().flatten().zip(matrices.actual.iter().flatten());
+        assert_eq!(differing.filter(|(expected, actual)| expected != actual).count(), 1);
+    }
+
+    #[test]
+    fn one_dimension_is_a_row() {
+        let layout = TensorLayout::new(&TensorDesc::packed(DataType::Uint8, &[4])).unwrap();
+        let buffer = [1, 2, 3, 4];
+        let (layout, elements) = (&layout, &[1, 2, 3, 5][..]);
+        let output = Compared { layout, elements, offset: 0, before: &buffer, after: &buffer };
+        let matrices = matrices(&output, 0, 3);
+        assert_eq!(matrices.expected, [["1", "2", "3", "5"]]);
+        assert_eq!(matrices.actual, [["1", "2", "3", "4"]]);
+    }
+}

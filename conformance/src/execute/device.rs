@@ -1,0 +1,221 @@
+//! Runs cases on a Vulkan device.
+
+use dml::core::plan::Plan;
+use dml::core::schema::FieldKind;
+use dml::core::{Traits, Validated};
+use dml::vk::CompileInput;
+use dml::{
+    AbstractOperator, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device,
+    FeatureLevel, Instance, MemoryLocation,
+};
+use dml_ops::reference::Case as CornerCase;
+use dml_ops::{Target, TransferUse};
+
+use super::{Compiled, Executor, Lowering, Runtime};
+use crate::cases::BadBinding;
+use crate::memory::{After, Memory, Tensor};
+
+/// A Vulkan device.
+pub struct DeviceExecutor<'a> {
+    instance: Instance,
+    device: Device,
+    /// In place of the runtime's own.
+    lowering: Option<&'a dyn Lowering>,
+}
+
+impl<'a> DeviceExecutor<'a> {
+    /// Runs cases on `device`, which was made from `instance`. With a `lowering` its plans are
+    /// executed, otherwise what the runtime compiles.
+    pub fn new(instance: Instance, device: Device, lowering: Option<&'a dyn Lowering>) -> Self {
+        Self { instance, device, lowering }
+    }
+
+    fn transfer(&self) -> TransferUse {
+        if self.device.vulkan().buffer_usages() == BufferUsage::all() {
+            TransferUse::Allowed
+        } else {
+            TransferUse::StorageOnly
+        }
+    }
+
+    fn lower(&self, operator: &Validated, transfer: TransferUse) -> Result<Plan, dml::core::Error> {
+        let capabilities = self.device.capabilities();
+        let target = Target { capabilities, traits: Traits::default(), transfer };
+        self.lowering.unwrap_or(&Runtime).lower(operator, &target)
+    }
+
+    /// As the runtime does it, with plans from elsewhere.
+    fn compile_with(
+        &self,
+        lowering: &dyn Lowering,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+    ) -> dml::Result<CompiledOperator> {
+        let operator = lowering.validate(operator, level)?;
+        let plan = self.lower(&operator, self.transfer())?;
+        let storage_only = if plan.is_dispatch_only() {
+            None
+        } else {
+            self.lower(&operator, TransferUse::StorageOnly).ok()
+        };
+        let device = self.device.at_feature_level(level);
+        device.compile_lowered(operator, CompileInput { plan, storage_only })
+    }
+}
+
+impl Executor for DeviceExecutor<'_> {
+    fn compile(
+        &self,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+    ) -> dml::Result<Box<dyn Compiled + '_>> {
+        let compiled = match self.lowering {
+            Some(lowering) => self.compile_with(lowering, operator, level)?,
+            None => self.device.at_feature_level(level).compile(operator.clone())?,
+        };
+        Ok(Box::new(DeviceOperator { executor: self, compiled }))
+    }
+
+    fn take_messages(&self) -> Vec<String> {
+        self.instance.take_validation_messages().iter().map(ToString::to_string).collect()
+    }
+
+    fn is_lost(&self) -> bool {
+        self.device.vulkan().is_lost()
+    }
+}
+
+struct DeviceOperator<'a> {
+    executor: &'a DeviceExecutor<'a>,
+    compiled: CompiledOperator,
+}
+
+impl Compiled for DeviceOperator<'_> {
+    fn operator(&self) -> &Validated {
+        self.compiled.operator()
+    }
+
+    fn plan(&self, corner: &CornerCase) -> Result<Plan, dml::core::Error> {
+        let transfer =
+            if corner.storage_only { TransferUse::StorageOnly } else { self.executor.transfer() };
+        self.executor.lower(self.operator(), transfer)
+    }
+
+    fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<After, String> {
+        Buffers::new(&self.executor.device, corner, memory)?.execute(&self.compiled)
+    }
+
+    fn bind(&self, bad: BadBinding) -> Option<dml::Result<()>> {
+        let (device, compiled) = (&self.executor.device, &self.compiled);
+        let size = compiled.output_size(0);
+        let buffer = match device.create_buffer(size + 16) {
+            Ok(buffer) => buffer,
+            Err(error) => return Some(Err(error)),
+        };
+        let bound = BufferBinding::whole(&buffer);
+        let binding = match bad {
+            BadBinding::TooSmall => Some(BufferBinding { size: size - 4, ..bound }),
+            BadBinding::Unaligned => Some(BufferBinding { offset: 8, size, ..bound }),
+            BadBinding::OutOfBuffer => Some(BufferBinding { offset: 32, size, ..bound }),
+            BadBinding::Missing => None,
+        };
+        let bindings = vec![binding; self.operator().tensors(FieldKind::Output).count()];
+        let inputs = vec![None; self.operator().tensors(FieldKind::Input).count()];
+        Some(device.execute(compiled, &inputs, &bindings))
+    }
+}
+
+/// The buffers of a case on the device.
+struct Buffers<'a> {
+    device: &'a Device,
+    memory: &'a Memory,
+    /// One for each input; in place that of the output.
+    inputs: Vec<Option<Buffer>>,
+    outputs: Vec<Option<Buffer>>,
+}
+
+impl<'a> Buffers<'a> {
+    fn new(device: &'a Device, corner: &CornerCase, memory: &'a Memory) -> Result<Self, String> {
+        let create = |tensor: &Tensor| {
+            let (usage, location) = if corner.storage_only {
+                // Without transfer usage only mapped memory can be written and read back.
+                (BufferUsage::STORAGE, MemoryLocation::Readback)
+            } else {
+                (BufferUsage::all(), MemoryLocation::Device)
+            };
+            let size = tensor.before.len() as u64;
+            let desc = BufferDesc { size, usage, location, name: "conformance tensor" };
+            let buffer = device.vulkan().create_buffer(&desc).map_err(text)?;
+            device.vulkan().write_buffer(&buffer, 0, &tensor.before).map_err(text)?;
+            Ok::<_, String>(buffer)
+        };
+        let outputs: Vec<Option<Buffer>> = memory
+            .outputs
+            .iter()
+            .map(|output| output.as_ref().map(create).transpose())
+            .collect::<Result<_, _>>()?;
+        let inputs = memory.inputs.iter().map(|input| match input {
+            Some(input) if input.is_output => Ok(outputs.first().cloned().flatten()),
+            Some(input) => create(&input.tensor).map(Some),
+            None => Ok(None),
+        });
+        let inputs = inputs.collect::<Result<_, _>>()?;
+        Ok(Self { device, memory, inputs, outputs })
+    }
+
+    fn execute(&self, compiled: &CompiledOperator) -> Result<After, String> {
+        if compiled.needs_initialization() {
+            self.device.initialize(compiled, &self.inputs(true)).map_err(text)?;
+            // Whoever still reads an owned input gets something else.
+            for (buffer, input) in self.inputs.iter().zip(&self.memory.inputs) {
+                if let (Some(buffer), Some(input)) = (buffer, input)
+                    && input.is_owned
+                {
+                    let other: Vec<u8> = input.tensor.before.iter().map(|byte| !byte).collect();
+                    self.device.vulkan().write_buffer(buffer, 0, &other).map_err(text)?;
+                }
+            }
+        }
+        let outputs: Vec<_> = self
+            .outputs
+            .iter()
+            .zip(&self.memory.outputs)
+            .map(|(buffer, tensor)| Some(binding(buffer.as_ref()?, tensor.as_ref()?)))
+            .collect();
+        self.device.execute(compiled, &self.inputs(false), &outputs).map_err(text)?;
+        self.read_back()
+    }
+
+    fn read_back(&self) -> Result<After, String> {
+        let vulkan = self.device.vulkan();
+        let read = |buffer: &Buffer| vulkan.read_buffer(buffer, 0..buffer.size()).map_err(text);
+        let inputs = self.inputs.iter().zip(&self.memory.inputs).map(|(buffer, input)| {
+            let is_read = input.as_ref().is_some_and(crate::memory::Input::is_only_read);
+            buffer.as_ref().filter(|_| is_read).map(read).transpose()
+        });
+        let outputs = self.outputs.iter().map(|buffer| buffer.as_ref().map(read).transpose());
+        Ok(After {
+            inputs: inputs.collect::<Result<_, _>>()?,
+            outputs: outputs.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The inputs that are bound at initialization, or those that are bound to executions.
+    fn inputs(&self, owned: bool) -> Vec<Option<BufferBinding<'_>>> {
+        let inputs = self.inputs.iter().zip(&self.memory.inputs);
+        inputs
+            .map(|(buffer, input)| {
+                let input = input.as_ref().filter(|input| input.is_owned == owned)?;
+                Some(binding(buffer.as_ref()?, &input.tensor))
+            })
+            .collect()
+    }
+}
+
+fn binding<'a>(buffer: &'a Buffer, tensor: &Tensor) -> BufferBinding<'a> {
+    BufferBinding { buffer, offset: tensor.offset, size: tensor.size }
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,194 @@
+//! Cases that are known not to pass, and why.
+//!
+//! ```toml
+//! [[expect]]
+//! cases = "*/float64/*"       # a glob over ids
+//! device = "Some GPU*"        # optional globs over names, as reports show them
+//! driver = "some driver*"
+//! profile = "*"               # only under a profile
+//! result = "not-yet"          # or "never"
+//! reason = "what is wrong, and where it is followed up"
+//! ```
+//!
+//! A case that matches and does not pass is an expected failure; one that passes is an unexpected
+//! pass, which fails the run: the entry must go.
+
+mod parse;
+
+use std::path::Path;
+
+use globset::GlobMatcher;
+
+use crate::cases::CaseId;
+use crate::results::{CaseResult, DeviceIdentity, Expected, ResultCode, TargetRun};
+
+pub use parse::Error;
+
+/// The entries that every run has.
+const BUILT_IN: &[(&str, &str)] =
+    &[("built-in.toml", include_str!("../expectations/built-in.toml"))];
+
+/// Entries of one or several files.
+#[derive(Clone, Debug, Default)]
+pub struct Expectations {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    /// The file and the number in it, for messages.
+    place: String,
+    cases: GlobMatcher,
+    device: Option<GlobMatcher>,
+    driver: Option<GlobMatcher>,
+    profile: Option<GlobMatcher>,
+    expected: Expected,
+}
+
+impl Expectations {
+    /// The entries that are part of the program.
+    ///
+    /// # Errors
+    /// None: a test reads them.
+    pub fn built_in() -> Result<Self, Error> {
+        let mut all = Self::default();
+        for (file, text) in BUILT_IN {
+            all.entries.extend(parse::entries(file, text)?);
+        }
+        Ok(all)
+    }
+
+    /// Adds the entries of a file.
+    ///
+    /// # Errors
+    /// It cannot be read, is no TOML, or an entry's key is unknown, missing or has a wrong value.
+    pub fn add_file(&mut self, path: &Path) -> Result<(), Error> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::Read { file: file.clone(), problem: error.to_string() })?;
+        self.entries.extend(parse::entries(&file, &text)?);
+        Ok(())
+    }
+
+    /// Applies them to what a target did.
+    pub fn apply(&self, target: &mut TargetRun) {
+        let profile = target.profile.as_ref().map(|profile| profile.name.as_str());
+        let applying: Vec<&Entry> =
+            self.entries.iter().filter(|entry| entry.is_about(&target.device, profile)).collect();
+        for case in &mut target.cases {
+            let id = case.id.to_string();
+            if let Some(entry) = applying.iter().find(|entry| entry.cases.is_match(&id)) {
+                entry.apply(case);
+            }
+        }
+    }
+
+    /// What to say about the entries that are about one of `targets` and match none of its cases.
+    pub fn unmatched(&self, targets: &[TargetRun]) -> Vec<String> {
+        let is_idle = |entry: &&Entry| {
+            let is_about = |target: &&TargetRun| {
+                let profile = target.profile.as_ref().map(|profile| profile.name.as_str());
+                entry.is_about(&target.device, profile)
+            };
+            let mut about = targets.iter().filter(is_about).peekable();
+            let has = |id: &CaseId| entry.cases.is_match(id.to_string());
+            about.peek().is_some()
+                && !about.any(|target| target.cases.iter().any(|case| has(&case.id)))
+        };
+        let idle = self.entries.iter().filter(is_idle);
+        idle.map(|entry| format!("{}: cases: {} matches no case", entry.place, entry.cases.glob()))
+            .collect()
+    }
+}
+
+impl Entry {
+    fn is_about(&self, device: &DeviceIdentity, profile: Option<&str>) -> bool {
+        let fits = |glob: &Option<GlobMatcher>, name: Option<&str>| {
+            glob.as_ref().is_none_or(|glob| name.is_some_and(|name| glob.is_match(name)))
+        };
+        let driver = format!("{} {}", device.driver_name, device.driver_info);
+        fits(&self.device, Some(&device.name))
+            && fits(&self.driver, Some(driver.trim()))
+            && fits(&self.profile, profile)
+    }
+
+    fn apply(&self, case: &mut CaseResult) {
+        case.result = match case.result {
+            ResultCode::Pass => ResultCode::UnexpectedPass,
+            _ => ResultCode::ExpectedFail,
+        };
+        if case.result == ResultCode::UnexpectedPass {
+            case.detail = Some(format!("{} says that it does not pass", self.place));
+        }
+        case.expected = Some(self.expected.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{ExpectedKind, samples};
+
+    fn expectations(text: &str) -> Expectations {
+        Expectations { entries: parse::entries("my.toml", text).unwrap() }
+    }
+
+    /// The results of the sample target, by their codes before.
+    fn applied(text: &str) -> Vec<ResultCode> {
+        let mut target = samples::target();
+        target.cases.truncate(3);
+        target.cases.push(samples::case("5_1/a/int8/rank1/crash", ResultCode::Crash));
+        target.cases.push(samples::case("5_1/a/int8/rank1/timeout", ResultCode::Timeout));
+        expectations(text).apply(&mut target);
+        target.cases.iter().map(|case| case.result).collect()
+    }
+
+    const REST: &str = "result = 'never'\nreason = 'because'\n";
+
+    #[test]
+    fn what_does_not_pass_is_expected_and_a_pass_is_not() {
+        use ResultCode::{Crash, ExpectedFail, Fail, Pass, Timeout, UnexpectedPass, Unsupported};
+        let all = format!("[[expect]]\ncases = '*'\n{REST}");
+        let expected = [UnexpectedPass, ExpectedFail, ExpectedFail, ExpectedFail, ExpectedFail];
+        assert_eq!(applied(&all), expected);
+        let crash = format!("[[expect]]\ncases = '*/crash'\n{REST}");
+        assert_eq!(applied(&crash), [Pass, Fail, Unsupported, ExpectedFail, Timeout]);
+        assert_eq!(applied(""), [Pass, Fail, Unsupported, Crash, Timeout]);
+    }
+
+    #[test]
+    fn the_reason_is_kept() {
+        let mut target = samples::target();
+        let text = "[[expect]]\ncases = '*/int32/*'\nresult = 'not-yet'\nreason = 'issue 7'\n";
+        expectations(text).apply(&mut target);
+        let expected = target.cases[1].expected.as_ref().unwrap();
+        assert_eq!((expected.kind, expected.reason.as_str()), (ExpectedKind::NotYet, "issue 7"));
+    }
+
+    #[test]
+    fn device_driver_and_profile_narrow_an_entry() {
+        let first = |key: &str| applied(&format!("[[expect]]\ncases = '*'\n{key}\n{REST}"))[0];
+        assert_eq!(first("device = 'Sample*'"), ResultCode::UnexpectedPass);
+        assert_eq!(first("device = 'Other*'"), ResultCode::Pass);
+        assert_eq!(first("driver = 'sample driver 1.*'"), ResultCode::UnexpectedPass);
+        assert_eq!(first("driver = '2.*'"), ResultCode::Pass);
+        // The sample runs without a profile.
+        assert_eq!(first("profile = '*'"), ResultCode::Pass);
+    }
+
+    #[test]
+    fn an_entry_that_matches_nothing_is_named() {
+        let targets = [samples::target()];
+        let text = format!(
+            "[[expect]]\ncases = '*'\n{REST}[[expect]]\ncases = '*/no_case'\n{REST}\
+             [[expect]]\ncases = '*/no_case'\ndevice = 'not here'\n{REST}"
+        );
+        let unmatched = expectations(&text).unmatched(&targets);
+        assert_eq!(unmatched, ["my.toml: expect[1]: cases: */no_case matches no case"]);
+    }
+
+    #[test]
+    fn the_built_in_entries_are_read() {
+        Expectations::built_in().unwrap();
+    }
+}

@@ -1,0 +1,108 @@
+//! What the runner and its worker processes say to each other.
+//!
+//! The runner writes one request as a line of JSON, then ids of cases, one a line; a worker ends when
+//! its standard input does. A worker answers with JSON text sequences (RFC 7464): a record separator,
+//! JSON, a line feed. So whatever a driver prints in between does no harm.
+//!
+//! Cases are answered in the order in which their ids came: the case in progress is the first one
+//! without an answer.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::results::CaseResult;
+use crate::target::{Survey, Target};
+
+/// RFC 7464's record separator.
+const SEPARATOR: char = '\u{1e}';
+
+/// The first line that a worker reads.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Request {
+    /// Tell which targets there are.
+    Survey(Survey),
+    /// Run cases on a target.
+    Open {
+        /// Where.
+        target: Box<Target>,
+        /// Whether the matrices of cases that pass are wanted too.
+        everything: bool,
+    },
+}
+
+/// What a worker answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Reply {
+    /// To [`Request::Survey`].
+    Targets(Vec<Target>),
+    /// The target is open: cases may come.
+    Ready,
+    /// The request cannot be met.
+    Failed {
+        /// The exit code that the run ends with.
+        code: u8,
+        /// Why.
+        message: String,
+    },
+    /// A case has ended.
+    Finished {
+        /// How.
+        case: Box<CaseResult>,
+        /// The worker ends: its device is lost.
+        is_last: bool,
+    },
+}
+
+/// Writes a reply where the runner reads it.
+pub(crate) fn send(output: &mut dyn Write, reply: &Reply) -> io::Result<()> {
+    let json = serde_json::to_string(reply)?;
+    writeln!(output, "{SEPARATOR}{json}")?;
+    output.flush()
+}
+
+/// Takes a worker's line apart: what something else has printed, and the reply.
+pub(crate) fn receive(line: &str) -> (&str, Option<Reply>) {
+    match line.rsplit_once(SEPARATOR) {
+        Some((other, json)) => match serde_json::from_str(json) {
+            Ok(reply) => (other, Some(reply)),
+            Err(_) => (line, None),
+        },
+        None => (line, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{ResultCode, samples};
+
+    fn line(reply: &Reply) -> String {
+        let mut bytes = Vec::new();
+        send(&mut bytes, reply).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.ends_with('\n') && text.matches('\n').count() == 1);
+        text.trim_end().to_owned()
+    }
+
+    #[test]
+    fn a_result_arrives_as_it_was_sent() {
+        let mut sent = samples::case("5_1/a/int8/rank1/b", ResultCode::Fail);
+        sent.detail = Some("two\nlines and \u{1e}".to_owned());
+        let line = line(&Reply::Finished { case: Box::new(sent.clone()), is_last: true });
+        match receive(&line) {
+            ("", Some(Reply::Finished { case, is_last: true })) => assert_eq!(*case, sent),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_a_driver_prints_is_set_apart() {
+        assert!(matches!(receive("hello"), ("hello", None)));
+        let line = format!("hello{}", line(&Reply::Ready));
+        assert!(matches!(receive(&line), ("hello", Some(Reply::Ready))), "{line}");
+        assert!(matches!(receive("\u{1e}{\"torn"), (_, None)));
+    }
+}

@@ -1,0 +1,162 @@
+//! Differences in words.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::{Change, ChangeKind, Diff, TargetDiff};
+use crate::report::text::{count, one_line, thousands};
+use crate::results::{Counts, ResultCode, Run, TargetRun};
+
+/// Cases of one kind beyond this many are counted, not printed.
+const PRINTED_CASES: usize = 20;
+
+/// What differs in how two runs were made.
+pub(super) fn of_runs(a: &Run, b: &Run) -> Vec<String> {
+    let versions = (a.conformance_version.clone(), b.conformance_version.clone());
+    let requests = (a.request(), b.request());
+    [("conformance version", versions), ("selection", requests)]
+        .into_iter()
+        .filter_map(|(what, (a, b))| changed(what, &a, &b))
+        .collect()
+}
+
+/// What differs in what one target ran on.
+pub(super) fn of_targets(a: &TargetRun, b: &TargetRun) -> Vec<String> {
+    let versions = [&a.device, &b.device].map(|it| it.driver_version.to_string());
+    let uuids = [&a.device, &b.device].map(|it| it.uuid.clone());
+    let validation = [a, b].map(|it| if it.validation { "on" } else { "off" }.to_owned());
+    let pairs = [
+        ("driver", [a.device.driver(), b.device.driver()]),
+        ("driver version", versions),
+        ("Vulkan", [a.device.api_version.clone(), b.device.api_version.clone()]),
+        ("UUID", uuids),
+        ("validation", validation),
+    ];
+    let changes = pairs.iter().filter_map(|(what, [a, b])| changed(what, a, b));
+    let mut lines: Vec<String> = changes.collect();
+    lines.extend(features(a, b));
+    lines.iter().map(|line| format!("{}: {line}", b.title())).collect()
+}
+
+fn changed(what: &str, a: &str, b: &str) -> Option<String> {
+    let quoted = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
+    (a != b).then(|| format!("{what}: {} -> {}", quoted(a), quoted(b)))
+}
+
+/// Features and limits that are not as they were.
+fn features(a: &TargetRun, b: &TargetRun) -> Vec<String> {
+    let names = |target: &TargetRun| -> BTreeMap<String, String> {
+        let features = target.features.iter().map(|(name, has)| (name.clone(), has.to_string()));
+        let limits = target.limits.iter().map(|(name, value)| (name.clone(), value.to_string()));
+        features.chain(limits).collect()
+    };
+    let [before, after] = [names(a), names(b)];
+    let all: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let text = |values: &BTreeMap<_, String>, name| values.get(name).cloned().unwrap_or_default();
+    all.iter()
+        .filter_map(|name| changed(name, &text(&before, *name), &text(&after, *name)))
+        .collect()
+}
+
+impl ChangeKind {
+    fn heading(self) -> &'static str {
+        match self {
+            Self::Worse => "worse",
+            Self::NewFailure => "new and failing",
+            Self::Lost => "not passing any more",
+            Self::Changed => "changed",
+            Self::Better => "better",
+            Self::New => "new",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+impl fmt::Display for Diff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.circumstances {
+            writeln!(f, "{}", one_line(line))?;
+        }
+        for target in self.targets.iter().filter(|it| it.is_new || !it.changes.is_empty()) {
+            writeln!(f)?;
+            target.fmt(f)?;
+        }
+        for title in &self.gone {
+            writeln!(f, "\n{}: only in the first run", one_line(title))?;
+        }
+        let quiet = self.targets.iter().filter(|it| !it.is_new && it.changes.is_empty()).count();
+        if quiet > 0 {
+            writeln!(f, "\nno change on {}", count(quiet as u64, "target"))?;
+        }
+        let happened = ChangeKind::ALL.into_iter().filter_map(|kind| {
+            let number = self.changes().filter(|change| change.kind == kind).count();
+            (number > 0).then(|| format!("{} {}", thousands(number as u64), kind.heading()))
+        });
+        let counts: Vec<String> = happened.collect();
+        let verdict = if self.is_worse() { "worse" } else { "not worse" };
+        let counts = if counts.is_empty() { "no change".to_owned() } else { counts.join(", ") };
+        writeln!(f, "\n{verdict}: {counts}")
+    }
+}
+
+impl fmt::Display for TargetDiff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let note = if self.is_new { ": only in the second run" } else { "" };
+        writeln!(f, "{}{note}", one_line(&self.title))?;
+        writeln!(f, "  {}", totals(self.counts))?;
+        for kind in ChangeKind::ALL {
+            self.write_kind(f, kind)?;
+        }
+        Ok(())
+    }
+}
+
+impl TargetDiff {
+    fn write_kind(&self, f: &mut fmt::Formatter<'_>, kind: ChangeKind) -> fmt::Result {
+        let changes = || self.changes.iter().filter(|change| change.kind == kind);
+        let all = changes().count();
+        if all == 0 {
+            return Ok(());
+        }
+        writeln!(f, "  {}: {}", kind.heading(), count(all as u64, "case"))?;
+        // Whole targets come and go with all their cases; what passes among them is no news.
+        let dull = |change: &Change| {
+            let result = change.before.xor(change.after);
+            result == Some(ResultCode::Pass)
+        };
+        let listed: Vec<_> = changes().filter(|change| !dull(change)).collect();
+        for change in listed.iter().take(PRINTED_CASES) {
+            writeln!(f, "    {change}")?;
+        }
+        if listed.len() > PRINTED_CASES {
+            writeln!(f, "    and {} more", thousands((listed.len() - PRINTED_CASES) as u64))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.id)?;
+        match (self.before, self.after) {
+            (Some(a), Some(b)) if a != b => write!(f, "{} -> {}", a.name(), b.name())?,
+            (Some(a), None) => write!(f, "was {}", a.name())?,
+            (_, Some(b)) => f.write_str(b.name())?,
+            (None, None) => {}
+        }
+        match &self.detail {
+            Some(detail) => write!(f, ": {}", one_line(detail)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How many cases ended in which way, before and after: `fail 0 -> 3`.
+fn totals([a, b]: [Counts; 2]) -> String {
+    let codes = ResultCode::ALL.into_iter().filter(|code| a.of(*code) + b.of(*code) > 0);
+    let parts = codes.map(|code| match (a.of(code), b.of(code)) {
+        (a, b) if a == b => format!("{} {}", code.name(), thousands(a)),
+        (a, b) => format!("{} {} -> {}", code.name(), thousands(a), thousands(b)),
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}

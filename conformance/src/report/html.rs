@@ -1,0 +1,126 @@
+//! One self-contained page: no other file, no network, no script needed to read it.
+//!
+//! The page holds counts and the cases that did not pass, never every case, so that a sweep of
+//! millions of cases stays a page that a browser opens. The templates lie in `templates/report`;
+//! they escape every text.
+
+mod case;
+mod excuse;
+mod grid;
+mod mark;
+mod target;
+mod timing;
+
+use std::io;
+
+use askama::Template;
+
+use super::text::{count, thousands};
+use crate::results::{ResultCode, Run};
+use grid::ANSWERS;
+use mark::Mark;
+use target::{Operators, TargetView};
+
+/// Failures shown for one target.
+const SHOWN_FAILURES: usize = 200;
+/// Failures shown on the whole page, but for a few of each target.
+const SHOWN_FAILURES_OF_ALL: usize = 2000;
+/// That few.
+const SHOWN_FAILURES_AT_LEAST: usize = 10;
+/// With more targets than this, those without a failure are folded.
+const OPEN_TARGETS: usize = 3;
+
+/// What the template shows.
+#[derive(Template)]
+#[template(path = "report/page.html", whitespace = "minimize")]
+struct Page<'a> {
+    version: &'a str,
+    request: String,
+    verdict: Mark,
+    totals: Vec<Total>,
+    targets: Vec<TargetView<'a>>,
+    /// The device, where all of several targets have the same.
+    common: Option<String>,
+    /// The results that have a column in the overview.
+    columns: Vec<&'static str>,
+    /// Failures on the page.
+    failures: usize,
+    answers: [grid::Answer; ANSWERS.len()],
+}
+
+/// How many cases ended in one way, over all targets.
+struct Total {
+    class: &'static str,
+    name: &'static str,
+    count: String,
+}
+
+impl<'a> Page<'a> {
+    fn new(run: &'a Run) -> Self {
+        let counts = run.total();
+        let targets = target::views(run);
+        let codes = columns(run);
+        let class = |code: ResultCode| match code {
+            _ if counts.of(code) == 0 => "none",
+            ResultCode::Pass => "ok",
+            code if code.is_failure() => "bad",
+            _ => "part",
+        };
+        let total = |code: ResultCode| Total {
+            class: class(code),
+            name: code.name(),
+            count: thousands(counts.of(code)),
+        };
+        Self {
+            version: &run.conformance_version,
+            request: run.request(),
+            verdict: Mark::of(counts),
+            totals: codes.iter().map(|code| total(*code)).collect(),
+            columns: codes.iter().map(|code| code.name()).collect(),
+            failures: targets.iter().map(|target| target.failures.len()).sum(),
+            common: common_device(&targets),
+            targets,
+            answers: ANSWERS,
+        }
+    }
+
+    fn cases(&self) -> String {
+        let cases = self.targets.iter().map(|target| target.counts.all()).sum();
+        count(cases, "case")
+    }
+
+    fn title(&self) -> String {
+        match self.targets.as_slice() {
+            [target] => target.title.clone(),
+            targets => count(targets.len() as u64, "target"),
+        }
+    }
+}
+
+fn common_device(targets: &[TargetView<'_>]) -> Option<String> {
+    let [first, second, rest @ ..] = targets else { return None };
+    let mut others = std::iter::once(second).chain(rest);
+    others.all(|other| other.device == first.device).then(|| first.device.clone())
+}
+
+/// The results that happened, `pass` and `fail`.
+fn columns(run: &Run) -> Vec<ResultCode> {
+    let counts = run.total();
+    let always = [ResultCode::Pass, ResultCode::Fail];
+    let has = |code: &ResultCode| always.contains(code) || counts.of(*code) > 0;
+    ResultCode::ALL.into_iter().filter(has).collect()
+}
+
+/// Failures that each of `targets` targets may show.
+fn shown_failures(targets: usize) -> usize {
+    (SHOWN_FAILURES_OF_ALL / targets.max(1)).clamp(SHOWN_FAILURES_AT_LEAST, SHOWN_FAILURES)
+}
+
+/// Writes `run` as a page.
+pub(super) fn write(run: &Run, output: &mut dyn io::Write) -> io::Result<()> {
+    Page::new(run).write_into(output)?;
+    writeln!(output)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! A verdict that colour, symbol and word tell alike.
+
+use crate::report::text::thousands;
+use crate::results::{Counts, ResultCode, Verdict};
+
+/// A verdict for the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// The class that colours it.
+    pub(super) class: &'static str,
+    /// The same without colour.
+    pub(super) symbol: &'static str,
+    /// The verdict in words.
+    pub(super) verdict: String,
+    /// The counts in words.
+    pub(super) words: String,
+}
+
+impl Mark {
+    /// The verdict of these counts; without cases there is none.
+    pub(super) fn of(counts: Counts) -> Self {
+        if counts.all() == 0 {
+            let words = "no cases".to_owned();
+            return Self { class: "none", symbol: "–", verdict: "not run".to_owned(), words };
+        }
+        let (class, symbol) = match counts.verdict() {
+            Verdict::Conformant => ("ok", "✓"),
+            Verdict::Incomplete => ("part", "~"),
+            Verdict::NotConformant => ("bad", "✗"),
+        };
+        Self { class, symbol, verdict: counts.verdict().to_string(), words: words(counts) }
+    }
+}
+
+/// `12 pass, 1 crash`.
+pub(super) fn words(counts: Counts) -> String {
+    let happened = ResultCode::ALL.into_iter().filter(|code| counts.of(*code) > 0);
+    let parts = happened.map(|code| format!("{} {}", thousands(counts.of(code)), code.name()));
+    parts.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,145 @@
+//! One device under one profile.
+
+use dml::FeatureLevel;
+
+use super::case::CaseView;
+use super::excuse::ExcuseView;
+use super::grid::{self, OperatorView};
+use super::mark::Mark;
+use super::timing::TimingView;
+use super::{OPEN_TARGETS, columns, shown_failures};
+use crate::report::text::{count, thousands};
+use crate::results::{Counts, ProfileRun, Run, TargetRun};
+
+/// What the page shows of a target.
+pub(super) struct TargetView<'a> {
+    /// Where links lead.
+    pub(super) anchor: String,
+    pub(super) title: String,
+    /// The profile's name, or the device's.
+    pub(super) name: &'a str,
+    pub(super) device_name: &'a str,
+    pub(super) surroundings: String,
+    /// Name and surroundings of the device.
+    pub(super) device: String,
+    /// Names and values of what identifies the device.
+    pub(super) identity: Vec<(&'static str, String)>,
+    pub(super) profile: Option<&'a ProfileRun>,
+    pub(super) verdict: Mark,
+    pub(super) counts: Counts,
+    /// Counts in the columns of the overview.
+    pub(super) columns: Vec<String>,
+    /// Every feature level, whether it ran or not.
+    pub(super) levels: Vec<(String, Mark)>,
+    pub(super) operators: Operators,
+    /// Names, and whether the target offers them.
+    pub(super) features: Vec<(&'a str, bool)>,
+    /// Names and values.
+    pub(super) limits: Vec<(&'a str, String)>,
+    pub(super) failures: Vec<CaseView<'a>>,
+    /// Failures that are not shown; empty where all are.
+    pub(super) more_failures: String,
+    pub(super) excuses: Vec<ExcuseView>,
+    pub(super) timing: TimingView,
+    pub(super) is_open: bool,
+}
+
+/// The grids of a target.
+pub(super) enum Operators {
+    /// They are these.
+    Own(Vec<OperatorView>),
+    /// They are those of an earlier target: its anchor and its title.
+    Alike(String, String),
+}
+
+/// All targets of a run.
+pub(super) fn views(run: &Run) -> Vec<TargetView<'_>> {
+    let mut views = Vec::<TargetView<'_>>::new();
+    for (index, target) in run.targets.iter().enumerate() {
+        let operators = grid::operators(target);
+        let own = |view: &&TargetView<'_>| match &view.operators {
+            Operators::Own(own) => *own == operators,
+            Operators::Alike(..) => false,
+        };
+        let operators = match views.iter().find(own) {
+            Some(view) => Operators::Alike(view.anchor.clone(), view.title.clone()),
+            None => Operators::Own(operators),
+        };
+        views.push(TargetView::new(run, target, index, operators));
+    }
+    views
+}
+
+impl<'a> TargetView<'a> {
+    fn new(run: &Run, target: &'a TargetRun, index: usize, operators: Operators) -> Self {
+        let counts = target.total();
+        let levels = target.levels();
+        let level = |level: FeatureLevel| {
+            let counts = levels.get(&level).copied().unwrap_or_default();
+            (level.to_string(), Mark::of(counts))
+        };
+        let limit = shown_failures(run.targets.len());
+        let failures = target.cases.iter().filter(|case| case.result.is_failure());
+        let hidden = counts.failures().saturating_sub(limit as u64);
+        let number = |code| thousands(counts.of(code));
+        Self {
+            anchor: format!("target-{}", index + 1),
+            title: target.title(),
+            name: target.profile.as_ref().map_or(&target.device.name, |profile| &profile.name),
+            device_name: &target.device.name,
+            surroundings: target.surroundings(),
+            device: format!("{}: {}", target.device.name, target.surroundings()),
+            identity: identity(target),
+            profile: target.profile.as_ref(),
+            verdict: Mark::of(counts),
+            counts,
+            columns: columns(run).into_iter().map(number).collect(),
+            levels: FeatureLevel::ALL.map(level).to_vec(),
+            operators,
+            features: target.features.iter().map(|(name, has)| (name.as_str(), *has)).collect(),
+            limits: target
+                .limits
+                .iter()
+                .map(|(name, it)| (name.as_str(), thousands(*it)))
+                .collect(),
+            failures: failures
+                .take(limit)
+                .map(|case| CaseView::new(case, target.profile.as_ref()))
+                .collect(),
+            more_failures: if hidden > 0 { thousands(hidden) } else { String::new() },
+            excuses: ExcuseView::all(target),
+            timing: TimingView::new(target),
+            is_open: run.targets.len() <= OPEN_TARGETS || counts.failures() > 0,
+        }
+    }
+
+    pub(super) fn cases(&self) -> String {
+        count(self.counts.all(), "case")
+    }
+
+    /// What the target's name leaves open: the device of a profile, or the driver of a device.
+    pub(super) fn on(&self) -> &str {
+        if self.profile.is_some() { self.device_name } else { &self.surroundings }
+    }
+
+    pub(super) fn failure_count(&self) -> String {
+        count(self.counts.failures(), "failure")
+    }
+}
+
+fn identity(target: &TargetRun) -> Vec<(&'static str, String)> {
+    let device = &target.device;
+    let ids = format!("0x{:04x} / 0x{:04x}", device.vendor_id, device.device_id);
+    let validation = if target.validation { "on" } else { "off" };
+    let all = [
+        ("device", device.name.clone()),
+        ("kind", device.kind.clone()),
+        ("vendor / device id", ids),
+        ("driver", device.driver()),
+        ("driver version", device.driver_version.to_string()),
+        ("Vulkan", device.api_version.clone()),
+        ("UUID", device.uuid.clone()),
+        ("validation layer", validation.to_owned()),
+    ];
+    all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}

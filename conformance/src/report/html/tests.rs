@@ -1,0 +1,186 @@
+use super::*;
+use crate::results::{ProfileRun, SupportCell, samples};
+
+fn page(run: &Run) -> String {
+    let mut text = Vec::new();
+    write(run, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+/// The sample with `targets` targets, one profile each.
+fn sweep(targets: usize) -> Run {
+    let mut run = samples::run();
+    let profile = |index: usize| ProfileRun {
+        name: format!("profile-{index}"),
+        source: format!("profile-{index}"),
+        about: "a device".to_owned(),
+        also: vec!["twin".to_owned()],
+        shortfalls: vec!["shaderInt64".to_owned()],
+    };
+    let with_profile = |index| {
+        let mut target = samples::target();
+        target.profile = Some(profile(index));
+        target
+    };
+    run.targets = (0..targets).map(with_profile).collect();
+    run
+}
+
+#[test]
+fn the_page_needs_nothing_but_itself() {
+    let text = page(&sweep(2));
+    assert!(text.starts_with("<!DOCTYPE html>"));
+    for foreign in ["http://", "https://", "src=", "@import", "url(", "<link", "<iframe"] {
+        assert!(!text.contains(foreign), "{foreign}");
+    }
+    assert!(text.contains("default-src 'none'"));
+}
+
+#[test]
+fn texts_of_others_cannot_become_markup() {
+    let evil = "<script>alert(1)</script>\"'&";
+    let mut run = sweep(1);
+    let target = &mut run.targets[0];
+    let texts = [
+        &mut target.device.name,
+        &mut target.device.driver_name,
+        &mut target.device.kind,
+        &mut target.support[0].text,
+        &mut run.conformance_version,
+    ];
+    texts.into_iter().for_each(|text| *text = evil.to_owned());
+    let profile = target.profile.as_mut().unwrap();
+    for text in [&mut profile.name, &mut profile.about, &mut profile.also[0]] {
+        *text = evil.to_owned();
+    }
+    profile.shortfalls[0] = evil.to_owned();
+    target.features.insert(evil.to_owned(), true);
+    target.limits.insert(evil.to_owned(), 1);
+    let id = format!("5_1/diagonal_matrix/int8/rank2/{evil}");
+    for case in &mut target.cases {
+        case.id = id.parse().unwrap();
+        case.detail = Some(evil.to_owned());
+        if let Some(expected) = &mut case.expected {
+            expected.reason = evil.to_owned();
+        }
+        if let Some(failure) = &mut case.failure {
+            failure.descriptor = evil.to_owned();
+            failure.plan = evil.to_owned();
+            failure.matrices.as_mut().unwrap().actual[0][0] = evil.to_owned();
+        }
+    }
+    run.selection.filter = Some(evil.to_owned());
+    let text = page(&run);
+    assert!(!text.contains("<script>alert"), "{text}");
+    assert!(!text.contains("\"'&"), "{text}");
+    assert_eq!(text.matches("<script").count(), 1);
+    assert!(text.matches("alert(1)").count() > 20, "every text is there, escaped");
+}
+
+#[test]
+fn counts_and_verdicts_are_words_too() {
+    let text = page(&samples::run());
+    for part in [
+        "not conformant</span> Sample &#60;device&#62; &#38; co</h1>",
+        "7 cases, feature level 5_1",
+        "title=\"5_1: not conformant, 1 pass, 1 fail, 1 unsupported",
+        "title=\"1_0: not run, no cases\"",
+        "<h3 id=\"target-1-failures\">4 failures</h3>",
+        "emulated (without shaderInt64: two 32-bit words): 1 pass",
+        "<b>unsupported</b>: 1 case, legal",
+        "a reason (not yet)",
+    ] {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+    assert!(!text.contains("class=\"overview\""), "one target needs no overview");
+    assert_eq!(text.matches("<details class=\"case\"").count(), 4);
+    assert!(text.contains("<td class=\"d\">165</td>"), "{text}");
+}
+
+#[test]
+fn many_targets_have_an_overview_and_are_folded_unless_they_fail() {
+    let mut run = sweep(OPEN_TARGETS + 1);
+    run.targets[1].cases.retain(|case| !case.result.is_failure());
+    let text = page(&run);
+    assert!(text.contains("<a href=\"#target-4\">profile-3</a>"), "{text}");
+    assert!(text.contains("/rank2/offset_zero --profile profile-3</code>"), "{text}");
+    assert!(text.contains("id=\"target-1\" open"), "it fails");
+    assert!(text.contains("id=\"target-2\" >"), "it does not");
+    assert!(text.contains("Cell by cell the same as <a href=\"#target-1\">"), "{text}");
+}
+
+#[test]
+fn the_page_stays_small_however_much_failed() {
+    let mut run = sweep(1);
+    let failure = run.targets[0].cases[1].clone();
+    run.targets[0].cases = vec![failure; 5000];
+    let text = page(&run);
+    assert_eq!(text.matches("<details class=\"case\"").count(), SHOWN_FAILURES);
+    assert!(text.contains("And 4,800 more: see the JSON form"), "{text}");
+    let size = text.len();
+    run.targets = vec![run.targets[0].clone(); 80];
+    let text = page(&run);
+    assert_eq!(text.matches("<details class=\"case\"").count(), SHOWN_FAILURES_OF_ALL);
+    assert!(text.len() < 20 * size, "{} of {size}", text.len());
+}
+
+#[test]
+fn cases_that_passed_are_counted_not_listed() {
+    let mut run = samples::run();
+    let passed = run.targets[0].cases[0].clone();
+    run.targets[0].cases = vec![passed.clone(); 20];
+    let size = page(&run).len();
+    run.targets[0].cases = vec![passed; 2000];
+    let text = page(&run);
+    assert!(text.len() < size + 100, "{} against {size}", text.len());
+    assert!(text.contains("2,000 cases"), "{text}");
+}
+
+#[test]
+fn levels_that_are_alike_share_a_grid() {
+    let mut run = samples::run();
+    let target = &mut run.targets[0];
+    target.cases.clear();
+    let answer = |level: &str, answer: &str| SupportCell {
+        level: level.to_owned(),
+        answer: answer.to_owned(),
+        text: answer.to_owned(),
+        ..target.support[0].clone()
+    };
+    target.support = vec![
+        answer("2_0", "needs-level"),
+        answer("3_0", "native"),
+        answer("3_1", "native"),
+        answer("4_0", "emulated"),
+    ];
+    let operators = grid::operators(target);
+    let levels: Vec<_> = operators[0].grids.iter().map(|grid| grid.levels.as_str()).collect();
+    assert_eq!(levels, ["2_0", "3_0 to 3_1", "4_0"]);
+    assert_eq!(operators[0].grids[1].rows[0].cells[0].class, "native none");
+    // A failure at one of them sets it apart.
+    let id = "3_1/diagonal_matrix/int64/rank2/offset_zero";
+    target.cases = vec![samples::case(id, ResultCode::Crash)];
+    let operators = grid::operators(target);
+    assert_eq!(operators[0].grids.len(), 4);
+    let cell = &operators[0].grids[2].rows[0].cells[0];
+    assert_eq!((cell.class.as_str(), cell.failures), ("native bad", 1));
+    assert_eq!(cell.text, "native: 1 crash");
+}
+
+#[test]
+fn every_answer_of_the_runtime_has_a_cell() {
+    let names: Vec<_> = ANSWERS.iter().map(|answer| answer.name).collect();
+    for name in ["never", "undocumented", "needs-level", "not-implemented", "emulated", "native"] {
+        assert!(names.contains(&name), "{name}");
+        assert!(include_str!("../../../templates/report/grid.css").contains(&format!(".{name} ")));
+    }
+}
+
+#[test]
+fn a_run_without_targets_or_cases_is_a_page_too() {
+    let mut run = samples::run();
+    run.targets[0].cases.clear();
+    assert!(page(&run).contains("no cases"));
+    run.targets.clear();
+    assert!(page(&run).contains("there is no target"));
+}

@@ -1,0 +1,121 @@
+use serde_json::Value;
+
+use super::*;
+use crate::results::samples;
+
+fn written(run: &Run) -> String {
+    let mut text = Vec::new();
+    write(run, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+fn error(text: &str) -> String {
+    format!("{:#}", parse(text.as_bytes()).unwrap_err())
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let run = samples::run();
+    assert_eq!(parse(written(&run).as_bytes()).unwrap(), run);
+    let empty = Run { targets: vec![], ..run };
+    assert_eq!(parse(written(&empty).as_bytes()).unwrap(), empty);
+}
+
+#[test]
+fn programs_find_counts_and_verdicts_by_name() {
+    let json: Value = serde_json::from_str(&written(&samples::run())).unwrap();
+    for counts in
+        [&json["total"], &json["targets"][0]["total"], &json["targets"][0]["levels"]["5_1"]]
+    {
+        assert_eq!(counts["verdict"], "not-conformant");
+        assert_eq!(counts["cases"], 7);
+        assert_eq!(counts["unexpected-pass"], 1);
+    }
+    assert_eq!(json["targets"][0]["title"], "Sample <device> & co");
+}
+
+#[test]
+fn a_case_is_a_line() {
+    let text = written(&samples::run());
+    let line = text.lines().find(|line| line.contains("/int64/")).unwrap();
+    let line = line.trim().trim_end_matches(',');
+    let case: crate::results::CaseResult = serde_json::from_str(line).unwrap();
+    assert_eq!(case.result, ResultCode::Pass);
+    assert!(text.starts_with("{\n  \"format\": 1,\n"), "{text}");
+    assert!(text.ends_with("]\n}\n"), "{text}");
+}
+
+#[test]
+fn members_keep_their_order() {
+    let text = written(&samples::run());
+    let places: Vec<_> =
+        ["\"format\"", "\"conformance_version\"", "\"selection\"", "\"total\"", "\"targets\""]
+            .map(|member| text.find(member).unwrap())
+            .to_vec();
+    assert!(places.is_sorted(), "{places:?}");
+    assert_eq!(text, written(&samples::run()));
+}
+
+#[test]
+fn unknown_members_of_the_same_format_are_left_out() {
+    let text = written(&samples::run());
+    let more = text.replace("\"result\":", "\"weather\":{\"rain\":[1]},\"result\":");
+    let more = more.replacen('{', "{\"new\": 1,", 1);
+    assert_ne!(more, text);
+    assert_eq!(parse(more.as_bytes()).unwrap(), samples::run());
+}
+
+#[test]
+fn other_formats_are_refused_with_both_numbers() {
+    let text = written(&samples::run());
+    let with = |format: &str| text.replacen("\"format\": 1", &format!("\"format\": {format}"), 1);
+    assert_eq!(error(&with("2")), "`format` is 2, accepted is 1: a later dml-conformance wrote it");
+    assert_eq!(error(&with("0")), "`format` is 0, accepted is 1");
+    assert_eq!(error(&with("\"1\"")), "`format` is \"1\", accepted is 1");
+}
+
+#[test]
+fn foreign_json_is_refused() {
+    assert!(error("{\"devices\": []}").contains("no member `format`, accepted is 1"));
+    assert!(error("7").contains("expected an object that `dml-conformance run"), "{}", error("7"));
+    assert!(error("").contains("line 1"), "{}", error(""));
+    assert!(error("{\"format\": 1}").contains("missing field `conformance_version`"));
+}
+
+#[test]
+fn a_wrong_value_is_named_with_its_member_and_what_is_accepted() {
+    let text = written(&samples::run());
+    let message = error(&text.replacen("\"result\":\"pass\"", "\"result\":\"passed\"", 1));
+    assert!(message.starts_with("`targets[0].cases[0].result`: "), "{message}");
+    assert!(message.contains("`passed`") && message.contains("`unexpected-pass`"), "{message}");
+    let message = error(&text.replacen("/int64/", "/int65/", 1));
+    assert!(message.starts_with("`targets[0].cases[0].id`: "), "{message}");
+    let message = error(&(text + "x"));
+    assert!(message.contains("trailing characters"), "{message}");
+}
+
+#[test]
+fn errors_name_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    let message = format!("{:#}", read(&path).unwrap_err());
+    assert!(message.starts_with("cannot read ") && message.contains("run.json"), "{message}");
+    std::fs::write(&path, "{}").unwrap();
+    let message = format!("{:#}", read(&path).unwrap_err());
+    assert!(message.starts_with("cannot use ") && message.contains("run.json"), "{message}");
+    std::fs::write(&path, written(&samples::run())).unwrap();
+    assert_eq!(read(&path).unwrap(), samples::run());
+}
+
+/// The file is never written anew: it stands for the reports that people keep.
+#[test]
+fn format_1_is_still_read() {
+    let text = include_str!("../../../tests/reports/format-1.json");
+    let run = parse(text.as_bytes()).unwrap();
+    assert_eq!(run.targets.len(), 3);
+    let total = run.total();
+    assert_eq!((total.all(), total.failures()), (561, 6));
+    let json: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(json["total"]["pass"], total.of(ResultCode::Pass));
+    assert_eq!(run.targets[1].title(), "Sample <GPU> & \"co\" as small-ranges");
+}

@@ -1,0 +1,149 @@
+//! JUnit XML: a suite for each target and feature level, a test case for each case.
+//!
+//! Written case by case, since a sweep over profiles has millions of them.
+
+use std::borrow::Cow;
+use std::io;
+
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
+
+use super::show;
+use super::text::one_line;
+use crate::results::{CaseResult, Counts, ResultCode, Run, TargetRun};
+
+/// Writes `run` as JUnit XML.
+pub(super) fn write(run: &Run, output: &mut dyn io::Write) -> io::Result<()> {
+    let mut writer = Writer::new_with_indent(output, b' ', 2);
+    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let seconds: f64 = run.targets.iter().map(|target| target.seconds).sum();
+    writer
+        .create_element("testsuites")
+        .with_attribute(("name", "dml-conformance"))
+        .with_attributes(counts(run.total()))
+        .with_attribute(("time", format!("{seconds:.3}").as_str()))
+        .write_inner_content(|writer| {
+            run.targets.iter().try_for_each(|target| write_target(writer, run, target))
+        })?;
+    writeln!(writer.get_mut())
+}
+
+type Xml<'a> = Writer<&'a mut dyn io::Write>;
+
+fn write_target(writer: &mut Xml<'_>, run: &Run, target: &TargetRun) -> io::Result<()> {
+    for (level, total) in target.levels() {
+        let cases = || target.cases.iter().filter(|case| case.id.level() == level);
+        let microseconds: u64 = cases().map(|case| case.microseconds).sum();
+        writer
+            .create_element("testsuite")
+            .with_attribute(("name", legal(&format!("{} at {level}", target.title())).as_ref()))
+            .with_attributes(counts(total))
+            .with_attribute(("time", seconds(microseconds).as_str()))
+            .write_inner_content(|writer| {
+                write_properties(writer, run, target, &level.to_string())?;
+                cases().try_for_each(|case| write_case(writer, case))
+            })?;
+    }
+    Ok(())
+}
+
+/// The attributes that count. A crash and a timeout are errors; what is excused is skipped.
+fn counts(total: Counts) -> [(&'static str, Cow<'static, str>); 4] {
+    use ResultCode::{Crash, ExpectedFail, Fail, Timeout, UnexpectedPass, Unsupported};
+    let sum = |codes: &[ResultCode]| codes.iter().map(|code| total.of(*code)).sum::<u64>();
+    [
+        ("tests", total.all()),
+        ("failures", sum(&[Fail, UnexpectedPass])),
+        ("errors", sum(&[Crash, Timeout])),
+        ("skipped", sum(&[Unsupported, ExpectedFail])),
+    ]
+    .map(|(name, count)| (name, count.to_string().into()))
+}
+
+fn write_properties(
+    writer: &mut Xml<'_>,
+    run: &Run,
+    target: &TargetRun,
+    level: &str,
+) -> io::Result<()> {
+    let device = &target.device;
+    let profile = target.profile.as_ref().map_or("", |profile| profile.name.as_str());
+    let validation = if target.validation { "on" } else { "off" };
+    let properties = [
+        ("device", device.name.as_str()),
+        ("device kind", &device.kind),
+        ("device uuid", &device.uuid),
+        ("driver", &device.driver()),
+        ("vulkan version", &device.api_version),
+        ("profile", profile),
+        ("validation", validation),
+        ("feature level", level),
+        ("conformance version", &run.conformance_version),
+    ];
+    writer.create_element("properties").write_inner_content(|writer| {
+        for (name, value) in properties.into_iter().filter(|(_, value)| !value.is_empty()) {
+            writer
+                .create_element("property")
+                .with_attribute(("name", name))
+                .with_attribute(("value", legal(value).as_ref()))
+                .write_empty()?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn write_case(writer: &mut Xml<'_>, case: &CaseResult) -> io::Result<()> {
+    let id = case.id.to_string();
+    let (class, name) = id.rsplit_once('/').unwrap_or(("", &id));
+    let element = writer
+        .create_element("testcase")
+        .with_attribute(("classname", legal(&class.replace('/', ".")).as_ref()))
+        .with_attribute(("name", legal(name).as_ref()))
+        .with_attribute(("time", seconds(case.microseconds).as_str()));
+    let Some(outcome) = outcome(case.result) else {
+        element.write_empty()?;
+        return Ok(());
+    };
+    element.write_inner_content(|writer| {
+        let detail = case.detail.as_deref().unwrap_or_default();
+        let reason = case.expected.as_ref().map(|it| it.reason.as_str());
+        let message = if outcome == "skipped" { reason.unwrap_or(detail) } else { detail };
+        writer
+            .create_element(outcome)
+            .with_attribute(("type", case.result.name()))
+            .with_attribute(("message", one_line(message).as_ref()))
+            .write_text_content(BytesText::new(&legal(&show::side_by_side(case))))?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// The element of a case that did not pass.
+fn outcome(result: ResultCode) -> Option<&'static str> {
+    use ResultCode::{Crash, ExpectedFail, Fail, Pass, Timeout, UnexpectedPass, Unsupported};
+    match result {
+        Pass => None,
+        Fail | UnexpectedPass => Some("failure"),
+        Crash | Timeout => Some("error"),
+        Unsupported | ExpectedFail => Some("skipped"),
+    }
+}
+
+fn seconds(microseconds: u64) -> String {
+    format!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000)
+}
+
+/// `text` with what XML 1.0 cannot hold, even escaped, replaced.
+fn legal(text: &str) -> Cow<'_, str> {
+    let illegal = |it: char| {
+        (it < ' ' && !matches!(it, '\t' | '\n' | '\r')) || matches!(it, '\u{fffe}' | '\u{ffff}')
+    };
+    if !text.contains(illegal) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace(illegal, "\u{fffd}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! The table for a terminal: counts for each feature level, then what did not pass.
+
+use std::io::{self, Write};
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, Table};
+
+use super::text::{count, one_line, thousands};
+use crate::results::{CaseResult, Counts, ProfileRun, ResultCode, Run, TargetRun};
+
+/// Cases of one result beyond this many are counted, not printed.
+const PRINTED_CASES: usize = 20;
+/// With more targets than this, those without a failure are lines of the summary only.
+const PRINTED_TARGETS: usize = 8;
+
+/// Writes `run` as tables.
+pub(super) fn write(run: &Run, output: &mut dyn Write) -> io::Result<()> {
+    let many = run.targets.len() > PRINTED_TARGETS;
+    for target in &run.targets {
+        if !many || target.total().failures() > 0 {
+            write_target(target, output)?;
+        }
+    }
+    if run.targets.len() > 1 {
+        writeln!(output, "{}", summary(run))?;
+    }
+    let total = run.total();
+    writeln!(
+        output,
+        "{} on {}: {}",
+        count(total.all(), "case"),
+        count(run.targets.len() as u64, "target"),
+        in_words(total)
+    )
+}
+
+fn write_target(target: &TargetRun, output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "{}", one_line(&target.title()))?;
+    writeln!(output, "{}", one_line(&target.surroundings()))?;
+    if let Some(profile) = &target.profile {
+        write_profile(profile, output)?;
+    }
+    writeln!(output, "{}", levels(target))?;
+    for code in ResultCode::ALL.into_iter().filter(|code| *code != ResultCode::Pass) {
+        write_cases(target, code, output)?;
+    }
+    if target.total().failures() > 0 {
+        let what = "prints a case's descriptor, plan and matrices";
+        writeln!(output, "`dml-conformance show ID` {what}")?;
+    }
+    writeln!(output)
+}
+
+fn write_profile(profile: &ProfileRun, output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "profile {}: {}", one_line(&profile.name), one_line(&profile.about))?;
+    let more = [
+        ("the same here, so not run again", &profile.also),
+        ("the device does not have", &profile.shortfalls),
+    ];
+    for (what, entries) in more.into_iter().filter(|(_, entries)| !entries.is_empty()) {
+        writeln!(output, "  {what}: {}", one_line(&entries.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// A line for each feature level.
+fn levels(target: &TargetRun) -> Table {
+    let total = target.total();
+    let columns = columns(total);
+    let mut table = table("feature level", &columns, &[]);
+    for (level, counts) in target.levels() {
+        table.add_row(row(level.to_string(), &columns, counts));
+    }
+    table.add_row(row("all".to_owned(), &columns, total));
+    table
+}
+
+/// A line for each target.
+fn summary(run: &Run) -> Table {
+    let columns = columns(run.total());
+    let mut table = table("target", &columns, &["seconds"]);
+    for target in &run.targets {
+        let mut cells = row(one_line(&target.title()).into_owned(), &columns, target.total());
+        cells.push(format!("{:.1}", target.seconds));
+        table.add_row(cells);
+    }
+    table
+}
+
+/// The results that have a column: those that happened, `pass` and `fail`.
+fn columns(total: Counts) -> Vec<ResultCode> {
+    let always = [ResultCode::Pass, ResultCode::Fail];
+    let has = |code: &ResultCode| always.contains(code) || total.of(*code) > 0;
+    ResultCode::ALL.into_iter().filter(has).collect()
+}
+
+fn table(first: &str, columns: &[ResultCode], last: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    let names = columns.iter().map(|code| code.name());
+    let header = [first, "cases"].into_iter().chain(names).chain(["verdict"]);
+    table.set_header(header.chain(last.iter().copied()));
+    let verdict = columns.len() + 2;
+    for (index, column) in table.column_iter_mut().enumerate().skip(1) {
+        if index != verdict {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn row(first: String, columns: &[ResultCode], counts: Counts) -> Vec<String> {
+    let mut cells = vec![first, thousands(counts.all())];
+    cells.extend(columns.iter().map(|code| thousands(counts.of(*code))));
+    cells.push(counts.verdict().to_string());
+    cells
+}
+
+fn write_cases(target: &TargetRun, code: ResultCode, output: &mut dyn Write) -> io::Result<()> {
+    let all = target.total().of(code);
+    if all == 0 {
+        return Ok(());
+    }
+    let hidden = all.saturating_sub(PRINTED_CASES as u64);
+    let note = if hidden > 0 { format!(", the first {PRINTED_CASES}") } else { String::new() };
+    writeln!(output, "{}: {}{note}", code.name(), count(all, "case"))?;
+    let cases = target.cases.iter().filter(|case| case.result == code);
+    for case in cases.take(PRINTED_CASES) {
+        writeln!(output, "  {}: {}", case.id, one_line(why(case)))?;
+    }
+    if hidden > 0 {
+        writeln!(output, "  and {} more", thousands(hidden))?;
+    }
+    Ok(())
+}
+
+/// Why the case did not pass.
+fn why(case: &CaseResult) -> &str {
+    let reason = case.expected.as_ref().map(|it| it.reason.as_str());
+    let detail = case.detail.as_deref();
+    let excused = case.result == ResultCode::ExpectedFail;
+    let why = if excused { reason.or(detail) } else { detail.or(reason) };
+    why.unwrap_or("no reason given")
+}
+
+fn in_words(counts: Counts) -> String {
+    let happened = ResultCode::ALL.into_iter().filter(|code| counts.of(*code) > 0);
+    let mut parts = vec![counts.verdict().to_string()];
+    parts.extend(happened.map(|code| format!("{} {}", thousands(counts.of(code)), code.name())));
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::samples;
+
+    fn written(run: &Run) -> String {
+        let mut text = Vec::new();
+        write(run, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn a_target_has_a_heading_counts_and_what_did_not_pass() {
+        let text = written(&samples::run());
+        let heading = "Sample <device> & co\nsample driver 1.2, Vulkan 1.1.0, validation on\n";
+        assert!(text.starts_with(heading), "{text}");
+        let row = text.lines().find(|line| line.starts_with("│ 5_1")).unwrap();
+        let cells: Vec<_> = row.split('┆').map(|it| it.trim_matches(['│', ' '])).collect();
+        assert_eq!(cells, ["5_1", "7", "1", "1", "1", "1", "1", "1", "1", "not conformant"]);
+        assert!(
+            text.contains(
+                "fail: 1 case\n  5_1/diagonal_matrix/int32/rank2/offset_zero: fail & why\n"
+            )
+        );
+        assert!(text.contains("expected-fail: 1 case\n"), "{text}");
+        assert!(text.contains("/rank2/offset_zero: a reason\n"), "{text}");
+        assert!(text.contains("`dml-conformance show ID`"), "{text}");
+        assert!(text.ends_with(
+            "7 cases on 1 target: not conformant, 1 pass, 1 fail, 1 unsupported, \
+             1 expected-fail, 1 unexpected-pass, 1 crash, 1 timeout\n"
+        ));
+    }
+
+    #[test]
+    fn results_that_never_happened_have_no_column() {
+        let mut run = samples::run();
+        run.targets[0].cases.truncate(1);
+        let text = written(&run);
+        let header = text.lines().find(|line| line.contains("feature level")).unwrap();
+        assert!(header.contains("fail") && !header.contains("crash"), "{header}");
+        assert!(!text.contains("show ID"), "{text}");
+        assert!(text.ends_with("1 case on 1 target: conformant, 1 pass\n"), "{text}");
+    }
+
+    #[test]
+    fn long_lists_are_cut_and_say_so() {
+        let mut run = samples::run();
+        let case = run.targets[0].cases[1].clone();
+        run.targets[0].cases = vec![case; 1234];
+        let text = written(&run);
+        assert!(text.contains("fail: 1,234 cases, the first 20\n"), "{text}");
+        assert!(text.contains("  and 1,214 more\n"), "{text}");
+        assert_eq!(text.matches("offset_zero: ").count(), PRINTED_CASES);
+    }
+
+    #[test]
+    fn many_targets_have_a_line_each_and_those_with_failures_a_table() {
+        let mut run = samples::run();
+        let mut good = samples::target();
+        good.cases.truncate(1);
+        good.device.name = "Good".to_owned();
+        run.targets.extend(vec![good; PRINTED_TARGETS]);
+        let text = written(&run);
+        assert_eq!(text.matches("feature level").count(), 1, "{text}");
+        assert_eq!(text.matches("│ Good").count(), PRINTED_TARGETS, "{text}");
+        run.targets.pop();
+        assert_eq!(written(&run).matches("feature level").count(), PRINTED_TARGETS);
+    }
+
+    #[test]
+    fn profiles_say_what_they_stand_for() {
+        let mut run = samples::run();
+        run.targets[0].profile = Some(ProfileRun {
+            name: "small".to_owned(),
+            source: "small".to_owned(),
+            about: "a small device".to_owned(),
+            also: vec!["tiny".to_owned(), "low".to_owned()],
+            shortfalls: vec!["shaderInt64".to_owned()],
+        });
+        let text = written(&run);
+        assert!(text.starts_with("Sample <device> & co as small\n"), "{text}");
+        assert!(text.contains(
+            "profile small: a small device\n  the same here, so not run again: tiny, low\n  \
+             the device does not have: shaderInt64\n"
+        ));
+    }
+}

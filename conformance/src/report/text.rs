@@ -1,0 +1,129 @@
+//! Texts that every form has.
+
+use std::borrow::Cow;
+
+use crate::results::{DeviceIdentity, Run, TargetRun};
+
+/// `text` with control characters spelled out, so that a driver's message cannot move the cursor.
+pub(super) fn printable(text: &str) -> Cow<'_, str> {
+    let is_control = |it: char| it.is_control() && it != '\t';
+    if !text.contains(is_control) {
+        return Cow::Borrowed(text);
+    }
+    let spelled = |it: char| match is_control(it) {
+        true => it.escape_default().to_string(),
+        false => it.to_string(),
+    };
+    Cow::Owned(text.chars().map(spelled).collect())
+}
+
+/// The same, on one line.
+pub(super) fn one_line(text: &str) -> Cow<'_, str> {
+    printable(text.trim_end())
+}
+
+/// A duration such as `1.250 ms`.
+pub(super) fn milliseconds(microseconds: u64) -> String {
+    format!("{}.{:03} ms", microseconds / 1000, microseconds % 1000)
+}
+
+/// An integer with its thousands apart: `79,432`.
+pub(super) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 case`, `2 cases`.
+pub(super) fn count(number: u64, what: &str) -> String {
+    format!("{} {what}{}", thousands(number), if number == 1 { "" } else { "s" })
+}
+
+impl DeviceIdentity {
+    /// The driver and its version.
+    pub(super) fn driver(&self) -> String {
+        format!("{} {}", self.driver_name, self.driver_info).trim().to_owned()
+    }
+
+    /// `Vulkan 1.3.230`, or that there is none.
+    pub(super) fn vulkan(&self) -> String {
+        match self.api_version.as_str() {
+            "" => "without Vulkan".to_owned(),
+            version => format!("Vulkan {version}"),
+        }
+    }
+}
+
+impl TargetRun {
+    /// The driver, the version of Vulkan and the validation layer, in a line.
+    pub(super) fn surroundings(&self) -> String {
+        let driver = self.device.driver();
+        let validation = if self.validation { "validation on" } else { "validation off" };
+        let parts = [driver, self.device.vulkan(), validation.to_owned()];
+        parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Run {
+    /// What was asked for, in a line.
+    pub(super) fn request(&self) -> String {
+        let selection = &self.selection;
+        let mut parts = vec![match selection.levels.as_slice() {
+            [] => "no feature level".to_owned(),
+            [level] => format!("feature level {level}"),
+            all if all.len() == dml::FeatureLevel::ALL.len() => "all feature levels".to_owned(),
+            some => format!("feature levels {}", some.join(" ")),
+        }];
+        parts.extend(selection.filter.as_ref().map(|it| format!("filter {it}")));
+        if selection.random > 0 {
+            let each = "random cases each";
+            parts.push(format!("{} {each} from seed {}", selection.random, selection.seed));
+        }
+        parts.extend(selection.shard.as_ref().map(|it| format!("shard {it}")));
+        parts.extend(selection.case_list.then(|| "ids from a list".to_owned()));
+        parts.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::samples;
+
+    #[test]
+    fn numbers_are_readable() {
+        let of = [0, 999, 1000, 79432, 1_000_000].map(thousands);
+        assert_eq!(of, ["0", "999", "1,000", "79,432", "1,000,000"]);
+        assert_eq!((count(1, "case"), count(0, "case")), ("1 case".into(), "0 cases".into()));
+        assert_eq!(milliseconds(12_034), "12.034 ms");
+    }
+
+    #[test]
+    fn control_characters_are_spelled_out() {
+        assert_eq!(printable("plain \u{e9}"), "plain \u{e9}");
+        assert_eq!(one_line("a\r\nb\u{7}\n"), "a\\r\\nb\\u{7}");
+    }
+
+    #[test]
+    fn targets_and_requests_fit_a_line() {
+        let mut run = samples::run();
+        assert_eq!(run.targets[0].surroundings(), "sample driver 1.2, Vulkan 1.1.0, validation on");
+        assert_eq!(run.request(), "feature level 5_1");
+        run.selection.random = 4;
+        run.selection.seed = 7;
+        run.selection.filter = Some("*/int8/*".to_owned());
+        assert_eq!(
+            run.request(),
+            "feature level 5_1, filter */int8/*, 4 random cases each from seed 7"
+        );
+        run.targets[0].device.api_version.clear();
+        run.targets[0].device.driver_info.clear();
+        assert!(run.targets[0].surroundings().starts_with("sample driver, without Vulkan, "));
+    }
+}

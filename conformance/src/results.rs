@@ -1,0 +1,296 @@
+//! What a run found, as data: the JSON form of a report, and what every other form is made from.
+
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use dml::FeatureLevel;
+use serde::{Deserialize, Serialize};
+
+use crate::cases::CaseId;
+
+pub use verdict::{Counts, Verdict};
+
+/// Counts up when a member of the JSON form changes its meaning or goes away.
+pub const FORMAT: u32 = 1;
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`FORMAT`] of the version that wrote it.
+    pub format: u32,
+    /// The version of the conformance runner and of the runtime in it.
+    pub conformance_version: String,
+    /// What was asked for.
+    pub selection: Selection,
+    /// One entry for each device under each profile.
+    pub targets: Vec<TargetRun>,
+}
+
+/// Which cases a run was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// The feature levels.
+    pub levels: Vec<String>,
+    /// The glob that ids had to match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// Random cases for each operator, data type and rank.
+    pub random: u32,
+    /// What they were made from.
+    pub seed: u64,
+    /// Which of how many parts, such as `2/3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
+    /// Whether the ids came from a list.
+    #[serde(default)]
+    pub case_list: bool,
+}
+
+/// What one device did, under one profile or as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetRun {
+    /// The device.
+    pub device: DeviceIdentity,
+    /// The profile, unless the device ran as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileRun>,
+    /// Whether the validation layer was on.
+    pub validation: bool,
+    /// Features under Vulkan's names: whether the target offers them.
+    pub features: BTreeMap<String, bool>,
+    /// Limits under Vulkan's names.
+    pub limits: BTreeMap<String, u64>,
+    /// What the runtime says about each implemented operator, before anything ran.
+    pub support: Vec<SupportCell>,
+    /// Every case.
+    pub cases: Vec<CaseResult>,
+    /// Wall clock of the cases, in seconds.
+    pub seconds: f64,
+}
+
+/// Who a device is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DeviceIdentity {
+    /// Its name.
+    pub name: String,
+    /// Such as `discrete GPU`, `CPU` or `host interpreter`.
+    pub kind: String,
+    /// PCI vendor, or a Khronos vendor id.
+    pub vendor_id: u32,
+    /// The vendor's id of the device.
+    pub device_id: u32,
+    /// The version of Vulkan that it supports, such as `1.3.230`; empty where there is no Vulkan.
+    pub api_version: String,
+    /// The driver's name.
+    pub driver_name: String,
+    /// The driver's own words about its version.
+    pub driver_info: String,
+    /// The driver's version, packed as the vendor packs it.
+    pub driver_version: u32,
+    /// VkDriverId, 0 where unknown.
+    pub driver_id: i32,
+    /// The same across processes on one machine.
+    pub uuid: String,
+}
+
+/// A profile that a device ran under.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileRun {
+    /// Its name.
+    pub name: String,
+    /// What finds it again: its name, or the path of its file.
+    #[serde(default)]
+    pub source: String,
+    /// What it stands for, in a line.
+    pub about: String,
+    /// Profiles that come to the same on this device, and so did not run again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// What it states and the device cannot represent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortfalls: Vec<String>,
+}
+
+/// One answer of the support query.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SupportCell {
+    /// The operator's name.
+    pub operator: String,
+    /// The feature level.
+    pub level: String,
+    /// The data type.
+    pub data_type: String,
+    /// Dimensions.
+    pub rank: usize,
+    /// One of `never`, `undocumented`, `needs-level`, `not-implemented`, `emulated`, `native`.
+    pub answer: String,
+    /// The answer in words, such as `emulated (without shaderInt64: two 32-bit words)`.
+    pub text: String,
+}
+
+/// How one case ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseResult {
+    /// The case's stable name.
+    pub id: CaseId,
+    /// How it ended.
+    pub result: ResultCode,
+    /// Why, in a line, unless it passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// Why it is expected to fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
+    /// What is known about a wrong output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Box<Failure>>,
+    /// Wall clock, in microseconds.
+    pub microseconds: u64,
+}
+
+/// How a case ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResultCode {
+    /// What had to happen happened.
+    Pass,
+    /// Something else happened.
+    Fail,
+    /// A limit of the device refused a legal case.
+    Unsupported,
+    /// It did not pass, and an expectation says why.
+    ExpectedFail,
+    /// It passed, though an expectation says that it does not.
+    UnexpectedPass,
+    /// The process that ran it ended.
+    Crash,
+    /// It did not end in time.
+    Timeout,
+}
+
+impl ResultCode {
+    /// All codes.
+    pub const ALL: [Self; 7] = [
+        Self::Pass,
+        Self::Fail,
+        Self::Unsupported,
+        Self::ExpectedFail,
+        Self::UnexpectedPass,
+        Self::Crash,
+        Self::Timeout,
+    ];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Unsupported => "unsupported",
+            Self::ExpectedFail => "expected-fail",
+            Self::UnexpectedPass => "unexpected-pass",
+            Self::Crash => "crash",
+            Self::Timeout => "timeout",
+        }
+    }
+
+    /// Whether the run as a whole has failed with it.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::Fail | Self::UnexpectedPass | Self::Crash | Self::Timeout)
+    }
+}
+
+/// An expectation that applied to a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expected {
+    /// Whether it will ever pass.
+    pub kind: ExpectedKind,
+    /// Why it does not.
+    pub reason: String,
+}
+
+/// Whether a case that fails will ever pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExpectedKind {
+    /// The device or its driver cannot.
+    Never,
+    /// Something is to be mended.
+    NotYet,
+}
+
+/// What is known about a case whose outputs were wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The operator's fields.
+    pub descriptor: String,
+    /// The plan's steps.
+    pub plan: String,
+    /// The surroundings of the first wrong element; `None` where no element is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matrices: Option<Matrices>,
+}
+
+/// A part of one matrix of an output, as it must be and as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Matrices {
+    /// Which output.
+    pub output: usize,
+    /// The coordinates of the matrix in the leading dimensions.
+    pub batch: Vec<u32>,
+    /// The row of the first element that is shown.
+    pub first_row: u32,
+    /// The column of the first element that is shown.
+    pub first_column: u32,
+    /// Rows of elements as they must be.
+    pub expected: Vec<Vec<String>>,
+    /// The same elements as they are.
+    pub actual: Vec<Vec<String>>,
+}
+
+impl Run {
+    /// Whether anything failed.
+    pub fn failed(&self) -> bool {
+        self.targets.iter().any(|target| target.cases.iter().any(|case| case.result.is_failure()))
+    }
+
+    /// Counts over all targets.
+    pub fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        for case in self.targets.iter().flat_map(|target| &target.cases) {
+            total.add(case.result);
+        }
+        total
+    }
+}
+
+impl TargetRun {
+    /// The device's name, with the profile's where there is one.
+    pub fn title(&self) -> String {
+        match &self.profile {
+            Some(profile) => format!("{} as {}", self.device.name, profile.name),
+            None => self.device.name.clone(),
+        }
+    }
+
+    /// Counts for each feature level that has cases.
+    pub fn levels(&self) -> BTreeMap<FeatureLevel, Counts> {
+        let mut levels = BTreeMap::<_, Counts>::new();
+        for case in &self.cases {
+            levels.entry(case.id.level()).or_default().add(case.result);
+        }
+        levels
+    }
+
+    /// Counts over all levels.
+    pub fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        for case in &self.cases {
+            total.add(case.result);
+        }
+        total
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod samples;

@@ -1,0 +1,76 @@
+//! Results for tests.
+
+use super::*;
+
+/// A run with one device and one case of every result.
+pub(crate) fn run() -> Run {
+    Run {
+        format: FORMAT,
+        conformance_version: "0.0.0-sample".to_owned(),
+        selection: Selection { levels: vec!["5_1".to_owned()], ..Selection::default() },
+        targets: vec![target()],
+    }
+}
+
+/// A device with one case of every result.
+pub(crate) fn target() -> TargetRun {
+    let names = ["int64", "int32", "int16", "int8", "float32", "float16", "float64"];
+    let ids = names.map(|it| format!("5_1/diagonal_matrix/{it}/rank2/offset_zero"));
+    let cases = ids.iter().zip(ResultCode::ALL).map(|(id, result)| case(id, result));
+    TargetRun {
+        device: DeviceIdentity {
+            name: "Sample <device> & co".to_owned(),
+            kind: "CPU".to_owned(),
+            vendor_id: 0x10005,
+            device_id: 1,
+            api_version: "1.1.0".to_owned(),
+            driver_name: "sample driver".to_owned(),
+            driver_info: "1.2".to_owned(),
+            driver_version: 1,
+            driver_id: 0,
+            uuid: "00000000-0000-0000-0000-000000000000".to_owned(),
+        },
+        profile: None,
+        validation: true,
+        features: BTreeMap::from([("shaderInt64".to_owned(), false)]),
+        limits: BTreeMap::from([("maxStorageBufferRange".to_owned(), 1 << 27)]),
+        support: vec![SupportCell {
+            operator: dml_ops::OPERATORS[0].schema().name.to_owned(),
+            level: "5_1".to_owned(),
+            data_type: "INT64".to_owned(),
+            rank: 2,
+            answer: "emulated".to_owned(),
+            text: "emulated (without shaderInt64: two 32-bit words)".to_owned(),
+        }],
+        cases: cases.collect(),
+        seconds: 1.5,
+    }
+}
+
+/// A case that ended this way, with whatever belongs to it.
+pub(crate) fn case(id: &str, result: ResultCode) -> CaseResult {
+    let rows = |wrong: &str| vec![vec!["1".to_owned(), "0".to_owned()], vec![wrong.to_owned()]];
+    let matrices = Matrices {
+        output: 0,
+        batch: vec![],
+        first_row: 0,
+        first_column: 0,
+        expected: rows("1"),
+        actual: rows("165"),
+    };
+    let failure = Failure {
+        descriptor: "DIAGONAL_MATRIX { Offset: 0 }".to_owned(),
+        plan: "fill Output(0) 0..16 <zeros>".to_owned(),
+        matrices: Some(matrices),
+    };
+    let is_expected = matches!(result, ResultCode::ExpectedFail | ResultCode::UnexpectedPass);
+    let reason = "a reason".to_owned();
+    CaseResult {
+        id: id.parse().expect("an id"),
+        result,
+        detail: (result != ResultCode::Pass).then(|| format!("{} & why", result.name())),
+        expected: is_expected.then_some(Expected { kind: ExpectedKind::NotYet, reason }),
+        failure: (result == ResultCode::Fail).then(|| Box::new(failure)),
+        microseconds: 250,
+    }
+}

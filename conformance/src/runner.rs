@@ -1,0 +1,126 @@
+//! Runs cases on a target and puts the results together.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use dml::FeatureLevel;
+
+use crate::cases::{Case, CaseId};
+use crate::execute::{Details, Lowering, run};
+use crate::pool::Pool;
+use crate::results::{CaseResult, TargetRun};
+use crate::target::Target;
+
+/// Of so many failures of a target the matrices are kept: a device that does everything wrong fills
+/// no disk.
+const KEPT_FAILURES: usize = 200;
+
+/// Runs those of `cases` that `target` can run in this process, and calls `progress` after each.
+/// With a `lowering` its plans are executed, otherwise what the runtime compiles.
+///
+/// # Errors
+/// The target cannot be opened.
+pub fn run_in_process(
+    target: &Target,
+    cases: &[Case],
+    lowering: Option<&dyn Lowering>,
+    details: Details,
+    mut progress: impl FnMut(&CaseResult),
+) -> anyhow::Result<TargetRun> {
+    let mut executor = target.open(lowering)?;
+    let chosen: Vec<&Case> = cases.iter().filter(|case| target.can_run(case)).collect();
+    let mut collector = Collector::new(chosen.len());
+    for (index, case) in chosen.iter().enumerate() {
+        let result = run(case, &*executor, details);
+        progress(&result);
+        collector.add(index, result);
+        if executor.is_lost() {
+            executor = target.open(lowering)?;
+        }
+    }
+    Ok(collector.finish(target, &chosen))
+}
+
+/// Runs those of `cases` that `target` can run in worker processes, and calls `progress` after each.
+/// Results are in the order of `cases`, however many workers there are.
+///
+/// # Errors
+/// A worker cannot be started or cannot open the target.
+pub(crate) fn run_isolated(
+    target: &Target,
+    cases: &[Case],
+    pool: &Pool,
+    mut progress: impl FnMut(&CaseResult),
+) -> anyhow::Result<TargetRun> {
+    let chosen: Vec<&Case> = cases.iter().filter(|case| target.can_run(case)).collect();
+    let ids: Vec<&CaseId> = chosen.iter().map(|case| &case.id).collect();
+    let mut collector = Collector::new(chosen.len());
+    pool.run(target, &ids, |index, result| {
+        progress(&result);
+        collector.add(index, result);
+    })?;
+    Ok(collector.finish(target, &chosen))
+}
+
+/// Results in any order.
+struct Collector {
+    start: Instant,
+    results: Vec<Option<CaseResult>>,
+    /// Those with matrices: the first ones in the order of cases, whatever order they came in.
+    kept: BTreeSet<usize>,
+}
+
+impl Collector {
+    fn new(count: usize) -> Self {
+        Self { start: Instant::now(), results: vec![None; count], kept: BTreeSet::new() }
+    }
+
+    fn add(&mut self, index: usize, result: CaseResult) {
+        if result.failure.is_some() {
+            self.kept.insert(index);
+        }
+        self.results[index] = Some(result);
+        if self.kept.len() > KEPT_FAILURES
+            && let Some(last) = self.kept.pop_last()
+            && let Some(result) = &mut self.results[last]
+        {
+            result.failure = None;
+        }
+    }
+
+    fn finish(self, target: &Target, chosen: &[&Case]) -> TargetRun {
+        let levels: BTreeSet<FeatureLevel> = chosen.iter().map(|case| case.level).collect();
+        let levels: Vec<FeatureLevel> = levels.into_iter().collect();
+        TargetRun {
+            device: target.device.clone(),
+            profile: target.profile.clone(),
+            validation: target.validation,
+            features: target.features.clone(),
+            limits: target.limits.clone(),
+            support: target.support(&levels),
+            cases: self.results.into_iter().flatten().collect(),
+            seconds: self.start.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{ResultCode, samples};
+
+    #[test]
+    fn the_matrices_of_the_first_failures_are_kept_in_any_order() {
+        let result = |index: usize| {
+            samples::case(&format!("5_1/a/int8/rank1/case_{index}"), ResultCode::Fail)
+        };
+        let count = KEPT_FAILURES + 50;
+        let mut collector = Collector::new(count);
+        for index in (0..count).rev() {
+            collector.add(index, result(index));
+        }
+        let kept = |result: &Option<CaseResult>| result.as_ref().unwrap().failure.is_some();
+        assert!(collector.results[..KEPT_FAILURES].iter().all(kept));
+        assert!(!collector.results[KEPT_FAILURES..].iter().any(kept));
+    }
+}

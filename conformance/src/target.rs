@@ -1,0 +1,167 @@
+//! Where cases run: a Vulkan device or the host interpreter, as it is or under a profile.
+
+mod groups;
+mod survey;
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use dml::core::Capabilities;
+use dml::core::capabilities::{Features, Limit};
+use dml::core::kernel::Feature;
+use dml::profiles::{self, Profile};
+use dml::{
+    CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, Validation, support,
+};
+use dml_ops::TransferUse;
+use serde::{Deserialize, Serialize};
+
+use crate::cases::Case;
+use crate::execute::{DeviceExecutor, Executor, Interpreter, Lowering};
+use crate::results::{DeviceIdentity, ProfileRun, SupportCell};
+
+pub use survey::{Devices, Profiles, Survey};
+
+/// One place to run cases, as [`Survey::targets`] found it. Any process can open it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Target {
+    /// The device, or what stands in for one.
+    pub device: DeviceIdentity,
+    /// The profile, unless it runs as it is.
+    pub profile: Option<ProfileRun>,
+    /// Whether the validation layer is on.
+    pub validation: bool,
+    /// Features under Vulkan's names: whether the target offers them.
+    pub features: BTreeMap<String, bool>,
+    /// Limits under Vulkan's names.
+    pub limits: BTreeMap<String, u64>,
+    place: Place,
+}
+
+/// How to open a target.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Place {
+    Device {
+        /// The text of a `DeviceSelector`.
+        selector: String,
+    },
+    Interpreter,
+}
+
+impl Target {
+    fn new(
+        device: DeviceIdentity,
+        profile: Option<ProfileRun>,
+        capabilities: &Capabilities,
+        place: Place,
+        validation: bool,
+    ) -> Self {
+        let features = Feature::ALL
+            .into_iter()
+            .map(|feature| (feature.name().to_owned(), capabilities.features.has(feature)));
+        let limits = Limit::ALL
+            .into_iter()
+            .map(|limit| (limit.name().to_owned(), capabilities.limits.get(limit)));
+        let (features, limits) = (features.collect(), limits.collect());
+        Self { device, profile, validation, features, limits, place }
+    }
+
+    /// The device's name, with the profile's where there is one.
+    pub fn title(&self) -> String {
+        match &self.profile {
+            Some(profile) => format!("{} as {}", self.device.name, profile.name),
+            None => self.device.name.clone(),
+        }
+    }
+
+    /// Whether it can run `case`: the host interpreter has no bindings that could be refused.
+    pub fn can_run(&self, case: &Case) -> bool {
+        matches!(self.place, Place::Device { .. }) || !case.needs_device()
+    }
+
+    /// Opens it. With a `lowering` its plans are executed, otherwise what the runtime compiles.
+    ///
+    /// # Errors
+    /// The device is not there any more, or cannot be opened; or the profile is not.
+    pub fn open<'a>(
+        &self,
+        lowering: Option<&'a dyn Lowering>,
+    ) -> anyhow::Result<Box<dyn Executor + 'a>> {
+        let cap = self.cap()?;
+        match &self.place {
+            Place::Interpreter => {
+                let transfer = if cap.no_transfer_usage() {
+                    TransferUse::StorageOnly
+                } else {
+                    TransferUse::Allowed
+                };
+                Ok(Box::new(Interpreter::new(&cap.alone(), transfer, lowering)))
+            }
+            Place::Device { selector } => {
+                let options = options(selector.parse()?, cap, self.validation)?;
+                let instance = Instance::new(&options.instance)?;
+                let physical = instance.select(&options.selector)?;
+                let device = Device::on_with(&physical, &options)
+                    .with_context(|| format!("cannot open {}", self.title()))?;
+                Ok(Box::new(DeviceExecutor::new(instance, device, lowering)))
+            }
+        }
+    }
+
+    fn cap(&self) -> anyhow::Result<CapabilityCap> {
+        Ok(match &self.profile {
+            Some(profile) => profiles::find(&profile.source)?.cap,
+            None => CapabilityCap::NONE,
+        })
+    }
+
+    /// What the runtime says about each implemented operator at `levels`.
+    pub fn support(&self, levels: &[FeatureLevel]) -> Vec<SupportCell> {
+        let mut device = Capabilities::vulkan_minimum();
+        device.features = Feature::ALL.into_iter().fold(Features::NONE, |features, feature| {
+            features.with(feature, self.features.get(feature.name()) == Some(&true))
+        });
+        let mut cells = Vec::new();
+        for operator in dml_ops::OPERATORS {
+            for level in levels {
+                for data_type in dml::DataType::ALL {
+                    for rank in crate::cases::RANKS {
+                        let schema = operator.schema();
+                        let answer = support::query(schema, data_type, rank, *level, &device);
+                        cells.push(SupportCell {
+                            operator: schema.name.to_owned(),
+                            level: level.to_string(),
+                            data_type: data_type.to_string(),
+                            rank,
+                            answer: answer.name().to_owned(),
+                            text: answer.to_string(),
+                        });
+                    }
+                }
+            }
+        }
+        cells
+    }
+}
+
+fn options(
+    selector: dml::DeviceSelector,
+    cap: CapabilityCap,
+    validation: bool,
+) -> anyhow::Result<DeviceOptions> {
+    let validation = if validation { Validation::Required } else { Validation::Off };
+    let instance = InstanceDesc { validation, ..InstanceDesc::default() };
+    let options = DeviceOptions { selector, cap: Some(cap), instance, ..DeviceOptions::default() };
+    Ok(options.resolved()?)
+}
+
+fn profile_run(source: &str, profile: &Profile) -> ProfileRun {
+    ProfileRun {
+        name: profile.name.clone(),
+        source: source.to_owned(),
+        about: profile.about(),
+        also: Vec::new(),
+        shortfalls: Vec::new(),
+    }
+}

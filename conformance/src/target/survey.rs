@@ -1,0 +1,279 @@
+//! Which targets a run has.
+
+use dml::core::capabilities::ApiVersion;
+use dml::profiles::{self, Profile};
+use dml::{CapabilityCap, DeviceSelector, Instance, InstanceDesc, PhysicalDevice, Validation};
+use dml_ops::TransferUse;
+use serde::{Deserialize, Serialize};
+
+use super::groups::{Effect, distinct};
+use super::{Place, Target, options, profile_run};
+use crate::results::{DeviceIdentity, ProfileRun};
+
+/// What to run on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Survey {
+    /// Which devices.
+    pub devices: Devices,
+    /// As what.
+    pub profiles: Profiles,
+    /// Whether the validation layer is on.
+    pub validation: bool,
+}
+
+/// Which devices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Devices {
+    /// Every Vulkan device that can be used.
+    All,
+    /// The one that the text of a [`DeviceSelector`] names.
+    One(String),
+    /// The host interpreter.
+    Interpreter,
+}
+
+/// As what a device runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profiles {
+    /// As it is; the interpreter as the least that Vulkan allows.
+    AsIs,
+    /// Under the profile with this name or in this file.
+    One(String),
+    /// Under every built-in profile; those that come to the same run once.
+    All,
+}
+
+impl Survey {
+    /// The targets, of which there is at least one.
+    ///
+    /// # Errors
+    /// There is no Vulkan device, or not the one asked for; a profile is not there or wrong.
+    pub fn targets(&self) -> anyhow::Result<Vec<Target>> {
+        let profiles = self.profiles.found()?;
+        if self.devices == Devices::Interpreter {
+            return Ok(interpreters(&profiles, self.validation));
+        }
+        let mut targets = Vec::new();
+        for selector in self.selectors()? {
+            targets.extend(self.on_device(&selector, &profiles)?);
+        }
+        Ok(targets)
+    }
+
+    /// The texts of selectors that find the devices again in another process.
+    fn selectors(&self) -> anyhow::Result<Vec<String>> {
+        let validation = if self.validation { Validation::Required } else { Validation::Off };
+        let instance = Instance::new(&InstanceDesc { validation, ..InstanceDesc::default() })?;
+        let all = instance.physical_devices()?;
+        let chosen: Vec<PhysicalDevice> = match &self.devices {
+            Devices::One(selector) => vec![instance.select(&selector.parse()?)?],
+            _ => all.iter().filter(|device| device.unsuitable().is_none()).cloned().collect(),
+        };
+        if chosen.is_empty() {
+            // Explains what was found and what to install.
+            instance.select(&DeviceSelector::Best)?;
+        }
+        let uuid = |device: &PhysicalDevice| device.info().device_uuid_text();
+        let selector = |device: &PhysicalDevice| {
+            // Two equal devices may have one UUID.
+            let is_alone = all.iter().filter(|other| uuid(other) == uuid(device)).count() == 1;
+            let index = all.iter().position(|other| other.raw() == device.raw());
+            match index {
+                Some(index) if !is_alone => format!("index:{index}"),
+                _ => format!("uuid:{}", uuid(device)),
+            }
+        };
+        Ok(chosen.iter().map(selector).collect())
+    }
+
+    fn on_device(&self, selector: &str, profiles: &[Named]) -> anyhow::Result<Vec<Target>> {
+        let place = || Place::Device { selector: selector.to_owned() };
+        if profiles.is_empty() {
+            let options = options(selector.parse()?, CapabilityCap::NONE, self.validation)?;
+            let physical = Instance::new(&options.instance)?.select(&options.selector)?;
+            let capabilities = physical.capabilities().clone();
+            return Ok(vec![Target::new(
+                identity(&physical),
+                None,
+                &capabilities,
+                place(),
+                self.validation,
+            )]);
+        }
+        let mut instances = Vec::new();
+        let mut device = None;
+        let mut effects = Vec::new();
+        for Named { source, profile } in profiles {
+            let physical = physical(&mut instances, selector, &profile.cap, self.validation)?;
+            let (capabilities, shortfalls) = physical.capped(&profile.cap);
+            let shortfalls = shortfalls.iter().map(ToString::to_string).collect();
+            let version = usable_version(&physical, &profile.cap);
+            effects.push(Effect {
+                profile: ProfileRun { shortfalls, ..profile_run(source, profile) },
+                effective: (capabilities, version, profile.cap.no_transfer_usage()),
+            });
+            device.get_or_insert_with(|| identity(&physical));
+        }
+        let device = device.unwrap_or_else(interpreter);
+        Ok(distinct(effects)
+            .into_iter()
+            .map(|group| {
+                let capabilities = &group.effective.0;
+                let profile = Some(group.profile);
+                Target::new(device.clone(), profile, capabilities, place(), self.validation)
+            })
+            .collect())
+    }
+}
+
+/// A profile and the text that finds it.
+struct Named {
+    source: String,
+    profile: Profile,
+}
+
+impl Profiles {
+    /// What the environment variable `DML_PROFILE` says: its profile, or devices as they are.
+    pub fn from_environment() -> Self {
+        match std::env::var(profiles::VARIABLE) {
+            Ok(name) if !name.is_empty() => Self::One(name),
+            _ => Self::AsIs,
+        }
+    }
+
+    /// The profiles; none where devices run as they are.
+    fn found(&self) -> anyhow::Result<Vec<Named>> {
+        let named = |profile: Profile| Named { source: profile.name.clone(), profile };
+        Ok(match self {
+            Self::AsIs => Vec::new(),
+            Self::One(source) => {
+                vec![Named { source: source.clone(), profile: profiles::find(source)? }]
+            }
+            Self::All => profiles::all()?.into_iter().map(named).collect(),
+        })
+    }
+}
+
+/// The device, seen through an instance of the version of Vulkan that the cap allows: what a device
+/// offers depends on it.
+fn physical(
+    instances: &mut Vec<(Option<u32>, PhysicalDevice)>,
+    selector: &str,
+    cap: &CapabilityCap,
+    validation: bool,
+) -> anyhow::Result<PhysicalDevice> {
+    let options = options(selector.parse()?, *cap, validation)?;
+    let version = options.instance.max_api_version;
+    if let Some((_, physical)) = instances.iter().find(|(made_for, _)| *made_for == version) {
+        return Ok(physical.clone());
+    }
+    let physical = Instance::new(&options.instance)?.select(&options.selector)?;
+    instances.push((version, physical.clone()));
+    Ok(physical)
+}
+
+/// The version of Vulkan that is used, without its patch, which decides nothing.
+fn usable_version(physical: &PhysicalDevice, cap: &CapabilityCap) -> (u32, u32) {
+    // The runtime uses nothing of a later version.
+    const NEWEST: ApiVersion = ApiVersion::new(1, 3);
+    let text = physical.info().api_version_text();
+    let device = text.parse().unwrap_or(NEWEST);
+    let stated = cap.api_version().unwrap_or(NEWEST);
+    let least = [device, stated, NEWEST].into_iter().map(|it| (it.major, it.minor)).min();
+    least.unwrap_or((1, 1))
+}
+
+fn interpreters(profiles: &[Named], validation: bool) -> Vec<Target> {
+    let target = |profile, capabilities: &_| {
+        Target::new(interpreter(), profile, capabilities, Place::Interpreter, validation)
+    };
+    if profiles.is_empty() {
+        return vec![target(None, &CapabilityCap::NONE.alone())];
+    }
+    let effect = |Named { source, profile }: &Named| {
+        let transfer = if profile.cap.no_transfer_usage() {
+            TransferUse::StorageOnly
+        } else {
+            TransferUse::Allowed
+        };
+        let effective = (profile.cap.alone(), transfer);
+        Effect { profile: profile_run(source, profile), effective }
+    };
+    let groups = distinct(profiles.iter().map(effect).collect());
+    groups.into_iter().map(|group| target(Some(group.profile), &group.effective.0)).collect()
+}
+
+fn interpreter() -> DeviceIdentity {
+    DeviceIdentity {
+        name: "host interpreter".to_owned(),
+        kind: "host interpreter".to_owned(),
+        vendor_id: 0,
+        device_id: 0,
+        api_version: String::new(),
+        driver_name: env!("CARGO_PKG_NAME").to_owned(),
+        driver_info: env!("CARGO_PKG_VERSION").to_owned(),
+        driver_version: 0,
+        driver_id: 0,
+        uuid: String::new(),
+    }
+}
+
+fn identity(physical: &PhysicalDevice) -> DeviceIdentity {
+    let info = physical.info();
+    DeviceIdentity {
+        name: info.name.clone(),
+        kind: info.device_type.to_string(),
+        vendor_id: info.vendor_id,
+        device_id: info.device_id,
+        api_version: info.api_version_text(),
+        driver_name: info.driver_name.clone(),
+        driver_info: info.driver_info.clone(),
+        driver_version: info.driver_version,
+        driver_id: info.driver_id.as_raw(),
+        uuid: info.device_uuid_text(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(profiles: Profiles) -> Vec<Target> {
+        let devices = Devices::Interpreter;
+        Survey { devices, profiles, validation: false }.targets().unwrap()
+    }
+
+    #[test]
+    fn the_interpreter_stands_in_for_every_profile() {
+        let all = targets(Profiles::All);
+        let covered: usize =
+            all.iter().map(|target| 1 + target.profile.as_ref().unwrap().also.len()).sum();
+        assert_eq!(covered, profiles::names().count());
+        let limits = |name: &str| {
+            let target = targets(Profiles::One(name.to_owned())).remove(0);
+            target.limits["maxStorageBufferRange"]
+        };
+        assert_eq!(limits("storage-range-16-kib"), 16_384);
+        // Vulkan's minimum, where a profile does not say.
+        assert_eq!(limits("api-1-1"), 1 << 27);
+        assert_eq!(targets(Profiles::AsIs).len(), 1);
+    }
+
+    #[test]
+    fn support_follows_the_features_of_the_target() {
+        let target = targets(Profiles::One("no-optional-features".to_owned())).remove(0);
+        let cells = target.support(&[dml::FeatureLevel::V5_1]);
+        let answer = |data_type: &str| {
+            let is_asked = |cell: &&crate::results::SupportCell| {
+                cell.operator == "DIAGONAL_MATRIX" && cell.data_type == data_type && cell.rank == 2
+            };
+            cells.iter().find(is_asked).unwrap().answer.clone()
+        };
+        assert_eq!((&*answer("FLOAT32"), &*answer("INT64")), ("native", "emulated"));
+        assert_eq!(answer("UINT4"), "never");
+        // Three operators, 13 types, 8 ranks.
+        assert_eq!(cells.len(), 3 * 13 * 8);
+    }
+}

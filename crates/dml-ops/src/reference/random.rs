@@ -1,0 +1,256 @@
+//! Pseudo-random numbers, and tensors and values made from them: what random cases consist of.
+
+use dml_core::{DataType, TensorDesc, TensorLayout};
+
+/// A random tensor has at most about this many elements.
+const MOST_ELEMENTS: u32 = 2048;
+
+/// SplitMix64, seeded with a text: the same on every machine.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// Numbers that depend on `seed` alone.
+    pub fn new(seed: &str) -> Self {
+        // FNV-1a.
+        let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        Self(seed.bytes().fold(0xcbf2_9ce4_8422_2325, hash))
+    }
+
+    /// 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    /// 32 bits.
+    pub fn word(&mut self) -> u32 {
+        let [a, b, c, d, ..] = self.bits().to_be_bytes();
+        u32::from_be_bytes([a, b, c, d])
+    }
+
+    /// A number below `end`; 0 where that is 0.
+    pub fn below(&mut self, end: u32) -> u32 {
+        self.word() % end.max(1)
+    }
+
+    /// True about once in `times`.
+    pub fn one_in(&mut self, times: u32) -> bool {
+        self.below(times) == 0
+    }
+
+    /// One of `choices`, of which there is at least one.
+    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.word() as usize % choices.len()]
+    }
+
+    /// Sizes of a small tensor, now and then with one long dimension.
+    pub fn sizes(&mut self, rank: usize) -> Vec<u32> {
+        let mut sizes = vec![1; rank];
+        let mut left = MOST_ELEMENTS;
+        let long = self.one_in(3).then(|| self.word() as usize % rank);
+        if let Some(long) = long {
+            sizes[long] = 1 + self.below(left);
+            left /= sizes[long];
+        }
+        for at in (0..rank).rev().filter(|at| Some(*at) != long) {
+            let most = self.pick(&[1, 3, 8, 20]);
+            sizes[at] = 1 + self.below(left.min(most));
+            left /= sizes[at];
+        }
+        sizes
+    }
+
+    /// A tensor in which no two elements share an address: packed, or with dimensions in any order
+    /// and space between them, and now and then with more bytes than it needs.
+    pub fn tensor(&mut self, data_type: DataType, sizes: &[u32]) -> TensorDesc {
+        let mut tensor = TensorDesc::packed(data_type, sizes);
+        if !self.one_in(3) {
+            tensor = tensor.with_strides(&self.strides(sizes));
+        }
+        if self.one_in(4) {
+            let least = TensorLayout::new(&tensor).map_or(0, |layout| layout.total_size());
+            tensor = tensor.with_total_size(least + u64::from(self.below(40)));
+        }
+        tensor
+    }
+
+    /// The same for an input, whose elements may share addresses.
+    pub fn input_tensor(&mut self, data_type: DataType, sizes: &[u32]) -> TensorDesc {
+        if !self.one_in(4) {
+            return self.tensor(data_type, sizes);
+        }
+        let mut strides = self.strides(sizes);
+        for stride in &mut strides {
+            if self.one_in(2) {
+                *stride = 0;
+            }
+        }
+        TensorDesc::packed(data_type, sizes).with_strides(&strides)
+    }
+
+    /// Where a tensor starts in its buffer: a multiple of 16.
+    pub fn offset(&mut self) -> u64 {
+        if self.one_in(2) { 0 } else { 16 * u64::from(self.below(40)) }
+    }
+
+    /// The bits of an element: any, or such as are easily got wrong.
+    pub fn element(&mut self, data_type: DataType) -> u64 {
+        let sign = 1 << (data_type.bits() - 1);
+        match self.below(8) {
+            0 => 0,
+            1 => u64::MAX,
+            // The least signed integer, and a negative zero.
+            2 => sign,
+            3 => sign - 1,
+            4 => self.nan(data_type),
+            5 => 0x0102_0304_0102_0304,
+            _ => self.bits(),
+        }
+    }
+
+    /// A NaN with a payload, quiet or signalling; other types have other bits.
+    fn nan(&mut self, data_type: DataType) -> u64 {
+        let sign = self.bits() & 1 << (data_type.bits() - 1);
+        let (exponent, mantissa) = match data_type {
+            DataType::Float16 => (0x7c00, 0x3ff),
+            DataType::Float64 => (0x7ff << 52, (1 << 52) - 1),
+            _ => (0x7f80_0000, 0x7f_ffff),
+        };
+        sign | exponent | (self.bits() & mantissa).max(1)
+    }
+
+    /// A number in single precision: any bits, or such as are easily got wrong when converted.
+    pub fn float(&mut self) -> f32 {
+        let edges = [
+            0.0,
+            -0.0,
+            1.0,
+            -0.999_999_94,
+            127.5,
+            -128.5,
+            255.99,
+            65_519.996,
+            65_520.0,
+            -32_768.5,
+            2_147_483_648.0,
+            -2_147_483_648.0,
+            4_294_967_296.0,
+            9_223_372_036_854_775_808.0,
+            18_446_744_073_709_551_616.0,
+            f32::MAX,
+            f32::MIN_POSITIVE,
+            5.960_464_5e-8,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+        ];
+        match self.below(4) {
+            0 => self.pick(&edges),
+            1 => {
+                let bits = self.nan(DataType::Float32);
+                f32::from_bits(u32::try_from(bits).unwrap_or(u32::MAX))
+            }
+            2 => f32::from_bits(self.word()),
+            _ => {
+                let wide = f32::from_bits(self.word() >> 9 | 0x3f80_0000) - 1.5;
+                wide * self.pick(&[4.0, 300.0, 70_000.0, 1e10, 1e20])
+            }
+        }
+    }
+
+    /// The number of a diagonal, counted from the main one to the right: one of the matrix, just
+    /// outside it, or an extreme.
+    pub fn diagonal(&mut self, sizes: &[u32]) -> i32 {
+        let [.., height, width] = *sizes else { return 0 };
+        let signed = |size: u32| i32::try_from(size).unwrap_or(i32::MAX);
+        let (height, width) = (signed(height), signed(width));
+        let any = i64::from(self.below((height + width + 4).cast_unsigned())) - i64::from(height);
+        let any = i32::try_from(any - 2).unwrap_or(0);
+        let edges = [-height - 1, -height, 1 - height, 0, 1, width - 1, width, width + 1];
+        let extremes = [i32::MIN, i32::MIN + 1, i32::MAX - 1, i32::MAX];
+        match self.below(8) {
+            0 => self.pick(&extremes),
+            1 | 2 => self.pick(&edges),
+            _ => any,
+        }
+    }
+
+    /// Strides that keep all elements apart: the dimensions in any order, each beyond all of the one
+    /// inside it.
+    fn strides(&mut self, sizes: &[u32]) -> Vec<u32> {
+        let mut order: Vec<usize> = (0..sizes.len()).rev().collect();
+        if self.one_in(2) {
+            for last in (1..order.len()).rev() {
+                order.swap(last, self.word() as usize % (last + 1));
+            }
+        }
+        let padded = self.one_in(2);
+        let mut strides = vec![0; sizes.len()];
+        let mut next = if self.one_in(4) { 3 } else { 1 };
+        for at in order {
+            // Nothing is ever that far away in a dimension of one element.
+            strides[at] = if sizes[at] == 1 && self.one_in(4) { u32::MAX } else { next };
+            next = next * sizes[at] + if padded { self.below(4) } else { 0 };
+        }
+        strides
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_always_gives_the_same_numbers() {
+        let numbers = |seed| {
+            let mut random = Random::new(seed);
+            [random.bits(), random.bits(), u64::from(random.below(10))]
+        };
+        assert_eq!(numbers("a"), numbers("a"));
+        assert_ne!(numbers("a"), numbers("b"));
+        // Written down: a change would change every random case.
+        assert_eq!(Random::new("a").bits(), 0x5f29_c2aa_dd9b_8527);
+    }
+
+    #[test]
+    fn tensors_are_legal_small_and_of_every_kind() {
+        let mut random = Random::new("tensors");
+        let mut kinds = [0; 4];
+        for rank in (1..=8).cycle().take(4000) {
+            let sizes = random.sizes(rank);
+            let tensor = random.tensor(DataType::Int16, &sizes);
+            let layout = TensorLayout::new(&tensor).unwrap();
+            layout.check_disjoint().unwrap();
+            assert!(layout.element_count() <= u64::from(MOST_ELEMENTS), "{tensor:?}");
+            assert!(layout.total_size() <= 1 << 17, "{tensor:?}");
+            kinds[0] += u32::from(layout.is_packed());
+            kinds[1] += u32::from(layout.is_dense() && !layout.is_packed());
+            kinds[2] += u32::from(!layout.is_dense());
+            let input = random.input_tensor(DataType::Int16, &sizes);
+            let input = TensorLayout::new(&input).unwrap();
+            kinds[3] += u32::from(input.check_disjoint().is_err());
+        }
+        assert!(kinds.iter().all(|count| *count > 100), "{kinds:?}");
+    }
+
+    #[test]
+    fn diagonals_are_inside_at_the_edges_and_extreme() {
+        let mut random = Random::new("diagonals");
+        let found: Vec<i32> = (0..2000).map(|_| random.diagonal(&[2, 5, 7])).collect();
+        for wanted in [-6, -5, -4, 0, 6, 7, 8, i32::MIN, i32::MAX] {
+            assert!(found.contains(&wanted), "{wanted}");
+        }
+    }
+
+    #[test]
+    fn elements_have_the_payloads_of_nans() {
+        let mut random = Random::new("nans");
+        let is_nan = |bits: u64| f32::from_bits((bits & 0xffff_ffff) as u32).is_nan();
+        assert!((0..100).all(|_| is_nan(random.nan(DataType::Float32))));
+        let half = |bits: u64| half::f16::from_bits((bits & 0xffff) as u16).is_nan();
+        assert!((0..100).all(|_| half(random.nan(DataType::Float16))));
+    }
+}
