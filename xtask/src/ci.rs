@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::process::succeed;
-use crate::{conformance, shader_compiler, test, tools};
+use crate::{conformance, html_report, shader_compiler, test, tools};
 
 /// Run all checks, stopping at the first that fails
 #[derive(clap::Args)]
@@ -25,7 +25,7 @@ struct Step {
 }
 
 /// In this order: what says most first, what takes longest last.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step { name: "test", run: run_tests },
     Step { name: "fmt", run: fmt },
     Step { name: "clippy", run: clippy },
@@ -34,6 +34,7 @@ const STEPS: [Step; 9] = [
     Step { name: "typos", run: typos },
     Step { name: "shader-hashes", run: shader_hashes },
     Step { name: "shader-recompile", run: shader_recompile },
+    Step { name: "html-report", run: html_report::check },
     Step { name: "conformance", run: conformance },
 ];
 
@@ -150,7 +151,7 @@ fn shader_recompile(sh: &Shell) -> Result<()> {
 }
 
 fn conformance(sh: &Shell) -> Result<()> {
-    let args = conformance::Args { cpu_drivers: true, args: Vec::new() };
+    let args = conformance::Args { cpu_drivers: true, full: false, args: Vec::new() };
     let code = conformance::run(sh, &args)?;
     ensure!(code == 0, "the conformance run ended with exit code {code}");
     Ok(())

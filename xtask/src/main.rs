@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
 mod apt;
+mod browser;
 mod build_shaders;
 mod build_tools;
 mod bundle;
@@ -15,6 +16,7 @@ mod devices;
 mod env;
 mod environment;
 mod generated;
+mod html_report;
 mod process;
 mod schema;
 mod setup;
