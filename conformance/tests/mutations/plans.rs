@@ -1,0 +1,152 @@
+//! Plans that compute something else.
+
+use dml::core::plan::{Plan, Slot, Step};
+use dml::core::schema::{FieldSchema, FieldType};
+use dml::core::{Error, FieldValue, TensorDesc, TensorLayout, Validated, validate};
+use dml::{AbstractOperator, DataType, FeatureLevel};
+use dml_conformance::cases::Case;
+use dml_conformance::execute::Lowering;
+use dml_ops::Target;
+
+use crate::{cases, check_found, interpreter, on_every_device};
+
+fn check(mutation: &dyn Lowering, words: &str) {
+    check_in(cases(), mutation, words);
+}
+
+fn check_in(cases: Vec<Case>, mutation: &dyn Lowering, words: &str) {
+    on_every_device(mutation, |name, executor| check_found(name, &cases, executor, words));
+    let cases: Vec<Case> = cases.into_iter().filter(|case| !case.needs_device()).collect();
+    check_found("host interpreter", &cases, &interpreter(mutation), words);
+}
+
+/// The plan of `operator`, with the steps of the same operator with other fields where those are
+/// legal.
+fn with_other_fields(
+    operator: &Validated,
+    target: &Target<'_>,
+    change: impl Fn(&FieldSchema, FieldValue) -> FieldValue,
+) -> Result<Plan, Error> {
+    let plan = dml_ops::lower(operator, target)?;
+    let schema = operator.schema();
+    let fields = schema.fields.iter().map(|field| Ok(change(field, value(operator, field)?)));
+    let other = AbstractOperator::new(schema, fields.collect::<Result<_, Error>>()?)?;
+    match validate(&other, FeatureLevel::HIGHEST).map(|other| dml_ops::lower(&other, target)) {
+        Ok(Ok(Plan { exec, in_place, constants, .. })) => {
+            Ok(Plan { exec, in_place, constants, ..plan })
+        }
+        _ => Ok(plan),
+    }
+}
+
+/// The value of a field of a validated operator.
+fn value(operator: &Validated, field: &FieldSchema) -> Result<FieldValue, Error> {
+    let name = field.name;
+    Ok(match field.field_type {
+        FieldType::Tensor => FieldValue::Tensor(operator.tensor(name)?.map(description)),
+        FieldType::Int => FieldValue::Int(operator.int(name)?),
+        FieldType::Uint => FieldValue::Uint(operator.uint(name)?),
+        FieldType::Float => FieldValue::Float(operator.float(name)?),
+        FieldType::ScalarUnion => FieldValue::ScalarUnion(operator.scalar(name)?),
+        other => panic!("no implemented operator has a field of {other:?}"),
+    })
+}
+
+fn description(layout: &TensorLayout) -> TensorDesc {
+    TensorDesc {
+        flags: layout.flags(),
+        total_tensor_size_in_bytes: Some(layout.total_size()),
+        guaranteed_base_offset_alignment: layout.alignment(),
+        ..TensorDesc::packed(layout.data_type(), layout.sizes()).with_strides(layout.strides())
+    }
+}
+
+/// An inverted band that ends one diagonal too early.
+struct InvertedOffByOne;
+
+impl Lowering for InvertedOffByOne {
+    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+        let Ok(begin) = operator.int("DiagonalFillBegin") else {
+            return dml_ops::lower(operator, target);
+        };
+        with_other_fields(operator, target, |field, value| match value {
+            FieldValue::Int(end) if field.name == "DiagonalFillEnd" && begin > end => {
+                FieldValue::Int(end.saturating_sub(1))
+            }
+            other => other,
+        })
+    }
+}
+
+#[test]
+fn an_inverted_band_that_is_off_by_one_is_found() {
+    check(&InvertedOffByOne, "/band_inverted: output 0: element");
+    check(&InvertedOffByOne, "/input_band_inverted: output 0: element");
+}
+
+/// Rows of the output that are one element longer, where that element belongs to nobody.
+struct OnePastTheEnd;
+
+impl Lowering for OnePastTheEnd {
+    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+        with_other_fields(operator, target, |_, value| match value {
+            FieldValue::Tensor(Some(mut tensor)) => {
+                let last = tensor.sizes.len() - 1;
+                tensor.sizes[last] += 1;
+                tensor.total_tensor_size_in_bytes =
+                    tensor.total_tensor_size_in_bytes.map(|bytes| bytes.next_multiple_of(4));
+                FieldValue::Tensor(Some(tensor))
+            }
+            other => other,
+        })
+    }
+}
+
+#[test]
+fn a_write_one_byte_past_the_output_is_found() {
+    let bytes = |case: &Case| case.id.data_type() == DataType::Uint8;
+    let cases = cases().into_iter().filter(bytes).collect();
+    let words = "relative to the tensor, which no element covers, was overwritten";
+    check_in(cases, &OnePastTheEnd, words);
+}
+
+/// A fill that ends one word too early.
+struct ShortFill;
+
+impl Lowering for ShortFill {
+    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+        let mut plan = dml_ops::lower(operator, target)?;
+        for step in &mut plan.exec {
+            if let Step::Fill(fill) = step
+                && fill.slot == Slot::Output(0)
+                && fill.range.end > 4
+            {
+                fill.range.end -= 4;
+            }
+        }
+        Ok(plan)
+    }
+}
+
+#[test]
+fn a_fill_that_leaves_a_word_out_is_found() {
+    check(&ShortFill, "(not written)");
+}
+
+/// A plan without its last step.
+struct LastStepMissing;
+
+impl Lowering for LastStepMissing {
+    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+        let mut plan = dml_ops::lower(operator, target)?;
+        if plan.exec.len() > 1 {
+            plan.exec.pop();
+        }
+        Ok(plan)
+    }
+}
+
+#[test]
+fn a_missing_step_is_found() {
+    check(&LastStepMissing, ": output 0: element");
+}

@@ -1,0 +1,90 @@
+//! Wrong rows in the tables of what a feature level accepts.
+
+use dml::core::schema::{OperatorSchema, SupportTable, TensorSupport};
+use dml::core::{DataTypeSet, Error, Validated, validate};
+use dml::{AbstractOperator, DataType, FeatureLevel};
+use dml_conformance::cases::{Case, generate};
+use dml_conformance::execute::Lowering;
+
+use crate::{check_found, interpreter, on_every_device};
+
+/// Validates against a table in which one row says something else.
+struct WrongRow {
+    /// The row is the operator's table that applies at this level.
+    level: FeatureLevel,
+    data_type: DataType,
+    accepted: bool,
+}
+
+impl WrongRow {
+    /// The schema with the changed row. It lives as long as the program, as any schema does.
+    fn schema(&self, right: &'static OperatorSchema) -> &'static OperatorSchema {
+        let changed = right.table_at(self.level).map(|table| table.level);
+        let tables = right.tables.iter().map(|table| {
+            if Some(table.level) != changed {
+                return SupportTable { ..*table };
+            }
+            let tensors = table.tensors.iter().map(|tensor| self.tensor(tensor));
+            let tensors: &'static [TensorSupport] = Vec::leak(tensors.collect());
+            SupportTable { tensors, ..*table }
+        });
+        let tables: &'static [SupportTable] = Vec::leak(tables.collect());
+        Box::leak(Box::new(OperatorSchema { tables, varied: None, ..*right }))
+    }
+
+    fn tensor(&self, right: &TensorSupport) -> TensorSupport {
+        let kept = |data_type: &DataType| {
+            if *data_type == self.data_type {
+                self.accepted
+            } else {
+                right.data_types.contains(*data_type)
+            }
+        };
+        let types: Vec<DataType> = DataType::ALL.into_iter().filter(kept).collect();
+        TensorSupport { data_types: DataTypeSet::of(&types), ..*right }
+    }
+}
+
+impl Lowering for WrongRow {
+    fn validate(
+        &self,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+    ) -> Result<Validated, Error> {
+        let schema = self.schema(operator.schema());
+        validate(&AbstractOperator::new(schema, operator.fields().to_vec())?, level)
+    }
+}
+
+/// Of each level one case for each type and rank.
+fn cases() -> Vec<Case> {
+    let chosen = |case: &Case| {
+        case.id.operator() == "diagonal_matrix"
+            && (case.id.name().starts_with("refused_") || case.id.name() == "offset_zero")
+    };
+    FeatureLevel::ALL.into_iter().flat_map(generate).filter(chosen).collect()
+}
+
+fn check(row: &WrongRow, words: &str) {
+    let cases = cases();
+    on_every_device(row, |name, executor| check_found(name, &cases, executor, words));
+    check_found("host interpreter", &cases, &interpreter(row), words);
+}
+
+#[test]
+fn a_row_that_accepts_too_much_is_found() {
+    let (level, data_type) = (FeatureLevel::V4_0, DataType::Int64);
+    check(
+        &WrongRow { level, data_type, accepted: true },
+        "4_0/diagonal_matrix/int64/rank2/refused_data_type: accepted, but it must be refused",
+    );
+}
+
+#[test]
+fn a_row_that_accepts_too_little_is_found() {
+    let (level, data_type) = (FeatureLevel::V5_1, DataType::Int64);
+    check(
+        &WrongRow { level, data_type, accepted: false },
+        "5_1/diagonal_matrix/int64/rank2/offset_zero: refused: ",
+    );
+}
