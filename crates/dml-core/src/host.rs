@@ -171,7 +171,7 @@ fn run_update(update: &Update, memory: &mut HostMemory) -> Result<(), HostError>
 }
 
 fn run_copy(copy: &Copy, memory: &mut HostMemory) -> Result<(), HostError> {
-    for region in &copy.regions {
+    for region in copy.regions.iter().flat_map(|region| region.regions()) {
         let source = memory.get(copy.source)?;
         let from = source.check(copy.source, region.source_offset, region.size, 1)?;
         let bytes = source.bytes[from..from + to_index(region.size)].to_vec();

@@ -31,6 +31,7 @@ pub mod plan;
 mod rules;
 mod scalar;
 pub mod schema;
+mod strategy;
 pub mod support;
 mod tensor;
 mod traits;
@@ -45,6 +46,7 @@ pub use flags::ExecutionFlags;
 pub use layout::TensorLayout;
 pub use operator::{AbstractOperator, FieldValue};
 pub use scalar::ScalarUnion;
+pub use strategy::Strategy;
 pub use tensor::{
     MAX_DIMENSION_COUNT, MAX_ELEMENT_COUNT, MINIMUM_TENSOR_ALIGNMENT, TensorDesc, TensorFlags,
 };

@@ -8,10 +8,15 @@
 //! Barriers are not part of a plan. Each step states what it reads and writes ([`Step::uses`]), and
 //! whoever executes the plan derives from that which steps must wait for which.
 
+mod region;
+
+pub use region::{CopyRegion, Repeat};
+
 use std::ops::Range;
 
 use crate::kernel::KernelVariant;
 use crate::layout::TensorLayout;
+use crate::strategy::Strategy;
 use crate::tensor::TensorFlags;
 
 /// Push constants of one dispatch are at most this many bytes, half of what Vulkan guarantees.
@@ -97,18 +102,7 @@ pub struct Update {
     pub data: Vec<u8>,
 }
 
-/// One region of a [`struct@Copy`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CopyRegion {
-    /// Bytes relative to the start of the source binding.
-    pub source_offset: u64,
-    /// Bytes relative to the start of the destination binding.
-    pub destination_offset: u64,
-    /// Length in bytes, at least 1.
-    pub size: u64,
-}
-
-/// Copies regions that overlap neither each other nor their sources.
+/// Copies regions whose destinations overlap neither each other nor any source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
     /// Where the bytes come from.
@@ -207,18 +201,15 @@ impl Step {
             Self::Update(update) => {
                 vec![write(update.slot, span(update.offset, update.data.len() as u64))]
             }
-            Self::Copy(copy) => copy
-                .regions
-                .iter()
-                .flat_map(|region| {
-                    let source = span(region.source_offset, region.size);
-                    let destination = span(region.destination_offset, region.size);
-                    [
-                        Use { slot: copy.source, range: source, access: Access::Read },
-                        write(copy.destination, destination),
-                    ]
-                })
-                .collect(),
+            Self::Copy(copy) => {
+                let read = |range| Use { slot: copy.source, range, access: Access::Read };
+                let uses = copy.regions.iter().flat_map(|region| {
+                    let written = region.destinations().into_iter();
+                    let written = written.map(|range| write(copy.destination, range));
+                    region.sources().into_iter().map(read).chain(written)
+                });
+                uses.collect()
+            }
             Self::Dispatch(dispatch) => dispatch
                 .windows
                 .iter()
@@ -295,6 +286,8 @@ pub struct InPlace {
 pub struct Plan {
     /// The operator's name, for labels and messages.
     pub operator: &'static str,
+    /// How executions work, but for those in place.
+    pub strategy: Strategy,
     /// One entry for each input binding; `None` where an optional input is absent.
     pub inputs: Vec<Option<BindingRequirement>>,
     /// One entry for each output binding.
@@ -357,7 +350,7 @@ mod tests {
         let copy = Step::Copy(Copy {
             source: Slot::Input(0),
             destination: Slot::Output(0),
-            regions: vec![CopyRegion { source_offset: 4, destination_offset: 8, size: 12 }],
+            regions: vec![CopyRegion::once(4, 8, 12)],
         });
         assert_eq!(
             copy.uses(),

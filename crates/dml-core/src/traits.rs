@@ -1,5 +1,7 @@
 //! Which way of working suits a driver.
 
+use crate::strategy::Strategy;
+
 /// Preferences for one driver. They change how fast a result comes, never the result, and they are
 /// fixed data: nothing is timed at run time, so plans are reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,12 +9,28 @@
 pub struct Traits {
     /// Invocations in a work group, a power of two; lowered to what the device allows.
     pub local_size: u32,
+    /// An output of at most so many bytes is written by [`Strategy::Inline`].
+    pub inline_bytes: u32,
+    /// What [`Strategy::SeedAndCopy`] copies has at most so many bytes.
+    pub seed_bytes: u32,
+    /// Runs of at least so many bytes, and no shorter ones, are worth a region of their own in
+    /// [`Strategy::RowCopies`].
+    pub row_bytes: u32,
+    /// Used wherever it can serve the tensors; where it cannot, or where this is `None`, the tensors
+    /// and the other preferences decide.
+    pub strategy: Option<Strategy>,
 }
 
 impl Traits {
     /// Preferences that are sound on every driver.
     pub const fn new() -> Self {
-        Self { local_size: 64 }
+        Self {
+            local_size: 64,
+            inline_bytes: 4096,
+            seed_bytes: 64 << 10,
+            row_bytes: 1024,
+            strategy: None,
+        }
     }
 
     /// The same with another work group size. It is rounded down to a power of two, and at least 2:
@@ -20,6 +38,19 @@ impl Traits {
     /// count in 32 bits.
     pub const fn with_local_size(mut self, local_size: u32) -> Self {
         self.local_size = if local_size < 2 { 2 } else { 1 << local_size.ilog2() };
+        self
+    }
+
+    /// The same with other sizes, in bytes: of outputs that are written inline, of seeds, and of the
+    /// shortest run that is copied by itself.
+    pub const fn with_sizes(mut self, inline: u32, seed: u32, row: u32) -> Self {
+        (self.inline_bytes, self.seed_bytes, self.row_bytes) = (inline, seed, row);
+        self
+    }
+
+    /// The same with one strategy wherever it can serve the tensors.
+    pub const fn with_strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = Some(strategy);
         self
     }
 }

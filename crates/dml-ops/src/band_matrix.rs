@@ -1,17 +1,21 @@
 //! Stacks of matrices with a value in a band of diagonals: what every operator on diagonals is
 //! lowered to.
 //!
-//! Elements are moved as bit patterns, so a kernel family is an element width. Strategies:
+//! Elements are moved as bit patterns, so a kernel family is an element width. What each
+//! [`Strategy`] does here:
 //!
-//! - **fill + scatter**: zeros everywhere, then the value along one diagonal. Needs transfer usage,
-//!   and a dense tensor: a fill would overwrite the padding between the elements of any other.
-//! - **fill + band**: the same for any band.
-//! - **copy + band**: the input as a whole, then the value. Needs transfer usage, and a dense input
-//!   with the output's strides.
-//! - **band**: the value alone, where it is everything, or where the input is there already because
-//!   the operator is executed in place.
-//! - **write**, **merge**: one kernel writes every element and nothing else; zeros or an input of any
-//!   layout around the band.
+//! - **inline**: the whole output is one update. For small dense outputs.
+//! - **fill**: where all elements are the same, and dense.
+//! - **fill-and-scatter**: zeros everywhere, then the value along one diagonal or in any band. A
+//!   fill would overwrite the padding of a tensor that is not dense.
+//! - **copy-and-band**: the input as a whole, then the value. Needs a dense input with the output's
+//!   strides.
+//! - **seed-and-copy**: [`crate::seed`]. For batches of matrices, and all that repeats.
+//! - **row-copies**: [`rows`]. For padded rows and for wide bands.
+//! - **kernel**: one kernel writes every element and nothing else; zeros or an input of any layout
+//!   around the band. It needs no transfer usage.
+//!
+//! Executed in place, the value alone is written, by row copies or by a kernel. [`strategy`] chooses.
 //!
 //! Each kernel is dispatched once for every box of the tensor that fits the device's descriptors; the
 //! kernels that write the value alone, only for boxes that have some.
@@ -19,17 +23,22 @@
 //! An input that is OWNED_BY_DML is copied into the persistent resource by initialization, as it
 //! lies in memory, and read from there.
 
+mod content;
+mod rows;
 mod steps;
+mod strategy;
 
-use dml_core::plan::{
-    BindingRequirement, BoundAt, Copy, CopyRegion, Fill, InPlace, Plan, Slot, Step,
-};
-use dml_core::{Error, TensorLayout};
+use dml_core::plan::{BindingRequirement, BoundAt, Copy, CopyRegion, InPlace, Plan, Slot, Step};
+use dml_core::{Error, Strategy, TensorLayout};
 use dml_spirv::Family;
 
+use crate::constants::Constants;
 use crate::diagonal::Band;
+use crate::fill::{fill, inline};
+use crate::seed;
 use crate::{Target, TransferUse};
-use steps::{Batches, Constants, Matrices, Source};
+use steps::{Batches, Matrices, Source};
+use strategy::{Around, choose};
 
 /// `value` where `begin <= x - y < end`, or, where `begin` is above `end`, everywhere but where
 /// `end <= x - y < begin`; elsewhere the input's elements, or zeros.
@@ -54,23 +63,27 @@ impl BandMatrix<'_> {
         let is_owned = input.as_ref().is_some_and(|it| it.bound_at == BoundAt::Initialization);
         let source = self.source(is_owned)?;
         let mut constants = Constants::default();
-        let exec = match &source {
-            None => matrices.on_zeros(target)?,
-            Some(_) if matrices.band.is_everything() => matrices.band(target)?,
-            Some(source) => self.on_input(&matrices, source, target, &mut constants)?,
+        let is_everything = matrices.band.is_everything();
+        let around = match &source {
+            _ if is_everything => Around::Nothing,
+            Some(source) => Around::Input(source),
+            None => Around::Zeros,
         };
-        let kept = source.as_ref().filter(|_| is_owned && !matrices.band.is_everything());
+        let strategy = choose(&matrices, around, target.traits, target.transfer);
+        let exec = matrices.steps(strategy, around, target, &mut constants)?;
+        let kept = source.as_ref().filter(|_| is_owned && !is_everything);
         let init = match kept {
             Some(source) => self.keep(source, target, &mut constants)?,
             None => vec![],
         };
         Ok(Plan {
             operator: self.operator,
+            strategy,
             inputs: input.into_iter().map(Some).collect(),
             outputs: vec![Some(BindingRequirement::of("OutputTensor", self.output))],
             init,
             exec,
-            in_place: self.in_place(&matrices, source.as_ref(), target)?,
+            in_place: self.in_place(&matrices, source.as_ref(), target, &mut constants)?,
             temporary_size: 0,
             persistent_size: kept.map_or(0, |source| source.bytes),
             constants: constants.bytes,
@@ -100,7 +113,7 @@ impl BandMatrix<'_> {
         let Some(input) = self.input else { return Ok(None) };
         Ok(Some(Source {
             slot: if is_owned { Slot::Persistent } else { Slot::Input(0) },
-            strides: self.batches(input)?.strides,
+            batches: self.batches(input)?,
             bytes: input.minimum_size(),
         }))
     }
@@ -117,24 +130,6 @@ impl BandMatrix<'_> {
             batches.strides[at] = if *size == 1 { 0 } else { *stride };
         }
         Ok(batches)
-    }
-
-    fn on_input(
-        &self,
-        matrices: &Matrices,
-        source: &Source,
-        target: &Target<'_>,
-        constants: &mut Constants,
-    ) -> Result<Vec<Step>, Error> {
-        let may_copy = target.transfer == TransferUse::Allowed && matrices.is_dense;
-        if !may_copy || source.strides != matrices.batches.strides {
-            return matrices.merge(source, target, constants);
-        }
-        // The elements and not a byte more: nothing else of the input is the caller's promise.
-        let size = self.output.span() * u64::from(matrices.family.bytes());
-        let mut steps = vec![copy(source.slot, Slot::Output(0), size)];
-        steps.extend(matrices.band(target)?);
-        Ok(steps)
     }
 
     /// Copies an input that is bound at initialization only, padding included.
@@ -157,14 +152,18 @@ impl BandMatrix<'_> {
         matrices: &Matrices,
         source: Option<&Source>,
         target: &Target<'_>,
+        constants: &mut Constants,
     ) -> Result<Option<InPlace>, Error> {
         let is_same = |source: &&Source| {
-            source.slot == Slot::Input(0) && source.strides == matrices.batches.strides
+            source.slot == Slot::Input(0) && source.batches.strides == matrices.batches.strides
         };
         if source.filter(is_same).is_none() {
             return Ok(None);
         }
-        Ok(Some(InPlace { input: 0, output: 0, exec: matrices.band(target)? }))
+        let around = Around::Output;
+        let strategy = choose(matrices, around, target.traits, target.transfer);
+        let exec = matrices.steps(strategy, around, target, constants)?;
+        Ok(Some(InPlace { input: 0, output: 0, exec }))
     }
 
     fn internal(&self, problem: &str) -> Error {
@@ -173,22 +172,52 @@ impl BandMatrix<'_> {
 }
 
 impl Matrices {
-    /// The band on zeros.
-    fn on_zeros(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
-        if target.transfer == TransferUse::StorageOnly || !self.is_dense {
-            return self.write(target);
-        }
-        let mut steps =
-            vec![Step::Fill(Fill { slot: Slot::Output(0), range: 0..self.bytes, pattern: 0 })];
-        steps.extend(match self.band.single() {
-            Some(diagonal) => self.scatter(diagonal, target)?,
-            None => self.band(target)?,
-        });
-        Ok(steps)
+    /// What `strategy` does, where it can serve.
+    fn steps(
+        &self,
+        strategy: Strategy,
+        around: Around<'_>,
+        target: &Target<'_>,
+        constants: &mut Constants,
+    ) -> Result<Vec<Step>, Error> {
+        Ok(match (strategy, around) {
+            (Strategy::Inline, _) => vec![inline(self.content())],
+            (Strategy::Fill, _) => fill(self.element_bytes(), self.pattern().unwrap_or_default()),
+            (Strategy::SeedAndCopy, _) => vec![self.repeat(target, constants)],
+            (Strategy::FillAndScatter, _) => {
+                let mut steps = fill(self.element_bytes(), 0);
+                steps.extend(match self.band.single() {
+                    Some(diagonal) => self.scatter(diagonal, target)?,
+                    None => self.band(target)?,
+                });
+                steps
+            }
+            (Strategy::CopyAndBand, Around::Input(source)) => {
+                // The elements and not a byte more: nothing else of the input is the caller's promise.
+                let mut steps = vec![copy(source.slot, Slot::Output(0), self.element_bytes())];
+                steps.extend(self.band(target)?);
+                steps
+            }
+            (Strategy::RowCopies, Around::Input(source)) => self.rows_on(Some(source), constants),
+            (Strategy::RowCopies, Around::Output) => self.rows_on(None, constants),
+            (Strategy::RowCopies, _) => self.rows_on_zeros(constants),
+            (_, Around::Zeros) => self.write(target)?,
+            (_, Around::Input(source)) => self.merge(source, target, constants)?,
+            (_, Around::Output | Around::Nothing) => self.band(target)?,
+        })
+    }
+
+    /// One matrix, or where the band is everything one element, over the whole output.
+    fn repeat(&self, target: &Target<'_>, constants: &mut Constants) -> Step {
+        let block = match self.matrix_bytes() {
+            Some(bytes) if !self.band.is_everything() => self.matrix_content(bytes),
+            _ => self.value.to_le_bytes()[..self.family.bytes() as usize].to_vec(),
+        };
+        seed::repeat(&block, self.element_bytes(), target.traits, constants)
     }
 }
 
 fn copy(source: Slot, destination: Slot, size: u64) -> Step {
-    let region = CopyRegion { source_offset: 0, destination_offset: 0, size };
+    let region = CopyRegion::once(0, 0, size);
     Step::Copy(Copy { source, destination, regions: vec![region] })
 }

@@ -10,11 +10,14 @@
 
 mod band_matrix;
 mod boxes;
+mod constants;
 pub mod diagonal;
 mod element_kernel;
+mod fill;
 pub mod grid;
 mod operators;
 mod registry;
+mod seed;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{BoundAt, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
 use dml_core::schema::FieldKind;
-use dml_core::{Capabilities, DataType, FeatureLevel, TensorLayout, Traits, validate};
+use dml_core::{Capabilities, DataType, FeatureLevel, Strategy, TensorLayout, Traits, validate};
 
 use crate::reference::{Case, elements_in, input_bytes};
 use crate::{OPERATORS, Operator, Target, TransferUse};
@@ -172,6 +172,20 @@ fn every_case_lowers_to_what_the_reference_says() {
         (&one_dimensional, traits.with_local_size(8), TransferUse::StorageOnly),
     ] {
         check_everything(&Target { capabilities, traits, transfer });
+    }
+}
+
+/// Every strategy wherever it can serve, with all preferences that move the others out of the way.
+#[test]
+fn every_case_is_the_same_with_every_strategy() {
+    let minimum = Capabilities::vulkan_minimum();
+    let small = with_window(268, 256);
+    for strategy in Strategy::ALL {
+        let traits = Traits::new().with_strategy(strategy);
+        let short = traits.with_local_size(8).with_sizes(0, 24, 4);
+        for (capabilities, traits) in [(&minimum, traits), (&small, short)] {
+            check_everything(&Target { capabilities, traits, transfer: TransferUse::Allowed });
+        }
     }
 }
 

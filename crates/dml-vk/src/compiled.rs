@@ -202,6 +202,11 @@ impl CompiledOperator {
         in_place(self.preferred())
     }
 
+    /// What is executed where the buffers' usages suffice, see [`crate::BindingTable::new`].
+    pub fn plan(&self) -> &Plan {
+        self.preferred()
+    }
+
     fn preferred(&self) -> &Plan {
         &self.shared.plans[0].plan
     }

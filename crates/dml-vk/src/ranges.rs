@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// Larger sets are united by sorting.
+const MAX_ADDITIONS: usize = 16;
+
 /// A set of bytes, as sorted ranges that neither touch nor overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ranges(Vec<Range<u64>>);
@@ -20,11 +23,17 @@ impl Ranges {
         Self(ranges)
     }
 
-    /// Adds the bytes of `other`. Takes as long as the smaller of both is, where most of them are
-    /// behind the larger one or within it.
+    /// Adds the bytes of `other`. Adding few takes as long as they are, where most of them are
+    /// behind the others or within them.
     pub(crate) fn unite(&mut self, mut other: Self) {
         if self.0.len() < other.0.len() {
             std::mem::swap(&mut self.0, &mut other.0);
+        }
+        // Each addition may move all that lies behind it.
+        if other.0.len() > MAX_ADDITIONS {
+            self.0.append(&mut other.0);
+            *self = Self::of(std::mem::take(&mut self.0));
+            return;
         }
         for range in other.0 {
             self.add(range);
@@ -78,10 +87,14 @@ mod tests {
             let at = move |index: u64| (index * seed * 37) % 101;
             (1..7).map(move |index| at(index)..at(index) + 1 + at(index + 7) % 9)
         };
+        let many = |seed| (0..40).map(move |at| (at * seed * 3)..(at * seed * 3 + 2));
         for (a, b) in (1..30).flat_map(|a| (1..30).map(move |b| (a, b))) {
             let mut united = Ranges::of(sets(a).take(4).collect());
             united.unite(Ranges::of(sets(b).collect()));
             assert_eq!(united, Ranges::of(sets(a).take(4).chain(sets(b)).collect()), "{a} {b}");
+            let mut united = Ranges::of(many(a).collect());
+            united.unite(Ranges::of(many(b).collect()));
+            assert_eq!(united, Ranges::of(many(a).chain(many(b)).collect()), "{a} {b}");
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Recording an operator into a command buffer.
 
 use ash::vk;
+use dml_core::plan::CopyRegion;
 
 use crate::barrier::Barrier;
-use crate::pieces::pieces;
+use crate::pieces::{buffer_copies, pieces};
 use crate::raw::RawDevice;
 use crate::table::{BindingTable, BoundDispatch, BoundStep, Command};
 
@@ -109,16 +110,19 @@ impl Writer<'_> {
 
     /// # Safety
     ///
-    /// As [`record_plan`]; the regions lie inside the buffers and do not overlap.
+    /// As [`record_plan`]; the regions, counted from the start of the buffers, lie inside of them,
+    /// and what is written overlaps nothing else.
     pub(crate) unsafe fn copy(
         &self,
         source: vk::Buffer,
         destination: vk::Buffer,
-        regions: &[vk::BufferCopy],
+        regions: &[CopyRegion],
     ) {
         let core = self.raw.core();
-        // SAFETY: the caller's promise.
-        unsafe { core.cmd_copy_buffer(self.command_buffer, source, destination, regions) };
+        buffer_copies(regions, |regions| {
+            // SAFETY: the caller's promise.
+            unsafe { core.cmd_copy_buffer(self.command_buffer, source, destination, regions) };
+        });
     }
 
     /// # Safety

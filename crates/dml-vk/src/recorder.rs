@@ -14,7 +14,6 @@ use crate::barrier::Barrier;
 use crate::buffer::{Buffer, BufferUsage};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::pieces::buffer_copies;
 use crate::raw::RawDevice;
 use crate::record::{Phase, Writer, record_plan};
 use crate::table::BindingTable;
@@ -139,11 +138,10 @@ impl Recorder {
             return Ok(());
         }
         self.list.buffers.extend([source.clone(), destination.clone()]);
-        let whole = CopyRegion { source_offset: from.start, destination_offset: to.start, size };
-        let regions: Vec<_> = buffer_copies(whole, 0, 0).collect();
+        let whole = CopyRegion::once(from.start, to.start, size);
         // SAFETY: the command buffer is recording; usages and ranges were just checked, and the
         // buffers stored beside it.
-        unsafe { self.list.writer().copy(source.raw(), destination.raw(), &regions) };
+        unsafe { self.list.writer().copy(source.raw(), destination.raw(), &[whole]) };
         Ok(())
     }
 

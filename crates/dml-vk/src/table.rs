@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use dml_core::plan::{Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step};
+use dml_core::plan::{CopyRegion, Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step};
 
 use crate::barrier::Barrier;
 use crate::binding::{Bindings, Bound, BoundBuffer, check_bindings};
@@ -17,7 +17,6 @@ use crate::compiled::{CompiledOperator, CompiledPlan, StepFacts};
 use crate::descriptors::DescriptorSets;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::pieces::buffer_copies;
 use crate::pipeline::Pipeline;
 use crate::record::Phase;
 
@@ -54,7 +53,7 @@ pub(crate) struct BoundStep {
 pub(crate) enum Command {
     Fill { buffer: vk::Buffer, offset: u64, size: u64, pattern: u32 },
     Update { buffer: vk::Buffer, offset: u64, data: Vec<u8> },
-    Copy { source: vk::Buffer, destination: vk::Buffer, regions: Vec<vk::BufferCopy> },
+    Copy { source: vk::Buffer, destination: vk::Buffer, regions: Vec<CopyRegion> },
     Dispatch(BoundDispatch),
 }
 
@@ -272,9 +271,13 @@ impl Places<'_> {
             Step::Copy(copy) => {
                 let (source, from) = self.place(copy.source)?;
                 let (destination, to) = self.place(copy.destination)?;
-                let regions =
-                    copy.regions.iter().flat_map(|region| buffer_copies(*region, from, to));
-                Command::Copy { source, destination, regions: regions.collect() }
+                let shifted = |region: &CopyRegion| CopyRegion {
+                    source_offset: from + region.source_offset,
+                    destination_offset: to + region.destination_offset,
+                    ..*region
+                };
+                let regions = copy.regions.iter().map(shifted).collect();
+                Command::Copy { source, destination, regions }
             }
             Step::Dispatch(dispatch) => {
                 Command::Dispatch(self.dispatch(dispatch, facts, sets.next())?)

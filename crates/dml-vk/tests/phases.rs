@@ -23,7 +23,7 @@ fn part(buffer: &Buffer, offset: u64, size: u64) -> Option<BufferBinding<'_>> {
 }
 
 fn copy(source: Slot, destination: Slot, size: u64) -> Step {
-    let region = CopyRegion { source_offset: 0, destination_offset: 0, size };
+    let region = CopyRegion::once(0, 0, size);
     Step::Copy(Copy { source, destination, regions: vec![region] })
 }
 

@@ -35,7 +35,7 @@ fn fill(slot: Slot, range: std::ops::Range<u64>, pattern: u32) -> Step {
 }
 
 fn copy(source: (Slot, u64), destination: (Slot, u64), size: u64) -> Step {
-    let region = CopyRegion { source_offset: source.1, destination_offset: destination.1, size };
+    let region = CopyRegion::once(source.1, destination.1, size);
     Step::Copy(Copy { source: source.0, destination: destination.0, regions: vec![region] })
 }
 

@@ -98,11 +98,7 @@ impl Random {
 }
 
 fn copy(to: (Slot, Range<u64>), from: (Slot, Range<u64>)) -> Step {
-    let region = CopyRegion {
-        source_offset: from.1.start,
-        destination_offset: to.1.start,
-        size: from.1.end - from.1.start,
-    };
+    let region = CopyRegion::once(from.1.start, to.1.start, from.1.end - from.1.start);
     Step::Copy(Copy { source: from.0, destination: to.0, regions: vec![region] })
 }
 

@@ -78,7 +78,7 @@ fn submit_and_wait(device: &Device, commands: vk::CommandBuffer) {
 
 fn every_kind_of_step() -> Vec<Step> {
     let out = Slot::Output(0);
-    let region = CopyRegion { source_offset: 256, destination_offset: 0, size: 8 };
+    let region = CopyRegion::once(256, 0, 8);
     vec![
         Step::Fill(Fill { slot: out, range: 0..512, pattern: 1 }),
         ramp(out, 256..512, 50),

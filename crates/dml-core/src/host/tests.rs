@@ -50,7 +50,7 @@ fn fills_updates_and_copies_touch_just_their_ranges() {
         Step::Copy(Copy {
             source: Slot::Temporary,
             destination: Slot::Output(0),
-            regions: vec![CopyRegion { source_offset: 4, destination_offset: 5, size: 3 }],
+            regions: vec![CopyRegion::once(4, 5, 3)],
         }),
     ];
     interpret(&steps, &mut memory, 4).unwrap();

@@ -13,6 +13,7 @@ use dml_spirv::{Family, kernels};
 
 use crate::Target;
 use crate::boxes::{Placement, TensorBox};
+use crate::constants::Constants;
 use crate::diagonal::{Band, Diagonal};
 use crate::element_kernel::{Dispatches, words};
 
@@ -38,24 +39,16 @@ pub(super) struct Matrices {
 /// Where the input's elements are when the operator is executed.
 pub(super) struct Source {
     pub(super) slot: Slot,
-    /// In elements; 0 where the size is 1.
-    pub(super) strides: [u32; 4],
+    pub(super) batches: Batches,
     /// Bytes from the first element to the end of the last one, in whole words.
     pub(super) bytes: u64,
 }
 
-/// The constant block while it is being filled.
-#[derive(Default)]
-pub(super) struct Constants {
-    pub(super) bytes: Vec<u8>,
-}
-
-impl Constants {
-    /// Adds the strides of both tensors of a merge, and returns where they are.
-    fn add_strides(&mut self, output_strides: [u32; 4], input_strides: [u32; 4]) -> Range<u64> {
-        let start = self.bytes.len() as u64;
-        self.bytes.extend(diagonal_merge::Constants { output_strides, input_strides }.to_bytes());
-        start..self.bytes.len() as u64
+impl Batches {
+    /// Whether the elements of a row lie side by side.
+    pub(super) fn has_whole_rows(&self) -> bool {
+        let ([.., width], [.., column_stride]) = (self.sizes, self.strides);
+        width == 1 || column_stride == 1
     }
 }
 
@@ -177,8 +170,8 @@ impl Matrices {
         constants: &mut Constants,
     ) -> Result<Vec<Step>, Error> {
         let output = self.placement();
-        let input = Placement { strides: source.strides, ..output };
-        let block = constants.add_strides(output.strides, input.strides);
+        let input = Placement { strides: source.batches.strides, ..output };
+        let block = add_strides(constants, output.strides, input.strides);
         let mut dispatches = self.dispatches(target);
         for part in dispatches.boxes(self.batches.sizes, &[output, input])? {
             let (to, from) = (output.show(&part), input.show(&part));
@@ -218,6 +211,15 @@ fn output_window(variant: &KernelVariant, range: Range<u64>, base_word_at: u32) 
     Window { slot: Slot::Output(0), range, access: variant.bindings[0].access, base_word_at }
 }
 
+/// Adds the strides of both tensors of a merge, and returns where they are.
+fn add_strides(
+    constants: &mut Constants,
+    output_strides: [u32; 4],
+    input_strides: [u32; 4],
+) -> Range<u64> {
+    constants.add(&diagonal_merge::Constants { output_strides, input_strides }.to_bytes())
+}
+
 /// Copies the input to `source` word by word: merges without a band, each of as many words as fit
 /// a window.
 pub(super) fn copy_words(
@@ -227,7 +229,7 @@ pub(super) fn copy_words(
     constants: &mut Constants,
 ) -> Result<Vec<Step>, Error> {
     let strides = [0, 0, 0, 1];
-    let block = constants.add_strides(strides, strides);
+    let block = add_strides(constants, strides, strides);
     let piece = (target.max_window() / 4).clamp(1, u32::MAX.into()) * 4;
     let mut dispatches = Dispatches::new(operator, "InputTensor", target);
     let mut start = 0;

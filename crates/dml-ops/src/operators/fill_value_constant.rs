@@ -8,14 +8,17 @@
 //!   the push constants beside the sizes and go into the constant block.
 
 use dml_core::operators::FILL_VALUE_CONSTANT;
-use dml_core::plan::{Access, BindingRequirement, Fill, Plan, Slot, Step, Update, Window};
+use dml_core::plan::{Access, BindingRequirement, Plan, Slot, Step, Window};
 use dml_core::schema::OperatorSchema;
-use dml_core::{Error, TensorLayout, Validated};
-use dml_spirv::twins::fill_write::{Constants, DIMENSIONS, PushConstants};
+use dml_core::{Error, Strategy, TensorLayout, Validated};
+use dml_spirv::twins::fill_write::{self, DIMENSIONS, PushConstants};
 use dml_spirv::{Family, kernels};
 
 use crate::boxes::Placement;
+use crate::constants::Constants;
 use crate::element_kernel::{Dispatches, scalar_bits, words};
+use crate::fill::{MAX_UPDATE_BYTES, fill, inline, repeated};
+use crate::seed;
 use crate::{Operator, Target, TransferUse};
 
 #[cfg(feature = "reference")]
@@ -39,13 +42,21 @@ impl Operator for FillValueConstant {
             operator: FILL_VALUE_CONSTANT.name,
             problem: format!("no kernel family for {}", output.data_type()),
         })?;
-        let may_fill = target.transfer == TransferUse::Allowed && output.is_dense();
-        let (exec, constants) = match repeated(value, family).filter(|_| may_fill) {
-            Some(pattern) => (fill(output, pattern), vec![]),
-            None => write(output, family, value, target)?,
+        let strategy = choose(output, repeated(value, family), target);
+        let bytes = output.span() * u64::from(family.bytes());
+        let mut constants = Constants::default();
+        let exec = match strategy {
+            Strategy::Inline => vec![inline(content(value, family, output))],
+            Strategy::Fill => fill(bytes, repeated(value, family).unwrap_or_default()),
+            Strategy::SeedAndCopy => {
+                let element = &value.to_le_bytes()[..family.bytes() as usize];
+                vec![seed::repeat(element, bytes, target.traits, &mut constants)]
+            }
+            _ => write(output, family, value, target, &mut constants)?,
         };
         Ok(Plan {
             operator: FILL_VALUE_CONSTANT.name,
+            strategy,
             inputs: vec![],
             outputs: vec![Some(BindingRequirement::of("OutputTensor", output))],
             init: vec![],
@@ -53,7 +64,7 @@ impl Operator for FillValueConstant {
             in_place: None,
             temporary_size: 0,
             persistent_size: 0,
-            constants,
+            constants: constants.bytes,
         })
     }
 
@@ -63,52 +74,43 @@ impl Operator for FillValueConstant {
     }
 }
 
-/// The word that repeats in a dense tensor of `value`; `None` where it takes two different ones.
-fn repeated(value: u64, family: Family) -> Option<u32> {
-    let [low, high] = words(value);
-    match family {
-        Family::B8 => Some(low * 0x0101_0101),
-        Family::B16 => Some(low * 0x0001_0001),
-        Family::B32 => Some(low),
-        Family::B64 => (low == high).then_some(low),
+/// The preferred strategy where it can serve, else a fill, else the block that repeats. Inline, an
+/// output takes no fewer commands than filled, so small ones are not told apart.
+fn choose(output: &TensorLayout, pattern: Option<u32>, target: &Target<'_>) -> Strategy {
+    if target.transfer == TransferUse::StorageOnly || !output.is_dense() {
+        return Strategy::Kernel;
     }
+    let serves = |strategy: &Strategy| match strategy {
+        Strategy::Inline => output.minimum_size() <= MAX_UPDATE_BYTES,
+        Strategy::Fill => pattern.is_some(),
+        Strategy::SeedAndCopy | Strategy::Kernel => true,
+        _ => false,
+    };
+    let default = if pattern.is_some() { Strategy::Fill } else { Strategy::SeedAndCopy };
+    target.traits.strategy.filter(serves).unwrap_or(default)
 }
 
-/// Fills whole words. The last word, where the tensor covers a part of it, gets zeros behind the
-/// elements.
-fn fill(output: &TensorLayout, pattern: u32) -> Vec<Step> {
-    let slot = Slot::Output(0);
-    let bytes = output.span() * u64::from(output.data_type().bits() / 8);
-    let whole = bytes - bytes % 4;
-    let mut steps = Vec::new();
-    if whole > 0 {
-        steps.push(Step::Fill(Fill { slot, range: 0..whole, pattern }));
-    }
-    if whole < bytes {
-        let mut data = pattern.to_le_bytes();
-        for (at, byte) in (whole..).zip(&mut data) {
-            if at >= bytes {
-                *byte = 0;
-            }
-        }
-        steps.push(Step::Update(Update { slot, offset: whole, data: data.to_vec() }));
-    }
-    steps
+/// Every element of a small dense output, with zeros up to the end of the last word.
+fn content(value: u64, family: Family, output: &TensorLayout) -> Vec<u8> {
+    let count = usize::try_from(output.span()).expect("a small output");
+    let mut bytes = value.to_le_bytes()[..family.bytes() as usize].repeat(count);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
 }
 
-/// The kernel's dispatches and the constant block.
+/// The kernel's dispatches.
 fn write(
     output: &TensorLayout,
     family: Family,
     value: u64,
     target: &Target<'_>,
-) -> Result<(Vec<Step>, Vec<u8>), Error> {
+    constants: &mut Constants,
+) -> Result<Vec<Step>, Error> {
     let variant = kernels::FILL_WRITE.variant(family);
     let strides = padded(output.strides(), 0);
-    let constants = Constants { strides }.to_bytes();
     let constants_window = Window {
         slot: Slot::Constants,
-        range: 0..constants.len() as u64,
+        range: constants.add(&fill_write::Constants { strides }.to_bytes()),
         access: Access::Read,
         base_word_at: PushConstants::CONSTANTS_WORD_AT,
     };
@@ -137,7 +139,7 @@ fn write(
             PushConstants { first_group, ..push }.to_bytes()
         })?;
     }
-    Ok((dispatches.into_steps(), constants))
+    Ok(dispatches.into_steps())
 }
 
 /// A value for each dimension, behind as many of `filler` as there is room for.

@@ -36,11 +36,7 @@ fn copy(source: (Slot, u64), destination: (Slot, u64), size: u64) -> Step {
     Step::Copy(Copy {
         source: source.0,
         destination: destination.0,
-        regions: vec![CopyRegion {
-            source_offset: source.1,
-            destination_offset: destination.1,
-            size,
-        }],
+        regions: vec![CopyRegion::once(source.1, destination.1, size)],
     })
 }
 
@@ -182,10 +178,7 @@ fn regions_of_one_copy_are_judged_together() {
     let copy = Step::Copy(Copy {
         source: IN,
         destination: OUT,
-        regions: (0..4)
-            .rev()
-            .map(|at| CopyRegion { source_offset: 0, destination_offset: at * 32, size: 16 })
-            .collect(),
+        regions: (0..4).rev().map(|at| CopyRegion::once(0, at * 32, 16)).collect(),
     });
     let expected = barrier((S::TRANSFER, A::TRANSFER_WRITE), (S::TRANSFER, A::TRANSFER_WRITE));
     assert_eq!(derive_barriers(&[copy.clone(), update.clone()]), [None, expected]);

@@ -100,6 +100,7 @@ pub fn requirement(field: &'static str, size: u64) -> Option<BindingRequirement>
 pub fn plan(size: u64, exec: Vec<Step>) -> Plan {
     Plan {
         operator: "TEST",
+        strategy: Strategy::Kernel,
         inputs: Vec::new(),
         outputs: vec![requirement("OutputTensor", size)],
         init: Vec::new(),

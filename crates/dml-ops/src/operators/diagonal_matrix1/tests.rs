@@ -3,7 +3,8 @@
 use dml_core::operators::{DiagonalMatrix1Desc, DiagonalMatrixDesc};
 use dml_core::plan::{BoundAt, Plan, Slot, Step};
 use dml_core::{
-    Capabilities, DataType, FeatureLevel, ScalarUnion, TensorDesc, TensorFlags, Traits, validate,
+    Capabilities, DataType, FeatureLevel, ScalarUnion, Strategy, TensorDesc, TensorFlags, Traits,
+    validate,
 };
 
 use super::DiagonalMatrix1;
@@ -32,7 +33,9 @@ fn desc(input_tensor: Option<TensorDesc>, band: (i32, i32)) -> DiagonalMatrix1De
 fn lower(desc: DiagonalMatrix1Desc, transfer: TransferUse) -> Plan {
     let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
     let capabilities = Capabilities::vulkan_minimum();
-    let target = Target { capabilities: &capabilities, traits: Traits::new(), transfer };
+    // Nothing is so small that it is written inline.
+    let traits = Traits::new().with_sizes(0, 0, 1024);
+    let target = Target { capabilities: &capabilities, traits, transfer };
     DiagonalMatrix1.lower(&operator, &target).unwrap()
 }
 
@@ -84,11 +87,50 @@ fn reads(steps: &[Step], slot: Slot) -> bool {
     steps.iter().flat_map(Step::uses).any(|used| used.slot == slot)
 }
 
+/// The steps and the strategies for a band of a large tensor.
+fn of_large(input: Option<&[u32]>, output: &[u32], band: (i32, i32)) -> Plan {
+    let large =
+        |strides: &[u32]| TensorDesc::packed(DataType::Int16, &[600, 1000]).with_strides(strides);
+    let desc = DiagonalMatrix1Desc { output_tensor: large(output), ..desc(input.map(large), band) };
+    lower(desc, ALLOWED)
+}
+
+#[test]
+fn wide_bands_and_padded_rows_are_copied() {
+    let packed = &[1000, 1][..];
+    let strategy = |input, output, band| of_large(input, output, band).strategy;
+    assert_eq!(strategy(None, packed, (0, 511)), Strategy::FillAndScatter);
+    assert_eq!(strategy(None, packed, (0, 512)), Strategy::RowCopies);
+    assert_eq!(strategy(Some(packed), packed, (0, 511)), Strategy::CopyAndBand);
+    assert_eq!(strategy(Some(packed), packed, (1, i32::MAX)), Strategy::RowCopies);
+    assert_eq!(strategy(Some(&[1003, 1]), packed, (0, 1)), Strategy::RowCopies);
+    assert_eq!(strategy(Some(packed), &[1003, 1], (0, 1)), Strategy::RowCopies);
+    assert_eq!(strategy(Some(&[1, 600]), packed, (0, 1)), Strategy::Kernel);
+    assert_eq!(strategy(Some(packed), &[1, 600], (0, 1)), Strategy::Kernel);
+}
+
+#[test]
+fn what_is_above_a_diagonal_is_two_copies_that_share_no_byte() {
+    let plan = of_large(Some(&[1000, 1]), &[1000, 1], (1, i32::MAX));
+    let [Step::Copy(kept), Step::Copy(values)] = plan.exec.as_slice() else { panic!("{plan:?}") };
+    assert_eq!((kept.source, values.source), (Slot::Input(0), Slot::Constants));
+    let [kept, values] = [kept, values].map(|copy| {
+        let rows = copy.regions.iter().map(|it| (it.repeat.count, it.size, it.repeat.growth));
+        rows.collect::<Vec<_>>()
+    });
+    // No row is whole: the last one has 400 columns above the diagonal.
+    assert_eq!((kept, values), (vec![(600, 2, 2)], vec![(600, 1998, -2)]));
+    let in_place = plan.in_place.unwrap();
+    let kinds: Vec<_> = in_place.exec.iter().map(kind).collect();
+    assert_eq!(kinds, ["copy"]);
+}
+
 #[test]
 fn where_the_band_is_everything_the_input_is_bound_and_not_read() {
     for transfer in [ALLOWED, STORAGE_ONLY] {
         let plan = lower(desc(Some(tensor()), (i32::MIN, i32::MAX)), transfer);
-        assert_eq!(kinds(&plan), ["diagonal_band_b16"]);
+        let expected = if transfer == ALLOWED { "fill" } else { "diagonal_band_b16" };
+        assert_eq!(kinds(&plan), [expected]);
         assert!(plan.inputs[0].is_some() && !reads(&plan.exec, Slot::Input(0)));
     }
 }
@@ -136,7 +178,8 @@ fn diagonal_matrix_is_the_special_case_of_one_diagonal() {
     {
         let special = DiagonalMatrixDesc { output_tensor: tensor(), offset, value: 7.0 };
         let special = validate(&special.into(), FeatureLevel::HIGHEST).unwrap();
-        let target = Target { capabilities: &capabilities, traits: Traits::new(), transfer };
+        let traits = Traits::new().with_sizes(0, 0, 1024);
+        let target = Target { capabilities: &capabilities, traits, transfer };
         let special = DiagonalMatrix.lower(&special, &target).unwrap();
         let general = lower(desc(None, (offset, offset + 1)), transfer);
         assert_eq!(special.exec, general.exec, "{offset} {transfer:?}");

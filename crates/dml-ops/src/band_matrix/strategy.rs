@@ -1,0 +1,134 @@
+//! Which strategy suits a tensor and a driver: the one place that decides.
+
+use dml_core::{Strategy, Traits};
+
+use super::steps::{Matrices, Source};
+use crate::TransferUse;
+use crate::fill::{MAX_UPDATE_BYTES, repeated};
+
+/// A block that is made on the host is not larger, whatever is preferred.
+const MAX_SEED_BYTES: u64 = 256 << 10;
+/// A plan has no more regions, counted one by one: 24 MiB of them in a command buffer.
+const MAX_REGIONS: u64 = 1 << 20;
+/// A plan keeps no more loops of regions.
+const MAX_LOOPS: u64 = 1 << 15;
+
+/// What is around the band.
+#[derive(Clone, Copy)]
+pub(super) enum Around<'a> {
+    /// Nothing: the band is everything.
+    Nothing,
+    /// Zeros.
+    Zeros,
+    /// The elements of an input.
+    Input(&'a Source),
+    /// What is in the output.
+    Output,
+}
+
+/// The strategy for `matrices` with this around the band.
+///
+/// The preferred strategy of the traits is taken where it can serve; else the first of a fixed order
+/// that can serve and is worth it.
+pub(super) fn choose(
+    matrices: &Matrices,
+    around: Around<'_>,
+    traits: Traits,
+    transfer: TransferUse,
+) -> Strategy {
+    if transfer == TransferUse::StorageOnly {
+        return Strategy::Kernel;
+    }
+    let serves = |strategy: &Strategy| can_serve(matrices, around, *strategy);
+    if let Some(strategy) = traits.strategy.filter(serves) {
+        return strategy;
+    }
+    let suits = |strategy: &Strategy| {
+        serves(strategy) && is_worthwhile(matrices, around, *strategy, traits)
+    };
+    let order = [
+        Strategy::Inline,
+        Strategy::Fill,
+        Strategy::SeedAndCopy,
+        Strategy::RowCopies,
+        Strategy::FillAndScatter,
+        Strategy::CopyAndBand,
+    ];
+    order.into_iter().find(suits).unwrap_or(Strategy::Kernel)
+}
+
+/// Whether the bytes can come about that way, fast or not.
+fn can_serve(matrices: &Matrices, around: Around<'_>, strategy: Strategy) -> bool {
+    let is_made = matches!(around, Around::Nothing | Around::Zeros);
+    let is_dense = is_made && matrices.is_dense;
+    match strategy {
+        Strategy::Inline => is_dense && matrices.bytes <= MAX_UPDATE_BYTES,
+        Strategy::Fill => is_dense && matrices.pattern().is_some(),
+        Strategy::FillAndScatter => is_dense,
+        Strategy::CopyAndBand => matches!(around, Around::Input(source)
+            if matrices.is_dense && source.batches.strides == matrices.batches.strides),
+        Strategy::SeedAndCopy => {
+            is_dense && matrices.period().is_some_and(|period| period <= MAX_SEED_BYTES)
+        }
+        Strategy::RowCopies => {
+            let whole_rows = matrices.batches.has_whole_rows()
+                && !matches!(around, Around::Input(source) if !source.batches.has_whole_rows());
+            let (regions, loops) = matrices.row_copies();
+            whole_rows && regions <= MAX_REGIONS && loops <= MAX_LOOPS
+        }
+        Strategy::Kernel => true,
+        _ => false,
+    }
+}
+
+/// Whether a strategy that can serve is fast.
+fn is_worthwhile(
+    matrices: &Matrices,
+    around: Around<'_>,
+    strategy: Strategy,
+    traits: Traits,
+) -> bool {
+    let row_bytes = u64::from(traits.row_bytes);
+    match strategy {
+        Strategy::Inline => matrices.bytes <= u64::from(traits.inline_bytes),
+        Strategy::SeedAndCopy => {
+            let most = u64::from(traits.seed_bytes);
+            matrices.period().is_some_and(|period| period <= most)
+        }
+        Strategy::RowCopies => {
+            let others = [Strategy::FillAndScatter, Strategy::CopyAndBand];
+            let is_dense = others.into_iter().any(|other| can_serve(matrices, around, other));
+            let is_part = is_dense || matches!(around, Around::Output);
+            let [.., width] = matrices.batches.sizes;
+            let run = if is_part { matrices.band_width() } else { width };
+            u64::from(run) * u64::from(matrices.family.bytes()) >= row_bytes
+        }
+        _ => true,
+    }
+}
+
+impl Matrices {
+    /// The word that repeats over a dense output whose elements are all the same.
+    pub(super) fn pattern(&self) -> Option<u32> {
+        match self.band.parts() {
+            [] => Some(0),
+            _ if self.band.is_everything() => repeated(self.value, self.family),
+            _ => None,
+        }
+    }
+
+    /// Bytes after which a dense output repeats, as far as its sizes tell.
+    pub(super) fn period(&self) -> Option<u64> {
+        match self.band.is_everything() {
+            true => Some(self.family.bytes().into()),
+            false => self.matrix_bytes(),
+        }
+    }
+
+    /// Elements of a row that are in the band, at most.
+    fn band_width(&self) -> u32 {
+        let [.., width] = self.batches.sizes;
+        let diagonals = self.band.parts().iter().map(|part| part.end - part.start);
+        width.min(diagonals.max().unwrap_or(0))
+    }
+}

@@ -1,0 +1,37 @@
+//! Blocks that repeat: made on the host, and copied over the whole output.
+//!
+//! The block is in the constants, so a plan is one copy: nothing waits for anything, and any number
+//! of bytes will do, also for elements narrower than a word.
+
+use dml_core::Traits;
+use dml_core::plan::{Copy, CopyRegion, Repeat, Slot, Step};
+
+use crate::constants::Constants;
+
+/// A smaller output takes fewer blocks than the traits allow, but this many copies, so that what a
+/// plan keeps is small beside what it writes.
+const LEAST_COPIES: u64 = 16;
+
+/// Writes `block` over and over, to the first `total` bytes of the output. What is copied is as many
+/// blocks as the traits allow.
+pub(crate) fn repeat(block: &[u8], total: u64, traits: Traits, constants: &mut Constants) -> Step {
+    let most = u64::from(traits.seed_bytes).min(total / LEAST_COPIES);
+    let count = usize::try_from(most).unwrap_or(usize::MAX) / block.len();
+    let seed = constants.add(&block.repeat(count.max(1)));
+    let size = seed.end - seed.start;
+    let (whole, rest) = (total / size, total % size);
+    let mut regions = Vec::new();
+    if whole > 0 {
+        let repeat = Repeat {
+            count: u32::try_from(whole).expect("an output has less than 2^32 elements"),
+            destination_stride: size.cast_signed(),
+            ..Repeat::ONCE
+        };
+        let source_offset = seed.start;
+        regions.push(CopyRegion { source_offset, destination_offset: 0, size, repeat });
+    }
+    if rest > 0 {
+        regions.push(CopyRegion::once(seed.start, total - rest, rest));
+    }
+    Step::Copy(Copy { source: Slot::Constants, destination: Slot::Output(0), regions })
+}
