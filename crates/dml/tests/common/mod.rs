@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+pub(crate) mod band;
+
 use dml::{
     CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, PhysicalDevice,
     Validation,

@@ -1,0 +1,127 @@
+//! Every strategy gives the same bytes, on every device: those of the band, with guards and padding as
+//! they were.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::band::{Case, TYPES, cases};
+use common::on_every_device;
+use dml::core::{Strategy, Traits};
+use dml::{BufferBinding, BufferUsage, DataType, FillValueConstantDesc, ScalarUnion, TensorDesc};
+
+/// Each suits several strategies.
+fn layouts(data_type: DataType) -> Vec<TensorDesc> {
+    let packed = |sizes: &[u32]| TensorDesc::packed(data_type, sizes);
+    vec![
+        packed(&[5, 3, 3]),
+        packed(&[3, 13, 31]),
+        packed(&[3, 13, 31]).with_strides(&[403, 1, 13]),
+        packed(&[2, 31, 13]).with_strides(&[600, 17, 1]),
+        // Rows that are copied in parts.
+        packed(&[1, 3, 40_001]),
+    ]
+}
+
+#[test]
+fn every_strategy_gives_the_same_bytes() {
+    on_every_device(|device| {
+        for strategy in Strategy::ALL {
+            let device = device.with_traits(Traits::new().with_strategy(strategy));
+            for output in TYPES.into_iter().flat_map(layouts) {
+                cases(&output).iter().for_each(|case| case.check(&device));
+            }
+        }
+    });
+}
+
+#[test]
+fn what_is_chosen_is_what_is_executed() {
+    on_every_device(|device| {
+        for strategy in [Strategy::Inline, Strategy::SeedAndCopy, Strategy::RowCopies] {
+            let device = device.with_traits(Traits::new().with_strategy(strategy));
+            let case = Case::new(None, TensorDesc::packed(DataType::Int8, &[5, 3, 3]), (0, 1));
+            let operator = device.compile(case.desc()).unwrap();
+            assert_eq!(operator.vulkan().plan().strategy, strategy);
+        }
+    });
+}
+
+/// Marsaglia's xorshift: the tensors are the same at every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        u32::try_from((self.0 >> 16) % u64::from(end)).unwrap()
+    }
+
+    /// Elements in any order of dimensions, with or without padding.
+    fn tensor(&mut self, data_type: DataType, sizes: &[u32; 4]) -> TensorDesc {
+        let mut order = [3, 2, 1, 0];
+        let swapped = self.below(6).min(3);
+        order.swap(0, swapped as usize);
+        let padding = if self.below(2) == 0 { 1 } else { 4 };
+        let mut strides = [0; 4];
+        let mut stride = 1;
+        for dimension in order {
+            strides[dimension] = stride;
+            stride = stride * sizes[dimension] + self.below(padding);
+        }
+        TensorDesc::packed(data_type, sizes).with_strides(&strides)
+    }
+
+    fn case(&mut self) -> Case {
+        let data_type = TYPES[self.below(4) as usize];
+        let sizes = [3, 4, 30, 90].map(|most| 1 + self.below(most));
+        let output = self.tensor(data_type, &sizes);
+        let input = match self.below(3) {
+            0 => None,
+            1 => Some(output.clone()),
+            _ => Some(self.tensor(data_type, &sizes)),
+        };
+        let mut diagonal = || self.below(140).cast_signed() - 40;
+        let band = (diagonal(), diagonal());
+        let in_place = input.as_ref() == Some(&output) && self.below(2) == 0;
+        Case { input, output, band, usage: BufferUsage::all(), in_place }
+    }
+}
+
+#[test]
+fn random_tensors_and_preferences_give_the_bytes_of_the_band() {
+    on_every_device(|device| {
+        let mut random = Random(0x9E37_79B9_7F4A_7C15);
+        for round in 0..400 {
+            let sizes = [4096, 4096, 300].map(|most| 1 + random.below(most));
+            let [inline, seed, row] = sizes;
+            let traits = Traits::new().with_sizes(inline, seed, row);
+            let strategies = Strategy::ALL;
+            let traits = match strategies.get(round % (strategies.len() + 1)) {
+                Some(strategy) => traits.with_strategy(*strategy),
+                None => traits,
+            };
+            random.case().check(&device.with_traits(traits));
+        }
+    });
+}
+
+#[test]
+fn a_constant_of_two_words_is_repeated() {
+    on_every_device(|device| {
+        let tensor = TensorDesc::packed(DataType::Int64, &[3, 70_001]);
+        for strategy in [None, Some(Strategy::Kernel), Some(Strategy::Inline)] {
+            let mut traits = Traits::new();
+            traits.strategy = strategy;
+            let (value_data_type, value) = (DataType::Int64, ScalarUnion::from(-5i64 << 20));
+            let desc =
+                FillValueConstantDesc { output_tensor: tensor.clone(), value_data_type, value };
+            let operator = device.with_traits(traits).compile(desc).unwrap();
+            let buffer = device.create_buffer(operator.output_size(0)).unwrap();
+            device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))]).unwrap();
+            let elements = device.read::<i64>(&buffer, 0, &tensor).unwrap();
+            assert!(elements.iter().all(|element| *element == -5i64 << 20));
+        }
+    });
+}
