@@ -1,9 +1,14 @@
-//! `dml diag`: one DIAGONAL_MATRIX from the command line.
+//! `dml diag`: one DIAGONAL_MATRIX, or DIAGONAL_MATRIX1 without an input, from the command line.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use dml::{BufferBinding, DataType, Device, DiagonalMatrixDesc, TensorDesc};
+use dml::core::value::element_bits;
+use dml::core::{Strategy, Traits};
+use dml::{
+    AbstractOperator, BufferBinding, CompiledOperator, DataType, Device, DiagonalMatrix1Desc,
+    DiagonalMatrixDesc, ScalarUnion, TensorDesc,
+};
 
 use crate::{DeviceArgs, matrix, npy};
 
@@ -16,6 +21,16 @@ pub(crate) struct Args {
     /// Which diagonal: positive is right and up, negative left and down
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     offset: i32,
+    /// A band of diagonals instead: from the first up to, not including, the second; the reverse
+    /// of a band where the first is larger. Executed as DIAGONAL_MATRIX1 without an input
+    #[arg(
+        long,
+        value_name = "BEGIN,END",
+        value_parser = parse_band,
+        conflicts_with = "offset",
+        allow_hyphen_values = true
+    )]
+    band: Option<(i32, i32)>,
     /// What is written along the diagonal
     #[arg(long, value_name = "V", default_value_t = 1.0, allow_negative_numbers = true)]
     value: f32,
@@ -25,6 +40,13 @@ pub(crate) struct Args {
     /// Strides of the output in elements; packed if not given
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
     strides: Option<Vec<u32>>,
+    /// Work this way where it can serve the tensor: inline, fill, fill-and-scatter, seed-and-copy,
+    /// row-copies or kernel. The result is the same
+    #[arg(long, value_name = "S")]
+    strategy: Option<Strategy>,
+    /// Print before the result how it is computed
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     device: DeviceArgs,
     /// Also write the result to this .npy file
@@ -32,25 +54,60 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
+fn parse_band(text: &str) -> Result<(i32, i32), String> {
+    let (begin, end) = text.split_once(',').ok_or("two numbers are needed, such as -1,2")?;
+    let number = |text: &str| text.parse::<i32>().map_err(|error| error.to_string());
+    Ok((number(begin)?, number(end)?))
+}
+
 /// Executes the operator, prints the result, and writes it where asked.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut tensor = TensorDesc::packed(args.data_type, &args.sizes);
     tensor.strides.clone_from(&args.strides);
-    let bytes = args.device.with_device(|device| execute(device, &tensor, args))?;
+    let (operator, bytes) = args.device.with_device(|device| {
+        let operator = compile(device, &tensor, args)?;
+        let bytes = execute(device, &operator, &tensor)?;
+        Ok((operator.vulkan().plan().describe(), bytes))
+    })?;
     if let Some(path) = &args.output {
         npy::write(path, args.data_type, &args.sizes, &bytes)?;
+    }
+    if args.explain {
+        writeln!(io::stdout(), "{operator}\n")?;
     }
     writeln!(io::stdout(), "{}", matrix::format(args.data_type, &args.sizes, &bytes))?;
     Ok(())
 }
 
-fn execute(device: &Device, tensor: &TensorDesc, args: &Args) -> anyhow::Result<Vec<u8>> {
-    let operator = device.compile(DiagonalMatrixDesc {
-        output_tensor: tensor.clone(),
-        offset: args.offset,
-        value: args.value,
-    })?;
+fn compile(device: &Device, tensor: &TensorDesc, args: &Args) -> anyhow::Result<CompiledOperator> {
+    let device = match args.strategy {
+        Some(strategy) => device.with_traits(Traits::new().with_strategy(strategy)),
+        None => device.clone(),
+    };
+    let (output_tensor, value) = (tensor.clone(), args.value);
+    let operator: AbstractOperator = match args.band {
+        Some((begin, end)) => DiagonalMatrix1Desc {
+            input_tensor: None,
+            output_tensor,
+            value_data_type: args.data_type,
+            value: ScalarUnion::from_bits(element_bits(value, args.data_type)),
+            diagonal_fill_begin: begin,
+            diagonal_fill_end: end,
+        }
+        .into(),
+        None => DiagonalMatrixDesc { output_tensor, offset: args.offset, value }.into(),
+    };
+    Ok(device.compile(operator)?)
+}
+
+fn execute(
+    device: &Device,
+    operator: &CompiledOperator,
+    tensor: &TensorDesc,
+) -> anyhow::Result<Vec<u8>> {
     let buffer = device.create_buffer(operator.output_size(0))?;
-    device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))])?;
+    // An input that is left out is bound to nothing.
+    let inputs = vec![None; operator.vulkan().inputs().len()];
+    device.execute(operator, &inputs, &[Some(BufferBinding::whole(&buffer))])?;
     Ok(device.read_packed(&buffer, 0, tensor)?)
 }

@@ -38,7 +38,7 @@ struct Cli {
 enum Command {
     /// Lists the Vulkan devices of this machine and what they offer
     Devices(devices::Args),
-    /// Executes DIAGONAL_MATRIX and prints the result
+    /// Executes DIAGONAL_MATRIX or DIAGONAL_MATRIX1 and prints the result
     Diag(diag::Args),
     /// Tells which operators, data types and ranks run on a device or profile, and how
     Support(support::Args),

@@ -8,8 +8,10 @@
 //! Barriers are not part of a plan. Each step states what it reads and writes ([`Step::uses`]), and
 //! whoever executes the plan derives from that which steps must wait for which.
 
+mod describe;
 mod region;
 
+pub use describe::Totals;
 pub use region::{CopyRegion, Repeat};
 
 use std::ops::Range;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use common::kernels::{plan, ramp, requirement, sum};
 use common::{buffer, each_device};
 use dml_core::host::{HostMemory, interpret};
-use dml_core::plan::{Copy, CopyRegion, Fill, Plan, Slot, Step, Update};
+use dml_core::plan::{Copy, CopyRegion, Fill, Plan, Repeat, Slot, Step, Update};
 use dml_vk::{BindingTable, Bindings, BufferBinding, CompileInput, Recorder};
 
 /// Windows start at multiples of this, the largest alignment there is: with its shader-access
@@ -98,8 +98,17 @@ impl Random {
 }
 
 fn copy(to: (Slot, Range<u64>), from: (Slot, Range<u64>)) -> Step {
-    let region = CopyRegion::once(from.1.start, to.1.start, from.1.end - from.1.start);
-    Step::Copy(Copy { source: from.0, destination: to.0, regions: vec![region] })
+    // Rows in reverse, with gaps between them.
+    let length = from.1.end - from.1.start;
+    let repeat = Repeat { count: 3, source_stride: -64, destination_stride: 64, growth: 4 };
+    let rows = CopyRegion {
+        source_offset: from.1.start + 128,
+        destination_offset: to.1.start,
+        size: 32,
+        repeat,
+    };
+    let rest = CopyRegion::once(from.1.start + 200, to.1.start + 192, length - 200);
+    Step::Copy(Copy { source: from.0, destination: to.0, regions: vec![rows, rest] })
 }
 
 fn on_host(plan: &Plan, input: &[u8]) -> Vec<u8> {

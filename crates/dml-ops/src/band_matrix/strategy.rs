@@ -8,6 +8,8 @@ use crate::fill::{MAX_UPDATE_BYTES, repeated};
 
 /// A block that is made on the host is not larger, whatever is preferred.
 const MAX_SEED_BYTES: u64 = 256 << 10;
+/// A larger block than the traits allow repeats at least so often.
+const LEAST_REPEATS: u64 = 16;
 /// A plan has no more regions, counted one by one: 24 MiB of them in a command buffer.
 const MAX_REGIONS: u64 = 1 << 20;
 /// A plan keeps no more loops of regions.
@@ -92,16 +94,21 @@ fn is_worthwhile(
     match strategy {
         Strategy::Inline => matrices.bytes <= u64::from(traits.inline_bytes),
         Strategy::SeedAndCopy => {
+            // The alternative writes elements narrower than a word with atomics.
+            let is_narrow = matrices.family.bytes() < 4;
+            let repeats = |period: u64| is_narrow && period * LEAST_REPEATS <= matrices.bytes;
             let most = u64::from(traits.seed_bytes);
-            matrices.period().is_some_and(|period| period <= most)
+            matrices.period().is_some_and(|period| period <= most || repeats(period))
         }
         Strategy::RowCopies => {
             let others = [Strategy::FillAndScatter, Strategy::CopyAndBand];
             let is_dense = others.into_iter().any(|other| can_serve(matrices, around, other));
             let is_part = is_dense || matches!(around, Around::Output);
             let [.., width] = matrices.batches.sizes;
-            let run = if is_part { matrices.band_width() } else { width };
-            u64::from(run) * u64::from(matrices.family.bytes()) >= row_bytes
+            // Where it is not for a part of the elements, the alternative is a kernel for all.
+            let (run, least) =
+                if is_part { (matrices.band_width(), row_bytes) } else { (width, row_bytes / 4) };
+            u64::from(run) * u64::from(matrices.family.bytes()) >= least
         }
         _ => true,
     }

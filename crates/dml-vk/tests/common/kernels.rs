@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use dml_core::Strategy;
 use dml_core::host::{HostDispatch, HostError};
 use dml_core::kernel::{KernelBinding, KernelVariant, SpecializationConstant};
 use dml_core::plan::{
