@@ -11,7 +11,8 @@ use dml::core::capabilities::{Features, Limit};
 use dml::core::kernel::Feature;
 use dml::profiles::{self, Profile};
 use dml::{
-    CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, Validation, support,
+    CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, PipelineCache,
+    Validation, support,
 };
 use dml_ops::TransferUse;
 use serde::{Deserialize, Serialize};
@@ -152,7 +153,14 @@ fn options(
 ) -> anyhow::Result<DeviceOptions> {
     let validation = if validation { Validation::Required } else { Validation::Off };
     let instance = InstanceDesc { validation, ..InstanceDesc::default() };
-    let options = DeviceOptions { selector, cap: Some(cap), instance, ..DeviceOptions::default() };
+    let options = DeviceOptions {
+        selector,
+        cap: Some(cap),
+        instance,
+        // What the driver compiles now is tested, not what it once compiled.
+        pipeline_cache: PipelineCache::Off,
+        ..DeviceOptions::default()
+    };
     Ok(options.resolved()?)
 }
 

@@ -31,6 +31,8 @@ fn under_validation(environment: Environment) -> Environment {
     with_hazards(environment)
         .with("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
         .with("DML_TEST_VALIDATION", "required")
+        // Tests neither read nor write what the user's programs have compiled.
+        .with("DML_PIPELINE_CACHE", "off")
 }
 
 /// With these settings the layer reports hazards between dispatches and across submits too.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 fn dml() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
-    command.env_remove("DML_PROFILE");
+    command.env_remove("DML_PROFILE").env("DML_PIPELINE_CACHE", "off");
     command
 }
 

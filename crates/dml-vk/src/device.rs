@@ -1,6 +1,7 @@
 //! The logical device: one queue, one allocator, one pipeline cache.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ash::{khr, vk};
@@ -11,17 +12,24 @@ use crate::error::{Error, Result};
 use crate::memory::MemoryAllocator;
 use crate::physical::{DeviceInfo, PhysicalDevice, packed_version};
 use crate::pipeline::PipelineCache;
+use crate::pipeline_file::PipelineFile;
 use crate::queue::Queue;
 use crate::raw::RawDevice;
 
 /// How to create a [`Device`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceDesc {
     /// Behave as if the host could not see memory of [`crate::MemoryLocation::Device`], so that
     /// every transfer goes through a staging buffer, as on most discrete GPUs. The default is off.
     pub always_stage: bool,
     /// Behave as a device that has less. The default changes nothing.
     pub cap: CapabilityCap,
+    /// The folder in which compiled pipelines outlive the process: one file for each device and driver
+    /// version, written when the device is destroyed. Damaged or foreign files are ignored and
+    /// replaced, several processes may use the folder at once, and what fails is only logged. Nobody
+    /// else should be able to write there, as drivers trust such data. The default, `None`, keeps
+    /// nothing.
+    pub pipeline_cache: Option<PathBuf>,
 }
 
 /// A logical device.
@@ -79,11 +87,13 @@ impl Device {
         let raw = Arc::new(create(physical, family, physical.usable_version().min(version))?);
         let (offered, shortfalls) = capped(physical, &desc.cap);
         let capabilities = Capabilities { features: ENABLED, limits: offered.limits };
+        let file = desc.pipeline_cache.as_deref();
+        let file = file.map(|folder| PipelineFile::new(folder, physical));
         let max_allocation = capabilities.limits.max_memory_allocation_size;
         let shared = DeviceShared {
             queue: Queue::new(&raw, family)?,
             allocator: Arc::new(MemoryAllocator::new(&raw, physical, max_allocation)?),
-            pipelines: PipelineCache::new(&raw)?,
+            pipelines: PipelineCache::new(&raw, file)?,
             capabilities,
             always_stage: desc.always_stage,
             offered: offered.features,
@@ -133,6 +143,12 @@ impl Device {
     /// What the cap states and the physical device does not have.
     pub fn shortfalls(&self) -> &[Shortfall] {
         &self.shared.shortfalls
+    }
+
+    /// How many pipelines the device has made so far. A new shape of an operator makes none, as sizes
+    /// and strides are no part of a pipeline.
+    pub fn pipeline_count(&self) -> usize {
+        self.shared.pipelines.len()
     }
 
     /// Waits until the device has nothing to do.

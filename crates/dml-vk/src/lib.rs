@@ -55,6 +55,7 @@ mod memory;
 mod physical;
 mod pieces;
 mod pipeline;
+mod pipeline_file;
 mod plan_check;
 mod queue;
 mod ranges;

@@ -12,23 +12,43 @@ use dml_core::plan::KernelKey;
 
 use crate::error::{Error, Result};
 use crate::local_size::local_size;
+use crate::pipeline_file::{Loaded, PipelineFile};
 use crate::raw::RawDevice;
 
 /// The pipelines of a device that have been asked for so far.
 pub(crate) struct PipelineCache {
     made: Mutex<HashMap<KernelKey, Arc<Pipeline>>>,
     handle: vk::PipelineCache,
+    /// Where the cache is kept, with what was found there.
+    file: Option<(PipelineFile, Loaded)>,
     raw: Arc<RawDevice>,
 }
 
 impl PipelineCache {
-    pub(crate) fn new(raw: &Arc<RawDevice>) -> Result<Self> {
-        let info = vk::PipelineCacheCreateInfo::default();
-        // SAFETY: an empty cache has no precondition.
-        let handle = unsafe { raw.core().create_pipeline_cache(&info, None) };
-        let handle = raw.check("vkCreatePipelineCache", handle)?;
+    /// Starts with what `file` holds, and writes it when the cache is dropped.
+    pub(crate) fn new(raw: &Arc<RawDevice>, file: Option<PipelineFile>) -> Result<Self> {
+        let file = file.map(|file| {
+            let loaded = file.load();
+            (file, loaded)
+        });
+        let initial: &[u8] = match &file {
+            Some((_, Loaded::Data(data))) => data,
+            _ => &[],
+        };
+        let handle = match create(raw, initial) {
+            Err(error) if !initial.is_empty() => {
+                log::warn!("the driver refused the pipelines of an earlier process: {error}");
+                create(raw, &[])
+            }
+            result => result,
+        }?;
         raw.set_name(handle, "dml pipelines");
-        Ok(Self { made: Mutex::default(), handle, raw: Arc::clone(raw) })
+        Ok(Self { made: Mutex::default(), handle, file, raw: Arc::clone(raw) })
+    }
+
+    /// How many pipelines have been made.
+    pub(crate) fn len(&self) -> usize {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// The pipeline of `key`, made at the first call.
@@ -50,11 +70,35 @@ impl PipelineCache {
         made.insert(key.clone(), Arc::clone(&pipeline));
         Ok(pipeline)
     }
+
+    /// Writes the file, unless it has nothing new or the driver gives nothing.
+    fn save(&self) {
+        let Some((file, loaded)) = &self.file else { return };
+        let has_to = self.len() > 0 || *loaded == Loaded::Rejected;
+        if !has_to || self.raw.is_lost() {
+            return;
+        }
+        // SAFETY: the cache belongs to this device and is alive.
+        let data = unsafe { self.raw.core().get_pipeline_cache_data(self.handle) };
+        match self.raw.check("vkGetPipelineCacheData", data) {
+            Ok(data) if matches!(loaded, Loaded::Data(before) if *before == data) => {}
+            Ok(data) => file.store(&data),
+            Err(error) => log::warn!("the pipelines are not kept: {error}"),
+        }
+    }
+}
+
+fn create(raw: &RawDevice, initial: &[u8]) -> Result<vk::PipelineCache> {
+    let info = vk::PipelineCacheCreateInfo::default().initial_data(initial);
+    // SAFETY: `initial` is empty, or was seen to be what this device's driver has written.
+    let handle = unsafe { raw.core().create_pipeline_cache(&info, None) };
+    raw.check("vkCreatePipelineCache", handle)
 }
 
 impl Drop for PipelineCache {
     fn drop(&mut self) {
-        // SAFETY: only `get` uses the cache, and it borrows `self`.
+        self.save();
+        // SAFETY: only methods use the cache, and they borrow `self`.
         unsafe { self.raw.core().destroy_pipeline_cache(self.handle, None) };
     }
 }

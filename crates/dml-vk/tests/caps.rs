@@ -176,7 +176,7 @@ fn staging_everything_without_transfer_usage_is_refused() {
     let (_messages, instance) = instance();
     let cap = CapabilityCap::NONE.without_transfer_usage();
     for physical in instance.physical_devices().unwrap() {
-        let desc = DeviceDesc { always_stage: true, cap };
+        let desc = DeviceDesc { always_stage: true, cap, ..DeviceDesc::default() };
         let error = Device::with_desc(&physical, &desc).unwrap_err();
         assert!(error.is_invalid() || physical.unsuitable().is_some(), "{error}");
     }

@@ -12,7 +12,8 @@ use dml_vk::{BufferUsage, Device, DeviceDesc, InstanceDesc, MemoryLocation, Reco
 const LOCATIONS: [MemoryLocation; 3] =
     [MemoryLocation::Device, MemoryLocation::Upload, MemoryLocation::Readback];
 
-const STAGED: DeviceDesc = DeviceDesc { always_stage: true, cap: CapabilityCap::NONE };
+const STAGED: DeviceDesc =
+    DeviceDesc { always_stage: true, cap: CapabilityCap::NONE, pipeline_cache: None };
 
 fn write_and_read(device: &Device) {
     for location in LOCATIONS {

@@ -17,6 +17,7 @@ use dml_vk::{
 use crate::compiled::CompiledOperator;
 use crate::element::{Element, elements, pack};
 use crate::error::{Error, Result};
+use crate::pipeline_cache::PipelineCache;
 
 /// How to open a [`Device`].
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,9 @@ pub struct DeviceOptions {
     /// Makes the device behave as one that has less. The default, `None`, is what the environment
     /// variable `DML_PROFILE` names, and no cap where it is not set.
     pub cap: Option<CapabilityCap>,
+    /// Where compiled pipelines are kept between processes. The default is what the environment
+    /// variable `DML_PIPELINE_CACHE` says, and the user's cache folder where it is not set.
+    pub pipeline_cache: PipelineCache,
     /// Which physical device. The default is the best one.
     pub selector: DeviceSelector,
     /// The connection to Vulkan.
@@ -87,7 +91,8 @@ impl Device {
             return Err(Error::MinimumFeatureLevel { minimum, created_at });
         }
         let cap = options.resolved()?.cap.unwrap_or_default();
-        let desc = DeviceDesc { cap, ..DeviceDesc::default() };
+        let pipeline_cache = options.pipeline_cache.folder();
+        let desc = DeviceDesc { cap, pipeline_cache, ..DeviceDesc::default() };
         let vulkan = dml_vk::Device::with_desc(physical_device, &desc)?;
         Ok(Self { vulkan, feature_level: created_at, traits: Traits::default() })
     }

@@ -26,6 +26,9 @@
 //! behave as one that has less. With the feature `profiles`, named profiles of real devices are there
 //! as caps, and the environment variable `DML_PROFILE` puts one on every device.
 //!
+//! Compiled pipelines are kept on disk for the next process, in the user's cache folder: see
+//! [`PipelineCache`], also for turning that off.
+//!
 //! The layers below are re-exported: [`core`] (descriptors, validation, plans), [`ops`] (lowering),
 //! [`vk`] (Vulkan objects), and [`ash`].
 #![forbid(unsafe_code)]
@@ -34,6 +37,7 @@ mod compiled;
 mod device;
 mod element;
 mod error;
+mod pipeline_cache;
 mod profile;
 pub mod support;
 
@@ -41,6 +45,7 @@ pub use compiled::CompiledOperator;
 pub use device::{Device, DeviceOptions};
 pub use element::Element;
 pub use error::{Error, Result};
+pub use pipeline_cache::PipelineCache;
 
 pub use dml_core::operators::descs::*;
 pub use dml_core::{

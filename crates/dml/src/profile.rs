@@ -10,8 +10,8 @@ use crate::error::Result;
 
 impl DeviceOptions {
     /// The same options with nothing left to the environment: `cap` is what the environment variable
-    /// `DML_PROFILE` says where it was `None`, and `instance` uses no later version of Vulkan than the
-    /// cap states. Whoever creates the [`crate::Instance`] creates it from this.
+    /// `DML_PROFILE` says where it was `None`, `pipeline_cache` what `DML_PIPELINE_CACHE` says, and
+    /// `instance` uses no later version of Vulkan than the cap states. Whoever creates the [`crate::Instance`] creates it from this.
     ///
     /// # Errors
     /// [`crate::Error::Profile`]: `DML_PROFILE` names no profile, or a wrong one, or is set for a program
@@ -23,6 +23,7 @@ impl DeviceOptions {
             None => from_environment()?,
         };
         options.cap = Some(cap);
+        options.pipeline_cache = self.pipeline_cache.resolved();
         if let Some(version) = cap.api_version().map(packed_version) {
             let before = options.instance.max_api_version.unwrap_or(u32::MAX);
             options.instance.max_api_version = Some(before.min(version));

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::on_every_device;
+use common::{on_every_device, options};
 use dml::{BufferBinding, DataType, Device, DiagonalMatrixDesc, FeatureLevel, HResult, TensorDesc};
 
 fn refused(device: &Device, tensor: TensorDesc) -> String {
@@ -85,7 +85,7 @@ fn bindings_are_refused_with_field_value_and_what_is_accepted() {
 #[test]
 fn buffers_of_another_device_are_refused() {
     on_every_device(|device| {
-        let other = Device::on(device.vulkan().physical(), FeatureLevel::HIGHEST).unwrap();
+        let other = Device::on_with(device.vulkan().physical(), &options()).unwrap();
         let output_tensor = TensorDesc::packed(DataType::Float32, &[3, 3]);
         let desc = DiagonalMatrixDesc { output_tensor, offset: 0, value: 1.0 };
         let operator = device.compile(desc).unwrap();

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::on_every_device_under;
+use common::{on_every_device_under, options};
 use dml::core::capabilities::Limit;
 use dml::support::Support;
 use dml::{
@@ -165,21 +165,21 @@ fn what_is_not_offered_is_emulated() {
 
 #[test]
 fn a_minimum_level_must_be_met() {
-    let options = |created_at, minimum| DeviceOptions {
+    let at = |created_at, minimum| DeviceOptions {
         feature_level: created_at,
         minimum_feature_level: Some(minimum),
         cap: Some(CapabilityCap::NONE),
-        ..DeviceOptions::default()
+        ..options()
     };
     let (low, high) = (FeatureLevel::V4_0, FeatureLevel::V5_0);
-    let error = Device::open_with(&options(low, high)).unwrap_err();
+    let error = Device::open_with(&at(low, high)).unwrap_err();
     assert!(matches!(error, Error::MinimumFeatureLevel { .. }) && error.is_unsupported());
     assert_eq!(
         error.to_string(),
         "minimum feature level 5_0: not supported by a device created at 4_0 (accepted: up to 4_0)"
     );
     for minimum in [FeatureLevel::V1_0, low] {
-        let device = Device::open_with(&options(low, minimum)).unwrap();
+        let device = Device::open_with(&at(low, minimum)).unwrap();
         assert_eq!(device.feature_level(), low);
         assert_eq!(device.check_feature_levels(&FeatureLevel::ALL), Some(low));
         assert_eq!(device.check_feature_levels(&[high]), None);

@@ -6,8 +6,8 @@
 pub(crate) mod band;
 
 use dml::{
-    CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, PhysicalDevice,
-    Validation,
+    CapabilityCap, Device, DeviceOptions, Instance, InstanceDesc, PhysicalDevice,
+    PipelineCache, Validation,
 };
 
 /// Set by `cargo xtask test`: tests then run under the validation layer or fail.
@@ -16,6 +16,11 @@ pub(crate) fn validation() -> Validation {
         Ok("required") => Validation::Required,
         _ => Validation::Off,
     }
+}
+
+/// The default, but for the user's folders: tests neither read nor write there.
+pub(crate) fn options() -> DeviceOptions {
+    DeviceOptions { pipeline_cache: PipelineCache::Off, ..DeviceOptions::default() }
 }
 
 /// Runs `test` on every device, and fails on any validation message.
@@ -28,7 +33,7 @@ pub(crate) fn on_every_device(test: impl Fn(&Device)) {
     assert!(!usable.is_empty(), "there is no Vulkan device; run `cargo xtask test`");
     for physical_device in usable {
         let name = &physical_device.info().name;
-        let device = Device::on(&physical_device, FeatureLevel::HIGHEST).unwrap();
+        let device = Device::on_with(&physical_device, &options()).unwrap();
         test(&device);
         drop(device);
         let messages = instance.take_validation_messages();
@@ -39,7 +44,7 @@ pub(crate) fn on_every_device(test: impl Fn(&Device)) {
 /// Runs `test` on every device under the cap, and fails on any validation message.
 pub(crate) fn on_every_device_under(cap: CapabilityCap, test: impl Fn(&Device)) {
     let instance = InstanceDesc { validation: validation(), ..InstanceDesc::default() };
-    let options = DeviceOptions { cap: Some(cap), instance, ..DeviceOptions::default() };
+    let options = DeviceOptions { cap: Some(cap), instance, ..options() };
     let options = options.resolved().unwrap();
     let instance = Instance::new(&options.instance).expect("a Vulkan loader");
     let mut tested = 0;
