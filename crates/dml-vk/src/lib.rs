@@ -10,7 +10,7 @@
 //!       ├─ CompiledOperator    plans with pipelines, barriers, constants
 //!       │  └─ BindingTable     descriptor sets, patched push constants; keeps buffers
 //!       └─ Recorder            VkCommandBuffer; keeps tables and buffers
-//!          └─ CommandList      recorded, not yet submitted
+//!          └─ CommandList      recorded, not in flight
 //!             └─ Submission    in flight; keeps all of the above
 //! ```
 //!
@@ -65,6 +65,7 @@ mod recorder;
 mod select;
 mod submit;
 mod table;
+mod timestamps;
 mod transfer;
 
 pub use access::{AccessContract, access};
@@ -85,3 +86,4 @@ pub use recorder::{CommandList, Recorder};
 pub use select::DeviceSelector;
 pub use submit::Submission;
 pub use table::BindingTable;
+pub use timestamps::Timestamps;

@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::raw::RawDevice;
 use crate::record::{Phase, Writer, record_plan};
 use crate::table::BindingTable;
+use crate::timestamps::Timestamps;
 use crate::transfer::{check_range, require_usage};
 
 /// Records operators, copies and fills for one submission. One thread at a time uses a recorder;
@@ -34,28 +35,44 @@ pub struct Recorder {
     _one_thread: PhantomData<Cell<()>>,
 }
 
-/// Recorded commands, to be submitted once with [`Device::submit`].
+/// Recorded commands, to be submitted with [`Device::submit`]: once, unless the recorder was
+/// [`Recorder::repeatable`].
 pub struct CommandList {
     device: Device,
     pool: CommandPool,
     command_buffer: vk::CommandBuffer,
+    is_repeatable: bool,
     tables: Vec<BindingTable>,
     buffers: Vec<Buffer>,
+    timestamps: Vec<Timestamps>,
 }
 
 impl Recorder {
-    /// Starts recording.
+    /// Starts recording what is submitted once.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn new(device: &Device) -> Result<Self> {
+        Self::begin(device, vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)
+    }
+
+    /// Starts recording what may be submitted any number of times:
+    /// [`Submission::into_list`](crate::Submission::into_list) gives the list back.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recorder::new`].
+    pub fn repeatable(device: &Device) -> Result<Self> {
+        Self::begin(device, vk::CommandBufferUsageFlags::empty())
+    }
+
+    fn begin(device: &Device, flags: vk::CommandBufferUsageFlags) -> Result<Self> {
         let raw = &device.shared.raw;
         raw.ensure_alive()?;
         let pool = CommandPool::new(raw, device.queue_family())?;
         let command_buffer = pool.command_buffer()?;
-        let info = vk::CommandBufferBeginInfo::default()
-            .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        let info = vk::CommandBufferBeginInfo::default().flags(flags);
         // SAFETY: the command buffer is new and used by nobody else.
         let begun = unsafe { raw.core().begin_command_buffer(command_buffer, &info) };
         raw.check("vkBeginCommandBuffer", begun)?;
@@ -63,10 +80,17 @@ impl Recorder {
             device: device.clone(),
             pool,
             command_buffer,
+            is_repeatable: !flags.contains(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT),
             tables: Vec::new(),
             buffers: Vec::new(),
+            timestamps: Vec::new(),
         };
         Ok(Self { list, _one_thread: PhantomData })
+    }
+
+    /// Makes room for `operators` more operators, so that recording them allocates nothing.
+    pub fn reserve(&mut self, operators: usize) {
+        self.list.tables.reserve(operators);
     }
 
     /// Records the initialization of an operator, from a table made with
@@ -181,6 +205,42 @@ impl Recorder {
         unsafe { self.list.writer().barrier(&barrier) };
     }
 
+    /// Records that nothing has been written to `timestamps` yet, which has to come before
+    /// [`Recorder::write_timestamp`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where they belong to another device.
+    pub fn reset_timestamps(&mut self, timestamps: &Timestamps) -> Result<()> {
+        self.keep(timestamps)?;
+        // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the timestamps
+        // were just stored beside it.
+        unsafe { timestamps.reset(self.list.command_buffer) };
+        Ok(())
+    }
+
+    /// Records that the device notes the time in place `index` when everything recorded before is
+    /// done. Work that is recorded after it may have begun: only a barrier keeps it from that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where they belong to another device or have no such place.
+    pub fn write_timestamp(&mut self, timestamps: &Timestamps, index: u32) -> Result<()> {
+        timestamps.check(index)?;
+        self.keep(timestamps)?;
+        // SAFETY: as above; the index was just checked.
+        unsafe { timestamps.write(self.list.command_buffer, index) };
+        Ok(())
+    }
+
+    fn keep(&mut self, timestamps: &Timestamps) -> Result<()> {
+        if !timestamps.is_of(&self.list.device) {
+            return Err(Error::invalid("timestamps", "they belong to another device"));
+        }
+        self.list.timestamps.push(timestamps.clone());
+        Ok(())
+    }
+
     /// Ends recording.
     ///
     /// # Errors
@@ -219,6 +279,11 @@ impl CommandList {
     /// The device it was recorded for.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// Whether it may be submitted more than once.
+    pub fn is_repeatable(&self) -> bool {
+        self.is_repeatable
     }
 
     pub(crate) fn command_buffer(&self) -> vk::CommandBuffer {

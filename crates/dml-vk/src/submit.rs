@@ -31,8 +31,8 @@ impl Device {
         if !list.device().is_same(self) {
             return Err(Error::invalid("list", "it was recorded for another device"));
         }
-        // SAFETY: a list is only made with its recording ended, and submitted once, as it is
-        // consumed here; the submission keeps it until the value is signalled.
+        // SAFETY: a list is only made with its recording ended. It is consumed here, and the
+        // submission keeps it until the value is signalled; it gives back only what is repeatable.
         let value = unsafe { self.shared.queue.submit(list.command_buffer()) }?;
         Ok(Submission { device: self.clone(), value, list: Some(list) })
     }
@@ -69,6 +69,21 @@ impl Submission {
     /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
     pub fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
         self.device.shared.queue.wait(self.value, Some(timeout))
+    }
+
+    /// Waits until the work has completed, and gives its list back to be submitted again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where the list was not recorded by a
+    /// [`Recorder::repeatable`](crate::Recorder::repeatable), [`Error::DeviceLost`],
+    /// [`Error::OutOfMemory`].
+    pub fn into_list(mut self) -> Result<CommandList> {
+        self.wait()?;
+        match self.list.take_if(|list| list.is_repeatable()) {
+            Some(list) => Ok(list),
+            None => Err(Error::invalid("list", "it was recorded to be submitted once")),
+        }
     }
 }
 
