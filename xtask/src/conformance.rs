@@ -72,7 +72,7 @@ fn run_with(sh: &Shell, environment: &Environment, arguments: &[String]) -> Resu
 
 /// The system as it is where it has a device, unless the CPU drivers are asked for. Then real
 /// devices stay visible beside them.
-fn environment(sh: &Shell, cpu_drivers: bool) -> Result<Environment> {
+pub(crate) fn environment(sh: &Shell, cpu_drivers: bool) -> Result<Environment> {
     let names = devices::names(sh, &Environment::system())?;
     if !cpu_drivers && !names.is_empty() {
         eprintln!("devices: {}", names.join(", "));

@@ -6,6 +6,7 @@
 
 mod apt;
 mod browser;
+mod bench;
 mod build_shaders;
 mod build_tools;
 mod bundle;
@@ -17,6 +18,7 @@ mod env;
 mod environment;
 mod generated;
 mod html_report;
+mod peers;
 mod process;
 mod schema;
 mod setup;
@@ -47,6 +49,7 @@ enum Command {
     Env,
     Test(test::Args),
     Conformance(conformance::Args),
+    Bench(bench::Args),
     BuildShaders(build_shaders::Args),
     GenerateSchema(schema::Args),
     Ci(ci::Args),
@@ -71,6 +74,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Env => env::run(&sh).map(|()| 0),
         Command::Test(args) => test::run(&sh, &args),
         Command::Conformance(args) => conformance::run(&sh, &args),
+        Command::Bench(args) => bench::run(&sh, &args),
         Command::BuildShaders(args) => {
             if shader_compiler::is_here() || !args.needs_compiler() {
                 return build_shaders::run(args).map(|()| 0);

@@ -1,0 +1,236 @@
+//! What is measured, what it is compared with, and how fast it has to be.
+
+use dml::DataType;
+
+use crate::work::Work;
+
+/// One line of the report.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    /// Group and name, such as `packed/f32/64MiB`.
+    pub(crate) id: String,
+    /// The operator.
+    pub(crate) work: Work,
+    /// What it is measured against, in turns.
+    pub(crate) baseline: Baseline,
+    /// The highest time of the operator in times of the baseline; `None` where the ratio is only told.
+    pub(crate) target: Option<f64>,
+    /// The same for GPUs, where it differs.
+    pub(crate) gpu_target: Option<f64>,
+    /// Other libraries that do the same.
+    pub(crate) peers: Vec<PeerTarget>,
+}
+
+/// What the device does on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Baseline {
+    /// vkCmdFillBuffer of as many bytes as the output has.
+    Fill,
+    /// vkCmdCopyBuffer of as many bytes.
+    Copy,
+    /// A submission of an empty command buffer.
+    EmptySubmit,
+}
+
+impl Baseline {
+    /// As Vulkan calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Fill => "vkCmdFillBuffer",
+            Self::Copy => "vkCmdCopyBuffer",
+            Self::EmptySubmit => "empty submit",
+        }
+    }
+}
+
+/// Another library, and how fast the operator has to be against it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PeerTarget {
+    /// The peer and the way it is asked, such as `numpy:eye`.
+    pub(crate) name: &'static str,
+    /// The highest time of the operator in times of the peer.
+    pub(crate) target: Option<f64>,
+}
+
+const MIB: u64 = 1 << 20;
+
+const TYPES: [(DataType, &str); 4] = [
+    (DataType::Uint8, "u8"),
+    (DataType::Float16, "f16"),
+    (DataType::Float32, "f32"),
+    (DataType::Float64, "f64"),
+];
+
+/// Every case, in the order of the report.
+pub(crate) fn all() -> Vec<Case> {
+    [growth(), packed(), batches(), strided(), with_input(), latency()].concat()
+}
+
+fn case(id: impl Into<String>, work: Work, baseline: Baseline, target: Option<f64>) -> Case {
+    Case { id: id.into(), work, baseline, target, gpu_target: None, peers: vec![] }
+}
+
+/// Small matrices up to where `packed` begins: the line of the plot.
+fn growth() -> Vec<Case> {
+    [("4KiB", 32), ("16KiB", 64), ("64KiB", 128), ("256KiB", 256), ("1MiB", 512), ("4MiB", 1024)]
+        .map(|(name, width)| {
+            let work = Work::eye(DataType::Float32, &[width, width]);
+            case(format!("growth/f32/{name}"), work, Baseline::Fill, None)
+        })
+        .to_vec()
+}
+
+fn packed() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (data_type, name) in TYPES {
+        for mib in [16, 64, 256, 1024] {
+            let target = match (mib, data_type) {
+                (16, DataType::Uint8) => 1.4,
+                (16, _) => 1.25,
+                _ => 1.10,
+            };
+            let work = Work::eye(data_type, &near_square(data_type, mib * MIB));
+            let id = format!("packed/{name}/{mib}MiB");
+            let peers = match (data_type, mib) {
+                (DataType::Float32, 64) => eye_peers(true),
+                (DataType::Uint8, 16) => eye_peers(false),
+                _ => vec![],
+            };
+            let gpu_target = (mib >= 256).then_some(1.0 / 0.95);
+            let one = case(id, work, Baseline::Fill, Some(target));
+            cases.push(Case { gpu_target, peers, ..one });
+        }
+    }
+    let narrow = Work::eye(DataType::Float32, &[32_768, 512]);
+    cases.push(case("packed/f32/64MiB/width512", narrow, Baseline::Fill, Some(1.10)));
+    cases
+}
+
+/// Sizes of two dimensions, powers of two, that make `bytes`.
+fn near_square(data_type: DataType, bytes: u64) -> [u32; 2] {
+    let elements = bytes * 8 / u64::from(data_type.bits());
+    let height = 1 << (elements.ilog2() / 2);
+    let width = elements / height;
+    [height, width].map(|size| u32::try_from(size).expect("at most 2^16"))
+}
+
+fn batches() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (data_type, name) in TYPES {
+        let element = data_type.bits() / 8;
+        for size in [3, 8, 32, 128] {
+            let bytes: u32 = if size == 3 { 32 << 20 } else { 64 << 20 };
+            // The other widths of element differ from these in the smallest matrices alone.
+            if size != 3 && data_type != DataType::Float32 {
+                continue;
+            }
+            let count = bytes.div_ceil(size * size * element);
+            let work = Work::eye(data_type, &[count, size, size]);
+            let id = format!("batch/{name}/{}MiB/{size}x{size}", bytes >> 20);
+            cases.push(case(id, work, Baseline::Fill, Some(1.35)));
+        }
+    }
+    let large = Work::eye(DataType::Float32, &[16, 1024, 1024]);
+    let one = case("batch/f32/16x1024x1024", large, Baseline::Fill, Some(1.10));
+    cases.push(Case { peers: batch_peers(), ..one });
+    for (data_type, name, target) in
+        [(DataType::Float32, "f32", Some(1.35)), (DataType::Int8, "i8", None)]
+    {
+        let work = Work::eye(data_type, &[1_000_000, 3, 3]);
+        let one = case(format!("batch/{name}/1000000x3x3"), work, Baseline::Fill, target);
+        let numpy = PeerTarget { name: "numpy:broadcast_copy", target: Some(1.0) };
+        cases.push(Case { peers: [vec![numpy], gpu_peers()].concat(), ..one });
+    }
+    cases
+}
+
+fn strided() -> Vec<Case> {
+    let row = |data_type, [height, width]: [u32; 2]| {
+        Work::eye(data_type, &[height, width]).with_row_pitch(width + 3)
+    };
+    TYPES
+        .map(|(data_type, name)| {
+            let work = row(data_type, near_square(data_type, 64 * MIB));
+            case(format!("strided/{name}/64MiB"), work, Baseline::Fill, Some(1.3))
+        })
+        .to_vec()
+}
+
+fn with_input() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (data_type, name) in [(DataType::Float32, "f32"), (DataType::Uint8, "u8")] {
+        let eye = Work::eye(data_type, &near_square(data_type, 64 * MIB));
+        for (kind, work, target) in [
+            ("diagonal", eye.clone().with_input(), 1.2),
+            ("trilu_upper", eye.clone().trilu_upper(), 1.15),
+            ("trilu_lower", eye.trilu_lower(), 1.15),
+        ] {
+            cases.push(case(
+                format!("input/{name}/64MiB/{kind}"),
+                work,
+                Baseline::Copy,
+                Some(target),
+            ));
+        }
+    }
+    cases
+}
+
+fn latency() -> Vec<Case> {
+    TYPES
+        .map(|(data_type, name)| {
+            let work = Work::eye(data_type, &[3, 3]);
+            case(format!("latency/{name}/3x3"), work, Baseline::EmptySubmit, Some(1.25))
+        })
+        .to_vec()
+}
+
+fn eye_peers(onnx: bool) -> Vec<PeerTarget> {
+    let told = |name| PeerTarget { name, target: None };
+    let third = |name| PeerTarget { name, target: onnx.then_some(1.0 / 3.0) };
+    let mut peers = vec![told("numpy:eye"), told("numpy:preallocated")];
+    if onnx {
+        peers.push(told("onnxruntime:EyeLike"));
+    }
+    peers.extend([third("openvino:Eye"), third("jax:eye")]);
+    [peers, gpu_peers()].concat()
+}
+
+fn batch_peers() -> Vec<PeerTarget> {
+    let third = |name| PeerTarget { name, target: Some(1.0 / 3.0) };
+    let told = |name| PeerTarget { name, target: None };
+    let peers = vec![told("numpy:broadcast_copy"), third("openvino:Eye"), third("jax:eye")];
+    [peers, gpu_peers()].concat()
+}
+
+/// There only where an NVIDIA GPU is.
+fn gpu_peers() -> Vec<PeerTarget> {
+    let peer = |name, target| PeerTarget { name, target };
+    vec![
+        peer("torch:eye", Some(1.0)),
+        peer("cupy:eye", None),
+        peer("cupy:cudaMemset", Some(1.0 / 0.95)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_has_its_own_name_and_the_bytes_in_it() {
+        let cases = all();
+        let mut ids: Vec<_> = cases.iter().map(|case| &case.id).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), cases.len());
+        for case in &cases {
+            let Some(mib) = case.id.split('/').find_map(|part| part.strip_suffix("MiB")) else {
+                continue;
+            };
+            let mib: u64 = mib.parse().unwrap();
+            assert!(case.work.bytes() >= mib * MIB, "{}", case.id);
+            assert!(case.work.bytes() < mib * MIB + 64, "{}", case.id);
+        }
+    }
+}

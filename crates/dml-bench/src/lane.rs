@@ -1,0 +1,174 @@
+//! A command buffer that is recorded once and submitted again and again, with the buffer it writes.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use dml::vk::{BindingTable, Bindings, CommandList, Recorder, Timestamps};
+use dml::{Buffer, BufferBinding, CompiledOperator, Device};
+
+use crate::case::Baseline;
+use crate::work::SENTINEL;
+
+/// What a lane leaves in its buffer.
+#[derive(Clone, Copy)]
+pub(crate) enum Expected<'a> {
+    /// Exactly this.
+    Bytes(&'a [u8]),
+    /// Zeros.
+    Zeros,
+    /// There is nothing to look at.
+    Nothing,
+}
+
+/// Times of one submission.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    /// From before the submission to after the wait, on the host's clock.
+    pub(crate) wall: Duration,
+    /// Of the recorded work, on the device's clock.
+    pub(crate) device: Option<Duration>,
+}
+
+/// One of several that take turns, so that none finds its memory in a cache.
+pub(crate) struct Lane<'a> {
+    device: dml::vk::Device,
+    buffer: Option<Buffer>,
+    // `None` while a submission has it.
+    work: Option<CommandList>,
+    reset: Option<CommandList>,
+    timestamps: Option<Timestamps>,
+    expected: Expected<'a>,
+}
+
+impl<'a> Lane<'a> {
+    /// Executes a compiled operator.
+    pub(crate) fn operator(
+        device: &Device,
+        compiled: &CompiledOperator,
+        input: Option<&Buffer>,
+        expected: &'a [u8],
+        timed: bool,
+    ) -> Result<Self> {
+        let buffer = device.create_buffer(compiled.output_size(0))?;
+        let size = compiled.binding_properties().temporary_resource_size;
+        let temporary = if size > 0 { Some(device.create_buffer(size)?) } else { None };
+        let has_input = !compiled.vulkan().inputs().is_empty();
+        let inputs = [input.map(BufferBinding::whole)];
+        let outputs = [Some(BufferBinding::whole(&buffer))];
+        let bindings = Bindings {
+            inputs: if has_input { &inputs } else { &[] },
+            outputs: &outputs,
+            temporary: temporary.as_ref().map(BufferBinding::whole),
+            persistent: None,
+        };
+        let table = BindingTable::new(compiled.vulkan(), &bindings)?;
+        let expected = Expected::Bytes(expected);
+        Self::new(device, Some(buffer), expected, timed, |recorder, _| recorder.dispatch(&table))
+    }
+
+    /// Does what the device does on its own.
+    pub(crate) fn baseline(
+        device: &Device,
+        baseline: Baseline,
+        bytes: u64,
+        input: Option<(&Buffer, &'a [u8])>,
+        timed: bool,
+    ) -> Result<Self> {
+        match (baseline, input) {
+            (Baseline::EmptySubmit, _) => {
+                Self::new(device, None, Expected::Nothing, timed, |_, _| Ok(()))
+            }
+            (Baseline::Fill, _) => {
+                let buffer = device.create_buffer(bytes)?;
+                Self::new(device, Some(buffer), Expected::Zeros, timed, |recorder, buffer| {
+                    buffer.map_or(Ok(()), |buffer| recorder.fill_buffer(buffer, 0..bytes, 0))
+                })
+            }
+            (Baseline::Copy, Some((source, expected))) => {
+                let buffer = device.create_buffer(bytes)?;
+                let expected = Expected::Bytes(expected);
+                Self::new(device, Some(buffer), expected, timed, |recorder, buffer| {
+                    buffer
+                        .map_or(Ok(()), |buffer| recorder.copy_buffer(source, 0, buffer, 0, bytes))
+                })
+            }
+            (Baseline::Copy, None) => bail!("a copy needs an input"),
+        }
+    }
+
+    fn new(
+        device: &Device,
+        buffer: Option<Buffer>,
+        expected: Expected<'a>,
+        timed: bool,
+        record: impl FnOnce(&mut Recorder, Option<&Buffer>) -> dml::vk::Result<()>,
+    ) -> Result<Self> {
+        let device = device.vulkan().clone();
+        let timestamps = if timed { Timestamps::new(&device, 2).ok() } else { None };
+        let mut recorder = Recorder::repeatable(&device)?;
+        if let Some(timestamps) = &timestamps {
+            recorder.reset_timestamps(timestamps)?;
+            recorder.write_timestamp(timestamps, 0)?;
+        }
+        record(&mut recorder, buffer.as_ref())?;
+        if let Some(timestamps) = &timestamps {
+            recorder.write_timestamp(timestamps, 1)?;
+        }
+        let work = Some(recorder.finish()?);
+        let mut recorder = Recorder::repeatable(&device)?;
+        if let Some(buffer) = &buffer {
+            recorder.fill_buffer(buffer, 0..buffer.size(), u32::from_le_bytes([SENTINEL; 4]))?;
+        }
+        let reset = Some(recorder.finish()?);
+        Ok(Self { device, buffer, work, reset, timestamps, expected })
+    }
+
+    /// Overwrites what an earlier run left.
+    pub(crate) fn reset(&mut self) -> Result<()> {
+        submit(&self.device, &mut self.reset).map(|_| ())
+    }
+
+    /// Submits, waits, and tells how long that took.
+    pub(crate) fn run(&mut self) -> Result<Sample> {
+        let wall = submit(&self.device, &mut self.work)?;
+        let device = match &self.timestamps {
+            Some(timestamps) => timestamps.elapsed(0, 1)?,
+            None => None,
+        };
+        Ok(Sample { wall, device })
+    }
+
+    /// Compares every byte with what is expected.
+    pub(crate) fn verify(&self) -> Result<()> {
+        let Some(buffer) = &self.buffer else { return Ok(()) };
+        let found = self.device.read_buffer(buffer, 0..buffer.size())?;
+        let first_wrong = match self.expected {
+            Expected::Nothing => None,
+            Expected::Zeros => first_difference(&found, |at, length| {
+                found[at..at + length].iter().all(|byte| *byte == 0)
+            }),
+            Expected::Bytes(bytes) => first_difference(&found, |at, length| {
+                bytes.get(at..at + length) == Some(&found[at..at + length])
+            }),
+        };
+        match first_wrong {
+            None => Ok(()),
+            Some(block) => bail!("wrong bytes in the block of 4096 at byte {block}"),
+        }
+    }
+}
+
+fn submit(device: &dml::vk::Device, list: &mut Option<CommandList>) -> Result<Duration> {
+    let taken = list.take().context("an earlier submission of this list failed")?;
+    let start = Instant::now();
+    let submission = device.submit(taken)?;
+    submission.wait()?;
+    let wall = start.elapsed();
+    *list = Some(submission.into_list()?);
+    Ok(wall)
+}
+
+fn first_difference(found: &[u8], is_right: impl Fn(usize, usize) -> bool) -> Option<usize> {
+    const BLOCK: usize = 4096;
+    (0..found.len()).step_by(BLOCK).find(|at| !is_right(*at, BLOCK.min(found.len() - at)))
+}

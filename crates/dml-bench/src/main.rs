@@ -1,0 +1,228 @@
+//! `cargo xtask bench`: operators against the device's own fill and copy, in turns, in one run.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
+
+mod case;
+mod cold_start;
+mod lane;
+mod machine;
+mod markdown;
+mod measure;
+mod peers;
+mod plot;
+mod recording;
+mod report;
+mod stats;
+mod table;
+mod work;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Parser;
+use dml::{Device, DeviceOptions, DeviceSelector, Instance, InstanceDesc, PhysicalDevice};
+use dml_file::Output;
+use globset::{Glob, GlobMatcher};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::case::Case;
+use crate::machine::Machine;
+use crate::measure::Effort;
+use crate::peers::Peers;
+use crate::report::{DeviceReport, Report};
+
+/// Measures operators on Vulkan devices, side by side with what the devices do on their own.
+///
+/// Exit code: 0 measured (targets met or not), 1 a result was wrong or a device failed, 2 wrong usage.
+#[derive(Debug, Parser)]
+#[command(name = "dml-bench", version)]
+struct Cli {
+    /// A device by index, name or UUID, or `all`
+    #[arg(long, value_name = "D", default_value = "all")]
+    device: String,
+    /// Only cases whose name matches, such as `packed/*`; `recording` and `cold_start` are names too
+    #[arg(long, value_name = "GLOB", default_value = "*")]
+    filter: Glob,
+    /// Less time for each case, and no shapes of more than 64 MiB
+    #[arg(long)]
+    quick: bool,
+    /// Measure everything this many times as long
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    repeat: u32,
+    /// Also measure the libraries that are installed in this folder: `cargo xtask bench --peers`
+    #[arg(long, value_name = "FOLDER")]
+    peers: Option<PathBuf>,
+    /// Write everything that was measured as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a page of Markdown, and beside it a plot of time against size for each device
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write the plot of time against size; of several devices, one file each, with a number
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Print the names of the cases and end
+    #[arg(long)]
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    env_logger::init();
+    let mut arguments = std::env::args().skip(1);
+    if let (Some(cold_start::CHILD), Some(selector)) =
+        (arguments.next().as_deref(), arguments.next())
+    {
+        return cold_start::child(&selector);
+    }
+    match run(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<()> {
+    let filter = cli.filter.compile_matcher();
+    let cases: Vec<Case> =
+        case::all().into_iter().filter(|it| is_chosen(cli, &filter, it)).collect();
+    if cli.list {
+        cases.iter().for_each(|case| println!("{}", case.id));
+        return Ok(());
+    }
+    let machine = Machine::here();
+    let mut peers = cli.peers.as_deref().map(Peers::start).unwrap_or_default();
+    let devices = devices(&cli.device)?;
+    let mut report = Report {
+        arguments: std::env::args().skip(1).collect(),
+        peers: peers.status(),
+        machine,
+        devices: Vec::new(),
+    };
+    print!("{}", table::header(&report));
+    for physical in devices {
+        let device = run_on(cli, &filter, &cases, &physical, &report.machine, &mut peers)?;
+        print!("{}", table::device(&device));
+        report.devices.push(device);
+    }
+    write(cli, &report)
+}
+
+fn is_chosen(cli: &Cli, filter: &GlobMatcher, case: &Case) -> bool {
+    // Half of the time would go to the largest shapes.
+    let is_small = case.work.bytes() <= 65 << 20;
+    filter.is_match(&case.id) && (is_small || !cli.quick)
+}
+
+fn devices(selector: &str) -> Result<Vec<PhysicalDevice>> {
+    let instance = Instance::new(&InstanceDesc::default())?;
+    if selector != "all" {
+        let selector: DeviceSelector = selector.parse()?;
+        return Ok(vec![instance.select(&selector)?]);
+    }
+    let all = instance.physical_devices()?;
+    let usable: Vec<_> = all.into_iter().filter(|it| it.unsuitable().is_none()).collect();
+    ensure!(
+        !usable.is_empty(),
+        "there is no usable Vulkan device; `cargo xtask bench` sets two up"
+    );
+    Ok(usable)
+}
+
+fn run_on(
+    cli: &Cli,
+    filter: &GlobMatcher,
+    cases: &[Case],
+    physical: &PhysicalDevice,
+    machine: &Machine,
+    peers: &mut Peers,
+) -> Result<DeviceReport> {
+    let device = Device::on_with(physical, &DeviceOptions::default())?;
+    let info = physical.info();
+    let effort = effort(cli, machine);
+    let progress = progress(&info.name, cases.len());
+    let mut results = Vec::new();
+    for case in cases {
+        progress.set_message(format!("{}: {}", info.name, case.id));
+        results.push(measure::measure(&device, case, effort, peers)?);
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    let rounds = if cli.quick { 21 } else { 101 };
+    let recording =
+        if filter.is_match("recording") { recording::measure(&device, rounds)? } else { vec![] };
+    let starts = if cli.quick { 5 } else { 15 };
+    let cold_start =
+        if filter.is_match("cold_start") { cold_start::measure(info, starts)? } else { vec![] };
+    Ok(DeviceReport {
+        name: info.name.clone(),
+        driver: format!("{} {}", info.driver_name, info.driver_info).trim().to_owned(),
+        cases: results,
+        recording,
+        cold_start,
+    })
+}
+
+fn effort(cli: &Cli, machine: &Machine) -> Effort {
+    // Where the system does not tell, as large as any.
+    let cache = machine.cache.unwrap_or(256 << 20);
+    let (milliseconds, least) = if cli.quick { (500, 7) } else { (2500, 15) };
+    Effort {
+        time: Duration::from_millis(milliseconds) * cli.repeat,
+        least: least * cli.repeat as usize,
+        cache,
+    }
+}
+
+fn progress(name: &str, cases: usize) -> ProgressBar {
+    let progress = ProgressBar::new(cases as u64);
+    if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {pos}/{len} ({eta} left) {msg}") {
+        progress.set_style(style);
+    }
+    progress.set_message(name.to_owned());
+    progress
+}
+
+fn write(cli: &Cli, report: &Report) -> Result<()> {
+    if let Some(path) = &cli.json {
+        write_file(path, &(serde_json::to_string_pretty(report)? + "\n"))?;
+    }
+    let several = report.devices.len() > 1;
+    if let Some(path) = &cli.svg {
+        for (index, device) in report.devices.iter().enumerate() {
+            let path = if several { numbered(path, index) } else { path.clone() };
+            write_file(&path, &plot::svg(device)?)?;
+        }
+    }
+    if let Some(path) = &cli.markdown {
+        let plots: Vec<PathBuf> = (0..report.devices.len())
+            .map(|index| numbered(&path.with_extension("svg"), index))
+            .collect();
+        for (plot, device) in plots.iter().zip(&report.devices) {
+            write_file(plot, &plot::svg(device)?)?;
+        }
+        write_file(path, &markdown::page(report, &plots))?;
+    }
+    Ok(())
+}
+
+/// `a.svg` as `a-0.svg`.
+fn numbered(path: &Path, index: usize) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{stem}-{index}.{extension}"))
+}
+
+fn write_file(path: &Path, text: &str) -> Result<()> {
+    let write = || {
+        let mut output = Output::create(path)?;
+        output.write_all(text.as_bytes())?;
+        output.commit()
+    };
+    write().with_context(|| format!("writing {}", path.display()))
+}

@@ -1,0 +1,218 @@
+//! Measuring one case: the operator, its baseline and memset in turns, each result verified.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use dml::{Buffer, CompiledOperator, Device};
+
+use crate::case::{Baseline, Case};
+use crate::lane::{Lane, Sample};
+use crate::peers::{Peers, Runs};
+use crate::report::{CaseResult, Measured, Outcome};
+use crate::stats::{Ratio, Summary};
+
+/// How long one case may take, and what fits this machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Turns are taken for this long, verification included.
+    pub(crate) time: Duration,
+    /// At least this many, however long they take.
+    pub(crate) least: usize,
+    /// Bytes of the last-level cache, if known.
+    pub(crate) cache: u64,
+}
+
+/// More would say nothing new.
+const MOST_TURNS: usize = 1001;
+/// Buffers of one case take at most this much memory, as far as there are two of each kind.
+const MEMORY: u64 = 4 << 30;
+
+/// Measures `case`; what the device or the runtime refuses is an outcome, not an error.
+///
+/// # Errors
+/// A result is wrong, or the device failed.
+pub(crate) fn measure(
+    device: &Device,
+    case: &Case,
+    effort: Effort,
+    peers: &mut Peers,
+) -> Result<CaseResult> {
+    let result = |outcome| CaseResult {
+        id: case.id.clone(),
+        bytes: case.work.bytes(),
+        baseline: case.baseline.name(),
+        target: target(device, case),
+        outcome,
+    };
+    let compiled = match device.compile(case.work.operator()) {
+        Ok(compiled) => compiled,
+        Err(error) => return Ok(result(Outcome::Refused(error.to_string()))),
+    };
+    let data = Data::of(case, &compiled);
+    let turns = match Turns::new(device, case, &compiled, &data, effort) {
+        Ok(turns) => turns,
+        Err(error) if is_refusal(&error) => return Ok(result(Outcome::Refused(error.to_string()))),
+        Err(error) => return Err(error).context(case.id.clone()),
+    };
+    let measured = turns.measure(case, effort, peers).with_context(|| case.id.clone())?;
+    Ok(result(Outcome::Measured(Box::new(measured))))
+}
+
+fn target(device: &Device, case: &Case) -> Option<f64> {
+    let is_cpu = device.vulkan().info().device_type == dml::vk::DeviceType::Cpu;
+    if is_cpu { case.target } else { case.gpu_target.or(case.target) }
+}
+
+/// Too large for the device, or for what memory is left.
+fn is_refusal(error: &anyhow::Error) -> bool {
+    let vulkan = match error.downcast_ref::<dml::Error>() {
+        Some(dml::Error::Vulkan(error)) => Some(error),
+        _ => error.downcast_ref(),
+    };
+    vulkan.is_some_and(|it: &dml::vk::Error| it.is_out_of_memory() || it.is_unsupported())
+}
+
+/// The bytes that a case reads and leaves.
+struct Data {
+    input: Vec<u8>,
+    expected: Vec<u8>,
+}
+
+impl Data {
+    fn of(case: &Case, compiled: &CompiledOperator) -> Self {
+        let input = if case.work.has_input { case.work.input_bytes() } else { Vec::new() };
+        Self { input, expected: case.work.expected(compiled.output_size(0)) }
+    }
+}
+
+/// Everything that takes turns.
+struct Turns<'a> {
+    operators: Vec<Lane<'a>>,
+    baselines: Vec<Lane<'a>>,
+    host: Vec<Vec<u8>>,
+}
+
+/// What the turns told.
+#[derive(Default)]
+struct Times {
+    operator: Vec<Sample>,
+    baseline: Vec<Sample>,
+    memset: Vec<Duration>,
+}
+
+impl<'a> Turns<'a> {
+    fn new(
+        device: &Device,
+        case: &Case,
+        compiled: &CompiledOperator,
+        data: &'a Data,
+        effort: Effort,
+    ) -> Result<Self> {
+        let bytes = case.work.bytes();
+        let input = input(device, &data.input)?;
+        let count = rotation(bytes, effort.cache);
+        // Timestamps cost time of their own, which only matters where there is nothing else.
+        let timed = case.baseline != Baseline::EmptySubmit;
+        let operators = (0..count)
+            .map(|_| Lane::operator(device, compiled, input.as_ref(), &data.expected, timed));
+        let source = input.as_ref().map(|buffer| (buffer, &data.input[..]));
+        let baselines =
+            (0..count).map(|_| Lane::baseline(device, case.baseline, bytes, source, timed));
+        let is_fill = case.baseline == Baseline::Fill;
+        let host = if is_fill { count.min(4) } else { 0 };
+        let length = usize::try_from(bytes)?;
+        Ok(Self {
+            operators: operators.collect::<Result<_>>()?,
+            baselines: baselines.collect::<Result<_>>()?,
+            // Not zeros: those would be memory that nobody has touched.
+            host: (0..host).map(|_| vec![1; length]).collect(),
+        })
+    }
+
+    fn measure(mut self, case: &Case, effort: Effort, peers: &mut Peers) -> Result<Measured> {
+        for lane in self.operators.iter_mut().chain(&mut self.baselines) {
+            lane.reset()?;
+            lane.run()?;
+            lane.verify()?;
+            lane.reset()?;
+        }
+        let mut times = Times::default();
+        let mut runs = peers.prepare(case);
+        let start = Instant::now();
+        for turn in 0..MOST_TURNS {
+            if turn >= effort.least && start.elapsed() > effort.time {
+                break;
+            }
+            self.turn(turn, &mut times)?;
+            peers.turn(&mut runs);
+        }
+        Ok(summarize(&times, runs))
+    }
+
+    /// Operator before baseline and baseline before operator, alternately: what drifts, drifts for
+    /// both.
+    fn turn(&mut self, turn: usize, times: &mut Times) -> Result<()> {
+        let count = self.operators.len();
+        let operator = &mut self.operators[turn % count];
+        let baseline = &mut self.baselines[turn % count];
+        if turn.is_multiple_of(2) {
+            times.operator.push(operator.run()?);
+            times.baseline.push(baseline.run()?);
+        } else {
+            times.baseline.push(baseline.run()?);
+            times.operator.push(operator.run()?);
+        }
+        if !self.host.is_empty() {
+            let index = turn % self.host.len();
+            times.memset.push(memset(&mut self.host[index]));
+        }
+        operator.verify().context("the operator")?;
+        baseline.verify().context("the baseline")?;
+        operator.reset()?;
+        baseline.reset()
+    }
+}
+
+fn summarize(times: &Times, runs: Vec<Runs>) -> Measured {
+    let wall = |samples: &[Sample]| samples.iter().map(|it| it.wall).collect::<Vec<_>>();
+    let on_device =
+        |samples: &[Sample]| samples.iter().map(|it| it.device).collect::<Option<Vec<_>>>();
+    let (operator, baseline) = (wall(&times.operator), wall(&times.baseline));
+    let device_times = on_device(&times.operator).zip(on_device(&times.baseline));
+    let memset = (!times.memset.is_empty()).then_some(&times.memset);
+    Measured {
+        ratio: Ratio::of(&operator, &baseline),
+        device_ratio: device_times.as_ref().map(|(one, other)| Ratio::of(one, other)),
+        device: device_times.as_ref().map(|(one, _)| Summary::of(one)),
+        memset_ratio: memset.map(|memset| Ratio::of(&operator, memset)),
+        memset: memset.map(|memset| Summary::of(memset)),
+        peers: runs.into_iter().map(|runs| runs.finish(&operator, &baseline)).collect(),
+        operator: Summary::of(&operator),
+        baseline: Summary::of(&baseline),
+    }
+}
+
+fn memset(bytes: &mut [u8]) -> Duration {
+    let start = Instant::now();
+    black_box(&mut *bytes).fill(black_box(0));
+    black_box(&mut *bytes);
+    start.elapsed()
+}
+
+/// How many buffers take turns: together twice the last-level cache, where one of them is not
+/// small enough that it is meant to be there.
+fn rotation(bytes: u64, cache: u64) -> usize {
+    let wanted = if bytes < 1 << 20 { 4 } else { (2 * cache).div_ceil(bytes).clamp(2, 32) };
+    let affordable = (MEMORY / (2 * bytes)).max(1);
+    usize::try_from(wanted.min(affordable)).unwrap_or(1)
+}
+
+fn input(device: &Device, bytes: &[u8]) -> Result<Option<Buffer>> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let buffer = device.create_buffer(bytes.len() as u64)?;
+    device.vulkan().write_buffer(&buffer, 0, bytes)?;
+    Ok(Some(buffer))
+}

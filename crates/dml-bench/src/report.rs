@@ -1,0 +1,196 @@
+//! What was measured, as it is printed and written.
+
+use serde::Serialize;
+
+use crate::cold_start::ColdStart;
+use crate::machine::Machine;
+use crate::recording::Recording;
+use crate::stats::{Ratio, Summary};
+
+/// One run of the command. Times are in seconds.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    /// The arguments after `dml-bench`.
+    pub(crate) arguments: Vec<String>,
+    /// Where it ran.
+    pub(crate) machine: Machine,
+    /// The versions of the peers, and of those that could not be had, why not.
+    pub(crate) peers: Vec<PeerStatus>,
+    /// One for each device.
+    pub(crate) devices: Vec<DeviceReport>,
+}
+
+/// Another library on this machine.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PeerStatus {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its version, or why it could not be had.
+    pub(crate) status: Result<String, String>,
+}
+
+/// Everything that was measured on one device.
+#[derive(Debug, Serialize)]
+pub(crate) struct DeviceReport {
+    /// The driver's name of the device.
+    pub(crate) name: String,
+    /// The driver with its version.
+    pub(crate) driver: String,
+    /// The operator on shapes.
+    pub(crate) cases: Vec<CaseResult>,
+    /// What recording costs.
+    pub(crate) recording: Vec<Recording>,
+    /// Process start to first result.
+    pub(crate) cold_start: Vec<ColdStart>,
+}
+
+/// One case on one device.
+#[derive(Debug, Serialize)]
+pub(crate) struct CaseResult {
+    /// The case.
+    pub(crate) id: String,
+    /// Of the output, without padding.
+    pub(crate) bytes: u64,
+    /// What the device does on its own.
+    pub(crate) baseline: &'static str,
+    /// The highest ratio that meets the target.
+    pub(crate) target: Option<f64>,
+    /// What came of it.
+    pub(crate) outcome: Outcome,
+}
+
+/// What came of a case.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// Every result was right.
+    Measured(Box<Measured>),
+    /// The runtime or the device does not do it, and says why.
+    Refused(String),
+}
+
+/// Times that were taken in turns.
+#[derive(Debug, Serialize)]
+pub(crate) struct Measured {
+    /// The operator's time in times of the baseline.
+    pub(crate) ratio: Ratio,
+    /// The same on the device's own clock.
+    pub(crate) device_ratio: Option<Ratio>,
+    /// The operator, submission and wait included.
+    pub(crate) operator: Summary,
+    /// The baseline, submission and wait included.
+    pub(crate) baseline: Summary,
+    /// The operator on the device's own clock.
+    pub(crate) device: Option<Summary>,
+    /// The operator's time in times of the host's memset.
+    pub(crate) memset_ratio: Option<Ratio>,
+    /// The host's memset of the same bytes, one thread.
+    pub(crate) memset: Option<Summary>,
+    /// Other libraries.
+    pub(crate) peers: Vec<PeerResult>,
+}
+
+/// Another library in one case.
+#[derive(Debug, Serialize)]
+pub(crate) struct PeerResult {
+    /// The peer and the way it was asked.
+    pub(crate) name: String,
+    /// The highest ratio that meets the target.
+    pub(crate) target: Option<f64>,
+    /// What came of it; or why there is nothing.
+    pub(crate) outcome: Result<PeerTimes, String>,
+}
+
+/// Times of another library, in turns with the operator's.
+#[derive(Debug, Serialize)]
+pub(crate) struct PeerTimes {
+    /// The operator's time in times of the peer's.
+    pub(crate) ratio: Ratio,
+    /// The baseline's time in times of the peer's: what is left to the operator.
+    pub(crate) baseline_ratio: Ratio,
+    /// The peer.
+    pub(crate) times: Summary,
+}
+
+/// Whether a target is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// There is none.
+    NoTarget,
+    /// At most the target.
+    Met,
+    /// Above the target, or not done at all.
+    Missed,
+}
+
+impl Verdict {
+    /// Of a ratio; `None` where there is none.
+    pub(crate) fn of(ratio: Option<f64>, target: Option<f64>) -> Self {
+        match (ratio, target) {
+            (_, None) => Self::NoTarget,
+            (Some(ratio), Some(target)) if ratio <= target => Self::Met,
+            _ => Self::Missed,
+        }
+    }
+
+    /// For a table.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::NoTarget => "",
+            Self::Met => "met",
+            Self::Missed => "MISSED",
+        }
+    }
+}
+
+impl CaseResult {
+    /// The operator against the baseline.
+    pub(crate) fn verdict(&self) -> Verdict {
+        let ratio = self.measured().map(|it| it.ratio.of_medians);
+        Verdict::of(ratio, self.target)
+    }
+
+    /// The times, where there are any.
+    pub(crate) fn measured(&self) -> Option<&Measured> {
+        match &self.outcome {
+            Outcome::Measured(measured) => Some(measured),
+            Outcome::Refused(_) => None,
+        }
+    }
+}
+
+impl PeerResult {
+    /// The operator against the peer; no verdict without the peer.
+    pub(crate) fn verdict(&self) -> Verdict {
+        match &self.outcome {
+            Ok(times) => Verdict::of(Some(times.ratio.of_medians), self.target),
+            Err(_) => Verdict::NoTarget,
+        }
+    }
+}
+
+impl DeviceReport {
+    /// How many targets are met, and how many there are.
+    pub(crate) fn score(&self) -> (usize, usize) {
+        let peers = self.cases.iter().filter_map(CaseResult::measured).flat_map(|it| &it.peers);
+        let verdicts: Vec<Verdict> = (self.cases.iter().map(CaseResult::verdict))
+            .chain(peers.map(PeerResult::verdict))
+            .chain(self.recording.iter().map(Recording::verdict))
+            .collect();
+        let count = |wanted| verdicts.iter().filter(|it| **it == wanted).count();
+        (count(Verdict::Met), count(Verdict::Met) + count(Verdict::Missed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_met_up_to_its_value_and_missed_without_a_result() {
+        assert_eq!(Verdict::of(Some(1.1), Some(1.1)), Verdict::Met);
+        assert_eq!(Verdict::of(Some(1.11), Some(1.1)), Verdict::Missed);
+        assert_eq!(Verdict::of(None, Some(1.1)), Verdict::Missed);
+        assert_eq!(Verdict::of(Some(9.0), None), Verdict::NoTarget);
+    }
+}
