@@ -1,4 +1,5 @@
-//! Measuring one case: the operator, its baseline and memset in turns, each result verified.
+//! Measuring one case: the operator, its baseline and memset in turns. Each result of the operator is
+//! verified, and the last ones of the baseline.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use crate::stats::{Ratio, Summary};
 pub(crate) struct Effort {
     /// Turns are taken for this long, verification included.
     pub(crate) time: Duration,
-    /// At least this many, however long they take.
+    /// At least this many, as long as patience lasts.
     pub(crate) least: usize,
     /// Bytes of the last-level cache, if known.
     pub(crate) cache: u64,
@@ -25,13 +26,15 @@ pub(crate) struct Effort {
 
 /// More would say nothing new.
 const MOST_TURNS: usize = 1001;
+/// What takes this many times as long as it may has as few turns as it had by then.
+const PATIENCE: u32 = 4;
 /// Buffers of one case take at most this much memory, as far as there are two of each kind.
 const MEMORY: u64 = 4 << 30;
 
 /// Measures `case`; what the device or the runtime refuses is an outcome, not an error.
 ///
 /// # Errors
-/// A result is wrong, or the device failed.
+/// The device was lost. A wrong result is an outcome.
 pub(crate) fn measure(
     device: &Device,
     case: &Case,
@@ -55,8 +58,11 @@ pub(crate) fn measure(
         Err(error) if is_refusal(&error) => return Ok(result(Outcome::Refused(error.to_string()))),
         Err(error) => return Err(error).context(case.id.clone()),
     };
-    let measured = turns.measure(case, effort, peers).with_context(|| case.id.clone())?;
-    Ok(result(Outcome::Measured(Box::new(measured))))
+    match turns.measure(case, effort, peers) {
+        Ok(measured) => Ok(result(Outcome::Measured(Box::new(measured)))),
+        Err(error) if device.vulkan().is_lost() => Err(error).context(case.id.clone()),
+        Err(error) => Ok(result(Outcome::Failed(format!("{error:#}")))),
+    }
 }
 
 fn target(device: &Device, case: &Case) -> Option<f64> {
@@ -134,18 +140,24 @@ impl<'a> Turns<'a> {
         for lane in self.operators.iter_mut().chain(&mut self.baselines) {
             lane.reset()?;
             lane.run()?;
-            lane.verify()?;
+        }
+        for lane in &mut self.operators {
+            lane.verify().context("the operator")?;
             lane.reset()?;
         }
         let mut times = Times::default();
         let mut runs = peers.prepare(case);
         let start = Instant::now();
         for turn in 0..MOST_TURNS {
-            if turn >= effort.least && start.elapsed() > effort.time {
+            let least = if start.elapsed() > PATIENCE * effort.time { 1 } else { effort.least };
+            if turn >= least && start.elapsed() > effort.time {
                 break;
             }
             self.turn(turn, &mut times)?;
             peers.turn(&mut runs);
+        }
+        for lane in &self.baselines {
+            lane.verify().context("the baseline")?;
         }
         Ok(summarize(&times, runs))
     }
@@ -168,9 +180,7 @@ impl<'a> Turns<'a> {
             times.memset.push(memset(&mut self.host[index]));
         }
         operator.verify().context("the operator")?;
-        baseline.verify().context("the baseline")?;
-        operator.reset()?;
-        baseline.reset()
+        operator.reset()
     }
 }
 

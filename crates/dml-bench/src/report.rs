@@ -67,6 +67,8 @@ pub(crate) enum Outcome {
     Measured(Box<Measured>),
     /// The runtime or the device does not do it, and says why.
     Refused(String),
+    /// A result was wrong, or a call failed.
+    Failed(String),
 }
 
 /// Times that were taken in turns.
@@ -154,7 +156,7 @@ impl CaseResult {
     pub(crate) fn measured(&self) -> Option<&Measured> {
         match &self.outcome {
             Outcome::Measured(measured) => Some(measured),
-            Outcome::Refused(_) => None,
+            Outcome::Refused(_) | Outcome::Failed(_) => None,
         }
     }
 }
@@ -170,6 +172,11 @@ impl PeerResult {
 }
 
 impl DeviceReport {
+    /// How many cases failed.
+    pub(crate) fn failures(&self) -> usize {
+        self.cases.iter().filter(|it| matches!(it.outcome, Outcome::Failed(_))).count()
+    }
+
     /// How many targets are met, and how many there are.
     pub(crate) fn score(&self) -> (usize, usize) {
         let peers = self.cases.iter().filter_map(CaseResult::measured).flat_map(|it| &it.peers);

@@ -95,8 +95,10 @@ fn case_row(case: &CaseResult) -> Vec<String> {
     let target = case.target.map(ratio_text).unwrap_or_default();
     let measured = match &case.outcome {
         Outcome::Measured(measured) => measured,
-        Outcome::Refused(reason) => {
-            let mut row = vec![case.id.clone(), "refused".to_owned(), target, verdict];
+        Outcome::Refused(reason) | Outcome::Failed(reason) => {
+            let is_refused = matches!(case.outcome, Outcome::Refused(_));
+            let what = if is_refused { "refused" } else { "FAILED" };
+            let mut row = vec![case.id.clone(), what.to_owned(), target, verdict];
             // A cell of a table in Markdown has one line and no bar.
             row.push(reason.replace(['\n', '|'], " "));
             row.resize(12, String::new());

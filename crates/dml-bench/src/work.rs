@@ -113,10 +113,13 @@ impl Work {
         self.sizes[self.sizes.len() - from_last] as usize
     }
 
-    /// Bytes of all elements, without padding: what a baseline writes.
+    /// Bytes of all elements, without padding but up to a whole word: what a baseline writes.
     pub(crate) fn bytes(&self) -> u64 {
-        let elements: u64 = self.sizes.iter().map(|size| u64::from(*size)).product();
-        (elements * self.element() as u64).next_multiple_of(4)
+        (self.elements() * self.element() as u64).next_multiple_of(4)
+    }
+
+    fn elements(&self) -> u64 {
+        self.sizes.iter().map(|size| u64::from(*size)).product()
     }
 
     /// The input's bytes: each word differs from its neighbours.
@@ -134,7 +137,7 @@ impl Work {
         let (element, width, height) = (self.element(), self.size(1), self.size(2));
         let row = width * element;
         let pitch = self.row_pitch.map_or(row, |pitch| pitch as usize * element);
-        let rows = usize::try_from(self.bytes()).expect("as above") / row;
+        let rows = usize::try_from(self.elements()).expect("as above") / width;
         let input = if self.has_input { self.input_bytes() } else { Vec::new() };
         let mut bytes = vec![SENTINEL; size];
         for index in 0..rows {
@@ -177,6 +180,8 @@ mod tests {
     fn expected_bytes_are_those_of_the_definition() {
         let eye = Work::eye(DataType::Uint8, &[2, 2, 3]);
         assert_eq!(eye.expected(12), [1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0]);
+        let rounded = Work::eye(DataType::Uint8, &[3, 3]);
+        assert_eq!(rounded.expected(12), [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
         let strided = Work::eye(DataType::Uint8, &[2, 2]).with_row_pitch(3);
         assert_eq!(strided.expected(8), [1, 0, SENTINEL, 0, 1, SENTINEL, SENTINEL, SENTINEL]);
     }
