@@ -204,14 +204,19 @@ fn eye_peers(onnx: bool) -> Vec<PeerTarget> {
     if onnx {
         peers.push(told("onnxruntime:EyeLike"));
     }
-    peers.extend([third("openvino:Eye"), third("jax:eye")]);
+    peers.extend([third("openvino:Eye"), told("openvino:Eye_no_copy"), third("jax:eye")]);
     [peers, gpu_peers()].concat()
 }
 
 fn batch_peers() -> Vec<PeerTarget> {
     let third = |name| PeerTarget { name, target: Some(1.0 / 3.0) };
     let told = |name| PeerTarget { name, target: None };
-    let peers = vec![told("numpy:broadcast_copy"), third("openvino:Eye"), third("jax:eye")];
+    let peers = vec![
+        told("numpy:broadcast_copy"),
+        third("openvino:Eye"),
+        told("openvino:Eye_no_copy"),
+        third("jax:eye"),
+    ];
     [peers, gpu_peers()].concat()
 }
 

@@ -43,11 +43,9 @@ pub(crate) fn page(report: &Report, plots: &[PathBuf]) -> String {
 /// Paths are this machine's own business.
 fn command(report: &Report) -> String {
     let word = |argument: &String| {
-        if argument.contains('/') && Path::new(argument).is_absolute() {
-            file_name(Path::new(argument))
-        } else {
-            argument.clone()
-        }
+        let is_path = Path::new(argument).is_absolute();
+        let word = if is_path { file_name(Path::new(argument)) } else { argument.clone() };
+        if word.contains(['*', '{', '?', '[', ' ']) { format!("'{word}'") } else { word }
     };
     let arguments: Vec<String> = report.arguments.iter().map(word).collect();
     let command = format!("cargo xtask bench {}", arguments.join(" "));

@@ -55,6 +55,13 @@ impl Ratio {
     }
 }
 
+impl Ratio {
+    /// Whether pairs differ so much that the machine had other things to do.
+    pub(crate) fn is_noisy(&self) -> bool {
+        self.p90 > 1.5 * self.p10
+    }
+}
+
 fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);

@@ -3,8 +3,11 @@
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{ContentArrangement, Table};
 
-use crate::report::{CaseResult, DeviceReport, Outcome, PeerResult, Report};
+use crate::report::{CaseResult, DeviceReport, Outcome, PeerResult, Report, Verdict};
 use crate::stats::Ratio;
+
+/// With fewer, one disturbed turn is the median.
+const LEAST_TURNS: usize = 5;
 
 /// How tables are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +94,8 @@ fn cases(cases: &[CaseResult], style: Style) -> Option<String> {
 }
 
 fn case_row(case: &CaseResult) -> Vec<String> {
-    let verdict = case.verdict().text().to_owned();
     let target = case.target.map(ratio_text).unwrap_or_default();
+    let verdict = case.verdict().text().to_owned();
     let measured = match &case.outcome {
         Outcome::Measured(measured) => measured,
         Outcome::Refused(reason) | Outcome::Failed(reason) => {
@@ -110,7 +113,7 @@ fn case_row(case: &CaseResult) -> Vec<String> {
         case.id.clone(),
         middle(&measured.ratio),
         target,
-        verdict,
+        remark(case.verdict(), &measured.ratio, measured.operator.count),
         spread(&measured.ratio),
         optional(&measured.device_ratio),
         case.baseline.to_owned(),
@@ -137,7 +140,7 @@ fn peer_row(case: &CaseResult, peer: &PeerResult) -> Vec<String> {
         Ok(times) => vec![
             middle(&times.ratio),
             target,
-            peer.verdict().text().to_owned(),
+            remark(peer.verdict(), &times.ratio, times.times.count),
             spread(&times.ratio),
             middle(&times.baseline_ratio),
             time_text(times.times.median),
@@ -148,6 +151,12 @@ fn peer_row(case: &CaseResult, peer: &PeerResult) -> Vec<String> {
         }
     };
     [start, rest].concat()
+}
+
+/// A verdict, and whether it is worth something.
+fn remark(verdict: Verdict, ratio: &Ratio, turns: usize) -> String {
+    let doubt = if ratio.is_noisy() || turns < LEAST_TURNS { "noisy" } else { "" };
+    format!("{} {doubt}", verdict.text()).trim().to_owned()
 }
 
 fn recording(device: &DeviceReport, style: Style) -> Option<String> {
