@@ -1,0 +1,121 @@
+//! Conversions of single elements between types, as ONNX's Cast and OpenVINO's Convert define them.
+
+use dml_core::DataType;
+use half::{bf16, f16};
+
+use crate::element::ElementType;
+
+/// The bits of the element with `bits` of type `from`, as type `to`.
+///
+/// Integers wrap around, floats are truncated toward zero and saturate, everything but 0 is true.
+pub(crate) fn convert(bits: u64, from: ElementType, to: ElementType) -> u64 {
+    if from == to {
+        return bits;
+    }
+    if to == ElementType::Bool {
+        return u64::from(if from.is_integer() {
+            integer(bits, from) != 0
+        } else {
+            float(bits, from) != 0.0
+        });
+    }
+    if from.is_integer() {
+        from_integer(integer(bits, from), to)
+    } else {
+        from_float(float(bits, from), to)
+    }
+}
+
+/// The value of an integer's bits.
+pub(crate) fn integer(bits: u64, element: ElementType) -> i128 {
+    let width = element.size().unwrap_or(8) * 8;
+    let unused = 64 - width;
+    let signed = matches!(
+        element,
+        ElementType::Dml(DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64)
+    );
+    match signed {
+        true => ((bits << unused).cast_signed() >> unused).into(),
+        false => ((bits << unused) >> unused).into(),
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the upper bits are no part of the element")]
+fn float(bits: u64, element: ElementType) -> f64 {
+    match element {
+        ElementType::Dml(DataType::Float32) => f32::from_bits(bits as u32).into(),
+        ElementType::Dml(DataType::Float16) => f16::from_bits(bits as u16).into(),
+        ElementType::Bfloat16 => bf16::from_bits(bits as u16).into(),
+        _ => f64::from_bits(bits),
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "integers wrap around, and floats are rounded to nearest"
+)]
+fn from_integer(value: i128, to: ElementType) -> u64 {
+    match to {
+        ElementType::Dml(DataType::Float32) => (value as f32).to_bits().into(),
+        ElementType::Dml(DataType::Float16) => f16::from_f64(value as f64).to_bits().into(),
+        ElementType::Dml(DataType::Float64) => (value as f64).to_bits(),
+        ElementType::Bfloat16 => bf16::from_f64(value as f64).to_bits().into(),
+        _ => masked(value as u64, to),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a conversion from float saturates"
+)]
+fn from_float(value: f64, to: ElementType) -> u64 {
+    let signed = |bits: i64| masked(bits as u64, to);
+    match to {
+        ElementType::Dml(DataType::Float32) => (value as f32).to_bits().into(),
+        ElementType::Dml(DataType::Float16) => f16::from_f64(value).to_bits().into(),
+        ElementType::Bfloat16 => bf16::from_f64(value).to_bits().into(),
+        ElementType::Dml(DataType::Int64) => signed(value as i64),
+        ElementType::Dml(DataType::Int32) => signed((value as i32).into()),
+        ElementType::Dml(DataType::Int16) => signed((value as i16).into()),
+        ElementType::Dml(DataType::Int8) => signed((value as i8).into()),
+        ElementType::Dml(DataType::Uint64) => value as u64,
+        ElementType::Dml(DataType::Uint32) => (value as u32).into(),
+        ElementType::Dml(DataType::Uint16) => (value as u16).into(),
+        ElementType::Dml(DataType::Uint8) => (value as u8).into(),
+        _ => value.to_bits(),
+    }
+}
+
+fn masked(bits: u64, element: ElementType) -> u64 {
+    let unused = 64 - element.size().unwrap_or(8) * 8;
+    (bits << unused) >> unused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const U8: ElementType = ElementType::Dml(DataType::Uint8);
+    const I8: ElementType = ElementType::Dml(DataType::Int8);
+
+    #[test]
+    fn integers_wrap_and_keep_their_sign() {
+        assert_eq!(convert(300, ElementType::INT64, U8), 44);
+        assert_eq!(convert(0xff, I8, ElementType::INT64), u64::MAX);
+        assert_eq!(convert(0xff, U8, ElementType::INT64), 255);
+        assert_eq!(convert(0xff, I8, ElementType::FLOAT32), (-1f32).to_bits().into());
+    }
+
+    #[test]
+    fn floats_are_truncated_and_saturate() {
+        let f32_bits = |value: f32| u64::from(value.to_bits());
+        assert_eq!(convert(f32_bits(-1.9), ElementType::FLOAT32, I8), 0xff);
+        assert_eq!(convert(f32_bits(1e9), ElementType::FLOAT32, U8), 255);
+        assert_eq!(convert(f32_bits(0.5), ElementType::FLOAT32, ElementType::Bool), 1);
+        assert_eq!(convert(f32_bits(-0.0), ElementType::FLOAT32, ElementType::Bool), 0);
+        assert_eq!(convert(f32_bits(1.0), ElementType::FLOAT32, ElementType::Bfloat16), 0x3F80);
+    }
+}

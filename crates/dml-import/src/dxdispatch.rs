@@ -1,0 +1,29 @@
+//! DxDispatch's models: DirectML operators, the buffers that they are bound to, and commands.
+
+mod commands;
+mod comments;
+mod json;
+mod numbers;
+mod resources;
+mod script;
+mod sequence;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::error::{Error, Result, shortened};
+
+pub(crate) use script::Script;
+pub use sequence::Sequence;
+
+/// Reads a model; its source files are in `folder`. How deep arrays and objects may be nested is
+/// limited by the parser.
+pub(crate) fn read(bytes: &[u8], folder: Option<&Path>) -> Result<Script> {
+    let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+        .map_err(|error| Error::malformed(format!("is no JSON: {error}")))?;
+    let model: Value = serde_json::from_str(&comments::without(text)).map_err(|error| {
+        Error::malformed(format!("is no JSON: {}", shortened(&error.to_string())))
+    })?;
+    Script::read(&model, folder)
+}

@@ -1,0 +1,156 @@
+//! Commands: what is done with resources, in order.
+
+use std::path::PathBuf;
+
+use dml_core::AbstractOperator;
+use dml_core::schema::{FieldKind, FieldType};
+use serde_json::Value;
+
+use crate::element::ElementType;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::program::{Binding, Destination, Dispatch, Read, Source, Step};
+use crate::tensor::element_count;
+
+use super::json::{Fields, refused};
+use super::resources::Resource;
+use super::script::Dispatchable;
+
+/// What a command may name.
+pub(super) struct Names<'a> {
+    pub(super) resources: &'a [Resource],
+    pub(super) dispatchables: &'a [Dispatchable],
+}
+
+impl Names<'_> {
+    /// The step that a command is.
+    pub(super) fn step(&self, path: String, json: &Value) -> Result<Step> {
+        let command = Fields::of(path, json)?;
+        let kind = command.text("type")?;
+        match kind.to_ascii_lowercase().as_str() {
+            "dispatch" => self.dispatch(&command).map(Step::Dispatch),
+            "print" => self.print(&command).map(Step::Read),
+            "writefile" => self.write_file(&command).map(Step::Read),
+            _ => {
+                let path = command.at("type");
+                let accepted = "dispatch, print, writeFile";
+                Err(refused(&path, &kind.into(), "is not supported", accepted))
+            }
+        }
+    }
+
+    fn dispatch(&self, command: &Fields<'_>) -> Result<Dispatch> {
+        let name = command.text("dispatchable")?;
+        let operator = self.dispatchables.iter().position(|it| it.name == name);
+        let operator = operator.ok_or_else(|| {
+            let names = names(self.dispatchables.iter().map(|it| it.name.as_str()));
+            refused(&command.at("dispatchable"), &name.into(), "is no dispatchable", names)
+        })?;
+        let bindings = Fields::of(command.at("bindings"), command.required("bindings")?)?;
+        let dispatchable = &self.dispatchables[operator];
+        let abstract_operator = dispatchable.operator.as_ref().map_err(Clone::clone)?;
+        let fields = tensors(abstract_operator);
+        if let Some(unknown) = bindings.object.keys().find(|key| !fields.iter().any(|it| it.0 == *key)) {
+            let problem = "is bound to no tensor of the operator";
+            let accepted = names(fields.iter().map(|(name, _)| *name));
+            return Err(refused(&bindings.at(unknown), &bindings.object[unknown], problem, accepted));
+        }
+        let of = |kind: FieldKind| {
+            let chosen = fields.iter().filter(|it| it.1 == kind);
+            let bind = |name: &str| bindings.get(name).map(|it| self.binding(bindings.at(name), it));
+            chosen.map(|(name, _)| bind(name).transpose()).collect::<Result<Vec<_>>>()
+        };
+        Ok(Dispatch { operator, inputs: of(FieldKind::Input)?, outputs: of(FieldKind::Output)? })
+    }
+
+    /// A resource's name, or an object that names a part of it, or an array of one of either.
+    fn binding(&self, path: String, json: &Value) -> Result<Binding> {
+        if let Some(name) = json.as_str() {
+            let buffer = self.resource(&path, name)?;
+            let size = self.resources[buffer].size.next_multiple_of(4);
+            return Ok(Binding { buffer, offset: 0, size });
+        }
+        if let Some([single]) = json.as_array().map(Vec::as_slice)
+            && !single.is_array()
+        {
+            return self.binding(path, single);
+        }
+        let fields = Fields::of(path, json)?;
+        let buffer = self.resource(&fields.at("name"), fields.text("name")?)?;
+        let number = |name| Ok::<u64, Error>(fields.integer(name)?.unwrap_or(0));
+        let (first, count) = (number("elementOffset")?, number("elementCount")?);
+        let width = number("elementSizeInBytes")?;
+        if width == 0 && (first, count) != (0, 0) {
+            let path = fields.at("elementSizeInBytes");
+            return Err(refused(&path, &0.into(), "leaves the part open", "1 and more"));
+        }
+        let all = self.resources[buffer].size.next_multiple_of(4);
+        let part = || {
+            let offset = first.checked_mul(width)?;
+            let size = match count {
+                0 => all.checked_sub(offset)?,
+                count => count.checked_mul(width)?,
+            };
+            (offset.checked_add(size)? <= all).then_some(Binding { buffer, offset, size })
+        };
+        part().ok_or_else(|| {
+            refused(&fields.path, json, "is beyond the resource", format!("up to {all} bytes"))
+        })
+    }
+
+    fn resource(&self, path: &str, name: &str) -> Result<usize> {
+        self.resources.iter().position(|it| it.name == name).ok_or_else(|| {
+            let names = names(self.resources.iter().map(|it| it.name.as_str()));
+            refused(path, &name.into(), "is no resource", names)
+        })
+    }
+
+    fn print(&self, command: &Fields<'_>) -> Result<Read> {
+        let index = self.resource(&command.at("resource"), command.text("resource")?)?;
+        let verbose = command.get("verbose").and_then(Value::as_bool).unwrap_or(false);
+        let resource = self.resources[index].name.clone();
+        let count = self.resources[index].element_count();
+        Ok(self.read(index, vec![count], Destination::Print { resource, verbose }))
+    }
+
+    fn write_file(&self, command: &Fields<'_>) -> Result<Read> {
+        let index = self.resource(&command.at("resource"), command.text("resource")?)?;
+        let target = command.text("targetPath")?.replace('\\', "/");
+        files::stays_inside(&target).map_err(|_| {
+            let accepted = "relative paths without '..' and ':'";
+            refused(&command.at("targetPath"), &target.as_str().into(), "is no such path", accepted)
+        })?;
+        let count = self.resources[index].element_count();
+        let shape = match command.get("dimensions") {
+            None => vec![count],
+            Some(json) => {
+                let sizes = json.as_array().map(|it| it.iter().map(Value::as_u64));
+                let shape: Option<Vec<u64>> = sizes.and_then(Iterator::collect);
+                let fits = |shape: &Vec<u64>| element_count(shape).is_some_and(|it| it <= count);
+                shape.filter(fits).ok_or_else(|| {
+                    let accepted = format!("sizes of at most {count} elements");
+                    refused(&command.at("dimensions"), json, "do not fit the resource", accepted)
+                })?
+            }
+        };
+        Ok(self.read(index, shape, Destination::File(PathBuf::from(target))))
+    }
+
+    fn read(&self, buffer: usize, shape: Vec<u64>, destination: Destination) -> Read {
+        let data_type = self.resources[buffer].data_type;
+        let bytes = element_count(&shape).unwrap_or(0) * u64::from(data_type.bits() / 8);
+        let source = Source::Buffer(Binding { buffer, offset: 0, size: bytes });
+        Read { destination, element: ElementType::Dml(data_type), shape, source }
+    }
+}
+
+/// The tensor fields of an operator.
+fn tensors(operator: &AbstractOperator) -> Vec<(&'static str, FieldKind)> {
+    let fields = operator.schema().fields.iter();
+    let tensors = fields.filter(|it| it.field_type == FieldType::Tensor);
+    tensors.map(|field| (field.name, field.kind)).collect()
+}
+
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    crate::error::shortened(&names.take(20).collect::<Vec<_>>().join(", "))
+}

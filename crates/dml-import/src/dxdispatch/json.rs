@@ -1,0 +1,66 @@
+//! Access to fields, with errors that say where.
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result, shortened};
+
+/// An object of a model and where it is.
+#[derive(Clone, Debug)]
+pub(super) struct Fields<'a> {
+    pub(super) path: String,
+    pub(super) object: &'a Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(path: impl Into<String>, json: &'a Value) -> Result<Self> {
+        let path = path.into();
+        match json.as_object() {
+            Some(object) => Ok(Self { path, object }),
+            None => Err(refused(&path, json, "is no object", "an object")),
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
+        self.object.get(name).filter(|json| !json.is_null())
+    }
+
+    pub(super) fn at(&self, name: &str) -> String {
+        format!("{}.{}", self.path, shortened(name))
+    }
+
+    pub(super) fn required(&self, name: &str) -> Result<&'a Value> {
+        self.get(name)
+            .ok_or_else(|| refused(&self.at(name), &Value::Null, "is missing", "a value"))
+    }
+
+    /// A text, which is required.
+    pub(super) fn text(&self, name: &str) -> Result<&'a str> {
+        let json = self.required(name)?;
+        json.as_str().ok_or_else(|| refused(&self.at(name), json, "is no text", "a text"))
+    }
+
+    /// An integer that is not negative; `None` where it is left out.
+    pub(super) fn integer(&self, name: &str) -> Result<Option<u64>> {
+        let parse = |json: &Value| {
+            let accepted = format!("0 to {}", u64::MAX);
+            json.as_u64().ok_or_else(|| refused(&self.at(name), json, "is no integer", accepted))
+        };
+        self.get(name).map(parse).transpose()
+    }
+}
+
+/// A value that breaks a rule.
+pub(super) fn refused(
+    path: &str,
+    json: &Value,
+    problem: &str,
+    accepted: impl std::fmt::Display,
+) -> Error {
+    // A large value is not written out only to be cut off.
+    let value = match json {
+        Value::Array(items) => format!("an array of {}", items.len()),
+        Value::Object(fields) => format!("an object of {}", fields.len()),
+        other => shortened(&other.to_string()),
+    };
+    Error::malformed(format!("{path}: {value} {problem}; accepted: {accepted}"))
+}

@@ -1,0 +1,173 @@
+//! A whole model.
+
+use std::path::Path;
+
+use dml_core::AbstractOperator;
+use serde_json::Value;
+
+use crate::error::{Error, NodeName, Result, shortened};
+use crate::inputs::Inputs;
+use crate::inspect::{NodeReport, Report, Runs, ValueReport};
+use crate::lower::lowest;
+use crate::model::Format;
+use crate::program::{BufferPlan, Destination, Operator, Program, Step};
+
+use super::commands::Names;
+use super::json::{Fields, refused};
+use super::resources::Resource;
+
+/// Buffers, operators and commands.
+#[derive(Debug)]
+pub(crate) struct Script {
+    resources: Vec<Resource>,
+    dispatchables: Vec<Dispatchable>,
+    steps: Result<Vec<Step>>,
+}
+
+/// An operator, or why it is none.
+#[derive(Debug)]
+pub(super) struct Dispatchable {
+    pub(super) name: String,
+    pub(super) node: NodeName,
+    pub(super) operator: Result<AbstractOperator>,
+}
+
+/// Kinds of dispatchables that are no DirectML operators.
+const OTHER_KINDS: [&str; 3] = ["hlsl", "onnx", "dmlserializedgraph"];
+
+impl Script {
+    /// Reads `{"resources": {..}, "dispatchables": {..}, "commands": [..]}`.
+    pub(super) fn read(model: &Value, folder: Option<&Path>) -> Result<Self> {
+        let model = Fields::of("model", model)?;
+        let objects = |name: &str| {
+            let json = model.required(name)?;
+            json.as_object().ok_or_else(|| refused(&model.at(name), json, "is no object", "an object"))
+        };
+        let resources = objects("resources")?.iter();
+        let resources = resources.map(|(name, json)| Resource::read(name, json, folder));
+        let resources = resources.collect::<Result<Vec<_>>>()?;
+        let dispatchables = objects("dispatchables")?.iter();
+        let dispatchables: Vec<Dispatchable> =
+            dispatchables.map(|(name, json)| Dispatchable::read(name, json)).collect();
+        let commands = model.required("commands")?;
+        let commands = commands.as_array().ok_or_else(|| {
+            refused(&model.at("commands"), commands, "is no array", "an array")
+        })?;
+        let names = Names { resources: &resources, dispatchables: &dispatchables };
+        let steps = commands.iter().enumerate();
+        let steps = steps.map(|(index, json)| names.step(format!("commands[{index}]"), json));
+        let steps = steps.collect();
+        Ok(Self { resources, dispatchables, steps })
+    }
+
+    pub(crate) fn bind(&self, inputs: &Inputs) -> Result<Program> {
+        no_inputs(inputs)?;
+        let steps = self.steps.clone()?;
+        let used = steps.iter().filter_map(|step| match step {
+            Step::Dispatch(dispatch) => Some(dispatch.operator),
+            Step::Read(_) => None,
+        });
+        let used: std::collections::HashSet<usize> = used.collect();
+        // What no command dispatches is not compiled, and steps are numbered anew.
+        let mut numbers = vec![0; self.dispatchables.len()];
+        let mut operators = Vec::new();
+        for (index, dispatchable) in self.dispatchables.iter().enumerate() {
+            if used.contains(&index) {
+                numbers[index] = operators.len();
+                let operator = dispatchable.operator.clone()?;
+                operators.push(Operator { node: dispatchable.node.clone(), operator });
+            }
+        }
+        let renumbered = |step| match step {
+            Step::Dispatch(mut dispatch) => {
+                dispatch.operator = numbers[dispatch.operator];
+                Step::Dispatch(dispatch)
+            }
+            other => other,
+        };
+        let buffers = self.resources.iter().map(|resource| BufferPlan {
+            size: resource.size.next_multiple_of(4),
+            initial: resource.initial.clone(),
+        });
+        Ok(Program {
+            inputs: vec![],
+            buffers: buffers.collect(),
+            operators,
+            steps: steps.into_iter().map(renumbered).collect(),
+        })
+    }
+
+    pub(crate) fn inspect(&self, inputs: &Inputs) -> Result<Report> {
+        no_inputs(inputs)?;
+        let resource = |resource: &Resource| ValueReport {
+            name: resource.name.clone(),
+            element: Some(resource.data_type.to_string()),
+            shape: format!("[{}]", resource.element_count()),
+        };
+        let dispatchable = |it: &Dispatchable| NodeReport {
+            node: it.node.clone(),
+            outputs: vec![],
+            runs: match &it.operator {
+                Err(error) => Runs::Not(error.to_string()),
+                Ok(operator) => match lowest(vec![operator.clone()]) {
+                    Some((level, _)) => Runs::Operator { operator: operator.schema().name, level },
+                    None => Runs::Not(refusal(operator)),
+                },
+            },
+        };
+        let output = |step: &Step| match step {
+            Step::Dispatch(_) => None,
+            Step::Read(read) => Some(ValueReport {
+                name: match &read.destination {
+                    Destination::Output(name) => name.clone(),
+                    Destination::Print { resource, .. } => format!("print {resource}"),
+                    Destination::File(path) => format!("writeFile {}", path.display()),
+                },
+                element: Some(read.element.to_string()),
+                shape: crate::tensor::text(&read.shape),
+            }),
+        };
+        let steps = self.steps.as_ref().map_err(Clone::clone)?;
+        Ok(Report {
+            format: Format::DxDispatch,
+            inputs: self.resources.iter().map(resource).collect(),
+            nodes: self.dispatchables.iter().map(dispatchable).collect(),
+            outputs: steps.iter().filter_map(output).collect(),
+        })
+    }
+}
+
+fn refusal(operator: &AbstractOperator) -> String {
+    match dml_core::validate(operator, dml_core::FeatureLevel::HIGHEST) {
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn no_inputs(inputs: &Inputs) -> Result<()> {
+    match inputs.iter().next() {
+        None => Ok(()),
+        Some((name, _)) => Err(Error::Input {
+            name: shortened(name),
+            value: "it".to_owned(),
+            problem: "is given, but the model has its values in its resources".to_owned(),
+            accepted: "none".to_owned(),
+        }),
+    }
+}
+
+impl Dispatchable {
+    fn read(name: &str, json: &Value) -> Self {
+        let kind = json.get("type").or(json.get("Type")).and_then(Value::as_str);
+        let kind = kind.unwrap_or("no type");
+        let node = NodeName::new(kind.strip_prefix("DML_OPERATOR_").unwrap_or(kind), name);
+        let plain = kind.to_ascii_lowercase().replace('_', "");
+        let operator = if OTHER_KINDS.contains(&plain.as_str()) {
+            Err(node.not_supported("it is no DirectML operator"))
+        } else {
+            dml_core::json::operator(json)
+                .map_err(|error| Error::Operator { node: node.clone(), error })
+        };
+        Self { name: name.to_owned(), node, operator }
+    }
+}

@@ -1,0 +1,118 @@
+//! The types that values of a model have, and how DirectML's types carry them.
+
+use std::fmt;
+
+use dml_core::value::element_bits;
+use dml_core::{DataType, ScalarUnion};
+
+/// The type of an element of a model's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ElementType {
+    /// One of DirectML's types of 8 bits and more.
+    Dml(DataType),
+    /// Truth values, carried as UINT8 0 and 1.
+    Bool,
+    /// bfloat16, carried as its UINT16 bit pattern.
+    Bfloat16,
+    /// A type that no tensor of this runtime has, under the format's name.
+    Other(&'static str),
+}
+
+/// The upper half of binary32's 1.0.
+const BFLOAT16_ONE: u16 = 0x3F80;
+
+impl ElementType {
+    /// 64-bit two's complement integers.
+    pub const INT64: Self = Self::Dml(DataType::Int64);
+    /// 32-bit two's complement integers.
+    pub const INT32: Self = Self::Dml(DataType::Int32);
+    /// IEEE 754 binary32.
+    pub const FLOAT32: Self = Self::Dml(DataType::Float32);
+
+    /// The type of the tensors that carry it; `None` where there is none.
+    pub fn storage(self) -> Option<DataType> {
+        match self {
+            Self::Dml(data_type) => Some(data_type),
+            Self::Bool => Some(DataType::Uint8),
+            Self::Bfloat16 => Some(DataType::Uint16),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// Bytes of an element; `None` where no tensor has the type.
+    pub fn size(self) -> Option<u64> {
+        self.storage().map(|it| u64::from(it.bits() / 8))
+    }
+
+    /// Whether it is an integer or a truth value.
+    pub fn is_integer(self) -> bool {
+        match self {
+            Self::Dml(data_type) => {
+                !matches!(data_type, DataType::Float16 | DataType::Float32 | DataType::Float64)
+            }
+            Self::Bool => true,
+            Self::Bfloat16 | Self::Other(_) => false,
+        }
+    }
+
+    /// The bits of 1.
+    pub(crate) fn one(self) -> u64 {
+        match self {
+            Self::Dml(data_type) => element_bits(1.0, data_type),
+            Self::Bool => 1,
+            Self::Bfloat16 => BFLOAT16_ONE.into(),
+            Self::Other(_) => 0,
+        }
+    }
+}
+
+impl fmt::Display for ElementType {
+    /// Writes NumPy's name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dml(data_type) => f.pad(&data_type.name().to_ascii_lowercase()),
+            Self::Bool => f.pad("bool"),
+            Self::Bfloat16 => f.pad("bfloat16"),
+            Self::Other(name) => f.pad(name),
+        }
+    }
+}
+
+/// The FLOAT that DirectML turns into `bits` of `data_type`; `None` where there is none.
+pub(crate) fn as_float(bits: u64, data_type: DataType) -> Option<f32> {
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "checked below")]
+    let value = match data_type {
+        DataType::Float32 => f32::from_bits(u32::try_from(bits).ok()?),
+        DataType::Float16 => half::f16::from_bits(u16::try_from(bits).ok()?).to_f32(),
+        DataType::Float64 => f64::from_bits(bits) as f32,
+        _ => crate::convert::integer(bits, ElementType::Dml(data_type)) as f32,
+    };
+    (element_bits(value, data_type) == bits).then_some(value)
+}
+
+/// The scalar with `bits`.
+pub(crate) fn scalar(bits: u64) -> ScalarUnion {
+    ScalarUnion::from_bits(bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_one_in_every_type() {
+        assert_eq!(ElementType::Bfloat16.one(), 0x3F80);
+        assert_eq!(ElementType::Bool.one(), 1);
+        assert_eq!(ElementType::Dml(DataType::Float16).one(), 0x3c00);
+        assert_eq!(ElementType::INT64.one(), 1);
+    }
+
+    #[test]
+    fn a_float_is_found_exactly_where_there_is_one() {
+        assert_eq!(as_float(0x3F80, DataType::Uint16), Some(16256.0));
+        assert_eq!(as_float(u64::MAX, DataType::Int64), Some(-1.0));
+        assert_eq!(as_float((1 << 24) + 1, DataType::Int32), None);
+        assert_eq!(as_float(0.1f64.to_bits(), DataType::Float64), None);
+        assert_eq!(as_float(i64::MAX.cast_unsigned(), DataType::Int64), None);
+    }
+}

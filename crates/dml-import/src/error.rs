@@ -1,0 +1,178 @@
+//! What a model or its inputs can be refused for, and with which words.
+
+use std::fmt;
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a model does not run. Messages are one line and name the file, the node and its operator, the
+/// attribute or input, the value given, and what would be accepted.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Something about one file.
+    #[error("{file}: {error}")]
+    InFile {
+        /// The file, as the caller named it.
+        file: String,
+        /// What it is.
+        error: Box<Error>,
+    },
+    /// A file cannot be read, or is too large to be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// A file breaks the rules of its format.
+    #[error("{0}")]
+    Malformed(String),
+    /// An attribute or an input of a node breaks a rule of its operator.
+    #[error("{node}: {path}: {value} {problem}; accepted: {accepted}")]
+    Invalid {
+        /// The node.
+        node: NodeName,
+        /// Which attribute or input.
+        path: String,
+        /// The value given.
+        value: String,
+        /// Why it is refused.
+        problem: String,
+        /// What would be accepted.
+        accepted: String,
+    },
+    /// The model is in order, but this runtime does not run the node.
+    #[error("{node}: not supported: {reason}")]
+    NotSupported {
+        /// The node.
+        node: NodeName,
+        /// What is missing.
+        reason: String,
+    },
+    /// An input that was given is not the one that the model declares.
+    #[error("input '{name}': {value} {problem}; accepted: {accepted}")]
+    Input {
+        /// The input's name.
+        name: String,
+        /// The value given.
+        value: String,
+        /// Why it is refused.
+        problem: String,
+        /// What would be accepted.
+        accepted: String,
+    },
+    /// An input that was not given.
+    #[error("input '{name}': {needed} is needed and was not given")]
+    Missing {
+        /// The input's name.
+        name: String,
+        /// Its shape or its values.
+        needed: &'static str,
+    },
+    /// An operator was refused by DirectML's rules.
+    #[error("{node}: {error}")]
+    Operator {
+        /// The node that it was made from.
+        node: NodeName,
+        /// The refusal.
+        error: dml_core::Error,
+    },
+    /// The device refused something, or failed.
+    #[cfg(feature = "execute")]
+    #[error("{node}: {error}")]
+    Device {
+        /// What was executed.
+        node: NodeName,
+        /// What happened.
+        error: dml::Error,
+    },
+}
+
+impl Error {
+    /// The same, as something about `file`. What already names a file stays as it is.
+    pub(crate) fn in_file(self, file: &str) -> Self {
+        match self {
+            Self::InFile { .. } => self,
+            error => Self::InFile { file: file.to_owned(), error: Box::new(error) },
+        }
+    }
+
+    pub(crate) fn malformed(problem: impl Into<String>) -> Self {
+        Self::Malformed(problem.into())
+    }
+
+    /// The error without the file's name.
+    pub fn kind(&self) -> &Self {
+        match self {
+            Self::InFile { error, .. } => error.kind(),
+            other => other,
+        }
+    }
+}
+
+/// A node and its operator, as messages show them: `EyeLike 'n1'`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NodeName {
+    /// The operator under the format's name.
+    pub operator: String,
+    /// The node's name, or that of its first output where it has none.
+    pub name: String,
+}
+
+impl NodeName {
+    pub(crate) fn new(operator: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { operator: shortened(&operator.into()), name: shortened(&name.into()) }
+    }
+
+    pub(crate) fn not_supported(&self, reason: impl Into<String>) -> Error {
+        Error::NotSupported { node: self.clone(), reason: reason.into() }
+    }
+
+    pub(crate) fn invalid(
+        &self,
+        path: impl Into<String>,
+        value: impl fmt::Display,
+        problem: impl Into<String>,
+        accepted: impl Into<String>,
+    ) -> Error {
+        Error::Invalid {
+            node: self.clone(),
+            path: path.into(),
+            value: shortened(&value.to_string()),
+            problem: problem.into(),
+            accepted: accepted.into(),
+        }
+    }
+}
+
+impl fmt::Display for NodeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} '{}'", self.operator, self.name)
+    }
+}
+
+/// Names and values come from files: what is shown of them is one line of bounded length.
+pub(crate) fn shortened(text: &str) -> String {
+    const SHOWN: usize = 80;
+    let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if let Some((end, _)) = line.char_indices().nth(SHOWN) {
+        line.truncate(end);
+        line.push_str("...");
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_once() {
+        let error = Error::malformed("is empty").in_file("a.onnx").in_file("b.onnx");
+        assert_eq!(error.to_string(), "a.onnx: is empty");
+        assert!(matches!(error.kind(), Error::Malformed(_)));
+    }
+
+    #[test]
+    fn names_from_files_stay_on_one_short_line() {
+        let name = NodeName::new("Eye\nLike", "x".repeat(1000));
+        assert_eq!(name.to_string(), format!("Eye Like '{}...'", "x".repeat(80)));
+    }
+}

@@ -1,0 +1,161 @@
+//! Reads files no further than a limit, and finds files that a model names without leaving its folder.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Component, Path, PathBuf};
+
+use bytes::Bytes;
+
+use crate::error::{Error, Result, shortened};
+
+/// The whole of a regular file of at most `limit` bytes.
+///
+/// # Errors
+/// [`Error::Unreadable`].
+pub(crate) fn read(path: &Path, limit: u64) -> Result<Bytes> {
+    let mut file = open(path)?;
+    let length = length(&file)?;
+    if length > limit {
+        let problem = format!("{length} bytes are too many; accepted: up to {limit}");
+        return Err(Error::Unreadable(problem));
+    }
+    read_exactly(&mut file, length)
+}
+
+/// A range of a file.
+///
+/// # Errors
+/// [`Error::Unreadable`]; [`Error::Malformed`]: the file ends before the range does.
+pub(crate) fn read_range(path: &Path, offset: u64, bytes: u64) -> Result<Bytes> {
+    let mut file = open(path)?;
+    check_range(length(&file)?, offset, bytes)?;
+    file.seek(SeekFrom::Start(offset)).map_err(unreadable)?;
+    read_exactly(&mut file, bytes)
+}
+
+/// Checks that `offset` and `bytes` lie within a file of `length` bytes.
+pub(crate) fn check_range(length: u64, offset: u64, bytes: u64) -> Result<()> {
+    if offset.checked_add(bytes).is_some_and(|end| end <= length) {
+        return Ok(());
+    }
+    let problem = format!("bytes {offset} and {bytes} more lie beyond its {length} bytes");
+    Err(Error::Malformed(problem))
+}
+
+/// The length of a regular file.
+///
+/// # Errors
+/// [`Error::Unreadable`].
+pub(crate) fn length_of(path: &Path) -> Result<u64> {
+    length(&open(path)?)
+}
+
+/// The file `name` in `folder`, which it does not leave: neither by its spelling nor by a link.
+///
+/// # Errors
+/// [`Error::Malformed`]: it does; [`Error::Unreadable`]: there is no such file.
+pub(crate) fn inside(folder: &Path, name: &str) -> Result<PathBuf> {
+    stays_inside(name)?;
+    let path = folder.join(name);
+    let absolute = |path: &Path| path.canonicalize().map_err(|error| {
+        Error::Unreadable(format!("'{}': {error}", shortened(name)))
+    });
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if absolute(&path)?.starts_with(absolute(folder)?) {
+        return Ok(path);
+    }
+    Err(leaves(name))
+}
+
+/// Checks that a relative path has nothing but names in it.
+///
+/// # Errors
+/// [`Error::Malformed`].
+pub(crate) fn stays_inside(name: &str) -> Result<()> {
+    let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    // A model may come from Windows: its separators and drives are none of ours, but no names either.
+    let foreign = name.contains(['\\', ':', '\0']);
+    if name.is_empty() || foreign || !Path::new(name).components().all(plain) {
+        return Err(leaves(name));
+    }
+    Ok(())
+}
+
+fn leaves(name: &str) -> Error {
+    let name = shortened(name);
+    Error::malformed(format!(
+        "'{name}' leaves the model's folder; accepted: relative paths without '..', ':' and '\\'"
+    ))
+}
+
+fn open(path: &Path) -> Result<File> {
+    // Opening a pipe would wait for its other end.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(Error::Unreadable("is no regular file".to_owned()));
+    }
+    File::open(path).map_err(unreadable)
+}
+
+fn length(file: &File) -> Result<u64> {
+    Ok(file.metadata().map_err(unreadable)?.len())
+}
+
+fn read_exactly(file: &mut File, bytes: u64) -> Result<Bytes> {
+    let mut all = Vec::new();
+    let reserve = usize::try_from(bytes).ok().map(|bytes| all.try_reserve_exact(bytes));
+    if !matches!(reserve, Some(Ok(()))) {
+        return Err(Error::Unreadable(format!("out of host memory for {bytes} bytes")));
+    }
+    file.take(bytes).read_to_end(&mut all).map_err(unreadable)?;
+    if u64::try_from(all.len()) != Ok(bytes) {
+        return Err(Error::Unreadable("became shorter while it was read".to_owned()));
+    }
+    Ok(all.into())
+}
+
+fn unreadable(error: std::io::Error) -> Error {
+    Error::Unreadable(format!("cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_leave_the_folder_are_refused() {
+        for name in ["../x", "/x", "a/../../x", "", "..", "C:\\x", "a\\..\\x", "a\0"] {
+            assert!(stays_inside(name).is_err(), "{name}");
+        }
+        for name in ["x", "./x", "a/b.bin", "..x"] {
+            assert!(stays_inside(name).is_ok(), "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_leave_the_folder_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let model = folder.path().join("model");
+        std::fs::create_dir(&model).unwrap();
+        std::fs::write(folder.path().join("secret"), b"x").unwrap();
+        std::os::unix::fs::symlink("../secret", model.join("link")).unwrap();
+        let error = inside(&model, "link").unwrap_err().to_string();
+        assert!(error.starts_with("'link' leaves the model's folder"), "{error}");
+        std::fs::write(model.join("weights"), b"x").unwrap();
+        assert!(inside(&model, "weights").is_ok());
+    }
+
+    #[test]
+    fn no_more_is_read_than_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, b"12345").unwrap();
+        assert_eq!(read(&path, 5).unwrap().len(), 5);
+        let error = read(&path, 4).unwrap_err().to_string();
+        assert_eq!(error, "5 bytes are too many; accepted: up to 4");
+        assert_eq!(&read_range(&path, 1, 2).unwrap()[..], b"23");
+        assert!(read_range(&path, 4, 2).is_err());
+        assert!(read_range(&path, u64::MAX, 2).is_err());
+        assert!(read(folder.path(), 5).is_err());
+    }
+}

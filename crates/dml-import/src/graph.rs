@@ -1,0 +1,82 @@
+//! The common form of ONNX and OpenVINO models: nodes over numbered values.
+//!
+//! A graph says nothing about shapes. [`evaluate`] finds them when inputs are bound, computes integers
+//! on the host, and leaves as [`value::Content::Band`] and [`value::Content::Fill`] what operators of
+//! a device are to write.
+
+mod evaluate;
+mod ops;
+mod order;
+mod symbols;
+pub(crate) mod value;
+
+use crate::constant::Constant;
+use crate::element::ElementType;
+use crate::error::{Error, NodeName};
+
+pub(crate) use evaluate::{Evaluation, evaluate, typed};
+pub(crate) use symbols::declared_text;
+pub(crate) use ops::{
+    Arithmetic, Broadcast, Cast, Concat, ConstantOfShape, Eye, EyeLike, Gather, Identity, Literal,
+    Op, Reshape, ShapeOf, Slice, Squeeze, Trilu, Unary, Unsqueeze, Zero,
+};
+
+/// A value's number.
+pub(crate) type ValueId = usize;
+
+/// A model: what it is given, what it does, what it gives.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) inputs: Vec<GraphInput>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) outputs: Vec<GraphOutput>,
+    /// Values are numbered from 0 up to this.
+    pub(crate) value_count: usize,
+}
+
+/// A value that the caller gives.
+#[derive(Debug)]
+pub(crate) struct GraphInput {
+    /// The first is shown; any may be used.
+    pub(crate) names: Vec<String>,
+    pub(crate) value: ValueId,
+    /// `None` where the model does not say.
+    pub(crate) element: Option<ElementType>,
+    /// `None` where the model does not even say how many dimensions there are.
+    pub(crate) shape: Option<Vec<Dimension>>,
+    /// What it is where nothing is given.
+    pub(crate) default: Option<Constant>,
+}
+
+/// The size of a dimension as a model declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Dimension {
+    Known(u64),
+    /// Everywhere the same.
+    Named(String),
+    /// From the first to the second.
+    Range(u64, u64),
+}
+
+impl Dimension {
+    pub(crate) const ANY: Self = Self::Range(0, u64::MAX);
+}
+
+/// A value that the caller gets.
+#[derive(Debug)]
+pub(crate) struct GraphOutput {
+    pub(crate) name: String,
+    pub(crate) value: ValueId,
+}
+
+/// One operation. Operations with several outputs are none that this runtime knows: their first
+/// output has the reason for it, as the others have.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) name: NodeName,
+    /// What it does, or why that is not known.
+    pub(crate) op: Result<Box<dyn Op>, Error>,
+    /// `None` where an optional input is left out.
+    pub(crate) inputs: Vec<Option<ValueId>>,
+    pub(crate) outputs: Vec<ValueId>,
+}

@@ -1,0 +1,144 @@
+//! The inputs of a node, as its operation asks for them.
+
+use std::cell::Cell;
+
+use crate::element::ElementType;
+use crate::error::{Error, NodeName, Result};
+use crate::graph::value::Value;
+use crate::limits;
+use crate::tensor::{Tensor, element_count, text};
+
+/// The inputs of one node; `None` where one is left out.
+pub(crate) struct Operands<'a> {
+    pub(crate) node: &'a NodeName,
+    pub(crate) values: Vec<Option<&'a Value>>,
+    /// Elements that may still be read and written.
+    pub(crate) budget: &'a Budget,
+}
+
+/// What is left of [`limits::HOST_WORK`].
+pub(crate) struct Budget(Cell<u64>);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(Cell::new(limits::HOST_WORK))
+    }
+}
+
+impl Budget {
+    /// Takes the elements of a tensor of `shape` from it.
+    pub(crate) fn take(&self, shape: &[u64]) -> Result<()> {
+        let rest = element_count(shape).and_then(|count| self.0.get().checked_sub(count));
+        let too_much = || {
+            let limit = limits::HOST_WORK;
+            Error::malformed(format!("computes more on the host than {limit} elements"))
+        };
+        self.0.set(rest.ok_or_else(too_much)?);
+        Ok(())
+    }
+}
+
+impl Operands<'_> {
+    /// The `index`-th input, which the operator calls `name`.
+    pub(crate) fn value(&self, index: usize, name: &str) -> Result<&Value> {
+        self.optional(index)
+            .ok_or_else(|| self.node.invalid(name, "nothing", "is given", "a value"))
+    }
+
+    /// The same for an input that may be left out.
+    pub(crate) fn optional(&self, index: usize) -> Option<&Value> {
+        self.values.get(index).copied().flatten()
+    }
+
+    /// The shape of an input.
+    pub(crate) fn shape(&self, index: usize, name: &str) -> Result<&[u64]> {
+        self.value(index, name)?.shape()
+    }
+
+    /// The elements of an input.
+    pub(crate) fn tensor(&self, index: usize, name: &str) -> Result<Tensor> {
+        self.read(self.value(index, name)?)
+    }
+
+    /// The elements of `value`.
+    pub(crate) fn read(&self, value: &Value) -> Result<Tensor> {
+        self.budget.take(value.shape()?)?;
+        value.tensor(self.node)
+    }
+
+    /// The elements of an input of integers.
+    pub(crate) fn integers(&self, index: usize, name: &str) -> Result<Vec<i64>> {
+        let value = self.value(index, name)?;
+        self.integer_type(value, name)?;
+        let integers = self.read(value)?.integers();
+        integers.ok_or_else(|| {
+            self.node.invalid(name, "a value", "is out of range", format!("up to {}", i64::MAX))
+        })
+    }
+
+    /// The element of an input that is a scalar or has one dimension of one element.
+    pub(crate) fn scalar(&self, index: usize, name: &str) -> Result<i64> {
+        let shape = self.shape(index, name)?;
+        if !matches!(shape, [] | [1]) {
+            let problem = "is its shape";
+            return Err(self.node.invalid(name, text(shape), problem, "a scalar or one element"));
+        }
+        // One element was just checked.
+        Ok(self.integers(index, name)?.first().copied().unwrap_or(0))
+    }
+
+    /// The elements of an input of one dimension.
+    pub(crate) fn vector(&self, index: usize, name: &str) -> Result<Vec<i64>> {
+        let shape = self.shape(index, name)?;
+        if shape.len() > 1 {
+            return Err(self.node.invalid(name, text(shape), "is its shape", "one dimension"));
+        }
+        self.integers(index, name)
+    }
+
+    /// Sizes of dimensions that an input holds.
+    pub(crate) fn sizes(&self, index: usize, name: &str) -> Result<Vec<u64>> {
+        self.vector(index, name)?.into_iter().map(|size| self.size(size, name)).collect()
+    }
+
+    /// A size, which is not negative.
+    pub(crate) fn size(&self, size: i64, name: &str) -> Result<u64> {
+        size.try_into()
+            .map_err(|_| self.node.invalid(name, size, "is no size", format!("0 to {}", i64::MAX)))
+    }
+
+    fn integer_type(&self, value: &Value, name: &str) -> Result<()> {
+        let element = value.element()?;
+        if element.is_integer() {
+            return Ok(());
+        }
+        Err(self.node.invalid(name, element, "is its type", "integers"))
+    }
+
+    /// Checks that `element` is one of `accepted`.
+    pub(crate) fn type_is(
+        &self,
+        element: ElementType,
+        accepted: &[ElementType],
+        path: &str,
+    ) -> Result<()> {
+        if accepted.contains(&element) {
+            return Ok(());
+        }
+        let names: Vec<String> = accepted.iter().map(ToString::to_string).collect();
+        Err(self.node.invalid(path, element, "is its type", names.join(", ")))
+    }
+
+    /// `axis` counted from the front, for `rank` dimensions.
+    pub(crate) fn axis(&self, axis: i64, rank: usize, path: &str) -> Result<usize> {
+        let signed = i64::try_from(rank).unwrap_or(i64::MAX);
+        let from_front = if axis < 0 { axis.checked_add(signed) } else { Some(axis) };
+        from_front
+            .and_then(|axis| usize::try_from(axis).ok())
+            .filter(|axis| *axis < rank)
+            .ok_or_else(|| {
+                let accepted = format!("-{rank} to {}", signed - 1);
+                self.node.invalid(path, axis, "is no dimension", accepted)
+            })
+    }
+}

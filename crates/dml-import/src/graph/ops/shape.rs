@@ -1,0 +1,157 @@
+//! Shapes of values, and the same elements in another shape.
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::{Content, Value};
+use crate::tensor::{Tensor, element_count, text};
+
+/// The sizes of the input's dimensions from `start` up to `end`.
+#[derive(Debug)]
+pub(crate) struct ShapeOf {
+    pub(crate) element: ElementType,
+    pub(crate) start: i64,
+    pub(crate) end: Option<i64>,
+}
+
+impl Op for ShapeOf {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+        let shape = operands.shape(0, "data")?;
+        let at = |index: i64| {
+            let rank = i64::try_from(shape.len()).unwrap_or(i64::MAX);
+            let index = if index < 0 { index.saturating_add(rank) } else { index };
+            usize::try_from(index.clamp(0, rank)).unwrap_or(shape.len())
+        };
+        let (start, end) = (at(self.start), self.end.map_or(shape.len(), at));
+        let sizes = shape.get(start..end).unwrap_or_default();
+        let integer = |size: &u64| {
+            i64::try_from(*size).map_err(|_| {
+                operands.node.invalid("data", size, "is too large a size", "63 bits")
+            })
+        };
+        let sizes = sizes.iter().map(integer).collect::<Result<Vec<i64>>>()?;
+        let shape = vec![sizes.len() as u64];
+        let tensor = Tensor::from_integers(shape.clone(), &sizes).converted(self.element)?;
+        Ok(Value::new(self.element, shape, Content::Tensor(tensor)))
+    }
+}
+
+/// What a size of 0 in the shape that Reshape is given stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Zero {
+    /// The input's size of the same dimension.
+    Copied,
+    /// Itself.
+    Kept,
+}
+
+/// The input's elements in the shape that the second input holds; -1 is what remains.
+#[derive(Debug)]
+pub(crate) struct Reshape {
+    pub(crate) zero: Zero,
+}
+
+impl Op for Reshape {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+        let data = operands.value(0, "data")?;
+        let from = data.shape()?;
+        let wanted = operands.vector(1, "shape")?;
+        let refused = |problem| {
+            let given = crate::error::shortened(&format!("{wanted:?}"));
+            operands.node.invalid("shape", given, problem, format!("the elements of {}", text(from)))
+        };
+        let mut shape = Vec::with_capacity(wanted.len());
+        let mut open = None;
+        for (index, size) in wanted.iter().enumerate() {
+            shape.push(match (size, self.zero) {
+                (-1, _) if open.is_none() => {
+                    open = Some(index);
+                    1
+                }
+                (0, Zero::Copied) => *from.get(index).ok_or_else(|| refused("has a 0 too many"))?,
+                (size, _) => {
+                    u64::try_from(*size).map_err(|_| refused("has a size that is none"))?
+                }
+            });
+        }
+        let count = element_count(from);
+        if let (Some(open), Some(count)) = (open, count) {
+            let others = element_count(&shape).filter(|others| *others > 0);
+            let rest = others.filter(|others| count % others == 0).map(|others| count / others);
+            shape[open] = rest.ok_or_else(|| refused("does not divide"))?;
+        }
+        if count.is_none() || element_count(&shape) != count {
+            return Err(refused("has another number of elements"));
+        }
+        Ok(data.with_shape(shape))
+    }
+}
+
+/// The input's elements with dimensions of size 1 put in.
+#[derive(Debug)]
+pub(crate) struct Unsqueeze {
+    /// `None`: the second input holds them.
+    pub(crate) axes: Option<Vec<i64>>,
+}
+
+impl Op for Unsqueeze {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+        let data = operands.value(0, "data")?;
+        let mut rest = data.shape()?.iter();
+        let axes = match &self.axes {
+            Some(axes) => axes.clone(),
+            None => operands.vector(1, "axes")?,
+        };
+        let rank = rest.len() + axes.len();
+        let new = marked(operands, &axes, rank)?;
+        let size = |is_new: &bool| if *is_new { Some(1) } else { rest.next().copied() };
+        let shape = new.iter().filter_map(size).collect();
+        Ok(data.with_shape(shape))
+    }
+}
+
+/// The input's elements without dimensions of size 1.
+#[derive(Debug)]
+pub(crate) struct Squeeze {
+    /// `None`: the second input holds them; without it, all that have size 1.
+    pub(crate) axes: Option<Vec<i64>>,
+}
+
+impl Op for Squeeze {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+        let data = operands.value(0, "data")?;
+        let shape = data.shape()?;
+        let axes = match &self.axes {
+            None if operands.optional(1).is_some() => Some(operands.vector(1, "axes")?),
+            axes => axes.clone(),
+        };
+        let gone = match axes {
+            Some(axes) => marked(operands, &axes, shape.len())?,
+            None => shape.iter().map(|size| *size == 1).collect(),
+        };
+        let mut kept = Vec::new();
+        for (size, gone) in shape.iter().zip(gone) {
+            match (gone, size) {
+                (true, 1) => {}
+                (true, _) => {
+                    let problem = "cannot lose a dimension of another size";
+                    return Err(operands.node.invalid("data", text(shape), problem, "size 1"));
+                }
+                (false, size) => kept.push(*size),
+            }
+        }
+        Ok(data.with_shape(kept))
+    }
+}
+
+/// Which of `rank` dimensions `axes` name, each once.
+fn marked(operands: &Operands<'_>, axes: &[i64], rank: usize) -> Result<Vec<bool>> {
+    let mut marked = vec![false; rank];
+    for axis in axes {
+        let index = operands.axis(*axis, rank, "axes")?;
+        if std::mem::replace(&mut marked[index], true) {
+            return Err(operands.node.invalid("axes", axis, "is named twice", "each once"));
+        }
+    }
+    Ok(marked)
+}

@@ -1,0 +1,81 @@
+//! In which order nodes are evaluated.
+
+use crate::error::{Error, Result};
+use crate::graph::{Graph, ValueId};
+
+/// Every node after those whose outputs it uses.
+///
+/// # Errors
+/// [`Error::Malformed`]: nodes depend on each other in a circle, or two write the same value.
+pub(crate) fn topological(graph: &Graph) -> Result<Vec<usize>> {
+    let producers = producers(graph)?;
+    let mut waiting_for = vec![0usize; graph.nodes.len()];
+    let mut users: Vec<Vec<usize>> = vec![Vec::new(); graph.nodes.len()];
+    for (index, node) in graph.nodes.iter().enumerate() {
+        for input in node.inputs.iter().flatten() {
+            if let Some(producer) = producers.get(*input).copied().flatten() {
+                users[producer].push(index);
+                waiting_for[index] += 1;
+            }
+        }
+    }
+    let ready = |index: &usize| waiting_for[*index] == 0;
+    let mut order: Vec<usize> = (0..graph.nodes.len()).filter(ready).collect();
+    let mut next = 0;
+    while let Some(node) = order.get(next).copied() {
+        next += 1;
+        for user in &users[node] {
+            waiting_for[*user] -= 1;
+            if waiting_for[*user] == 0 {
+                order.push(*user);
+            }
+        }
+    }
+    match waiting_for.iter().position(|count| *count > 0) {
+        None => Ok(order),
+        Some(index) => {
+            let name = &graph.nodes[index].name;
+            Err(Error::malformed(format!("{name}: nodes use each other's outputs in a circle")))
+        }
+    }
+}
+
+/// Which node writes each value.
+fn producers(graph: &Graph) -> Result<Vec<Option<usize>>> {
+    let mut producers = vec![None; graph.value_count];
+    for (index, node) in graph.nodes.iter().enumerate() {
+        for output in &node.outputs {
+            if let Some(slot) = producers.get_mut(*output)
+                && slot.replace(index).is_some()
+            {
+                let problem = format!("{}: another node writes the same value", node.name);
+                return Err(Error::Malformed(problem));
+            }
+        }
+    }
+    Ok(producers)
+}
+
+/// Which nodes the outputs depend on.
+pub(crate) fn needed(graph: &Graph, order: &[usize]) -> Vec<bool> {
+    let mut values = vec![false; graph.value_count];
+    let mut mark = |value: ValueId| {
+        if let Some(slot) = values.get_mut(value) {
+            *slot = true;
+        }
+    };
+    graph.outputs.iter().for_each(|output| mark(output.value));
+    let mut nodes = vec![false; graph.nodes.len()];
+    for index in order.iter().rev() {
+        let node = &graph.nodes[*index];
+        if node.outputs.iter().any(|output| values.get(*output).copied().unwrap_or(false)) {
+            nodes[*index] = true;
+            for input in node.inputs.iter().flatten() {
+                if let Some(slot) = values.get_mut(*input) {
+                    *slot = true;
+                }
+            }
+        }
+    }
+    nodes
+}

@@ -1,0 +1,68 @@
+//! Runs models that were made for other runtimes: ONNX, OpenVINO IR and DxDispatch JSON.
+//!
+//! ```text
+//! file --Model::read--> Model --bind(inputs)--> Program --compile(device)--> Executable --run--> tensors
+//! ```
+//!
+//! - A [`Model`] is read once. Its shapes may be open.
+//! - [`Model::bind`] gives it its inputs, or only their shapes where that is enough. Shapes and the
+//!   integers that they are computed from are evaluated on the host; what remains are DirectML's
+//!   operators, each the one with the lowest feature level that can express the node.
+//! - A [`Program`] runs any number of times on any device, also with other values of its inputs.
+//!
+//! Reading, [inspecting](Model::inspect) and binding need no device. Running needs the feature
+//! `execute`, which is on by default.
+//!
+//! ```
+//! use dml_import::{Inputs, Model};
+//!
+//! # fn main() -> Result<(), dml_import::Error> {
+//! let model = r#"{
+//!     "resources": { "Out": { "initialValuesDataType": "FLOAT32",
+//!                             "initialValues": { "valueCount": 6, "value": 0 } } },
+//!     "dispatchables": { "eye": { "type": "DIAGONAL_MATRIX", "desc": {
+//!         "OutputTensor": { "DataType": "FLOAT32", "Sizes": [2, 3] }, "Offset": 0, "Value": 1 } } },
+//!     "commands": [
+//!         { "type": "dispatch", "dispatchable": "eye", "bindings": { "OutputTensor": "Out" } },
+//!         { "type": "print", "resource": "Out" } ]
+//! }"#;
+//! let program = Model::from_bytes(model)?.bind(&Inputs::new())?;
+//! assert_eq!(program.operators()[0].operator.schema().name, "DIAGONAL_MATRIX");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Files are not trusted: what they declare is held against what they have before anything is
+//! allocated, paths in them do not leave their folder, and no input makes this crate panic.
+#![forbid(unsafe_code)]
+
+mod assemble;
+mod constant;
+mod convert;
+mod dxdispatch;
+mod element;
+mod error;
+#[cfg(feature = "execute")]
+mod execute;
+mod files;
+mod graph;
+mod inputs;
+mod inspect;
+mod limits;
+mod lower;
+mod model;
+pub mod npy;
+mod onnx;
+mod openvino;
+pub mod program;
+mod tensor;
+
+pub use element::ElementType;
+pub use error::{Error, NodeName, Result};
+#[cfg(feature = "execute")]
+pub use execute::Executable;
+pub use inputs::{Input, Inputs};
+pub use inspect::{NodeReport, Report, Runs, ValueReport};
+pub use model::{Format, Model};
+pub use program::Program;
+pub use tensor::Tensor;

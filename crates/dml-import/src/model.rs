@@ -1,0 +1,174 @@
+//! A model, whatever it was made for.
+
+use std::fmt;
+use std::path::Path;
+
+use bytes::Bytes;
+
+use crate::assemble::assemble;
+use crate::dxdispatch::Script;
+use crate::error::{Error, Result};
+use crate::graph::{Graph, evaluate};
+use crate::inputs::Inputs;
+use crate::inspect::{self, Report};
+use crate::program::Program;
+use crate::{dxdispatch, files, limits, onnx, openvino};
+
+/// A model that was read and is bound to no inputs yet.
+#[derive(Debug)]
+pub struct Model {
+    format: Format,
+    /// What messages call it.
+    file: String,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Graph(Graph),
+    Script(Script),
+}
+
+/// What a model was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// ONNX, a protobuf file.
+    Onnx,
+    /// OpenVINO IR, an .xml file with a .bin file beside it.
+    OpenVino,
+    /// DirectML's DxDispatch, a .json file.
+    DxDispatch,
+}
+
+impl Format {
+    /// The format of a file that begins with `bytes`. The first byte of a text format never begins a
+    /// protobuf file with an ONNX model.
+    fn of(bytes: &[u8]) -> Self {
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'<') => Self::OpenVino,
+            Some(b'{' | b'/') => Self::DxDispatch,
+            _ => Self::Onnx,
+        }
+    }
+
+    fn limit(self) -> u64 {
+        match self {
+            Self::Onnx => limits::ONNX_BYTES,
+            Self::OpenVino => limits::XML_BYTES,
+            Self::DxDispatch => limits::JSON_BYTES,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Onnx => "ONNX",
+            Self::OpenVino => "OpenVINO IR",
+            Self::DxDispatch => "DxDispatch",
+        })
+    }
+}
+
+/// What a text file may begin with before its first character.
+const BEGINNING: u64 = 256;
+
+impl Model {
+    /// Reads a model. Its format follows from what the file begins with. Files that it names are
+    /// looked for in its folder.
+    ///
+    /// # Errors
+    /// [`Error::InFile`]: the file cannot be read, breaks its format's rules, or is larger than this
+    /// crate reads.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = path.display().to_string();
+        Self::read_at(path).map_err(|error| error.in_file(&file)).map(|it| Self { file, ..it })
+    }
+
+    fn read_at(path: &Path) -> Result<Self> {
+        let length = files::length_of(path)?;
+        let format = Format::of(&files::read_range(path, 0, length.min(BEGINNING))?);
+        let bytes = files::read(path, format.limit())?;
+        Self::parse(format, bytes, Some(path))
+    }
+
+    /// Reads a model from memory. It cannot name other files: neither the external data of ONNX, nor
+    /// the .bin file of OpenVINO, nor the source files of DxDispatch.
+    ///
+    /// # Errors
+    /// As [`Model::read`].
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
+        let bytes = bytes.into();
+        let format = Format::of(&bytes);
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if length > format.limit() {
+            let accepted = format.limit();
+            let problem = format!("{length} bytes are too many; accepted: up to {accepted}");
+            return Err(Error::Unreadable(problem));
+        }
+        Self::parse(format, bytes, None)
+    }
+
+    fn parse(format: Format, bytes: Bytes, path: Option<&Path>) -> Result<Self> {
+        let folder = path.and_then(Path::parent);
+        let content = match format {
+            Format::Onnx => Content::Graph(onnx::read(bytes, folder)?),
+            Format::OpenVino => Content::Graph(openvino::read(&bytes, path)?),
+            Format::DxDispatch => Content::Script(dxdispatch::read(&bytes, folder)?),
+        };
+        Ok(Self { format, file: "model".to_owned(), content })
+    }
+
+    /// What the model was made for.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Finds all shapes for the inputs given, and the operators that run the model with them.
+    ///
+    /// An input of fixed shape need not be given where only its shape matters. The values of an input
+    /// that shapes depend on must be given; those that a device reads may also be given to a run.
+    ///
+    /// # Errors
+    /// [`Error::InFile`], with what is wrong: an input is missing or does not fit; a node that an
+    /// output depends on breaks a rule or is not supported.
+    pub fn bind(&self, inputs: &Inputs) -> Result<Program> {
+        let bound = match &self.content {
+            Content::Graph(graph) => {
+                evaluate(graph, inputs, false).and_then(|it| assemble(graph, &it))
+            }
+            Content::Script(script) => script.bind(inputs),
+        };
+        bound.map_err(|error| error.in_file(&self.file))
+    }
+
+    /// What the model has and what would run it, with as much about shapes as `inputs` tell.
+    ///
+    /// # Errors
+    /// [`Error::InFile`]: an input does not fit, or the graph as a whole is wrong. What is wrong with
+    /// a node is in its report.
+    pub fn inspect(&self, inputs: &Inputs) -> Result<Report> {
+        let report = match &self.content {
+            Content::Graph(graph) => inspect::graph(self.format, graph, inputs),
+            Content::Script(script) => script.inspect(inputs),
+        };
+        report.map_err(|error| error.in_file(&self.file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_by_their_first_byte() {
+        assert_eq!(Format::of(b"\x08\x08\x12\x05"), Format::Onnx);
+        assert_eq!(Format::of(b"\xef\xbb\xbf\n<?xml"), Format::OpenVino);
+        assert_eq!(Format::of(b"  {"), Format::DxDispatch);
+        assert_eq!(Format::of(b"// a comment"), Format::DxDispatch);
+        assert_eq!(Format::of(b""), Format::Onnx);
+    }
+}

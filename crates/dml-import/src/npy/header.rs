@@ -1,0 +1,143 @@
+//! The header of a .npy file: a dictionary in Python's notation.
+
+use dml_core::DataType;
+
+use crate::element::ElementType;
+
+/// What the header says.
+pub(super) struct Header {
+    pub(super) element: ElementType,
+    pub(super) big_endian: bool,
+    pub(super) column_major: bool,
+    pub(super) shape: Vec<u64>,
+}
+
+impl Header {
+    /// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`; fails with what is wrong.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut tokens = Tokens(text);
+        let (mut descr, mut column_major, mut shape) = (None, None, None);
+        tokens.expect("{")?;
+        loop {
+            match tokens.next()? {
+                "}" => break,
+                "'descr'" => descr = Some(tokens.after_colon()?),
+                "'fortran_order'" => column_major = Some(tokens.after_colon()? == "True"),
+                "'shape'" => shape = Some(tokens.sizes()?),
+                other => return Err(format!("unknown key {}", crate::error::shortened(other))),
+            }
+            match tokens.next()? {
+                "," => {}
+                "}" => break,
+                other => return Err(format!("{} for a comma", crate::error::shortened(other))),
+            }
+        }
+        let missing = |key| move || format!("its header has no {key}");
+        let descr = descr.ok_or_else(missing("descr"))?;
+        let (element, big_endian) = element(descr.trim_matches('\''))
+            .ok_or_else(|| format!("no tensor has elements of type {descr}"))?;
+        let column_major = column_major.ok_or_else(missing("fortran_order"))?;
+        let shape = shape.ok_or_else(missing("shape"))?;
+        Ok(Self { element, big_endian, column_major, shape })
+    }
+}
+
+/// The type, and whether the upper bytes come first.
+fn element(descr: &str) -> Option<(ElementType, bool)> {
+    let (order, name) = descr.split_at_checked(1)?;
+    let element = match name {
+        "b1" => ElementType::Bool,
+        // What NumPy makes of the bfloat16 of the package ml_dtypes.
+        "V2" => ElementType::Bfloat16,
+        "f2" => ElementType::Dml(DataType::Float16),
+        "f4" => ElementType::Dml(DataType::Float32),
+        "f8" => ElementType::Dml(DataType::Float64),
+        "i1" => ElementType::Dml(DataType::Int8),
+        "i2" => ElementType::Dml(DataType::Int16),
+        "i4" => ElementType::Dml(DataType::Int32),
+        "i8" => ElementType::Dml(DataType::Int64),
+        "u1" => ElementType::Dml(DataType::Uint8),
+        "u2" => ElementType::Dml(DataType::Uint16),
+        "u4" => ElementType::Dml(DataType::Uint32),
+        "u8" => ElementType::Dml(DataType::Uint64),
+        _ => return None,
+    };
+    matches!(order, "<" | ">" | "|" | "=").then_some((element, order == ">"))
+}
+
+/// Punctuation, quoted texts with their quotes, and words.
+struct Tokens<'a>(&'a str);
+
+impl<'a> Tokens<'a> {
+    fn next(&mut self) -> Result<&'a str, String> {
+        let rest = self.0.trim_start();
+        let first = rest.chars().next().ok_or("its header ends early")?;
+        let end = match first {
+            '\'' => rest[1..].find('\'').map(|end| end + 2).ok_or("a quote is not closed")?,
+            _ if first.is_alphanumeric() => {
+                rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len())
+            }
+            _ => first.len_utf8(),
+        };
+        let (token, rest) = rest.split_at(end);
+        self.0 = rest;
+        Ok(token)
+    }
+
+    fn expect(&mut self, expected: &str) -> Result<(), String> {
+        match self.next()? {
+            found if found == expected => Ok(()),
+            found => Err(format!("{} for {expected}", crate::error::shortened(found))),
+        }
+    }
+
+    fn after_colon(&mut self) -> Result<&'a str, String> {
+        self.expect(":")?;
+        self.next()
+    }
+
+    fn sizes(&mut self) -> Result<Vec<u64>, String> {
+        self.expect(":")?;
+        self.expect("(")?;
+        let mut sizes = Vec::new();
+        loop {
+            match self.next()? {
+                ")" => return Ok(sizes),
+                "," => {}
+                // Python 2 wrote long integers with an L.
+                size => sizes.push(size.trim_end_matches('L').parse().map_err(|_| {
+                    format!("{} is no size", crate::error::shortened(size))
+                })?),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(sizes: &str) -> Result<Vec<u64>, String> {
+        let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {sizes}, }}   \n");
+        Header::parse(&text).map(|header| header.shape)
+    }
+
+    #[test]
+    fn sizes_are_a_tuple() {
+        assert_eq!(shape("()"), Ok(vec![]));
+        assert_eq!(shape("(3,)"), Ok(vec![3]));
+        assert_eq!(shape("(3, 4L)"), Ok(vec![3, 4]));
+        assert_eq!(shape("(-3, 4)"), Err("- is no size".to_owned()));
+        assert_eq!(shape("(18446744073709551616,)").map_err(|it| it.len()), Err(31));
+    }
+
+    #[test]
+    fn what_is_no_header_is_refused() {
+        for text in ["", "{", "{'descr': '<f4'}", "{'descr", "{'x': 1}", "[[[[[[", "{}", "{'ä"] {
+            assert!(Header::parse(text).is_err(), "{text}");
+        }
+        let complex = "{'descr': '<c8', 'fortran_order': False, 'shape': (), }";
+        let error = Header::parse(complex).err();
+        assert_eq!(error.as_deref(), Some("no tensor has elements of type '<c8'"));
+    }
+}

@@ -1,0 +1,133 @@
+//! The attributes of a node, checked against those that its operator has.
+
+use std::path::Path;
+
+use crate::constant::Constant;
+use crate::error::{NodeName, Result, shortened};
+
+use super::proto::{AttributeProto, NodeProto};
+use super::tensor;
+
+/// AttributeProto.AttributeType, as far as operators here have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Float = 1,
+    Int = 2,
+    Text = 3,
+    Tensor = 4,
+    Floats = 6,
+    Ints = 7,
+}
+
+const KIND_NAMES: [&str; 15] = [
+    "UNDEFINED",
+    "FLOAT",
+    "INT",
+    "STRING",
+    "TENSOR",
+    "GRAPH",
+    "FLOATS",
+    "INTS",
+    "STRINGS",
+    "TENSORS",
+    "GRAPHS",
+    "SPARSE_TENSOR",
+    "SPARSE_TENSORS",
+    "TYPE_PROTO",
+    "TYPE_PROTOS",
+];
+
+/// The attributes of one node.
+pub(super) struct Attributes<'a> {
+    pub(super) node: &'a NodeName,
+    all: &'a [AttributeProto],
+    folder: Option<&'a Path>,
+}
+
+impl<'a> Attributes<'a> {
+    /// Checks that every attribute is one of `known`, each once and of its type.
+    pub(super) fn new(
+        node: &'a NodeName,
+        proto: &'a NodeProto,
+        known: &[(&str, Kind)],
+        folder: Option<&'a Path>,
+    ) -> Result<Self> {
+        let all = proto.attribute.as_slice();
+        for (index, attribute) in all.iter().enumerate() {
+            let path = || format!("attribute {}", shortened(&attribute.name));
+            let Some((_, kind)) = known.iter().find(|(name, _)| *name == attribute.name) else {
+                let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+                let accepted = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                return Err(node.invalid(path(), "it", "is no attribute of the operator", accepted));
+            };
+            if all[..index].iter().any(|other| other.name == attribute.name) {
+                return Err(node.invalid(path(), "it", "is given twice", "each once"));
+            }
+            if !attribute.ref_attr_name.is_empty() {
+                let problem = "is a reference, outside of a function";
+                return Err(node.invalid(path(), &attribute.ref_attr_name, problem, "a value"));
+            }
+            let (given, wanted) = (given_kind(attribute), *kind as usize);
+            if given != wanted {
+                let name = KIND_NAMES.get(given).copied().unwrap_or("unknown");
+                return Err(node.invalid(path(), name, "is its type", KIND_NAMES[wanted]));
+            }
+        }
+        Ok(Self { node, all, folder })
+    }
+
+    fn get(&self, name: &str) -> Option<&AttributeProto> {
+        self.all.iter().find(|attribute| attribute.name == name)
+    }
+
+    pub(super) fn int(&self, name: &str) -> Option<i64> {
+        self.get(name).map(|attribute| attribute.i.unwrap_or(0))
+    }
+
+    pub(super) fn float(&self, name: &str) -> Option<f32> {
+        self.get(name).map(|attribute| attribute.f.unwrap_or(0.0))
+    }
+
+    pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.get(name).map(|attribute| attribute.ints.clone())
+    }
+
+    pub(super) fn floats(&self, name: &str) -> Option<Vec<f32>> {
+        self.get(name).map(|attribute| attribute.floats.clone())
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let text = self.get(name)?.s.as_deref().unwrap_or_default();
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
+
+    pub(super) fn tensor(&self, name: &str) -> Result<Option<Constant>> {
+        let Some(attribute) = self.get(name) else { return Ok(None) };
+        let proto = attribute.t.clone().unwrap_or_default();
+        tensor::constant(&proto, self.folder)
+            .map(Some)
+            .map_err(|error| self.node.invalid(format!("attribute {name}"), error, "is wrong with it", "a tensor"))
+    }
+
+    /// A required attribute that is missing.
+    pub(super) fn missing(&self, name: &str) -> crate::Error {
+        self.node.invalid(format!("attribute {name}"), "nothing", "is given", "a value")
+    }
+}
+
+/// Files from before ONNX's IR version 2 do not state the type.
+fn given_kind(attribute: &AttributeProto) -> usize {
+    if attribute.r#type != 0 {
+        return usize::try_from(attribute.r#type).unwrap_or(usize::MAX);
+    }
+    let kind = match attribute {
+        AttributeProto { f: Some(_), .. } => Kind::Float,
+        AttributeProto { i: Some(_), .. } => Kind::Int,
+        AttributeProto { s: Some(_), .. } => Kind::Text,
+        AttributeProto { t: Some(_), .. } => Kind::Tensor,
+        AttributeProto { floats, .. } if !floats.is_empty() => Kind::Floats,
+        AttributeProto { ints, .. } if !ints.is_empty() => Kind::Ints,
+        _ => return 0,
+    };
+    kind as usize
+}

@@ -1,0 +1,199 @@
+//! ONNX's types and tensors.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use dml_core::DataType;
+
+use crate::constant::{Constant, Data};
+use crate::element::ElementType;
+use crate::error::{Error, Result, shortened};
+use crate::{files, limits};
+
+use super::proto::TensorProto;
+
+/// TensorProto.DataType, from 1 on.
+const TYPES: [ElementType; 23] = [
+    ElementType::Dml(DataType::Float32),
+    ElementType::Dml(DataType::Uint8),
+    ElementType::Dml(DataType::Int8),
+    ElementType::Dml(DataType::Uint16),
+    ElementType::Dml(DataType::Int16),
+    ElementType::Dml(DataType::Int32),
+    ElementType::Dml(DataType::Int64),
+    ElementType::Other("string"),
+    ElementType::Bool,
+    ElementType::Dml(DataType::Float16),
+    ElementType::Dml(DataType::Float64),
+    ElementType::Dml(DataType::Uint32),
+    ElementType::Dml(DataType::Uint64),
+    ElementType::Other("complex64"),
+    ElementType::Other("complex128"),
+    ElementType::Bfloat16,
+    ElementType::Other("float8e4m3fn"),
+    ElementType::Other("float8e4m3fnuz"),
+    ElementType::Other("float8e5m2"),
+    ElementType::Other("float8e5m2fnuz"),
+    ElementType::Other("uint4"),
+    ElementType::Other("int4"),
+    ElementType::Other("float4e2m1"),
+];
+
+/// The type with ONNX's number; `None` for UNDEFINED (0) and for no type's number.
+pub(super) fn element(number: i64) -> Option<ElementType> {
+    TYPES.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
+}
+
+const EXTERNAL: i32 = 1;
+
+/// A tensor of the model; its external data is in `folder`.
+pub(super) fn constant(proto: &TensorProto, folder: Option<&Path>) -> Result<Constant> {
+    let named = |error: Error| {
+        let name = shortened(&proto.name);
+        Error::malformed(format!("tensor '{name}': {error}"))
+    };
+    parsed(proto, folder).map_err(named)
+}
+
+fn parsed(proto: &TensorProto, folder: Option<&Path>) -> Result<Constant> {
+    let number = i64::from(proto.data_type);
+    let element =
+        element(number).ok_or_else(|| Error::malformed(format!("data_type {number} is no type")))?;
+    if proto.dims.len() > limits::RANK {
+        let rank = proto.dims.len();
+        return Err(Error::malformed(format!("{rank} dimensions are more than {}", limits::RANK)));
+    }
+    let size = |size: &i64| {
+        u64::try_from(*size).map_err(|_| Error::malformed(format!("dims: {size} is no size")))
+    };
+    let shape = proto.dims.iter().map(size).collect::<Result<Vec<u64>>>()?;
+    if proto.data_location == EXTERNAL {
+        return external(proto, element, shape, folder);
+    }
+    let bytes = match (&proto.raw_data, element) {
+        (Some(raw), _) => raw.clone(),
+        (None, ElementType::Other(_)) => Bytes::new(),
+        (None, _) => packed(proto, element),
+    };
+    let given = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    Constant::new(element, shape, Data::Here(bytes), given)
+}
+
+/// The elements that are not in `raw_data`: narrow ones are in the low bits of wider ones.
+fn packed(proto: &TensorProto, element: ElementType) -> Bytes {
+    let size = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
+    let mut bytes = Vec::new();
+    match element {
+        ElementType::Dml(DataType::Float32) => {
+            proto.float_data.iter().for_each(|it| bytes.extend(it.to_le_bytes()));
+        }
+        ElementType::Dml(DataType::Float64) => {
+            proto.double_data.iter().for_each(|it| bytes.extend(it.to_le_bytes()));
+        }
+        ElementType::Dml(DataType::Int64) => {
+            proto.int64_data.iter().for_each(|it| bytes.extend(it.to_le_bytes()));
+        }
+        ElementType::Dml(DataType::Uint32 | DataType::Uint64) => {
+            proto.uint64_data.iter().for_each(|it| bytes.extend(&it.to_le_bytes()[..size]));
+        }
+        _ => proto.int32_data.iter().for_each(|it| bytes.extend(&it.to_le_bytes()[..size])),
+    }
+    bytes.into()
+}
+
+fn external(
+    proto: &TensorProto,
+    element: ElementType,
+    shape: Vec<u64>,
+    folder: Option<&Path>,
+) -> Result<Constant> {
+    let entry = |key: &str| {
+        let entry = proto.external_data.iter().find(|entry| entry.key == key);
+        entry.map(|entry| entry.value.as_str())
+    };
+    let number = |key: &str| {
+        let parse = |value: &str| {
+            let wrong = || Error::malformed(format!("{key} '{}' is no number", shortened(value)));
+            value.parse::<u64>().map_err(|_| wrong())
+        };
+        entry(key).map(parse).transpose()
+    };
+    let location = entry("location")
+        .ok_or_else(|| Error::malformed("external_data has no location"))?;
+    files::stays_inside(location)?;
+    let folder = folder
+        .ok_or_else(|| Error::malformed("external data is read only for a model in a file"))?;
+    let path = files::inside(folder, location)?;
+    let whole = files::length_of(&path)?;
+    let offset = number("offset")?.unwrap_or(0);
+    let length = match number("length")? {
+        Some(length) => length,
+        None => whole.saturating_sub(offset),
+    };
+    files::check_range(whole, offset, length)
+        .map_err(|error| Error::malformed(format!("'{}': {error}", shortened(location))))?;
+    if length > limits::TENSOR_BYTES {
+        return Err(Error::malformed(format!("{length} bytes are too many")));
+    }
+    Constant::new(element, shape, Data::File { path, offset }, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proto(data_type: i32, dims: &[i64]) -> TensorProto {
+        TensorProto { data_type, dims: dims.to_vec(), ..TensorProto::default() }
+    }
+
+    #[test]
+    fn elements_come_from_the_field_of_their_type() {
+        let int8 = TensorProto { int32_data: vec![-1, 2], ..proto(3, &[2]) };
+        assert_eq!(constant(&int8, None).unwrap().load().unwrap().bytes(), [255, 2]);
+        let uint32 = TensorProto { uint64_data: vec![1], ..proto(12, &[]) };
+        assert_eq!(constant(&uint32, None).unwrap().load().unwrap().bytes(), [1, 0, 0, 0]);
+        let bfloat16 = TensorProto { int32_data: vec![0x3F80], ..proto(16, &[1]) };
+        assert_eq!(constant(&bfloat16, None).unwrap().load().unwrap().bytes(), [0x80, 0x3F]);
+    }
+
+    #[test]
+    fn declared_sizes_are_held_against_the_elements() {
+        let message = |proto: &TensorProto| constant(proto, None).unwrap_err().to_string();
+        let huge = proto(7, &[i64::MAX, i64::MAX]);
+        assert!(message(&huge).contains("0 bytes for int64"), "{}", message(&huge));
+        assert!(message(&proto(7, &[-1])).contains("-1 is no size"));
+        assert!(message(&proto(0, &[])).contains("data_type 0 is no type"));
+        assert!(message(&proto(99, &[])).contains("data_type 99 is no type"));
+        assert!(message(&proto(7, &[1; 65])).contains("65 dimensions"));
+    }
+
+    #[test]
+    fn external_data_stays_in_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("w.bin"), [0; 12]).unwrap();
+        let external = |entries: &[(&str, &str)]| {
+            let external_data = entries
+                .iter()
+                .map(|(key, value)| super::super::proto::StringStringEntryProto {
+                    key: (*key).to_owned(),
+                    value: (*value).to_owned(),
+                })
+                .collect();
+            let proto = TensorProto { external_data, data_location: 1, ..proto(6, &[2]) };
+            constant(&proto, Some(folder.path()))
+        };
+        let found = external(&[("location", "w.bin"), ("offset", "4"), ("length", "8")]).unwrap();
+        assert_eq!(found.load().unwrap().bytes(), [0; 8]);
+        for entries in [
+            &[("location", "../w.bin")][..],
+            &[("location", "/etc/passwd")],
+            &[("location", "no.bin")],
+            &[("location", "w.bin"), ("offset", "8")],
+            &[("location", "w.bin"), ("length", "18446744073709551615")],
+            &[("location", "w.bin"), ("offset", "x")],
+            &[("offset", "0")],
+        ] {
+            assert!(external(entries).is_err(), "{entries:?}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Looks through a protobuf file before it is decoded, so that decoding it takes memory in proportion
+//! to its size.
+//!
+//! An empty message is two bytes in the file and a hundred in memory: messages are counted first. How
+//! deep they are nested is bounded by the messages that are looked into, of which none contains itself.
+
+use crate::error::{Error, Result};
+use crate::limits;
+
+/// A message of onnx.proto, by the messages in it that are decoded.
+struct Kind {
+    name: &'static str,
+    nested: &'static [(u64, &'static Kind)],
+}
+
+const LEAF: Kind = Kind { name: "entry", nested: &[] };
+const TENSOR: Kind = Kind { name: "TensorProto", nested: &[(13, &LEAF)] };
+const ATTRIBUTE: Kind = Kind { name: "AttributeProto", nested: &[(5, &TENSOR)] };
+const NODE: Kind = Kind { name: "NodeProto", nested: &[(5, &ATTRIBUTE)] };
+const SHAPE: Kind = Kind { name: "TensorShapeProto", nested: &[(1, &LEAF)] };
+const TENSOR_TYPE: Kind = Kind { name: "TypeProto.Tensor", nested: &[(2, &SHAPE)] };
+const TYPE: Kind = Kind { name: "TypeProto", nested: &[(1, &TENSOR_TYPE)] };
+const VALUE: Kind = Kind { name: "ValueInfoProto", nested: &[(2, &TYPE)] };
+const GRAPH: Kind = Kind {
+    name: "GraphProto",
+    nested: &[(1, &NODE), (5, &TENSOR), (11, &VALUE), (12, &VALUE)],
+};
+const MODEL: Kind =
+    Kind { name: "ModelProto", nested: &[(7, &GRAPH), (8, &LEAF), (25, &LEAF)] };
+
+/// Checks that `bytes` are fields to their end, and that there are not too many.
+///
+/// # Errors
+/// [`Error::Malformed`] names the message, the field and the byte.
+pub(super) fn check(bytes: &[u8]) -> Result<()> {
+    let mut scanner = Scanner { all: bytes, at: 0, messages: 0 };
+    scanner.message(&MODEL, bytes.len())
+}
+
+struct Scanner<'a> {
+    all: &'a [u8],
+    at: usize,
+    messages: usize,
+}
+
+impl Scanner<'_> {
+    fn message(&mut self, kind: &Kind, end: usize) -> Result<()> {
+        while self.at < end {
+            let key = self.varint(kind, end)?;
+            let field = key >> 3;
+            let length = match key & 7 {
+                0 => {
+                    self.varint(kind, end)?;
+                    0
+                }
+                1 => 8,
+                2 => self.varint(kind, end)?,
+                5 => 4,
+                other => {
+                    let problem = format!("field {field} has wire type {other}");
+                    return Err(self.wrong(kind, &problem));
+                }
+            };
+            let rest = end - self.at;
+            let Some(length) = usize::try_from(length).ok().filter(|length| *length <= rest) else {
+                let problem = format!("field {field} has {length} bytes, of which {rest} are there");
+                return Err(self.wrong(kind, &problem));
+            };
+            if key & 7 == 2 {
+                self.messages += 1;
+                if self.messages > limits::ONNX_MESSAGES {
+                    let problem = format!("more than {} messages", limits::ONNX_MESSAGES);
+                    return Err(self.wrong(kind, &problem));
+                }
+                if let Some((_, inner)) = kind.nested.iter().find(|(number, _)| *number == field) {
+                    self.message(inner, self.at + length)?;
+                    continue;
+                }
+            }
+            self.at += length;
+        }
+        Ok(())
+    }
+
+    fn varint(&mut self, kind: &Kind, end: usize) -> Result<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let Some(byte) = self.all.get(self.at).filter(|_| self.at < end) else {
+                return Err(self.wrong(kind, "ends within a number"));
+            };
+            self.at += 1;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(self.wrong(kind, "a number is too long"))
+    }
+
+    fn wrong(&self, kind: &Kind, problem: &str) -> Error {
+        let (name, at) = (kind.name, self.at);
+        Error::malformed(format!("is no ONNX model, or a part of one: {name}: byte {at}: {problem}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_early_is_refused_with_its_place() {
+        let error = check(&[0x3a, 0x05, 0x0a, 0x01]).unwrap_err().to_string();
+        let expected = "is no ONNX model, or a part of one: ModelProto: byte 2: field 7 has 5 bytes, \
+                        of which 2 are there";
+        assert_eq!(error, expected);
+        assert!(check(&[0x08]).is_err());
+        assert!(check(&[0x0b]).is_err());
+        assert!(check(&[0xff; 11]).is_err());
+        assert!(check(&[0x08, 0x08]).is_ok());
+    }
+
+    #[test]
+    fn a_flood_of_empty_messages_is_refused() {
+        let nodes = [0x0a, 0x00].repeat(limits::ONNX_MESSAGES + 1);
+        let mut model = vec![0x3a];
+        let mut length = nodes.len();
+        while length > 0x7f {
+            model.push(0x80 | u8::try_from(length & 0x7f).unwrap());
+            length >>= 7;
+        }
+        model.push(u8::try_from(length).unwrap());
+        model.extend(nodes);
+        assert!(check(&model).unwrap_err().to_string().contains("more than"));
+    }
+}

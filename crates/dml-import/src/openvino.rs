@@ -1,0 +1,28 @@
+//! OpenVINO IR: an .xml file with the graph, and a .bin file with its constants.
+
+mod layer;
+mod operators;
+mod reader;
+mod weights;
+
+use std::path::Path;
+
+use crate::error::{Error, Result, shortened};
+use crate::graph::Graph;
+use crate::limits;
+
+/// Reads a model. Constants are in the file of the same name that ends in `.bin`.
+pub(crate) fn read(xml: &[u8], path: Option<&Path>) -> Result<Graph> {
+    let text = std::str::from_utf8(xml.strip_prefix(b"\xef\xbb\xbf").unwrap_or(xml))
+        .map_err(|error| Error::malformed(format!("is no XML: {error}")))?;
+    // A document type could define entities that grow without bound, or name other files.
+    let options = roxmltree::ParsingOptions {
+        allow_dtd: false,
+        nodes_limit: limits::XML_NODES,
+        ..roxmltree::ParsingOptions::default()
+    };
+    let document = roxmltree::Document::parse_with_options(text, options).map_err(|error| {
+        Error::malformed(format!("is no XML, or refused: {}", shortened(&error.to_string())))
+    })?;
+    reader::graph(document.root_element(), path)
+}

@@ -1,0 +1,214 @@
+//! One layer of the file.
+
+use std::collections::HashMap;
+
+use roxmltree::Node as Element;
+
+use crate::constant::Constant;
+use crate::element::ElementType;
+use crate::error::{Error, NodeName, Result, shortened};
+use crate::graph::Dimension;
+use crate::limits;
+
+/// A layer, its attributes and its ports.
+pub(super) struct Layer {
+    pub(super) id: String,
+    pub(super) node: NodeName,
+    /// The opset, such as `opset9`.
+    pub(super) version: String,
+    attributes: HashMap<String, String>,
+    /// Ids of the input ports, in the order of the operator's inputs.
+    pub(super) inputs: Vec<String>,
+    /// The output ports.
+    pub(super) outputs: Vec<Port>,
+    /// Names that a Result gives its output.
+    pub(super) output_names: Option<String>,
+    /// Where the layer is a constant.
+    pub(super) constant: Option<Constant>,
+}
+
+/// An output of a layer.
+pub(super) struct Port {
+    pub(super) id: String,
+    pub(super) names: Vec<String>,
+}
+
+impl Layer {
+    /// Reads `<layer id=".." name=".." type=".." version="..">`.
+    pub(super) fn read(element: Element<'_, '_>) -> Result<Self> {
+        let attribute = |name: &str| {
+            element.attribute(name).map(str::to_owned).ok_or_else(|| {
+                let line = element.document().text_pos_at(element.range().start).row;
+                Error::malformed(format!("line {line}: a layer has no {name}"))
+            })
+        };
+        let data = child(element, "data");
+        let attributes = data.into_iter().flat_map(|data| data.attributes());
+        let attributes = attributes.map(|it| (it.name().to_owned(), it.value().to_owned()));
+        let ports = |kind| {
+            let ports = child(element, kind).into_iter().flat_map(|it| it.children());
+            ports.filter(|it| it.has_tag_name("port"))
+        };
+        let id = |port: Element<'_, '_>| port.attribute("id").unwrap_or_default().to_owned();
+        let names = |port: Element<'_, '_>| split_names(port.attribute("names").unwrap_or_default());
+        Ok(Self {
+            id: attribute("id")?,
+            node: NodeName::new(attribute("type")?, attribute("name").unwrap_or_default()),
+            version: element.attribute("version").unwrap_or("opset1").to_owned(),
+            attributes: attributes.collect(),
+            inputs: ports("input").map(id).collect(),
+            outputs: ports("output").map(|it| Port { id: id(it), names: names(it) }).collect(),
+            output_names: element.attribute("output_names").map(str::to_owned),
+            constant: None,
+        })
+    }
+
+    /// An attribute of the operator.
+    pub(super) fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.get(name).map(String::as_str)
+    }
+
+    /// A required attribute.
+    pub(super) fn required(&self, name: &str) -> Result<&str> {
+        self.attribute(name).ok_or_else(|| {
+            self.node.invalid(format!("attribute {name}"), "nothing", "is given", "a value")
+        })
+    }
+
+    /// A type that an attribute names.
+    pub(super) fn element(&self, name: &str) -> Result<ElementType> {
+        let value = self.required(name)?;
+        element(value).ok_or_else(|| {
+            let accepted = "OpenVINO's names, such as f32, i64, boolean";
+            self.node.invalid(format!("attribute {name}"), value, "is no type", accepted)
+        })
+    }
+
+    /// A number that an attribute holds.
+    pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
+        let value = self.required(name)?;
+        value.trim().parse().map_err(|_| {
+            self.node.invalid(format!("attribute {name}"), value, "is no number", "an integer")
+        })
+    }
+
+    /// Whether an attribute says `true`; `default` where it is not there.
+    pub(super) fn flag(&self, name: &str, default: bool) -> bool {
+        self.attribute(name).map_or(default, |it| it.eq_ignore_ascii_case("true") || it == "1")
+    }
+
+    /// The shape that a Parameter or Const declares; `None` where its rank is open.
+    pub(super) fn shape(&self) -> Result<Option<Vec<Dimension>>> {
+        let text = self.required("shape")?;
+        let text = text.trim();
+        if text == "..." {
+            return Ok(None);
+        }
+        if text.is_empty() {
+            return Ok(Some(vec![]));
+        }
+        let dimensions = text.split(',').map(|it| dimension(it.trim()));
+        let shape: Option<Vec<Dimension>> = dimensions.take(limits::RANK + 1).collect();
+        match shape.filter(|shape| shape.len() <= limits::RANK) {
+            Some(shape) => Ok(Some(shape)),
+            None => {
+                let accepted = "sizes, ?, or ranges such as 1..4, with commas between";
+                Err(self.node.invalid("attribute shape", text, "is no shape", accepted))
+            }
+        }
+    }
+
+    /// The opset's number; `None` for extensions.
+    pub(super) fn opset(&self) -> Option<u32> {
+        self.version.strip_prefix("opset")?.parse().ok()
+    }
+}
+
+/// `2`, `?`, `-1`, `1..`, `..4`, `1..4`
+fn dimension(text: &str) -> Option<Dimension> {
+    if text == "?" || text == "-1" {
+        return Some(Dimension::ANY);
+    }
+    if let Some((first, last)) = text.split_once("..") {
+        let first = if first.is_empty() { 0 } else { first.parse().ok()? };
+        let last = if last.is_empty() { u64::MAX } else { last.parse().ok()? };
+        return Some(Dimension::Range(first, last));
+    }
+    text.parse().ok().map(Dimension::Known)
+}
+
+/// Names with commas between; a backslash stands before a comma that is a part of a name.
+pub(super) fn split_names(text: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => names.last_mut().map(|name| name.extend(characters.next())),
+            ',' => Some(names.push(String::new())),
+            other => names.last_mut().map(|name| name.push(other)),
+        };
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// The first child called `name`.
+pub(super) fn child<'a, 'b>(element: Element<'a, 'b>, name: &str) -> Option<Element<'a, 'b>> {
+    element.children().find(|it| it.has_tag_name(name))
+}
+
+/// OpenVINO's names of types.
+pub(super) fn element(name: &str) -> Option<ElementType> {
+    use dml_core::DataType::{
+        Float16, Float32, Float64, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64,
+    };
+    const OTHERS: [&str; 14] = [
+        "string", "u1", "u2", "u3", "u4", "u6", "i4", "nf4", "f4e2m1", "f8e4m3", "f8e5m2", "f8e8m0",
+        "dynamic", "undefined",
+    ];
+    let lower = name.to_ascii_lowercase();
+    Some(match lower.as_str() {
+        "boolean" | "bool" => ElementType::Bool,
+        "bf16" => ElementType::Bfloat16,
+        "f16" => ElementType::Dml(Float16),
+        "f32" => ElementType::Dml(Float32),
+        "f64" => ElementType::Dml(Float64),
+        "i8" => ElementType::Dml(Int8),
+        "i16" => ElementType::Dml(Int16),
+        "i32" => ElementType::Dml(Int32),
+        "i64" => ElementType::Dml(Int64),
+        "u8" => ElementType::Dml(Uint8),
+        "u16" => ElementType::Dml(Uint16),
+        "u32" => ElementType::Dml(Uint32),
+        "u64" => ElementType::Dml(Uint64),
+        _ => ElementType::Other(OTHERS.into_iter().find(|it| **it == lower)?),
+    })
+}
+
+/// A name from a file, short enough for a message.
+pub(super) fn shown(text: &str) -> String {
+    shortened(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_are_sizes_or_ranges() {
+        assert_eq!(dimension("3"), Some(Dimension::Known(3)));
+        assert_eq!(dimension("?"), Some(Dimension::ANY));
+        assert_eq!(dimension("1..4"), Some(Dimension::Range(1, 4)));
+        assert_eq!(dimension("..4"), Some(Dimension::Range(0, 4)));
+        assert_eq!(dimension("2.."), Some(Dimension::Range(2, u64::MAX)));
+        assert_eq!(dimension("x"), None);
+        assert_eq!(dimension("-3"), None);
+    }
+
+    #[test]
+    fn names_may_have_commas() {
+        assert_eq!(split_names("a,b\\,c"), ["a", "b,c"]);
+        assert!(split_names("").is_empty());
+        assert_eq!(split_names("\\"), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,63 @@
+//! The constants of a model.
+
+use std::path::{Path, PathBuf};
+
+use crate::constant::{Constant, Data};
+use crate::error::{Error, Result};
+use crate::graph::Dimension;
+use crate::{files, limits};
+
+use super::layer::Layer;
+
+/// The file with the constants, looked for when there is one.
+pub(super) struct Weights {
+    path: Option<PathBuf>,
+    length: Option<u64>,
+}
+
+impl Weights {
+    /// Those of the model at `path`.
+    pub(super) fn of(path: Option<&Path>) -> Self {
+        let path = path.map(|path| path.with_extension("bin"));
+        Self { path, length: None }
+    }
+
+    /// Reads `<data element_type=".." shape=".." offset=".." size=".."/>`.
+    pub(super) fn constant(&mut self, layer: &Layer) -> Result<Constant> {
+        let element = layer.element("element_type")?;
+        let (offset, size): (u64, u64) = (layer.number("offset")?, layer.number("size")?);
+        let known = |dimension: &Dimension| match dimension {
+            Dimension::Known(size) => Some(*size),
+            _ => None,
+        };
+        let shape = layer.shape()?.and_then(|it| it.iter().map(known).collect::<Option<Vec<_>>>());
+        let Some(shape) = shape else {
+            let given = layer.required("shape")?;
+            return Err(layer.node.invalid("attribute shape", given, "is open", "sizes"));
+        };
+        let located = |error: Error| Error::malformed(format!("{}: {error}", layer.node));
+        let (path, length) = self.file().map_err(located)?;
+        files::check_range(length, offset, size).map_err(|error| {
+            Error::malformed(format!("{}: '{}': {error}", layer.node, path.display()))
+        })?;
+        if size > limits::TENSOR_BYTES {
+            let accepted = format!("up to {}", limits::TENSOR_BYTES);
+            return Err(layer.node.invalid("attribute size", size, "is too large", accepted));
+        }
+        Constant::new(element, shape, Data::File { path, offset }, size).map_err(located)
+    }
+
+    fn file(&mut self) -> Result<(PathBuf, u64)> {
+        let path = self
+            .path
+            .clone()
+            .ok_or_else(|| Error::malformed("constants are read only for a model in a file"))?;
+        let length = match self.length {
+            Some(length) => length,
+            None => files::length_of(&path)
+                .map_err(|error| Error::malformed(format!("'{}': {error}", path.display())))?,
+        };
+        self.length = Some(length);
+        Ok((path, length))
+    }
+}

@@ -1,0 +1,172 @@
+//! What a model comes to when its inputs are bound: operators over buffers, and what is read back.
+
+use std::path::PathBuf;
+
+use dml_core::AbstractOperator;
+
+use crate::element::ElementType;
+use crate::error::NodeName;
+pub use crate::dxdispatch::Sequence;
+use crate::tensor::Tensor;
+
+/// A model with all shapes known: runs any number of times on any device.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    pub(crate) inputs: Vec<ProgramInput>,
+    pub(crate) buffers: Vec<BufferPlan>,
+    pub(crate) operators: Vec<Operator>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// An input whose values a run needs, or may replace.
+#[derive(Clone, Debug)]
+pub struct ProgramInput {
+    /// The name.
+    pub name: String,
+    /// The type; `None` where neither the model nor the caller says.
+    pub element: Option<ElementType>,
+    /// The shape.
+    pub shape: Vec<u64>,
+    /// The values that were bound.
+    pub tensor: Option<Tensor>,
+    /// Whether shapes or operators depend on the values, so that a run cannot replace them.
+    pub fixed: bool,
+}
+
+/// Device memory that a run needs.
+#[derive(Clone, Debug)]
+pub struct BufferPlan {
+    /// Bytes, a multiple of 4 and not 0.
+    pub size: u64,
+    /// What is in it before the first step.
+    pub initial: Initial,
+}
+
+/// What is in a buffer before the first step.
+#[derive(Clone, Debug)]
+pub enum Initial {
+    /// Nothing that is read.
+    Undefined,
+    /// A tensor at its start.
+    Tensor(Tensor),
+    /// Values that follow from the first one, at its start.
+    Sequence(Sequence),
+    /// The values of the input with this number.
+    Input(usize),
+}
+
+/// An operator and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    /// The node, or the dispatchable.
+    pub node: NodeName,
+    /// What is compiled.
+    pub operator: AbstractOperator,
+}
+
+/// What happens, in order.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// An operator is executed.
+    Dispatch(Dispatch),
+    /// A tensor is handed to the caller.
+    Read(Read),
+}
+
+/// The execution of an operator.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// Its number in [`Program::operators`].
+    pub operator: usize,
+    /// In DirectML's binding order; `None` where one is left out.
+    pub inputs: Vec<Option<Binding>>,
+    /// The same for outputs.
+    pub outputs: Vec<Option<Binding>>,
+}
+
+/// A part of a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The buffer's number in [`Program::buffers`].
+    pub buffer: usize,
+    /// The first byte.
+    pub offset: u64,
+    /// The number of bytes.
+    pub size: u64,
+}
+
+/// A tensor that the caller gets.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// What it is for.
+    pub destination: Destination,
+    /// Its type.
+    pub element: ElementType,
+    /// Its shape.
+    pub shape: Vec<u64>,
+    /// Where its elements are.
+    pub source: Source,
+}
+
+/// Where the elements of an output are.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// Known without a run.
+    Host(Tensor),
+    /// Those of an input.
+    Input(usize),
+    /// Written by a step.
+    Buffer(Binding),
+}
+
+/// What the caller is to do with a tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// It is the model's output of this name.
+    Output(String),
+    /// DxDispatch's `print`: show the resource.
+    Print {
+        /// The resource's name.
+        resource: String,
+        /// Whether more than the values is asked for.
+        verbose: bool,
+    },
+    /// DxDispatch's `writeFile`: write it to a path relative to the caller's folder.
+    File(PathBuf),
+}
+
+/// A tensor that a run gave.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// What it is for.
+    pub destination: Destination,
+    /// The tensor.
+    pub tensor: Tensor,
+}
+
+impl Program {
+    /// The inputs.
+    pub fn inputs(&self) -> &[ProgramInput] {
+        &self.inputs
+    }
+
+    /// The device memory.
+    pub fn buffers(&self) -> &[BufferPlan] {
+        &self.buffers
+    }
+
+    /// The operators.
+    pub fn operators(&self) -> &[Operator] {
+        &self.operators
+    }
+
+    /// The steps.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Whether a run needs a device: not where every output is empty or known to the host.
+    pub fn needs_device(&self) -> bool {
+        !self.buffers.is_empty()
+    }
+}

@@ -1,0 +1,171 @@
+//! A tensor in host memory.
+
+use bytes::Bytes;
+
+use crate::convert::{convert, integer};
+use crate::element::ElementType;
+use crate::error::{Error, Result};
+use crate::limits;
+
+/// A tensor in host memory: packed little-endian elements in row-major order.
+///
+/// A cheap handle: clones share the elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    element: ElementType,
+    shape: Vec<u64>,
+    bytes: Bytes,
+}
+
+impl Tensor {
+    /// A tensor of `shape` with these elements.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`]: the number of bytes is not that of the shape and type, or a truth value
+    /// is neither 0 nor 1.
+    pub fn new(
+        element: ElementType,
+        shape: impl Into<Vec<u64>>,
+        bytes: impl Into<Bytes>,
+    ) -> Result<Self> {
+        let (shape, bytes) = (shape.into(), bytes.into());
+        let given = bytes.len();
+        let needed = byte_count(element, &shape)
+            .ok_or_else(|| Error::malformed(format!("no tensor has {element} {}", text(&shape))))?;
+        if u64::try_from(given) != Ok(needed) {
+            let shape = text(&shape);
+            let problem = format!("{given} bytes are given for {element} {shape}; accepted: {needed}");
+            return Err(Error::Malformed(problem));
+        }
+        if element == ElementType::Bool
+            && let Some(wrong) = bytes.iter().find(|byte| **byte > 1)
+        {
+            return Err(Error::malformed(format!("{wrong} is no truth value; accepted: 0, 1")));
+        }
+        Ok(Self { element, shape, bytes })
+    }
+
+    /// The type of the elements.
+    pub fn element_type(&self) -> ElementType {
+        self.element
+    }
+
+    /// The sizes of the dimensions, outermost first.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The elements.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The same elements as bit patterns of another type of the same size.
+    pub(crate) fn with_element(mut self, element: ElementType) -> Self {
+        debug_assert_eq!(self.element.size(), element.size());
+        self.element = element;
+        self
+    }
+
+    /// The same elements in another shape of as many.
+    pub(crate) fn reshaped(mut self, shape: Vec<u64>) -> Self {
+        debug_assert_eq!(element_count(&self.shape), element_count(&shape));
+        self.shape = shape;
+        self
+    }
+
+    pub(crate) fn from_integers(shape: Vec<u64>, values: &[i64]) -> Self {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        Self { element: ElementType::INT64, shape, bytes: bytes.into() }
+    }
+
+    /// A tensor with the same element everywhere; within the limit of host evaluation.
+    pub(crate) fn filled(element: ElementType, shape: Vec<u64>, bits: u64) -> Result<Self> {
+        let count = limits::host_elements(&shape)?;
+        let size = width(element);
+        let bytes = bits.to_le_bytes()[..size].repeat(count);
+        Ok(Self { element, shape, bytes: bytes.into() })
+    }
+
+    pub(crate) fn bits(&self) -> impl Iterator<Item = u64> {
+        self.bytes.chunks_exact(width(self.element).max(1)).map(|chunk| {
+            let mut bits = [0; 8];
+            bits[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(bits)
+        })
+    }
+
+    /// The values of integers; `None` for floats, and beyond 64 signed bits.
+    pub(crate) fn integers(&self) -> Option<Vec<i64>> {
+        if !self.element.is_integer() {
+            return None;
+        }
+        self.bits().map(|bits| integer(bits, self.element).try_into().ok()).collect()
+    }
+
+    /// The elements converted to another type.
+    pub(crate) fn converted(&self, element: ElementType) -> Result<Self> {
+        let count = limits::host_elements(&self.shape)?;
+        let size = width(element);
+        let mut bytes = Vec::with_capacity(count * size);
+        for bits in self.bits() {
+            bytes.extend_from_slice(&convert(bits, self.element, element).to_le_bytes()[..size]);
+        }
+        Ok(Self { element, shape: self.shape.clone(), bytes: bytes.into() })
+    }
+
+    /// The tensor with the elements at `indices`, which are in range.
+    pub(crate) fn picked(&self, shape: Vec<u64>, indices: &[usize]) -> Self {
+        let size = width(self.element);
+        let at = |index: &usize| &self.bytes[index * size..(index + 1) * size];
+        let bytes: Vec<u8> = indices.iter().flat_map(at).copied().collect();
+        Self { element: self.element, shape, bytes: bytes.into() }
+    }
+}
+
+fn width(element: ElementType) -> usize {
+    usize::try_from(element.size().unwrap_or(0)).unwrap_or(0)
+}
+
+/// `None` where the product does not fit 64 bits. A dimension of 0 makes the product 0, whatever the
+/// others are.
+pub(crate) fn element_count(shape: &[u64]) -> Option<u64> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1u64, |count, size| count.checked_mul(*size))
+}
+
+/// `None` where no tensor has the type, or the size does not fit 64 bits.
+pub(crate) fn byte_count(element: ElementType, shape: &[u64]) -> Option<u64> {
+    element_count(shape)?.checked_mul(element.size()?)
+}
+
+/// A shape as messages show it: `[2, 3]`.
+pub(crate) fn text(shape: &[u64]) -> String {
+    crate::error::shortened(&format!("{shape:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dml_core::DataType;
+
+    #[test]
+    fn the_number_of_bytes_must_fit() {
+        let error = Tensor::new(ElementType::FLOAT32, [2, 3], vec![0; 23]).unwrap_err();
+        assert_eq!(error.to_string(), "23 bytes are given for float32 [2, 3]; accepted: 24");
+        assert!(Tensor::new(ElementType::FLOAT32, [0, u64::MAX, 2], vec![]).is_ok());
+        assert!(Tensor::new(ElementType::FLOAT32, [u64::MAX, 2], vec![]).is_err());
+        assert!(Tensor::new(ElementType::Other("string"), [0], vec![]).is_err());
+        assert!(Tensor::new(ElementType::Bool, [1], vec![2]).is_err());
+    }
+
+    #[test]
+    fn integers_are_read_with_their_sign() {
+        let tensor = Tensor::new(ElementType::Dml(DataType::Int16), [2], vec![255, 255, 1, 0]);
+        assert_eq!(tensor.unwrap().integers(), Some(vec![-1, 1]));
+        let tensor = Tensor::new(ElementType::Dml(DataType::Uint64), [1], vec![255; 8]);
+        assert_eq!(tensor.unwrap().integers(), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! Writes ONNX models, field by field.
+
+/// A message under construction.
+#[derive(Clone, Default)]
+pub(crate) struct Message(pub(crate) Vec<u8>);
+
+impl Message {
+    fn varint(mut self, mut value: u64) -> Self {
+        while value > 0x7f {
+            self.0.push(0x80 | u8::try_from(value & 0x7f).unwrap());
+            value >>= 7;
+        }
+        self.0.push(u8::try_from(value).unwrap());
+        self
+    }
+
+    pub(crate) fn int(self, field: u64, value: i64) -> Self {
+        self.varint(field << 3).varint(value.cast_unsigned())
+    }
+
+    pub(crate) fn bytes(self, field: u64, bytes: &[u8]) -> Self {
+        let mut message = self.varint(field << 3 | 2).varint(bytes.len() as u64);
+        message.0.extend_from_slice(bytes);
+        message
+    }
+
+    pub(crate) fn text(self, field: u64, text: &str) -> Self {
+        self.bytes(field, text.as_bytes())
+    }
+
+    pub(crate) fn message(self, field: u64, message: Message) -> Self {
+        self.bytes(field, &message.0)
+    }
+}
+
+/// ONNX's number of a type.
+pub(crate) fn number(element: dml_import::ElementType) -> i64 {
+    const NAMES: [&str; 16] = [
+        "float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool",
+        "float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16",
+    ];
+    let name = element.to_string();
+    let index = NAMES.iter().position(|it| *it == name).unwrap();
+    i64::try_from(index).unwrap() + 1
+}
+
+/// A graph's input or output; `None` stands for an open dimension.
+pub(crate) fn value(name: &str, number: i64, shape: &[Option<i64>]) -> Message {
+    let dims = shape.iter().fold(Message::default(), |message, size| {
+        let dim = size.map_or(Message::default(), |size| Message::default().int(1, size));
+        message.message(1, dim)
+    });
+    let tensor = Message::default().int(1, number).message(2, dims);
+    Message::default().text(1, name).message(2, Message::default().message(1, tensor))
+}
+
+/// A node with integer attributes.
+pub(crate) fn node(op: &str, inputs: &[&str], outputs: &[&str], ints: &[(&str, i64)]) -> Message {
+    let node = inputs.iter().fold(Message::default(), |it, name| it.text(1, name));
+    let node = outputs.iter().fold(node, |it, name| it.text(2, name));
+    ints.iter().fold(node.text(4, op), |it, (name, value)| {
+        let attribute = Message::default().text(1, name).int(3, *value).int(20, 2);
+        it.message(5, attribute)
+    })
+}
+
+/// A tensor of 64-bit integers, as an initializer.
+pub(crate) fn initializer(name: &str, shape: &[i64], values: &[i64]) -> Message {
+    let tensor = shape.iter().fold(Message::default(), |it, size| it.int(1, *size));
+    let raw: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    tensor.int(2, 7).text(8, name).bytes(9, &raw)
+}
+
+/// The parts of a graph.
+#[derive(Default)]
+pub(crate) struct Graph {
+    pub(crate) nodes: Vec<Message>,
+    pub(crate) initializers: Vec<Message>,
+    pub(crate) inputs: Vec<Message>,
+    pub(crate) outputs: Vec<Message>,
+}
+
+/// A model of one graph.
+pub(crate) fn model(opset: i64, graph: Graph) -> Vec<u8> {
+    let mut message = Message::default();
+    for (field, parts) in
+        [(1, graph.nodes), (5, graph.initializers), (11, graph.inputs), (12, graph.outputs)]
+    {
+        message = parts.into_iter().fold(message, |it, part| it.message(field, part));
+    }
+    let opset = Message::default().int(2, opset);
+    Message::default().int(1, 8).message(7, message).message(8, opset).0
+}
+
+/// One EyeLike between an input and an output.
+pub(crate) fn eye_like(
+    opset: i64,
+    input: dml_import::ElementType,
+    shape: &[Option<i64>],
+    attributes: &[(&str, i64)],
+) -> Vec<u8> {
+    let nodes = vec![node("EyeLike", &["x"], &["y"], attributes)];
+    let inputs = vec![value("x", number(input), shape)];
+    let outputs = vec![value("y", 1, shape)];
+    model(opset, Graph { nodes, inputs, outputs, ..Graph::default() })
+}
