@@ -9,6 +9,7 @@ use dml::{
     AbstractOperator, BufferBinding, CompiledOperator, DataType, Device, DiagonalMatrix1Desc,
     DiagonalMatrixDesc, ScalarUnion, TensorDesc,
 };
+use dml_import::{ElementType, Tensor};
 
 use crate::{DeviceArgs, matrix, npy};
 
@@ -69,13 +70,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         let bytes = execute(device, &operator, &tensor)?;
         Ok((operator.vulkan().plan().describe(), bytes))
     })?;
+    let shape: Vec<u64> = args.sizes.iter().copied().map(u64::from).collect();
+    let tensor = Tensor::new(ElementType::Dml(args.data_type), shape, bytes)?;
     if let Some(path) = &args.output {
-        npy::write(path, args.data_type, &args.sizes, &bytes)?;
+        npy::write(path, &tensor)?;
     }
     if args.explain {
         writeln!(io::stdout(), "{operator}\n")?;
     }
-    writeln!(io::stdout(), "{}", matrix::format(args.data_type, &args.sizes, &bytes))?;
+    let text = matrix::format(args.data_type, tensor.shape(), tensor.bytes());
+    writeln!(io::stdout(), "{text}")?;
     Ok(())
 }
 

@@ -4,8 +4,11 @@
 
 mod devices;
 mod diag;
+mod inspect;
 mod matrix;
+mod model_inputs;
 mod npy;
+mod run;
 mod support;
 
 use std::process::ExitCode;
@@ -40,6 +43,10 @@ enum Command {
     Devices(devices::Args),
     /// Executes DIAGONAL_MATRIX or DIAGONAL_MATRIX1 and prints the result
     Diag(diag::Args),
+    /// Tells what an ONNX, OpenVINO or DxDispatch model has, and what would run each node
+    Inspect(inspect::Args),
+    /// Runs an ONNX, OpenVINO or DxDispatch model and writes its outputs as .npy files
+    Run(run::Args),
     /// Tells which operators, data types and ranks run on a device or profile, and how
     Support(support::Args),
 }
@@ -137,6 +144,8 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Devices(args) => devices::run(&args),
         Command::Diag(args) => diag::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Support(args) => support::run(&args),
     };
     match result {
@@ -152,6 +161,9 @@ fn main() -> ExitCode {
 
 fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(dml::Error::Profile(_)) = error.downcast_ref() {
+        return WRONG_USAGE;
+    }
+    if error.downcast_ref::<model_inputs::Usage>().is_some() {
         return WRONG_USAGE;
     }
     let vulkan = match error.downcast_ref::<dml::Error>() {

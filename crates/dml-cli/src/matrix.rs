@@ -9,15 +9,17 @@ const EDGE: usize = 3;
 
 /// Formats packed row-major elements in nested brackets with aligned columns, `...` for what is
 /// elided.
-pub(crate) fn format(data_type: DataType, sizes: &[u32], bytes: &[u8]) -> String {
+pub(crate) fn format(data_type: DataType, sizes: &[u64], bytes: &[u8]) -> String {
     let width = data_type.bits() as usize / 8;
     let bits = |index: usize| {
         let mut bits = [0; 8];
         bits[..width].copy_from_slice(&bytes[index * width..(index + 1) * width]);
         u64::from_le_bytes(bits)
     };
-    let elide = sizes.iter().map(|size| u64::from(*size)).product::<u64>() > WHOLE;
-    let sizes: Vec<usize> = sizes.iter().map(|size| *size as usize).collect();
+    let elide = sizes.iter().product::<u64>() > WHOLE;
+    // What was read fits the host's memory.
+    let sizes: Vec<usize> =
+        sizes.iter().map(|size| usize::try_from(*size).unwrap_or(usize::MAX)).collect();
     let mut shown = Vec::new();
     collect(&sizes, 0, elide, &mut shown);
     let texts: Vec<String> = shown.iter().map(|index| element(data_type, bits(*index))).collect();
@@ -25,6 +27,17 @@ pub(crate) fn format(data_type: DataType, sizes: &[u32], bytes: &[u8]) -> String
     let mut printer = Printer { elide, width, texts: texts.into_iter(), out: String::new() };
     printer.dimension(&sizes, 0);
     printer.out
+}
+
+/// The text of every element.
+pub(crate) fn elements(data_type: DataType, bytes: &[u8]) -> Vec<String> {
+    let bits = |chunk: &[u8]| {
+        let mut bits = [0; 8];
+        bits[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(bits)
+    };
+    let width = data_type.bits() as usize / 8;
+    bytes.chunks_exact(width).map(|chunk| element(data_type, bits(chunk))).collect()
 }
 
 /// The positions of a dimension that are shown; `None` stands for the gap.

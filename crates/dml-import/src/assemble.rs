@@ -56,9 +56,7 @@ impl Assembler {
         } else {
             match &value.content {
                 Content::Input(input) => Source::Input(input.index),
-                Content::Fill(_) | Content::Band(_) => {
-                    Source::Buffer(self.binding(node, value)?)
-                }
+                Content::Fill(_) | Content::Band(_) => Source::Buffer(self.binding(node, value)?),
                 _ => Source::Host(value.tensor(node)?),
             }
         };

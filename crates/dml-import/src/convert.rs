@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(convert(300, ElementType::INT64, U8), 44);
         assert_eq!(convert(0xff, I8, ElementType::INT64), u64::MAX);
         assert_eq!(convert(0xff, U8, ElementType::INT64), 255);
-        assert_eq!(convert(0xff, I8, ElementType::FLOAT32), (-1f32).to_bits().into());
+        assert_eq!(convert(0xff, I8, ElementType::FLOAT32), u64::from((-1f32).to_bits()));
     }
 
     #[test]

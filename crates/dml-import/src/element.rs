@@ -80,12 +80,20 @@ impl fmt::Display for ElementType {
 
 /// The FLOAT that DirectML turns into `bits` of `data_type`; `None` where there is none.
 pub(crate) fn as_float(bits: u64, data_type: DataType) -> Option<f32> {
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "checked below")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "checked below"
+    )]
     let value = match data_type {
         DataType::Float32 => f32::from_bits(u32::try_from(bits).ok()?),
         DataType::Float16 => half::f16::from_bits(u16::try_from(bits).ok()?).to_f32(),
         DataType::Float64 => f64::from_bits(bits) as f32,
-        _ => crate::convert::integer(bits, ElementType::Dml(data_type)) as f32,
+        _ => {
+            let integer = crate::convert::integer(bits, ElementType::Dml(data_type));
+            // A float beyond the type's end would only saturate to the same bits.
+            Some(integer as f32).filter(|float| *float as i128 == integer)?
+        }
     };
     (element_bits(value, data_type) == bits).then_some(value)
 }

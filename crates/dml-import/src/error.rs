@@ -59,11 +59,11 @@ pub enum Error {
         accepted: String,
     },
     /// An input that was not given.
-    #[error("input '{name}': {needed} is needed and was not given")]
+    #[error("input '{name}': not given, and {needed} needed")]
     Missing {
         /// The input's name.
         name: String,
-        /// Its shape or its values.
+        /// `its shape is` or `its values are`.
         needed: &'static str,
     },
     /// An operator was refused by DirectML's rules.

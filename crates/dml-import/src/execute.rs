@@ -88,7 +88,8 @@ impl Program {
     }
 
     fn input(&self, index: usize, tensors: &[Option<Tensor>]) -> Result<Tensor> {
-        let missing = || Error::Missing { name: self.inputs[index].name.clone(), needed: "its values" };
+        let missing =
+            || Error::Missing { name: self.inputs[index].name.clone(), needed: "its values are" };
         tensors[index].clone().ok_or_else(missing)
     }
 }

@@ -57,9 +57,10 @@ pub(crate) fn length_of(path: &Path) -> Result<u64> {
 pub(crate) fn inside(folder: &Path, name: &str) -> Result<PathBuf> {
     stays_inside(name)?;
     let path = folder.join(name);
-    let absolute = |path: &Path| path.canonicalize().map_err(|error| {
-        Error::Unreadable(format!("'{}': {error}", shortened(name)))
-    });
+    let absolute = |path: &Path| {
+        path.canonicalize()
+            .map_err(|error| Error::Unreadable(format!("'{}': {error}", shortened(name))))
+    };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     if absolute(&path)?.starts_with(absolute(folder)?) {
         return Ok(path);

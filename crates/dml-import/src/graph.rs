@@ -15,11 +15,11 @@ use crate::element::ElementType;
 use crate::error::{Error, NodeName};
 
 pub(crate) use evaluate::{Evaluation, evaluate, typed};
-pub(crate) use symbols::declared_text;
 pub(crate) use ops::{
     Arithmetic, Broadcast, Cast, Concat, ConstantOfShape, Eye, EyeLike, Gather, Identity, Literal,
     Op, Reshape, ShapeOf, Slice, Squeeze, Trilu, Unary, Unsqueeze, Zero,
 };
+pub(crate) use symbols::declared_text;
 
 /// A value's number.
 pub(crate) type ValueId = usize;

@@ -4,9 +4,7 @@
 //! batches: four are accepted at every level at which the operators exist.
 
 use dml_core::operators::{DiagonalMatrix1Desc, DiagonalMatrixDesc, FillValueConstantDesc};
-use dml_core::{
-    AbstractOperator, DataType, FeatureLevel, MAX_ELEMENT_COUNT, TensorDesc, validate,
-};
+use dml_core::{AbstractOperator, DataType, FeatureLevel, MAX_ELEMENT_COUNT, TensorDesc, validate};
 
 use crate::element::{ElementType, as_float, scalar};
 use crate::error::{NodeName, Result};
@@ -93,7 +91,9 @@ pub(crate) fn fill(
 }
 
 /// The lowest level that accepts one of `candidates`, and that one.
-pub(crate) fn lowest(candidates: Vec<AbstractOperator>) -> Option<(FeatureLevel, AbstractOperator)> {
+pub(crate) fn lowest(
+    candidates: Vec<AbstractOperator>,
+) -> Option<(FeatureLevel, AbstractOperator)> {
     let accepted = |level, operator: &AbstractOperator| validate(operator, level).is_ok();
     let at = |level| Some((level, candidates.iter().find(|it| accepted(level, it))?.clone()));
     FeatureLevel::ALL.into_iter().find_map(at)

@@ -191,7 +191,8 @@ mod tests {
 
     #[test]
     fn sizes_that_the_file_does_not_have_are_refused() {
-        let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }";
+        let header =
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }";
         let error = from_bytes(file(header, &[0; 16])).unwrap_err().to_string();
         assert!(error.contains("16 bytes follow for float32"), "{error}");
         let header = "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }";

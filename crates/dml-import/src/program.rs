@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use dml_core::AbstractOperator;
 
+pub use crate::dxdispatch::Sequence;
 use crate::element::ElementType;
 use crate::error::NodeName;
-pub use crate::dxdispatch::Sequence;
 use crate::tensor::Tensor;
 
 /// A model with all shapes known: runs any number of times on any device.
@@ -121,6 +121,7 @@ pub enum Source {
 
 /// What the caller is to do with a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Destination {
     /// It is the model's output of this name.
     Output(String),

@@ -34,7 +34,8 @@ impl Tensor {
             .ok_or_else(|| Error::malformed(format!("no tensor has {element} {}", text(&shape))))?;
         if u64::try_from(given) != Ok(needed) {
             let shape = text(&shape);
-            let problem = format!("{given} bytes are given for {element} {shape}; accepted: {needed}");
+            let problem =
+                format!("{given} bytes are given for {element} {shape}; accepted: {needed}");
             return Err(Error::Malformed(problem));
         }
         if element == ElementType::Bool

@@ -50,14 +50,22 @@ impl Names<'_> {
         let dispatchable = &self.dispatchables[operator];
         let abstract_operator = dispatchable.operator.as_ref().map_err(Clone::clone)?;
         let fields = tensors(abstract_operator);
-        if let Some(unknown) = bindings.object.keys().find(|key| !fields.iter().any(|it| it.0 == *key)) {
+        if let Some(unknown) =
+            bindings.object.keys().find(|key| !fields.iter().any(|it| it.0 == *key))
+        {
             let problem = "is bound to no tensor of the operator";
             let accepted = names(fields.iter().map(|(name, _)| *name));
-            return Err(refused(&bindings.at(unknown), &bindings.object[unknown], problem, accepted));
+            return Err(refused(
+                &bindings.at(unknown),
+                &bindings.object[unknown],
+                problem,
+                accepted,
+            ));
         }
         let of = |kind: FieldKind| {
             let chosen = fields.iter().filter(|it| it.1 == kind);
-            let bind = |name: &str| bindings.get(name).map(|it| self.binding(bindings.at(name), it));
+            let bind =
+                |name: &str| bindings.get(name).map(|it| self.binding(bindings.at(name), it));
             chosen.map(|(name, _)| bind(name).transpose()).collect::<Result<Vec<_>>>()
         };
         Ok(Dispatch { operator, inputs: of(FieldKind::Input)?, outputs: of(FieldKind::Output)? })

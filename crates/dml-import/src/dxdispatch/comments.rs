@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn comments_become_spaces() {
-        assert_eq!(without("{ // x\n\"a\": 1 /* ä */ }"), "{     \n\"a\": 1           }");
+        assert_eq!(without("{ // x\n\"a\": 1 /* ä */ }"), "{     \n\"a\": 1          }");
         assert_eq!(without("{/*"), "{  ");
         assert_eq!(without("//"), "  ");
     }

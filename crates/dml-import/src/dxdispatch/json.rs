@@ -29,8 +29,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn required(&self, name: &str) -> Result<&'a Value> {
-        self.get(name)
-            .ok_or_else(|| refused(&self.at(name), &Value::Null, "is missing", "a value"))
+        self.get(name).ok_or_else(|| refused(&self.at(name), &Value::Null, "is missing", "a value"))
     }
 
     /// A text, which is required.

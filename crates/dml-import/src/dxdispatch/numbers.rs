@@ -34,12 +34,15 @@ fn float(json: &Value) -> Option<f64> {
 }
 
 fn integer(json: &Value, data_type: DataType) -> Option<u64> {
-    let value = json.as_i64()?;
     let width = data_type.bits();
+    if width < 8 {
+        return None;
+    }
+    let value = json.as_i64()?;
     let mask = (1u64 << width) - 1;
     let bits = value.cast_unsigned() & mask;
     let kept = crate::convert::integer(bits, ElementType::Dml(data_type));
-    (width >= 8 && kept == i128::from(value)).then_some(bits)
+    (kept == i128::from(value)).then_some(bits)
 }
 
 #[cfg(test)]

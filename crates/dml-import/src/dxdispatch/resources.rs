@@ -143,11 +143,7 @@ fn push(
     Ok(())
 }
 
-fn tensor(
-    fields: &Fields<'_>,
-    data_type: DataType,
-    bytes: Vec<u8>,
-) -> Result<(DataType, Initial)> {
+fn tensor(fields: &Fields<'_>, data_type: DataType, bytes: Vec<u8>) -> Result<(DataType, Initial)> {
     if bytes.is_empty() {
         let path = fields.at("initialValues");
         return Err(refused(&path, &Value::Array(vec![]), "is empty", "one value or more"));
@@ -173,7 +169,12 @@ fn sequence(object: &Fields<'_>, data_type: DataType) -> Result<(DataType, Initi
     if count == 0 || sequence.size() > limits::TENSOR_BYTES {
         let accepted = limits::TENSOR_BYTES / u64::from(data_type.bits() / 8);
         let path = object.at("valueCount");
-        return Err(refused(&path, &count.into(), "is no number of values", format!("1 to {accepted}")));
+        return Err(refused(
+            &path,
+            &count.into(),
+            "is no number of values",
+            format!("1 to {accepted}"),
+        ));
     }
     Ok((data_type, Initial::Sequence(sequence)))
 }
@@ -189,9 +190,8 @@ fn file(
     // A model from Windows separates folders with a backslash.
     let name = name.replace('\\', "/");
     files::stays_inside(&name).map_err(located)?;
-    let folder = folder.ok_or_else(|| {
-        located(Error::malformed("files are read only for a model in a file"))
-    })?;
+    let folder = folder
+        .ok_or_else(|| located(Error::malformed("files are read only for a model in a file")))?;
     let path = files::inside(folder, &name).map_err(located)?;
     let extension = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {

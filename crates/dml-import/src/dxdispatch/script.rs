@@ -41,7 +41,8 @@ impl Script {
         let model = Fields::of("model", model)?;
         let objects = |name: &str| {
             let json = model.required(name)?;
-            json.as_object().ok_or_else(|| refused(&model.at(name), json, "is no object", "an object"))
+            json.as_object()
+                .ok_or_else(|| refused(&model.at(name), json, "is no object", "an object"))
         };
         let resources = objects("resources")?.iter();
         let resources = resources.map(|(name, json)| Resource::read(name, json, folder));
@@ -50,9 +51,9 @@ impl Script {
         let dispatchables: Vec<Dispatchable> =
             dispatchables.map(|(name, json)| Dispatchable::read(name, json)).collect();
         let commands = model.required("commands")?;
-        let commands = commands.as_array().ok_or_else(|| {
-            refused(&model.at("commands"), commands, "is no array", "an array")
-        })?;
+        let commands = commands
+            .as_array()
+            .ok_or_else(|| refused(&model.at("commands"), commands, "is no array", "an array"))?;
         let names = Names { resources: &resources, dispatchables: &dispatchables };
         let steps = commands.iter().enumerate();
         let steps = steps.map(|(index, json)| names.step(format!("commands[{index}]"), json));

@@ -51,9 +51,7 @@ impl Sequence {
 #[expect(clippy::cast_possible_truncation, reason = "the upper bits are no part of the element")]
 fn sum(a: u64, b: u64, data_type: DataType) -> u64 {
     match data_type {
-        DataType::Float32 => {
-            (f32::from_bits(a as u32) + f32::from_bits(b as u32)).to_bits().into()
-        }
+        DataType::Float32 => (f32::from_bits(a as u32) + f32::from_bits(b as u32)).to_bits().into(),
         DataType::Float16 => {
             let half = |bits: u64| f16::from_bits(bits as u16).to_f32();
             f16::from_f32(half(a) + half(b)).to_bits().into()
@@ -70,8 +68,7 @@ mod tests {
 
     #[test]
     fn each_element_is_the_one_before_and_the_difference() {
-        let sequence =
-            Sequence { data_type: DataType::Int8, count: 3, first: 127, delta: 1 };
+        let sequence = Sequence { data_type: DataType::Int8, count: 3, first: 127, delta: 1 };
         let bytes: Vec<u8> = sequence.chunks(2).flatten().collect();
         assert_eq!(bytes, [127, 128, 129]);
         let delta = u64::from(0.5f32.to_bits());

@@ -113,7 +113,7 @@ fn bind(
                 Value::of_input(input.element, shape, content)
             }
             (None, None) => {
-                let missing = Error::Missing { name: bound.name.clone(), needed: "its shape" };
+                let missing = Error::Missing { name: bound.name.clone(), needed: "its shape is" };
                 Value { element: input.element, ..Value::refused(missing) }
             }
         };

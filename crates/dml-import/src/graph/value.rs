@@ -104,9 +104,10 @@ impl Value {
     fn refusal(&self) -> Error {
         match &self.content {
             Content::Refused(error) => Error::clone(error),
-            Content::Input(input) => {
-                Error::Missing { name: input.name.clone(), needed: "its type, and so its values," }
-            }
+            Content::Input(input) => Error::Missing {
+                name: input.name.clone(),
+                needed: "its type, and so its values, are",
+            },
             _ => Error::malformed("a value has neither type nor shape"),
         }
     }
@@ -119,7 +120,8 @@ impl Value {
             Content::Tensor(tensor) => tensor.clone(),
             Content::Constant(constant) => constant.load()?,
             Content::Input(input) => {
-                let missing = || Error::Missing { name: input.name.clone(), needed: "its values" };
+                let missing =
+                    || Error::Missing { name: input.name.clone(), needed: "its values are" };
                 let tensor = input.tensor.clone().ok_or_else(missing)?;
                 input.read.store(true, Ordering::Relaxed);
                 tensor
@@ -127,7 +129,8 @@ impl Value {
             Content::Fill(bits) => Tensor::filled(element, shape.clone(), *bits)?,
             Content::Converted(source) => source.tensor(node)?.converted(element)?,
             Content::Band(band) => {
-                let reason = format!("its input is the result of {}, computed by a device", band.node);
+                let reason =
+                    format!("its input is the result of {}, computed by a device", band.node);
                 return Err(node.not_supported(reason));
             }
             Content::Refused(error) => return Err(Error::clone(error)),
@@ -164,7 +167,10 @@ impl Value {
             }
             _ => {
                 let content = Content::Converted(Arc::new(self.clone()));
-                return Ok(Self { depth: self.depth + 1, ..Self::new(to, self.shape()?.to_vec(), content) });
+                return Ok(Self {
+                    depth: self.depth + 1,
+                    ..Self::new(to, self.shape()?.to_vec(), content)
+                });
             }
         };
         Ok(Self { element: Some(to), content, ..self.clone() })

@@ -105,9 +105,11 @@ impl<'a> Tokens<'a> {
                 ")" => return Ok(sizes),
                 "," => {}
                 // Python 2 wrote long integers with an L.
-                size => sizes.push(size.trim_end_matches('L').parse().map_err(|_| {
-                    format!("{} is no size", crate::error::shortened(size))
-                })?),
+                size => sizes.push(
+                    size.trim_end_matches('L')
+                        .parse()
+                        .map_err(|_| format!("{} is no size", crate::error::shortened(size)))?,
+                ),
             }
         }
     }

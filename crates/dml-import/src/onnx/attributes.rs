@@ -58,7 +58,12 @@ impl<'a> Attributes<'a> {
             let Some((_, kind)) = known.iter().find(|(name, _)| *name == attribute.name) else {
                 let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
                 let accepted = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                return Err(node.invalid(path(), "it", "is no attribute of the operator", accepted));
+                return Err(node.invalid(
+                    path(),
+                    "it",
+                    "is no attribute of the operator",
+                    accepted,
+                ));
             };
             if all[..index].iter().any(|other| other.name == attribute.name) {
                 return Err(node.invalid(path(), "it", "is given twice", "each once"));
@@ -104,9 +109,9 @@ impl<'a> Attributes<'a> {
     pub(super) fn tensor(&self, name: &str) -> Result<Option<Constant>> {
         let Some(attribute) = self.get(name) else { return Ok(None) };
         let proto = attribute.t.clone().unwrap_or_default();
-        tensor::constant(&proto, self.folder)
-            .map(Some)
-            .map_err(|error| self.node.invalid(format!("attribute {name}"), error, "is wrong with it", "a tensor"))
+        tensor::constant(&proto, self.folder).map(Some).map_err(|error| {
+            self.node.invalid(format!("attribute {name}"), error, "is wrong with it", "a tensor")
+        })
     }
 
     /// A required attribute that is missing.

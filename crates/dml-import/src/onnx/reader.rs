@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result, shortened};
-use crate::graph::{
-    Dimension, Graph, GraphInput, GraphOutput, Literal, Node, Op, ValueId,
-};
+use crate::graph::{Dimension, Graph, GraphInput, GraphOutput, Literal, Node, Op, ValueId};
 use crate::limits;
 
 use super::attributes::Attributes;
@@ -45,11 +43,12 @@ pub(super) fn graph(model: &ModelProto, folder: Option<&Path>) -> Result<Graph> 
 /// The version of ai.onnx that the model was made for.
 fn opset(model: &ModelProto) -> Result<i64> {
     let default = model.opset_import.iter().find(|it| is_default(&it.domain));
-    let version = default.map(|it| it.version).ok_or_else(|| {
-        Error::malformed("opset_import names no version of ai.onnx")
-    })?;
+    let version = default
+        .map(|it| it.version)
+        .ok_or_else(|| Error::malformed("opset_import names no version of ai.onnx"))?;
     if version < 1 {
-        let problem = format!("opset_import: ai.onnx {version} is no version; accepted: 1 and later");
+        let problem =
+            format!("opset_import: ai.onnx {version} is no version; accepted: 1 and later");
         return Err(Error::Malformed(problem));
     }
     Ok(version)
@@ -77,9 +76,7 @@ impl<'a> Reader<'a> {
         let value = self.values.len();
         match self.values.insert(name.to_owned(), value) {
             None => Ok(value),
-            Some(_) => {
-                Err(Error::malformed(format!("'{}' is defined twice", shortened(name))))
-            }
+            Some(_) => Err(Error::malformed(format!("'{}' is defined twice", shortened(name)))),
         }
     }
 
@@ -127,11 +124,9 @@ impl<'a> Reader<'a> {
         let name = if proto.name.is_empty() { &first } else { &proto.name };
         let name = NodeName::new(&proto.op_type, name);
         let user = name.to_string();
-        let input = |input: &String| {
-            (!input.is_empty()).then(|| self.find(input, &user)).transpose()
-        };
-        let mut inputs =
-            proto.input.iter().map(input).collect::<Result<Vec<Option<ValueId>>>>()?;
+        let input =
+            |input: &String| (!input.is_empty()).then(|| self.find(input, &user)).transpose();
+        let mut inputs = proto.input.iter().map(input).collect::<Result<Vec<Option<ValueId>>>>()?;
         // An empty name at the end is an input left out.
         while inputs.last() == Some(&None) {
             inputs.pop();
@@ -169,7 +164,12 @@ impl<'a> Reader<'a> {
             match rows().map(|row| row.since).min() {
                 Some(since) => {
                     let accepted = format!("{since} and later");
-                    name.invalid("opset_import", format!("ai.onnx {opset}"), "is too early", accepted)
+                    name.invalid(
+                        "opset_import",
+                        format!("ai.onnx {opset}"),
+                        "is too early",
+                        accepted,
+                    )
                 }
                 None => name.not_supported("no operator of this runtime is its counterpart"),
             }

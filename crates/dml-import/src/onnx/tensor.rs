@@ -57,8 +57,8 @@ pub(super) fn constant(proto: &TensorProto, folder: Option<&Path>) -> Result<Con
 
 fn parsed(proto: &TensorProto, folder: Option<&Path>) -> Result<Constant> {
     let number = i64::from(proto.data_type);
-    let element =
-        element(number).ok_or_else(|| Error::malformed(format!("data_type {number} is no type")))?;
+    let element = element(number)
+        .ok_or_else(|| Error::malformed(format!("data_type {number} is no type")))?;
     if proto.dims.len() > limits::RANK {
         let rank = proto.dims.len();
         return Err(Error::malformed(format!("{rank} dimensions are more than {}", limits::RANK)));
@@ -118,8 +118,8 @@ fn external(
         };
         entry(key).map(parse).transpose()
     };
-    let location = entry("location")
-        .ok_or_else(|| Error::malformed("external_data has no location"))?;
+    let location =
+        entry("location").ok_or_else(|| Error::malformed("external_data has no location"))?;
     files::stays_inside(location)?;
     let folder = folder
         .ok_or_else(|| Error::malformed("external data is read only for a model in a file"))?;

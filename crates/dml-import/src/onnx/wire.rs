@@ -21,12 +21,9 @@ const SHAPE: Kind = Kind { name: "TensorShapeProto", nested: &[(1, &LEAF)] };
 const TENSOR_TYPE: Kind = Kind { name: "TypeProto.Tensor", nested: &[(2, &SHAPE)] };
 const TYPE: Kind = Kind { name: "TypeProto", nested: &[(1, &TENSOR_TYPE)] };
 const VALUE: Kind = Kind { name: "ValueInfoProto", nested: &[(2, &TYPE)] };
-const GRAPH: Kind = Kind {
-    name: "GraphProto",
-    nested: &[(1, &NODE), (5, &TENSOR), (11, &VALUE), (12, &VALUE)],
-};
-const MODEL: Kind =
-    Kind { name: "ModelProto", nested: &[(7, &GRAPH), (8, &LEAF), (25, &LEAF)] };
+const GRAPH: Kind =
+    Kind { name: "GraphProto", nested: &[(1, &NODE), (5, &TENSOR), (11, &VALUE), (12, &VALUE)] };
+const MODEL: Kind = Kind { name: "ModelProto", nested: &[(7, &GRAPH), (8, &LEAF), (25, &LEAF)] };
 
 /// Checks that `bytes` are fields to their end, and that there are not too many.
 ///
@@ -63,7 +60,8 @@ impl Scanner<'_> {
             };
             let rest = end - self.at;
             let Some(length) = usize::try_from(length).ok().filter(|length| *length <= rest) else {
-                let problem = format!("field {field} has {length} bytes, of which {rest} are there");
+                let problem =
+                    format!("field {field} has {length} bytes, of which {rest} are there");
                 return Err(self.wrong(kind, &problem));
             };
             if key & 7 == 2 {
@@ -99,7 +97,9 @@ impl Scanner<'_> {
 
     fn wrong(&self, kind: &Kind, problem: &str) -> Error {
         let (name, at) = (kind.name, self.at);
-        Error::malformed(format!("is no ONNX model, or a part of one: {name}: byte {at}: {problem}"))
+        Error::malformed(format!(
+            "is no ONNX model, or a part of one: {name}: byte {at}: {problem}"
+        ))
     }
 }
 

@@ -50,7 +50,8 @@ impl Layer {
             ports.filter(|it| it.has_tag_name("port"))
         };
         let id = |port: Element<'_, '_>| port.attribute("id").unwrap_or_default().to_owned();
-        let names = |port: Element<'_, '_>| split_names(port.attribute("names").unwrap_or_default());
+        let names =
+            |port: Element<'_, '_>| split_names(port.attribute("names").unwrap_or_default());
         Ok(Self {
             id: attribute("id")?,
             node: NodeName::new(attribute("type")?, attribute("name").unwrap_or_default()),
@@ -163,8 +164,20 @@ pub(super) fn element(name: &str) -> Option<ElementType> {
         Float16, Float32, Float64, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64,
     };
     const OTHERS: [&str; 14] = [
-        "string", "u1", "u2", "u3", "u4", "u6", "i4", "nf4", "f4e2m1", "f8e4m3", "f8e5m2", "f8e8m0",
-        "dynamic", "undefined",
+        "string",
+        "u1",
+        "u2",
+        "u3",
+        "u4",
+        "u6",
+        "i4",
+        "nf4",
+        "f4e2m1",
+        "f8e4m3",
+        "f8e5m2",
+        "f8e8m0",
+        "dynamic",
+        "undefined",
     ];
     let lower = name.to_ascii_lowercase();
     Some(match lower.as_str() {

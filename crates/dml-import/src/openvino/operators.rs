@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{
-    Arithmetic, Broadcast, Cast, Concat, Eye, Gather, Literal, Op, Reshape, ShapeOf, Slice, Squeeze,
-    Unary, Unsqueeze, Zero,
+    Arithmetic, Broadcast, Cast, Concat, Eye, Gather, Literal, Op, Reshape, ShapeOf, Slice,
+    Squeeze, Unary, Unsqueeze, Zero,
 };
 
 use super::layer::Layer;
@@ -37,14 +37,13 @@ pub(super) const ROWS: &[Row] = &[
     row("Eye", 9, 3..=4, eye),
     row("Const", 1, 0..=0, |layer| {
         // The reader makes a constant of every such layer before it asks for operators.
-        let constant = layer.constant.clone().ok_or_else(|| {
-            layer.node.not_supported("its data is not in the model's .bin file")
-        })?;
+        let constant = layer
+            .constant
+            .clone()
+            .ok_or_else(|| layer.node.not_supported("its data is not in the model's .bin file"))?;
         Ok(Box::new(Literal(Arc::new(constant))))
     }),
-    row("Convert", 1, 1..=1, |layer| {
-        Ok(Box::new(Cast { to: layer.element("destination_type")? }))
-    }),
+    row("Convert", 1, 1..=1, |layer| Ok(Box::new(Cast { to: layer.element("destination_type")? }))),
     row("ShapeOf", 1, 1..=1, |_| {
         Ok(Box::new(ShapeOf { element: ElementType::INT64, start: 0, end: None }))
     }),

@@ -5,6 +5,7 @@
 
 pub(crate) mod host;
 pub(crate) mod onnx;
+pub(crate) mod openvino;
 
 use std::path::PathBuf;
 

@@ -36,8 +36,22 @@ impl Message {
 /// ONNX's number of a type.
 pub(crate) fn number(element: dml_import::ElementType) -> i64 {
     const NAMES: [&str; 16] = [
-        "float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool",
-        "float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16",
+        "float32",
+        "uint8",
+        "int8",
+        "uint16",
+        "int16",
+        "int32",
+        "int64",
+        "string",
+        "bool",
+        "float16",
+        "float64",
+        "uint32",
+        "uint64",
+        "complex64",
+        "complex128",
+        "bfloat16",
     ];
     let name = element.to_string();
     let index = NAMES.iter().position(|it| *it == name).unwrap();

@@ -137,7 +137,12 @@ fn packed(
         let mut bits = [0; 8];
         bits[..size].copy_from_slice(&low[..size]);
         if integer(u64::from_le_bytes(bits), element) != *result {
-            return Err(operands.node.invalid("output", result, "is out of range", element.to_string()));
+            return Err(operands.node.invalid(
+                "output",
+                result,
+                "is out of range",
+                element.to_string(),
+            ));
         }
         bytes.extend_from_slice(&low[..size]);
     }

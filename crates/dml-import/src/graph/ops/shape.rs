@@ -25,9 +25,8 @@ impl Op for ShapeOf {
         let (start, end) = (at(self.start), self.end.map_or(shape.len(), at));
         let sizes = shape.get(start..end).unwrap_or_default();
         let integer = |size: &u64| {
-            i64::try_from(*size).map_err(|_| {
-                operands.node.invalid("data", size, "is too large a size", "63 bits")
-            })
+            i64::try_from(*size)
+                .map_err(|_| operands.node.invalid("data", size, "is too large a size", "63 bits"))
         };
         let sizes = sizes.iter().map(integer).collect::<Result<Vec<i64>>>()?;
         let shape = vec![sizes.len() as u64];
@@ -58,7 +57,12 @@ impl Op for Reshape {
         let wanted = operands.vector(1, "shape")?;
         let refused = |problem| {
             let given = crate::error::shortened(&format!("{wanted:?}"));
-            operands.node.invalid("shape", given, problem, format!("the elements of {}", text(from)))
+            operands.node.invalid(
+                "shape",
+                given,
+                problem,
+                format!("the elements of {}", text(from)),
+            )
         };
         let mut shape = Vec::with_capacity(wanted.len());
         let mut open = None;

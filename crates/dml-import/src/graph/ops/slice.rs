@@ -52,8 +52,11 @@ impl Op for Slice {
 fn sliced(operands: &Operands<'_>, range: &Range) -> Result<Value> {
     let data = operands.tensor(0, "data")?;
     limits::host_elements(data.shape())?;
-    let mut chosen: Vec<Vec<usize>> =
-        data.shape().iter().map(|size| (0..usize::try_from(*size).unwrap_or(0)).collect()).collect();
+    let mut chosen: Vec<Vec<usize>> = data
+        .shape()
+        .iter()
+        .map(|size| (0..usize::try_from(*size).unwrap_or(0)).collect())
+        .collect();
     for index in 0..range.starts.len() {
         let axis = match &range.axes {
             Some(axes) => axes.get(index).copied(),

@@ -1,0 +1,58 @@
+//! `dml inspect`: what a model has, and what would run it.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use dml_import::{Model, NodeReport, Report, Runs, ValueReport};
+
+use crate::model_inputs::InputArgs;
+
+/// The arguments of `dml inspect`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// An ONNX model, an OpenVINO .xml file, or a DxDispatch .json file
+    model: PathBuf,
+    #[command(flatten)]
+    inputs: InputArgs,
+}
+
+/// Prints the report. No device is asked.
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let report = Model::read(&args.model)?.inspect(&args.inputs.read()?)?;
+    writeln!(io::stdout(), "{}", text(&report))?;
+    Ok(())
+}
+
+fn text(report: &Report) -> String {
+    let mut lines = vec![format!("format: {}", report.format)];
+    let section = |title: &str, rows: Vec<String>| {
+        let rows = rows.into_iter().map(|row| format!("  {row}"));
+        let title = format!("{title}:");
+        std::iter::once(title).chain(rows).collect::<Vec<_>>()
+    };
+    lines.extend(section("inputs", report.inputs.iter().map(value).collect()));
+    lines.extend(section("nodes", report.nodes.iter().map(node).collect()));
+    lines.extend(section("outputs", report.outputs.iter().map(value).collect()));
+    lines.join("\n")
+}
+
+fn value(value: &ValueReport) -> String {
+    format!("{} {}", value.name, kind(value))
+}
+
+fn kind(value: &ValueReport) -> String {
+    format!("{} {}", value.element.as_deref().unwrap_or("?"), value.shape)
+}
+
+fn node(report: &NodeReport) -> String {
+    let outputs: Vec<String> = report.outputs.iter().map(kind).collect();
+    let arrow = if outputs.is_empty() { "" } else { " -> " };
+    let runs = match &report.runs {
+        Runs::Host => "host".to_owned(),
+        Runs::Operator { operator, level } => {
+            format!("{operator}, feature level {level} and later")
+        }
+        Runs::Not(reason) => format!("does not run: {reason}"),
+    };
+    format!("{}{arrow}{}: {runs}", report.node, outputs.join(", "))
+}

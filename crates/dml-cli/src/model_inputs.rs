@@ -1,0 +1,102 @@
+//! What the command line says about the inputs of a model.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use dml_import::{Inputs, npy};
+
+/// The inputs of a model.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InputArgs {
+    /// Give an input the values of a .npy file; may be repeated
+    #[arg(long = "input", value_name = "NAME=FILE.npy", value_parser = named::<PathBuf>)]
+    inputs: Vec<Named<PathBuf>>,
+    /// Give an input a shape, where its values do not matter, such as 2x3; may be repeated
+    #[arg(long = "shape", value_name = "NAME=2x3", value_parser = named::<Shape>)]
+    shapes: Vec<Named<Shape>>,
+}
+
+#[derive(Clone, Debug)]
+struct Named<T> {
+    name: String,
+    value: T,
+}
+
+/// Sizes with `x` between them; nothing stands for a scalar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Shape(Vec<u64>);
+
+/// The command line contradicts itself.
+#[derive(Debug)]
+pub(crate) struct Usage(String);
+
+impl std::error::Error for Usage {}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Names may have `=` in them: the last one separates.
+fn named<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<Named<T>, String> {
+    let (name, value) = text.rsplit_once('=').ok_or("there is no '=' after a name")?;
+    let value = value.parse().map_err(|error: T::Err| error.to_string())?;
+    Ok(Named { name: name.to_owned(), value })
+}
+
+impl FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self(vec![]));
+        }
+        let size = |size: &str| size.parse().map_err(|_| format!("'{size}' is no size"));
+        text.split('x').map(size).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl InputArgs {
+    /// Reads the files.
+    pub(crate) fn read(&self) -> anyhow::Result<Inputs> {
+        let names =
+            self.inputs.iter().map(|it| &it.name).chain(self.shapes.iter().map(|it| &it.name));
+        let mut seen = std::collections::HashSet::new();
+        for name in names {
+            if !seen.insert(name) {
+                anyhow::bail!(Usage(format!("input '{name}' is given twice")));
+            }
+        }
+        let mut inputs = Inputs::new();
+        for Named { name, value } in &self.inputs {
+            inputs = inputs.with_tensor(name, npy::read(value)?);
+        }
+        for Named { name, value } in &self.shapes {
+            inputs = inputs.with_shape(name, value.0.as_slice());
+        }
+        Ok(inputs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_sizes_with_an_x_between() {
+        assert_eq!("2x3".parse(), Ok(Shape(vec![2, 3])));
+        assert_eq!("".parse(), Ok(Shape(vec![])));
+        assert_eq!("0x5".parse(), Ok(Shape(vec![0, 5])));
+        assert_eq!("2x".parse::<Shape>(), Err("'' is no size".to_owned()));
+        assert_eq!("-1x2".parse::<Shape>(), Err("'-1' is no size".to_owned()));
+    }
+
+    #[test]
+    fn the_last_equals_sign_ends_the_name() {
+        let named = named::<Shape>("a=b=2").unwrap();
+        assert_eq!((named.name.as_str(), named.value), ("a=b", Shape(vec![2])));
+        assert!(super::named::<Shape>("a").is_err());
+    }
+}

@@ -1,0 +1,201 @@
+//! Models as a program uses them: corners of the operators, shape arithmetic, and repeated runs.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::onnx::{Graph, eye_like, initializer, model, node, number, value};
+use common::{element, eye, host, int64, on_every_device, tensors};
+use dml::{DeviceOptions, FeatureLevel};
+use dml_import::program::Step;
+use dml_import::{ElementType, Inputs, Model, Program, Runs, Tensor};
+
+const TYPES: [&str; 13] = [
+    "bool", "bfloat16", "float16", "float32", "float64", "int8", "int16", "int32", "int64",
+    "uint8", "uint16", "uint32", "uint64",
+];
+
+fn dispatches(program: &Program) -> usize {
+    program.steps().iter().filter(|step| matches!(step, Step::Dispatch(_))).count()
+}
+
+#[test]
+fn every_type_and_diagonal_is_the_formula_s() {
+    on_every_device(|device| {
+        for name in TYPES {
+            let element = element(name);
+            let ks = [0, 2, -2, 3, -3, i64::MAX, i64::MIN, 1 << 32, -(1 << 32) - 1];
+            for k in ks {
+                let model =
+                    Model::from_bytes(eye_like(22, element, &[None, None], &[("k", k)])).unwrap();
+                for shape in [[3, 4], [0, 4], [3, 0], [1, 1]] {
+                    let program = model.bind(&Inputs::new().with_shape("x", shape)).unwrap();
+                    let outputs = common::run(device, &program);
+                    let expected = eye(element, &shape, k.into());
+                    assert_eq!(outputs[0].tensor, expected, "{name} {k} {shape:?}");
+                    assert_eq!(tensors(&host::run(&program)), tensors(&outputs));
+                    assert_eq!(dispatches(&program), usize::from(!shape.contains(&0)));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn bfloat16_needs_opset_22() {
+    let of = |opset, attributes: &[(&str, i64)], input: &str| {
+        let bytes = eye_like(opset, element(input), &[Some(2), Some(2)], attributes);
+        Model::from_bytes(bytes).unwrap().bind(&Inputs::new()).map_err(|error| error.to_string())
+    };
+    assert!(of(22, &[], "bfloat16").is_ok());
+    let error = of(21, &[], "bfloat16").unwrap_err();
+    assert!(error.contains("EyeLike 'y': input: bfloat16 is its type; accepted: bool"), "{error}");
+    let error = of(9, &[("dtype", 16)], "float32").unwrap_err();
+    assert!(error.contains("attribute dtype: bfloat16 is its type"), "{error}");
+    let error = of(8, &[], "float32").unwrap_err();
+    assert!(error.contains("ai.onnx 8 is too early; accepted: 9 and later"), "{error}");
+}
+
+#[test]
+fn a_program_runs_many_times_with_other_values() {
+    let inputs = vec![value("x", 6, &[None, None]), value("k", 7, &[])];
+    let nodes = vec![node("Trilu", &["x", "k"], &["y"], &[("upper", 0)])];
+    let outputs = vec![value("y", 6, &[None, None])];
+    let bytes = model(14, Graph { nodes, inputs, outputs, ..Graph::default() });
+    let model = Model::from_bytes(bytes).unwrap();
+    let k = int64(&[], &[-1]);
+    let bound = Inputs::new().with_shape("x", [3, 3]).with_tensor("k", k);
+    let program = model.bind(&bound).unwrap();
+    let int32 = |values: [i32; 9]| {
+        let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+        Tensor::new(ElementType::INT32, [3, 3], bytes).unwrap()
+    };
+    on_every_device(|device| {
+        let executable = program.compile(device).unwrap();
+        let error = executable.run(&Inputs::new()).unwrap_err().to_string();
+        assert_eq!(error, "input 'x': not given, and its values are needed");
+        for first in [1, 100] {
+            let values: [i32; 9] = std::array::from_fn(|it| first + i32::try_from(it).unwrap());
+            let outputs = executable.run(&Inputs::new().with_tensor("x", int32(values))).unwrap();
+            let expected = int32([0, 0, 0, first + 3, 0, 0, first + 6, first + 7, 0]);
+            assert_eq!(outputs[0].tensor, expected);
+        }
+        let other = Inputs::new().with_tensor("k", int64(&[], &[0]));
+        let error = executable.run(&other).unwrap_err().to_string();
+        assert!(error.contains("decided shapes when it was bound"), "{error}");
+    });
+}
+
+#[test]
+fn casts_fold_into_what_is_written() {
+    let graph = |op: &str, to: i64| {
+        let nodes = vec![
+            node("ConstantOfShape", &["s"], &["c"], &[]),
+            node(op, &["c"], &["m"], &[]),
+            node("Cast", &["m"], &["y"], &[("to", to)]),
+        ];
+        let initializers = vec![initializer("s", &[2], &[2, 3])];
+        let outputs = vec![value("y", to, &[])];
+        Model::from_bytes(model(14, Graph { nodes, initializers, outputs, ..Graph::default() }))
+    };
+    for (name, op) in TYPES.iter().flat_map(|name| [(name, "EyeLike"), (name, "Trilu")]) {
+        let element = element(name);
+        let program = graph(op, number(element)).unwrap().bind(&Inputs::new()).unwrap();
+        assert_eq!(dispatches(&program), 1);
+        let found = &host::run(&program)[0].tensor;
+        // ConstantOfShape's own value is 0, and so is every triangle of it.
+        let expected = match op {
+            "EyeLike" => eye(element, &[2, 3], 0),
+            _ => eye(element, &[2, 3], 99),
+        };
+        assert_eq!(*found, expected, "{name} {op}");
+    }
+}
+
+#[test]
+fn batches_beyond_two_are_folded() {
+    let inputs = vec![value("x", 2, &[None, None, None, None, None])];
+    let nodes = vec![node("Trilu", &["x"], &["y"], &[])];
+    let outputs = vec![value("y", 2, &[])];
+    let bytes = model(14, Graph { nodes, inputs, outputs, ..Graph::default() });
+    let bytes_of: Vec<u8> = (1..=48).collect();
+    let x = Tensor::new(element("uint8"), [2, 2, 3, 2, 2], bytes_of).unwrap();
+    let program =
+        Model::from_bytes(bytes).unwrap().bind(&Inputs::new().with_tensor("x", x)).unwrap();
+    let expected: Vec<u8> = (1..=48).map(|it| if it % 4 == 3 { 0 } else { it }).collect();
+    on_every_device(|device| {
+        let outputs = common::run(device, &program);
+        assert_eq!(outputs[0].tensor.bytes(), expected);
+        assert_eq!(outputs[0].tensor.shape(), [2, 2, 3, 2, 2]);
+    });
+}
+
+#[test]
+fn shapes_are_computed_on_the_host() {
+    // y = eye(rows = max(x.shape[0] * 2 - 1, 1), columns = x.shape[-1] / 2)
+    let nodes = vec![
+        node("Shape", &["x"], &["s"], &[]),
+        node("Slice", &["s", "zero", "one"], &["rows"], &[]),
+        node("Mul", &["rows", "two"], &["twice"], &[]),
+        node("Sub", &["twice", "one"], &["less"], &[]),
+        node("Max", &["less", "one"], &["height"], &[]),
+        node("Gather", &["s", "last"], &["columns"], &[]),
+        node("Div", &["columns", "two"], &["width"], &[]),
+        node("Concat", &["height", "width"], &["shape"], &[("axis", 0)]),
+        node("ConstantOfShape", &["shape"], &["c"], &[]),
+        node("EyeLike", &["c"], &["y"], &[("dtype", 7)]),
+    ];
+    let initializers = vec![
+        initializer("zero", &[1], &[0]),
+        initializer("one", &[1], &[1]),
+        initializer("two", &[1], &[2]),
+        initializer("last", &[1], &[-1]),
+    ];
+    let inputs = vec![value("x", 1, &[None, None, None])];
+    let outputs = vec![value("y", 7, &[])];
+    let bytes = model(14, Graph { nodes, initializers, inputs, outputs });
+    let model = Model::from_bytes(bytes).unwrap();
+    let shape = |x: [u64; 3]| {
+        let program = model.bind(&Inputs::new().with_shape("x", x)).unwrap();
+        host::run(&program).remove(0).tensor
+    };
+    assert_eq!(shape([3, 9, 8]), eye(ElementType::INT64, &[5, 4], 0));
+    assert_eq!(shape([0, 9, 1]), eye(ElementType::INT64, &[1, 0], 0));
+}
+
+#[test]
+fn inputs_are_held_against_their_declarations() {
+    let bytes = eye_like(13, ElementType::FLOAT32, &[Some(3), None], &[]);
+    let model = Model::from_bytes(bytes).unwrap();
+    let refused = |inputs: &Inputs, message: &str| {
+        let error = model.bind(inputs).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    };
+    refused(&Inputs::new(), "input 'x': not given, and its shape is needed");
+    let message = "input 'x': [4, 3] is not the declared shape; accepted: [3, ?]";
+    refused(&Inputs::new().with_shape("x", [4, 3]), message);
+    refused(&Inputs::new().with_shape("x", [3]), "[3] is not the declared rank");
+    refused(
+        &Inputs::new().with_shape("z", [3]),
+        "input 'z': it is no input of the model; accepted: x",
+    );
+    let inputs = Inputs::new().with_tensor("x", int64(&[3, 1], &[0, 0, 0]));
+    refused(&inputs, "int64 [3, 1] is not of the declared type; accepted: float32");
+}
+
+#[test]
+fn a_level_that_is_too_low_is_named() {
+    let bytes = eye_like(13, ElementType::INT64, &[Some(2), Some(2)], &[]);
+    let model = Model::from_bytes(bytes).unwrap();
+    let report = model.inspect(&Inputs::new()).unwrap();
+    let level = FeatureLevel::V5_1;
+    assert_eq!(report.nodes[0].runs, Runs::Operator { operator: "DIAGONAL_MATRIX", level });
+    let program = model.bind(&Inputs::new()).unwrap();
+    let options = DeviceOptions { feature_level: FeatureLevel::V4_0, ..DeviceOptions::default() };
+    let device = dml::Device::open_with(&options).unwrap();
+    let error = program.compile(&device).unwrap_err().to_string();
+    assert!(
+        error.contains("EyeLike 'y': DIAGONAL_MATRIX: OutputTensor.DataType: INT64 needs"),
+        "{error}"
+    );
+}
