@@ -25,19 +25,8 @@ pub enum Error {
     #[error("{0}")]
     Malformed(String),
     /// An attribute or an input of a node breaks a rule of its operator.
-    #[error("{node}: {path}: {value} {problem}; accepted: {accepted}")]
-    Invalid {
-        /// The node.
-        node: NodeName,
-        /// Which attribute or input.
-        path: String,
-        /// The value given.
-        value: String,
-        /// Why it is refused.
-        problem: String,
-        /// What would be accepted.
-        accepted: String,
-    },
+    #[error("{0}")]
+    Invalid(Box<Invalid>),
     /// The model is in order, but this runtime does not run the node.
     #[error("{node}: not supported: {reason}")]
     NotSupported {
@@ -47,17 +36,8 @@ pub enum Error {
         reason: String,
     },
     /// An input that was given is not the one that the model declares.
-    #[error("input '{name}': {value} {problem}; accepted: {accepted}")]
-    Input {
-        /// The input's name.
-        name: String,
-        /// The value given.
-        value: String,
-        /// Why it is refused.
-        problem: String,
-        /// What would be accepted.
-        accepted: String,
-    },
+    #[error("{0}")]
+    Input(Box<InvalidInput>),
     /// An input that was not given.
     #[error("input '{name}': not given, and {needed} needed")]
     Missing {
@@ -72,7 +52,7 @@ pub enum Error {
         /// The node that it was made from.
         node: NodeName,
         /// The refusal.
-        error: dml_core::Error,
+        error: Box<dml_core::Error>,
     },
     /// The device refused something, or failed.
     #[cfg(feature = "execute")]
@@ -81,8 +61,38 @@ pub enum Error {
         /// What was executed.
         node: NodeName,
         /// What happened.
-        error: dml::Error,
+        error: Box<dml::Error>,
     },
+}
+
+/// What is wrong with an attribute or an input of a node.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{node}: {path}: {value} {problem}; accepted: {accepted}")]
+pub struct Invalid {
+    /// The node.
+    pub node: NodeName,
+    /// Which attribute or input.
+    pub path: String,
+    /// The value given.
+    pub value: String,
+    /// Why it is refused.
+    pub problem: String,
+    /// What would be accepted.
+    pub accepted: String,
+}
+
+/// What is wrong with what was given for an input of the model.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("input '{name}': {value} {problem}; accepted: {accepted}")]
+pub struct InvalidInput {
+    /// The input's name.
+    pub name: String,
+    /// The value given.
+    pub value: String,
+    /// Why it is refused.
+    pub problem: String,
+    /// What would be accepted.
+    pub accepted: String,
 }
 
 impl Error {
@@ -92,6 +102,20 @@ impl Error {
             Self::InFile { .. } => self,
             error => Self::InFile { file: file.to_owned(), error: Box::new(error) },
         }
+    }
+
+    pub(crate) fn input(
+        name: &str,
+        value: impl Into<String>,
+        problem: &str,
+        accepted: impl Into<String>,
+    ) -> Self {
+        Self::Input(Box::new(InvalidInput {
+            name: shortened(name),
+            value: value.into(),
+            problem: problem.to_owned(),
+            accepted: shortened(&accepted.into()),
+        }))
     }
 
     pub(crate) fn malformed(problem: impl Into<String>) -> Self {
@@ -132,13 +156,13 @@ impl NodeName {
         problem: impl Into<String>,
         accepted: impl Into<String>,
     ) -> Error {
-        Error::Invalid {
+        Error::Invalid(Box::new(Invalid {
             node: self.clone(),
             path: path.into(),
             value: shortened(&value.to_string()),
             problem: problem.into(),
             accepted: accepted.into(),
-        }
+        }))
     }
 }
 

@@ -68,7 +68,7 @@ impl Program {
         if let Some((name, _)) = given.iter().find(|(name, _)| !self.has_input(name)) {
             let names: Vec<&str> = self.inputs.iter().map(|it| it.name.as_str()).collect();
             let problem = "is no input of the program";
-            return Err(refused(name, "it", problem, &names.join(", ")));
+            return Err(Error::input(name, "it", problem, names.join(", ")));
         }
         self.inputs.iter().map(|input| tensor(input, given)).collect()
     }
@@ -98,24 +98,20 @@ fn tensor(input: &ProgramInput, given: &Inputs) -> Result<Option<Tensor>> {
     let Some(found) = given.get(&input.name) else { return Ok(input.tensor.clone()) };
     if found.shape() != input.shape {
         let (given, bound) = (text(found.shape()), text(&input.shape));
-        return Err(refused(&input.name, &given, "is not the shape that was bound", &bound));
+        return Err(Error::input(&input.name, given, "is not the shape that was bound", bound));
     }
     let Input::Tensor(tensor) = found else { return Ok(input.tensor.clone()) };
     let tensor = typed(tensor, input.element, &input.name)?;
     if input.fixed && Some(&tensor) != input.tensor.as_ref() {
         let problem = "decided shapes when it was bound";
-        return Err(refused(&input.name, "another value", problem, "the same, or a new program"));
+        return Err(Error::input(
+            &input.name,
+            "another value",
+            problem,
+            "the same, or a new program",
+        ));
     }
     Ok(Some(tensor))
-}
-
-fn refused(name: &str, value: &str, problem: &str, accepted: &str) -> Error {
-    Error::Input {
-        name: name.to_owned(),
-        value: value.to_owned(),
-        problem: problem.to_owned(),
-        accepted: accepted.to_owned(),
-    }
 }
 
 impl Executable {
@@ -234,5 +230,5 @@ fn owned(operator: &AbstractOperator) -> Vec<bool> {
 }
 
 fn at(node: &NodeName, error: dml::Error) -> Error {
-    Error::Device { node: node.clone(), error }
+    Error::Device { node: node.clone(), error: Box::new(error) }
 }

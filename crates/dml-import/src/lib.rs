@@ -58,7 +58,7 @@ pub mod program;
 mod tensor;
 
 pub use element::ElementType;
-pub use error::{Error, NodeName, Result};
+pub use error::{Error, Invalid, InvalidInput, NodeName, Result};
 #[cfg(feature = "execute")]
 pub use execute::Executable;
 pub use inputs::{Input, Inputs};

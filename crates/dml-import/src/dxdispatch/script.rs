@@ -5,7 +5,7 @@ use std::path::Path;
 use dml_core::AbstractOperator;
 use serde_json::Value;
 
-use crate::error::{Error, NodeName, Result, shortened};
+use crate::error::{Error, NodeName, Result};
 use crate::inputs::Inputs;
 use crate::inspect::{NodeReport, Report, Runs, ValueReport};
 use crate::lower::lowest;
@@ -148,12 +148,10 @@ fn refusal(operator: &AbstractOperator) -> String {
 fn no_inputs(inputs: &Inputs) -> Result<()> {
     match inputs.iter().next() {
         None => Ok(()),
-        Some((name, _)) => Err(Error::Input {
-            name: shortened(name),
-            value: "it".to_owned(),
-            problem: "is given, but the model has its values in its resources".to_owned(),
-            accepted: "none".to_owned(),
-        }),
+        Some((name, _)) => {
+            let problem = "is given, but the model has its values in its resources";
+            Err(Error::input(name, "it", problem, "none"))
+        }
     }
 }
 
@@ -167,7 +165,7 @@ impl Dispatchable {
             Err(node.not_supported("it is no DirectML operator"))
         } else {
             dml_core::json::operator(json)
-                .map_err(|error| Error::Operator { node: node.clone(), error })
+                .map_err(|error| Error::Operator { node: node.clone(), error: Box::new(error) })
         };
         Self { name: name.to_owned(), node, operator }
     }

@@ -80,12 +80,7 @@ fn known_names(graph: &Graph, given: &Inputs) -> Result<()> {
     let names: Vec<&str> =
         graph.inputs.iter().filter_map(|it| it.names.first()).map(String::as_str).collect();
     let accepted = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    Err(Error::Input {
-        name: crate::error::shortened(name),
-        value: "it".to_owned(),
-        problem: "is no input of the model".to_owned(),
-        accepted: crate::error::shortened(&accepted),
-    })
+    Err(Error::input(name, "it", "is no input of the model", accepted))
 }
 
 fn bind(
@@ -139,12 +134,8 @@ pub(crate) fn typed(given: &Tensor, declared: Option<ElementType>, name: &str) -
             if declared == ElementType::Bfloat16 && found == uint16 {
                 return Ok(given.clone().with_element(declared));
             }
-            Err(Error::Input {
-                name: name.to_owned(),
-                value: format!("{found} {}", tensor::text(given.shape())),
-                problem: "is not of the declared type".to_owned(),
-                accepted: declared.to_string(),
-            })
+            let given = format!("{found} {}", tensor::text(given.shape()));
+            Err(Error::input(name, given, "is not of the declared type", declared.to_string()))
         }
         _ => Ok(given.clone()),
     }

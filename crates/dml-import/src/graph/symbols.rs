@@ -13,12 +13,8 @@ pub(super) struct Symbols(HashMap<String, (u64, String)>);
 impl Symbols {
     /// Checks the shape given for an input.
     pub(super) fn bind(&mut self, input: &GraphInput, name: &str, given: &[u64]) -> Result<()> {
-        let refused = |problem: &str, accepted: String| Error::Input {
-            name: name.to_owned(),
-            value: text(given),
-            problem: problem.to_owned(),
-            accepted,
-        };
+        let refused =
+            |problem: &str, accepted: String| Error::input(name, text(given), problem, accepted);
         let Some(declared) = &input.shape else { return Ok(()) };
         if declared.len() != given.len() {
             return Err(refused("is not the declared rank", declared_text(declared)));

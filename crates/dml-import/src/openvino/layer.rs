@@ -140,15 +140,17 @@ fn dimension(text: &str) -> Option<Dimension> {
 
 /// Names with commas between; a backslash stands before a comma that is a part of a name.
 pub(super) fn split_names(text: &str) -> Vec<String> {
-    let mut names = vec![String::new()];
+    let mut names = Vec::new();
+    let mut name = String::new();
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
         match character {
-            '\\' => names.last_mut().map(|name| name.extend(characters.next())),
-            ',' => Some(names.push(String::new())),
-            other => names.last_mut().map(|name| name.push(other)),
-        };
+            '\\' => name.extend(characters.next()),
+            ',' => names.push(std::mem::take(&mut name)),
+            other => name.push(other),
+        }
     }
+    names.push(name);
     names.retain(|name| !name.is_empty());
     names
 }
