@@ -14,7 +14,9 @@ use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::{Error, NodeName};
 
-pub(crate) use evaluate::{Evaluation, evaluate, typed};
+#[cfg(feature = "execute")]
+pub(crate) use evaluate::typed;
+pub(crate) use evaluate::{Evaluation, evaluate};
 pub(crate) use ops::{
     Arithmetic, Broadcast, Cast, Concat, ConstantOfShape, Eye, EyeLike, Gather, Identity, Literal,
     Op, Reshape, ShapeOf, Slice, Squeeze, Trilu, Unary, Unsqueeze, Zero,

@@ -23,7 +23,7 @@ pub(crate) const RANK: usize = 64;
 /// How many values that are not computed yet are made from each other.
 pub(crate) const NESTING: u32 = 32;
 /// Elements that the evaluation of a graph reads and writes on the host, altogether.
-pub(crate) const HOST_WORK: u64 = 1 << 24;
+pub(crate) const HOST_WORK: u64 = 1 << 22;
 /// Elements of a tensor that is computed on the host: shapes are far smaller.
 const HOST_ELEMENTS: u64 = 1 << 20;
 

@@ -8,10 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use bytes::Bytes;
-use dml_core::DataType;
-use half::f16;
 use header::Header;
-use npyz::{AutoSerialize, WriterBuilder as _};
 
 use crate::element::ElementType;
 use crate::error::{Error, Result};
@@ -102,48 +99,22 @@ fn transposed(element: ElementType, shape: Vec<u64>, data: &[u8]) -> Result<Tens
 /// # Errors
 /// Those of the writer; a type that NumPy does not have.
 pub fn write(writer: &mut impl Write, tensor: &Tensor) -> io::Result<()> {
-    let (shape, bytes) = (tensor.shape(), tensor.bytes());
-    match tensor.element_type() {
-        ElementType::Bool => elements(writer, shape, bytes, |[byte]: [u8; 1]| byte != 0),
-        ElementType::Bfloat16 => elements(writer, shape, bytes, u16::from_le_bytes),
-        ElementType::Dml(data_type) => match data_type {
-            DataType::Float32 => elements(writer, shape, bytes, f32::from_le_bytes),
-            DataType::Float16 => elements(writer, shape, bytes, f16::from_le_bytes),
-            DataType::Float64 => elements(writer, shape, bytes, f64::from_le_bytes),
-            DataType::Uint64 => elements(writer, shape, bytes, u64::from_le_bytes),
-            DataType::Int64 => elements(writer, shape, bytes, i64::from_le_bytes),
-            DataType::Uint32 => elements(writer, shape, bytes, u32::from_le_bytes),
-            DataType::Int32 => elements(writer, shape, bytes, i32::from_le_bytes),
-            DataType::Uint16 => elements(writer, shape, bytes, u16::from_le_bytes),
-            DataType::Int16 => elements(writer, shape, bytes, i16::from_le_bytes),
-            DataType::Uint8 => elements(writer, shape, bytes, u8::from_le_bytes),
-            DataType::Int8 => elements(writer, shape, bytes, i8::from_le_bytes),
-            DataType::Uint4 | DataType::Int4 => Err(no_type(&data_type)),
-        },
-        ElementType::Other(name) => Err(no_type(&name)),
-    }
-}
-
-fn no_type(name: &dyn std::fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, format!("NumPy has no type for {name}"))
-}
-
-fn elements<T: AutoSerialize, const N: usize>(
-    writer: &mut impl Write,
-    shape: &[u64],
-    bytes: &[u8],
-    element: impl Fn([u8; N]) -> T,
-) -> io::Result<()> {
-    let mut npy =
-        npyz::WriteOptions::new().default_dtype().shape(shape).writer(writer).begin_nd()?;
-    let (elements, _) = bytes.as_chunks::<N>();
-    npy.extend(elements.iter().map(|bytes| element(*bytes)))?;
-    npy.finish()
+    let element = tensor.element_type();
+    let header = header::text(element, tensor.shape()).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::Unsupported, format!("NumPy has no type for {element}"))
+    })?;
+    let length = u16::try_from(header.len())
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "too many dimensions"))?;
+    writer.write_all(b"\x93NUMPY\x01\x00")?;
+    writer.write_all(&length.to_le_bytes())?;
+    writer.write_all(header.as_bytes())?;
+    writer.write_all(tensor.bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dml_core::DataType;
 
     fn round_trip(tensor: &Tensor) -> Tensor {
         let mut file = Vec::new();
@@ -166,6 +137,13 @@ mod tests {
         assert_eq!(round_trip(&empty), empty);
         let scalar = Tensor::new(ElementType::INT64, [], vec![1; 8]).unwrap();
         assert_eq!(round_trip(&scalar), scalar);
+    }
+
+    #[test]
+    fn a_shape_whose_product_is_0_may_have_any_other_sizes() {
+        let shape = [2222, 1, 1_222_222, 2221, 12_222_222, 2222, 0];
+        let tensor = Tensor::new(ElementType::Bool, shape, vec![]).unwrap();
+        assert_eq!(round_trip(&tensor), tensor);
     }
 
     #[test]

@@ -42,6 +42,42 @@ impl Header {
     }
 }
 
+/// The header of a tensor, so long that the elements begin at a multiple of 64 bytes; `None` where
+/// NumPy does not have the type.
+pub(super) fn text(element: ElementType, shape: &[u64]) -> Option<String> {
+    const BEFORE: usize = 10;
+    let mut sizes = shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if shape.len() == 1 {
+        sizes.push(',');
+    }
+    let descr = descr(element)?;
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
+    let length = (BEFORE + header.len() + 1).next_multiple_of(64) - BEFORE - 1;
+    Some(format!("{header:length$}\n"))
+}
+
+fn descr(element: ElementType) -> Option<&'static str> {
+    Some(match element {
+        ElementType::Bool => "|b1",
+        ElementType::Bfloat16 => "<u2",
+        ElementType::Dml(data_type) => match data_type {
+            DataType::Float16 => "<f2",
+            DataType::Float32 => "<f4",
+            DataType::Float64 => "<f8",
+            DataType::Int8 => "|i1",
+            DataType::Int16 => "<i2",
+            DataType::Int32 => "<i4",
+            DataType::Int64 => "<i8",
+            DataType::Uint8 => "|u1",
+            DataType::Uint16 => "<u2",
+            DataType::Uint32 => "<u4",
+            DataType::Uint64 => "<u8",
+            DataType::Uint4 | DataType::Int4 => return None,
+        },
+        ElementType::Other(_) => return None,
+    })
+}
+
 /// The type, and whether the upper bytes come first.
 fn element(descr: &str) -> Option<(ElementType, bool)> {
     let (order, name) = descr.split_at_checked(1)?;
