@@ -1,4 +1,4 @@
-//! Buffers that own their memory.
+//! Buffers: with memory of their own, or the caller's.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr};
@@ -98,7 +98,8 @@ pub struct BufferDesc<'a> {
     pub name: &'a str,
 }
 
-/// A buffer with its memory. Its contents are undefined until written.
+/// A buffer with its memory. Its contents are undefined until written. A caller's own VkBuffer is
+/// wrapped with [`Device::wrap_buffer`] and never destroyed.
 ///
 /// A cheap handle: clones share the buffer. Work in flight keeps the buffers that it uses alive.
 #[derive(Clone, Debug)]
@@ -135,6 +136,7 @@ impl Device {
             usage: desc.usage,
             location: desc.location,
             name: desc.name.to_owned(),
+            owned: true,
             host: Mutex::new(()),
         };
         raw.set_name(shared.handle, desc.name);
@@ -188,7 +190,7 @@ impl Device {
 }
 
 impl Buffer {
-    /// Bytes: what was asked for, rounded up to a multiple of 4.
+    /// Bytes: what was asked for, rounded up to a multiple of 4; of a wrapped buffer what was stated.
     pub fn size(&self) -> u64 {
         self.shared.size
     }
@@ -198,7 +200,7 @@ impl Buffer {
         self.shared.usage
     }
 
-    /// Where its memory is.
+    /// Where its memory is. That of a wrapped buffer counts as [`MemoryLocation::Device`].
     pub fn location(&self) -> MemoryLocation {
         self.shared.location
     }
@@ -219,7 +221,7 @@ impl Buffer {
     }
 }
 
-/// Owns the VkBuffer and its memory.
+/// A VkBuffer with its memory, or the caller's.
 pub(crate) struct BufferShared {
     pub(crate) handle: vk::Buffer,
     pub(crate) allocation: Allocation,
@@ -228,11 +230,34 @@ pub(crate) struct BufferShared {
     usage: BufferUsage,
     location: MemoryLocation,
     name: String,
+    /// Whether the VkBuffer is destroyed with `self`.
+    owned: bool,
     /// Whoever holds it may touch the mapped memory.
     pub(crate) host: Mutex<()>,
 }
 
 impl BufferShared {
+    /// A caller's buffer: without memory that this crate knows of.
+    pub(crate) fn of_caller(
+        handle: vk::Buffer,
+        allocator: Arc<MemoryAllocator>,
+        size: u64,
+        usage: BufferUsage,
+        name: &str,
+    ) -> Self {
+        Self {
+            handle,
+            allocation: Allocation::default(),
+            allocator,
+            size,
+            usage,
+            location: MemoryLocation::Device,
+            name: name.to_owned(),
+            owned: false,
+            host: Mutex::new(()),
+        }
+    }
+
     fn bind(&self) -> Result<()> {
         let raw = self.allocator.raw();
         // SAFETY: the handle is only named in the call below; the allocation lives as long as the
@@ -252,6 +277,9 @@ impl BufferShared {
 
 impl Drop for BufferShared {
     fn drop(&mut self) {
+        if !self.owned {
+            return;
+        }
         // SAFETY: whoever uses the buffer owns a reference to `self`, work in flight included.
         unsafe { self.allocator.raw().core().destroy_buffer(self.handle, None) };
         self.allocator.free(std::mem::take(&mut self.allocation));

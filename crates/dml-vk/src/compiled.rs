@@ -151,10 +151,13 @@ impl Device {
         if plan.constants.is_empty() {
             return Ok(None);
         }
+        // On a caller's device nothing is submitted that the caller did not ask for.
+        let location =
+            if self.is_owned() { MemoryLocation::Device } else { MemoryLocation::Upload };
         let buffer = self.create_buffer(&BufferDesc {
             size: plan.constants.len() as u64,
             usage: BufferUsage::all(),
-            location: MemoryLocation::Device,
+            location,
             name: &format!("{} constants", plan.operator),
         })?;
         self.write_unused(&buffer, &plan.constants)?;

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use ash::{khr, vk};
 use dml_core::capabilities::{Capabilities, CapabilityCap, Features, Shortfall};
+use dml_core::kernel::Feature;
 
 use crate::buffer::BufferUsage;
 use crate::error::{Error, Result};
@@ -34,9 +35,10 @@ pub struct DeviceDesc {
 
 /// A logical device.
 ///
-/// A cheap handle, `Send + Sync`: clones share the device, which is destroyed after everything made
-/// from it. Optional features are not enabled, only timeline semaphores and robustBufferAccess, which
-/// every device has.
+/// A cheap handle, `Send + Sync`: clones share the device. One that this crate created is destroyed
+/// after everything made from it; optional features are not enabled on it, only timeline semaphores
+/// and robustBufferAccess, which every device has. A caller's own device is wrapped with
+/// [`Device::from_raw`] and never destroyed.
 #[derive(Clone, Debug)]
 pub struct Device {
     pub(crate) shared: Arc<DeviceShared>,
@@ -44,7 +46,9 @@ pub struct Device {
 
 /// What the objects of a device share.
 pub(crate) struct DeviceShared {
-    pub(crate) queue: Queue,
+    /// A caller's device may have none.
+    queue: Option<Queue>,
+    queue_family: u32,
     pub(crate) allocator: Arc<MemoryAllocator>,
     pub(crate) pipelines: PipelineCache,
     /// With the features that are enabled.
@@ -80,19 +84,31 @@ impl Device {
         let family = physical
             .queue_family()
             .map_err(|reason| Error::unsupported(physical.info().name.clone(), reason))?;
-        if desc.always_stage && desc.cap.no_transfer_usage() {
-            return Err(Error::invalid("always_stage", "true, but no buffer has transfer usage"));
-        }
-        let version = desc.cap.api_version().map_or(u32::MAX, packed_version);
-        let raw = Arc::new(create(physical, family, physical.usable_version().min(version))?);
-        let (offered, shortfalls) = capped(physical, &desc.cap);
-        let capabilities = Capabilities { features: ENABLED, limits: offered.limits };
+        check_desc(desc)?;
+        let raw = Arc::new(create(physical, family, usable_version(physical, desc))?);
+        let queue = Some(Queue::new(&raw, family)?);
+        let physical = physical.clone();
+        let parts = Parts { raw, physical, queue, queue_family: family, enabled: ENABLED };
+        let device = Self::assemble(parts, desc)?;
+        log::debug!("created a device on {}", device.info().name);
+        Ok(device)
+    }
+
+    /// What a created and a wrapped device have in common.
+    pub(crate) fn assemble(parts: Parts, desc: &DeviceDesc) -> Result<Self> {
+        let Parts { raw, physical, queue, queue_family, enabled } = parts;
+        let (offered, shortfalls) = capped(&physical, &desc.cap);
+        let features = Feature::ALL.into_iter().fold(Features::NONE, |features, it| {
+            features.with(it, enabled.has(it) && offered.features.has(it))
+        });
+        let capabilities = Capabilities { features, limits: offered.limits };
         let file = desc.pipeline_cache.as_deref();
-        let file = file.map(|folder| PipelineFile::new(folder, physical));
+        let file = file.map(|folder| PipelineFile::new(folder, &physical));
         let max_allocation = capabilities.limits.max_memory_allocation_size;
         let shared = DeviceShared {
-            queue: Queue::new(&raw, family)?,
-            allocator: Arc::new(MemoryAllocator::new(&raw, physical, max_allocation)?),
+            queue,
+            queue_family,
+            allocator: Arc::new(MemoryAllocator::new(&raw, &physical, max_allocation)?),
             pipelines: PipelineCache::new(&raw, file)?,
             capabilities,
             always_stage: desc.always_stage,
@@ -103,10 +119,9 @@ impl Device {
                 BufferUsage::all()
             },
             shortfalls,
-            physical: physical.clone(),
+            physical,
             raw,
         };
-        log::debug!("created a device on {}", physical.info().name);
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -151,13 +166,14 @@ impl Device {
         self.shared.pipelines.len()
     }
 
-    /// Waits until the device has nothing to do.
+    /// Waits until the device's queue has nothing to do.
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
+    /// [`Error::Unsupported`] where the device was wrapped without a queue, [`Error::DeviceLost`],
+    /// [`Error::OutOfMemory`].
     pub fn wait_idle(&self) -> Result<()> {
-        self.shared.queue.wait_idle()
+        self.queue()?.wait_idle()
     }
 
     /// Whether the device was lost. If so, every call fails with [`Error::DeviceLost`].
@@ -175,20 +191,41 @@ impl Device {
 
     /// The family of the device's queue.
     pub fn queue_family(&self) -> u32 {
-        self.shared.queue.family()
+        self.shared.queue_family
     }
 
     /// Calls `work` with the device's queue while nothing else uses it.
     ///
     /// `work` must not call back into this device's submissions or waits: it would wait for itself.
-    pub fn with_queue<R>(&self, work: impl FnOnce(vk::Queue) -> R) -> R {
-        self.shared.queue.with(work)
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] where the device was wrapped without a queue.
+    pub fn with_queue<R>(&self, work: impl FnOnce(vk::Queue) -> R) -> Result<R> {
+        Ok(self.queue()?.with(work))
     }
 
     /// The timeline semaphore that counts the device's submissions, to chain other work to
-    /// [`crate::Submission::timeline_value`]. Others may wait on it, never signal it.
-    pub fn timeline_semaphore(&self) -> vk::Semaphore {
-        self.shared.queue.semaphore()
+    /// [`crate::Submission::timeline_value`]. Others may wait on it, never signal it. `None` where
+    /// the device was wrapped without a queue.
+    pub fn timeline_semaphore(&self) -> Option<vk::Semaphore> {
+        self.shared.queue.as_ref().map(Queue::semaphore)
+    }
+
+    /// Whether this crate created the VkDevice, and destroys it.
+    pub fn is_owned(&self) -> bool {
+        self.shared.raw.is_owned()
+    }
+
+    /// Tells when nothing of this device is left, even after the last handle to it is gone.
+    pub fn live_objects(&self) -> LiveObjects {
+        LiveObjects(Arc::downgrade(&self.shared.raw))
+    }
+
+    pub(crate) fn queue(&self) -> Result<&Queue> {
+        self.shared.queue.as_ref().ok_or_else(|| {
+            Error::unsupported("submitting", "the device was wrapped without a queue")
+        })
     }
 
     /// Whether `self` and `other` are the same device.
@@ -206,6 +243,29 @@ impl fmt::Debug for DeviceShared {
     }
 }
 
+/// What is left of a device: it, and everything made from it.
+///
+/// A caller's own VkDevice must not be destroyed before [`LiveObjects::count`] is 0.
+#[derive(Clone, Debug)]
+pub struct LiveObjects(Weak<RawDevice>);
+
+impl LiveObjects {
+    /// How many objects still use the VkDevice. The parts of the device and of each object count one
+    /// by one.
+    pub fn count(&self) -> usize {
+        self.0.strong_count()
+    }
+}
+
+/// What is made in one way for an own device and in another for a caller's.
+pub(crate) struct Parts {
+    pub(crate) raw: Arc<RawDevice>,
+    pub(crate) physical: PhysicalDevice,
+    pub(crate) queue: Option<Queue>,
+    pub(crate) queue_family: u32,
+    pub(crate) enabled: Features,
+}
+
 /// The optional features that a device enables. No kernel needs one; where one does, a feature must
 /// be offered under the cap before it is enabled here.
 const ENABLED: Features = Features::NONE;
@@ -217,6 +277,20 @@ fn capped(physical: &PhysicalDevice, cap: &CapabilityCap) -> (Capabilities, Vec<
         log::warn!("{}: the cap states {shortfall}", physical.info().name);
     }
     (capabilities, shortfalls)
+}
+
+/// Checks what has nothing to do with the device.
+pub(crate) fn check_desc(desc: &DeviceDesc) -> Result<()> {
+    if desc.always_stage && desc.cap.no_transfer_usage() {
+        return Err(Error::invalid("always_stage", "true, but no buffer has transfer usage"));
+    }
+    Ok(())
+}
+
+/// The version of Vulkan to use with `physical` under the cap.
+pub(crate) fn usable_version(physical: &PhysicalDevice, desc: &DeviceDesc) -> u32 {
+    let version = desc.cap.api_version().map_or(u32::MAX, packed_version);
+    physical.usable_version().min(version)
 }
 
 /// Uses no later version of Vulkan than `version`.
@@ -257,7 +331,7 @@ fn create(physical: &PhysicalDevice, family: u32, version: u32) -> Result<RawDev
     if result != vk::Result::SUCCESS {
         return Err(Error::from_vk("vkCreateDevice", result));
     }
-    let table = instance.table.load_device(device, core_timeline, instance.has_debug_utils());
+    let table = instance.table.load_device(device, core_timeline, instance.debug_utils);
     let raw = RawDevice::new(table, Arc::clone(instance));
     raw.set_name(device, "dml device");
     Ok(raw)

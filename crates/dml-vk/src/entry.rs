@@ -97,12 +97,13 @@ fn as_pointer(function: vk::PFN_vkVoidFunction) -> *const c_void {
     function.map_or(std::ptr::null(), |function| function as *const c_void)
 }
 
-/// The loaded library with the functions that need no instance.
+/// The functions that need no instance.
 pub(crate) struct Loader {
     entry: ash::Entry,
     entry_points: EntryPoints,
-    /// Keeps the library mapped; its own, unreplaced table is never called.
-    _library: ash::Entry,
+    /// Keeps the library mapped, where this crate loaded it; its own, unreplaced table is never
+    /// called.
+    _library: Option<ash::Entry>,
 }
 
 impl Loader {
@@ -113,6 +114,20 @@ impl Loader {
         let library = unsafe { ash::Entry::load() }
             .map_err(|error| Error::NoLoader { reason: error.to_string() })?;
         let original = library.static_fn().get_instance_proc_addr;
+        // SAFETY: the function is the loader's own, and the library is kept beside it.
+        let loader = unsafe { Self::from_raw(original, entry_points) }?;
+        Ok(Self { _library: Some(library), ..loader })
+    }
+
+    /// Uses a loader that is there already.
+    ///
+    /// # Safety
+    ///
+    /// `original` is a Vulkan loader's vkGetInstanceProcAddr, and stays mapped as long as `self`.
+    pub(crate) unsafe fn from_raw(
+        original: vk::PFN_vkGetInstanceProcAddr,
+        entry_points: EntryPoints,
+    ) -> Result<Self> {
         let static_fn = ash::StaticFn::load_checked(|name| {
             // SAFETY: only the type is erased; the value is handed back as the same type.
             let erased = unsafe {
@@ -129,7 +144,7 @@ impl Loader {
             ash::EntryFnV1_0::load(load),
             ash::EntryFnV1_1::load(load),
         );
-        Ok(Self { entry, entry_points, _library: library })
+        Ok(Self { entry, entry_points, _library: None })
     }
 
     /// The hooked functions that need no instance.
@@ -149,7 +164,7 @@ impl Loader {
         if result == vk::Result::SUCCESS { version } else { vk::API_VERSION_1_0 }
     }
 
-    /// The hooked functions of `instance`, which must have been created by this loader.
+    /// The hooked functions of `instance`, which must be one of this loader.
     pub(crate) fn load_instance(&self, instance: vk::Instance) -> InstanceTable {
         let load = |name: &CStr| self.load_instance_function(instance, name);
         // SAFETY: every pointer is what the loader, or the hook by its own contract, gives for
@@ -221,6 +236,11 @@ impl InstanceTable {
         let has_debug_utils = debug_utils && !load(c"vkSetDebugUtilsObjectNameEXT").is_null();
         let debug = has_debug_utils.then(|| ext::debug_utils::DeviceFn::load(load));
         DeviceTable { core, timeline, debug }
+    }
+
+    /// Whether `device` has the function called `name`.
+    pub(crate) fn has_device_function(&self, device: vk::Device, name: &CStr) -> bool {
+        !self.load_device_function(device, name).is_null()
     }
 
     fn load_device_function(&self, device: vk::Device, name: &CStr) -> *const c_void {

@@ -69,7 +69,15 @@ impl Instance {
         let handle = create(&loader, api_version, &layers, extensions, &log)?;
         // From here on `shared` destroys the handle, whatever fails.
         let table = loader.load_instance(handle);
-        let mut shared = InstanceShared { messenger: None, table, api_version, log, loader };
+        let mut shared = InstanceShared {
+            messenger: None,
+            table,
+            api_version,
+            debug_utils: extensions.debug_utils,
+            owned: true,
+            log,
+            loader,
+        };
         if extensions.debug_utils {
             shared.messenger = Some(Messenger::new(&shared)?);
         }
@@ -123,19 +131,36 @@ impl Instance {
     }
 }
 
-/// Owns the VkInstance. Fields are dropped in the order they are declared: the loader goes last.
+/// A VkInstance, owned or the caller's. Fields are dropped in the order they are declared: the loader
+/// goes last.
 pub(crate) struct InstanceShared {
     messenger: Option<Messenger>,
     pub(crate) table: InstanceTable,
     pub(crate) api_version: u32,
+    /// Whether VK_EXT_debug_utils is enabled.
+    pub(crate) debug_utils: bool,
+    /// Whether the instance is destroyed with `self`.
+    owned: bool,
     log: Arc<ValidationLog>,
     loader: Loader,
 }
 
 impl InstanceShared {
-    /// Whether VK_EXT_debug_utils is enabled.
-    pub(crate) fn has_debug_utils(&self) -> bool {
-        self.messenger.is_some()
+    /// A caller's instance. Nothing is created on it, and it is not destroyed.
+    ///
+    /// # Safety
+    ///
+    /// `handle` is an instance of `loader` with this version of Vulkan, with VK_EXT_debug_utils
+    /// enabled where `debug_utils` says so, and outlives the result.
+    pub(crate) unsafe fn of_caller(
+        loader: Loader,
+        handle: vk::Instance,
+        api_version: u32,
+        debug_utils: bool,
+    ) -> Self {
+        let table = loader.load_instance(handle);
+        let log = Arc::default();
+        Self { messenger: None, table, api_version, debug_utils, owned: false, log, loader }
     }
 }
 
@@ -148,9 +173,11 @@ impl Drop for InstanceShared {
             // more.
             unsafe { destroy(core.handle(), messenger.handle, std::ptr::null()) };
         }
-        // SAFETY: everything made from the instance owned a reference to `self`, so nothing of it
-        // is left. The log, which the layers may still write to, is dropped after this.
-        unsafe { core.destroy_instance(None) };
+        if self.owned {
+            // SAFETY: everything made from the instance owned a reference to `self`, so nothing of
+            // it is left. The log, which the layers may still write to, is dropped after this.
+            unsafe { core.destroy_instance(None) };
+        }
     }
 }
 

@@ -25,6 +25,13 @@
 //! Everything is `Send + Sync` but [`Recorder`], which is `Send`: one recorder per thread. The queue
 //! and the allocator are behind locks.
 //!
+//! # Bring your own
+//!
+//! [`Device::from_raw`] wraps a device that the caller created, [`Device::wrap_buffer`] a buffer, and
+//! [`record_plan`] records into the caller's command buffer: nothing is submitted, waited for or
+//! allocated, and the caller's barriers follow [`access()`]. Objects of the caller are never
+//! destroyed. An own device differs only in who created it.
+//!
 //! # Who checks what
 //!
 //! `dml-core` has refused every wrong description before a plan exists. This crate checks what only
@@ -67,6 +74,7 @@ mod submit;
 mod table;
 mod timestamps;
 mod transfer;
+mod wrap;
 
 pub use access::{AccessContract, access};
 pub use ash;
@@ -75,15 +83,17 @@ pub use binding::{BINDING_ALIGNMENT, Bindings, BufferBinding, RESOURCE_ALIGNMENT
 pub use buffer::{Buffer, BufferDesc, BufferUsage};
 pub use compiled::{BindingProperties, CompileInput, CompiledOperator};
 pub use debug::{ValidationLog, ValidationMessage, ValidationSeverity};
-pub use device::{Device, DeviceDesc};
+pub use device::{Device, DeviceDesc, LiveObjects};
 pub use entry::EntryPoints;
 pub use error::{Error, MemoryKind, Result};
 pub use instance::{Instance, InstanceDesc, Validation};
 pub use memory::MemoryLocation;
 pub use physical::{DeviceInfo, DeviceType, PhysicalDevice, packed_version};
+pub use queue::QueueLock;
 pub use record::{Phase, record_plan};
 pub use recorder::{CommandList, Recorder};
 pub use select::DeviceSelector;
 pub use submit::Submission;
 pub use table::BindingTable;
 pub use timestamps::Timestamps;
+pub use wrap::{RawBufferDesc, RawDeviceDesc, RawQueue};

@@ -126,10 +126,46 @@ impl PhysicalDevice {
         instance: &Arc<InstanceShared>,
         handle: vk::PhysicalDevice,
     ) -> Result<Self> {
+        Self::query_with(instance, handle, |source, found| {
+            check_version(found)?;
+            check_timeline(found)?;
+            let first = families(source).iter().position(computes);
+            let first = first.and_then(|index| u32::try_from(index).ok());
+            first.ok_or_else(|| "it has no compute queue".to_owned())
+        })
+    }
+
+    /// The same for a caller's own queue of `family`. Timeline semaphores are needed where it is
+    /// submitted to.
+    pub(crate) fn query_for_family(
+        instance: &Arc<InstanceShared>,
+        handle: vk::PhysicalDevice,
+        family: u32,
+        submits: bool,
+    ) -> Result<Self> {
+        Self::query_with(instance, handle, |source, found| {
+            check_version(found)?;
+            if submits {
+                check_timeline(found)?;
+            }
+            let index = usize::try_from(family).unwrap_or(usize::MAX);
+            match families(source).get(index) {
+                Some(properties) if computes(properties) => Ok(family),
+                Some(_) => Err(format!("its queue family {family} does not compute")),
+                None => Err(format!("it has no queue family {family}")),
+            }
+        })
+    }
+
+    fn query_with(
+        instance: &Arc<InstanceShared>,
+        handle: vk::PhysicalDevice,
+        family: impl Fn(&capabilities::Source<'_>, &capabilities::Found) -> Result<u32, String>,
+    ) -> Result<Self> {
         let extensions = extensions(instance, handle)?;
         let source = capabilities::Source { instance, handle, extensions: &extensions };
         let found = source.query();
-        let queue_family = suitable_family(&source, &found);
+        let queue_family = family(&source, &found);
         Ok(Self {
             instance: Arc::clone(instance),
             handle,
@@ -204,29 +240,29 @@ fn extensions(instance: &InstanceShared, handle: vk::PhysicalDevice) -> Result<H
         .collect())
 }
 
-/// The first queue family that computes, or why the device cannot be used.
-fn suitable_family(
-    source: &capabilities::Source<'_>,
-    found: &capabilities::Found,
-) -> Result<u32, String> {
+fn check_version(found: &capabilities::Found) -> Result<(), String> {
     if found.info.api_version < vk::API_VERSION_1_1 {
         return Err("it supports Vulkan 1.0, 1.1 is needed".to_owned());
     }
-    if !found.timeline_semaphore {
-        return Err(format!(
-            "it has no timeline semaphores (neither Vulkan 1.2 nor {})",
-            khr::timeline_semaphore::NAME.to_string_lossy()
-        ));
+    Ok(())
+}
+
+fn check_timeline(found: &capabilities::Found) -> Result<(), String> {
+    if found.timeline_semaphore {
+        return Ok(());
     }
+    Err(format!(
+        "it has no timeline semaphores (neither Vulkan 1.2 nor {})",
+        khr::timeline_semaphore::NAME.to_string_lossy()
+    ))
+}
+
+fn families(source: &capabilities::Source<'_>) -> Vec<vk::QueueFamilyProperties> {
     let core = source.instance.table.core();
     // SAFETY: the handle was enumerated from this instance, which is alive.
-    let families = unsafe { core.get_physical_device_queue_family_properties(source.handle) };
-    families
-        .iter()
-        .zip(0..)
-        .find(|(family, _)| {
-            family.queue_flags.contains(vk::QueueFlags::COMPUTE) && family.queue_count > 0
-        })
-        .map(|(_, index)| index)
-        .ok_or_else(|| "it has no compute queue".to_owned())
+    unsafe { core.get_physical_device_queue_family_properties(source.handle) }
+}
+
+fn computes(family: &vk::QueueFamilyProperties) -> bool {
+    family.queue_flags.contains(vk::QueueFlags::COMPUTE) && family.queue_count > 0
 }

@@ -1,4 +1,7 @@
 //! The one queue of a device, and the timeline that counts its submissions.
+//!
+//! The queue of a device that this crate created is used by nobody else but through
+//! [`Queue::with`]. A caller's own queue is shared: every use of it holds the caller's lock as well.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,14 +12,46 @@ use ash::vk;
 use crate::error::Result;
 use crate::raw::RawDevice;
 
+/// Keeps everybody else from a queue that the caller shares with a [`crate::Device`].
+///
+/// The device calls it around every call that uses the queue, for the length of that call, and never
+/// calls it again before it has unlocked. It must not call back into the device.
+///
+/// # Safety
+///
+/// From the return of `lock` to the call of `unlock` nobody but the caller of `lock` uses the queue,
+/// on whatever thread.
+pub unsafe trait QueueLock: Send + Sync {
+    /// Waits until nobody else uses the queue, and keeps it so.
+    fn lock(&self);
+    /// Lets others use the queue again. Called on the thread that called [`QueueLock::lock`].
+    fn unlock(&self);
+}
+
 /// A queue whose n-th submission signals n on a timeline semaphore.
 pub(crate) struct Queue {
     raw: Arc<RawDevice>,
     handle: vk::Queue,
-    family: u32,
     semaphore: vk::Semaphore,
-    /// The value that the last submission signals. Whoever holds the lock may use the queue.
+    /// The value that the last submission signals. Whoever holds the lock may use the queue, once
+    /// `shared` is locked too.
     last: Mutex<u64>,
+    /// The caller's lock of a queue that others use as well.
+    shared: Option<Arc<dyn QueueLock>>,
+}
+
+/// Nobody else uses the queue while this lives.
+struct Exclusive<'a> {
+    last: MutexGuard<'a, u64>,
+    shared: Option<&'a dyn QueueLock>,
+}
+
+impl Drop for Exclusive<'_> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared {
+            shared.unlock();
+        }
+    }
 }
 
 impl Queue {
@@ -24,33 +59,56 @@ impl Queue {
     pub(crate) fn new(raw: &Arc<RawDevice>, family: u32) -> Result<Self> {
         // SAFETY: the device was created with one queue of this family.
         let handle = unsafe { raw.core().get_device_queue(family, 0) };
+        raw.set_name(handle, "dml queue");
+        // SAFETY: the queue is the device's own, and used through the result alone.
+        unsafe { Self::of_caller(raw, handle, None) }
+    }
+
+    /// A caller's queue.
+    ///
+    /// # Safety
+    ///
+    /// `handle` is a queue of this device, timelineSemaphore is enabled, and whoever else
+    /// uses the queue does so under `shared`.
+    pub(crate) unsafe fn of_caller(
+        raw: &Arc<RawDevice>,
+        handle: vk::Queue,
+        shared: Option<Arc<dyn QueueLock>>,
+    ) -> Result<Self> {
         let mut kind = vk::SemaphoreTypeCreateInfo::default()
             .semaphore_type(vk::SemaphoreType::TIMELINE)
             .initial_value(0);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-        // SAFETY: timelineSemaphore is enabled on every device of this crate.
+        // SAFETY: timelineSemaphore is enabled on every device of this crate, and by the caller's
+        // promise on every other one.
         let semaphore = unsafe { raw.core().create_semaphore(&info, None) };
         let semaphore = raw.check("vkCreateSemaphore", semaphore)?;
         raw.set_name(semaphore, "dml timeline");
-        raw.set_name(handle, "dml queue");
-        Ok(Self { raw: Arc::clone(raw), handle, family, semaphore, last: Mutex::new(0) })
-    }
-
-    pub(crate) fn family(&self) -> u32 {
-        self.family
+        Ok(Self { raw: Arc::clone(raw), handle, semaphore, last: Mutex::new(0), shared })
     }
 
     pub(crate) fn semaphore(&self) -> vk::Semaphore {
         self.semaphore
     }
 
+    /// Keeps others from submitting through this crate.
     fn lock(&self) -> MutexGuard<'_, u64> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps everybody else from the queue.
+    fn exclusive(&self) -> Exclusive<'_> {
+        let last = self.lock();
+        let shared = self.shared.as_deref();
+        if let Some(shared) = shared {
+            shared.lock();
+        }
+        Exclusive { last, shared }
+    }
+
     /// Calls `work` while nobody else uses the queue.
     pub(crate) fn with<R>(&self, work: impl FnOnce(vk::Queue) -> R) -> R {
-        let _guard = self.lock();
+        let _exclusive = self.exclusive();
         work(self.handle)
     }
 
@@ -62,8 +120,8 @@ impl Queue {
     /// anything that it uses is destroyed before the returned value is signalled.
     pub(crate) unsafe fn submit(&self, command_buffer: vk::CommandBuffer) -> Result<u64> {
         self.raw.ensure_alive()?;
-        let mut last = self.lock();
-        let value = *last + 1;
+        let mut queue = self.exclusive();
+        let value = *queue.last + 1;
         let (command_buffers, semaphores, values) = ([command_buffer], [self.semaphore], [value]);
         let mut timeline =
             vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&values);
@@ -71,11 +129,11 @@ impl Queue {
             .command_buffers(&command_buffers)
             .signal_semaphores(&semaphores)
             .push_next(&mut timeline);
-        // SAFETY: the lock is held; the command buffer is the caller's promise; values grow.
+        // SAFETY: nobody else uses the queue; the command buffer is the caller's promise; values grow.
         let result =
             unsafe { self.raw.core().queue_submit(self.handle, &[submit], vk::Fence::null()) };
         self.raw.check("vkQueueSubmit", result)?;
-        *last = value;
+        *queue.last = value;
         Ok(value)
     }
 
@@ -122,13 +180,13 @@ impl Queue {
         work()
     }
 
-    /// Waits until the device has nothing to do, work of others on this queue included.
+    /// Waits until the queue has nothing to do, work of others included.
     pub(crate) fn wait_idle(&self) -> Result<()> {
         self.raw.ensure_alive()?;
-        let _guard = self.lock();
-        // SAFETY: the lock keeps others from the device's only queue.
-        let result = unsafe { self.raw.core().device_wait_idle() };
-        self.raw.check("vkDeviceWaitIdle", result)
+        let _exclusive = self.exclusive();
+        // SAFETY: nobody else uses the queue.
+        let result = unsafe { self.raw.core().queue_wait_idle(self.handle) };
+        self.raw.check("vkQueueWaitIdle", result)
     }
 }
 
@@ -142,6 +200,6 @@ impl Drop for Queue {
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").field("family", &self.family).finish_non_exhaustive()
+        f.debug_struct("Queue").field("handle", &self.handle).finish_non_exhaustive()
     }
 }

@@ -11,9 +11,11 @@ use crate::entry::DeviceTable;
 use crate::error::{Error, Result};
 use crate::instance::InstanceShared;
 
-/// Owns the VkDevice, and remembers whether it was lost.
+/// A VkDevice, owned or the caller's. Remembers whether it was lost.
 pub(crate) struct RawDevice {
     table: DeviceTable,
+    /// Whether the device is destroyed with `self`.
+    owned: bool,
     /// The first call that reported the loss.
     lost: OnceLock<&'static str>,
     /// Keeps the VkInstance alive; dropped after the device was destroyed.
@@ -23,7 +25,17 @@ pub(crate) struct RawDevice {
 impl RawDevice {
     /// Takes over `table`'s device, which was created from `instance` and belongs to nobody else.
     pub(crate) fn new(table: DeviceTable, instance: Arc<InstanceShared>) -> Self {
-        Self { table, lost: OnceLock::new(), _instance: instance }
+        Self { table, owned: true, lost: OnceLock::new(), _instance: instance }
+    }
+
+    /// Uses `table`'s device, which the caller owns and destroys after `self` is gone.
+    pub(crate) fn of_caller(table: DeviceTable, instance: Arc<InstanceShared>) -> Self {
+        Self { table, owned: false, lost: OnceLock::new(), _instance: instance }
+    }
+
+    /// Whether this crate created the device.
+    pub(crate) fn is_owned(&self) -> bool {
+        self.owned
     }
 
     /// The hooked core functions.
@@ -85,9 +97,11 @@ impl RawDevice {
 
 impl Drop for RawDevice {
     fn drop(&mut self) {
-        // SAFETY: every object of the device owned a reference to `self`, so none is left, and
-        // nothing is in flight, as a submission keeps what it uses until it has completed.
-        unsafe { self.core().destroy_device(None) };
+        if self.owned {
+            // SAFETY: every object of the device owned a reference to `self`, so none is left, and
+            // nothing is in flight, as a submission keeps what it uses until it has completed.
+            unsafe { self.core().destroy_device(None) };
+        }
     }
 }
 

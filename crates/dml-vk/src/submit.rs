@@ -26,14 +26,14 @@ impl Device {
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] where the list was recorded for another device,
-    /// [`Error::OutOfMemory`] (nothing was submitted), [`Error::DeviceLost`].
+    /// [`Error::Unsupported`] where the device was wrapped without a queue, [`Error::OutOfMemory`] (nothing was submitted), [`Error::DeviceLost`].
     pub fn submit(&self, list: CommandList) -> Result<Submission> {
         if !list.device().is_same(self) {
             return Err(Error::invalid("list", "it was recorded for another device"));
         }
         // SAFETY: a list is only made with its recording ended. It is consumed here, and the
         // submission keeps it until the value is signalled; it gives back only what is repeatable.
-        let value = unsafe { self.shared.queue.submit(list.command_buffer()) }?;
+        let value = unsafe { self.queue()?.submit(list.command_buffer()) }?;
         Ok(Submission { device: self.clone(), value, list: Some(list) })
     }
 }
@@ -50,7 +50,7 @@ impl Submission {
     ///
     /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
     pub fn is_complete(&self) -> Result<bool> {
-        Ok(self.device.shared.queue.completed()? >= self.value)
+        Ok(self.device.queue()?.completed()? >= self.value)
     }
 
     /// Waits until the work has completed.
@@ -59,7 +59,7 @@ impl Submission {
     ///
     /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
     pub fn wait(&self) -> Result<()> {
-        self.device.shared.queue.wait(self.value, None).map(|_| ())
+        self.device.queue()?.wait(self.value, None).map(|_| ())
     }
 
     /// Waits at most `timeout`; says whether the work has completed.
@@ -68,7 +68,7 @@ impl Submission {
     ///
     /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
     pub fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
-        self.device.shared.queue.wait(self.value, Some(timeout))
+        self.device.queue()?.wait(self.value, Some(timeout))
     }
 
     /// Waits until the work has completed, and gives its list back to be submitted again.

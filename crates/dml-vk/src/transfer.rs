@@ -38,7 +38,7 @@ impl Device {
         match self.direct_write(buffer) {
             Some(mapped) => {
                 let write = || write_mapped(buffer, mapped, range.start, bytes);
-                self.shared.queue.while_idle(write)
+                self.queue()?.while_idle(write)
             }
             None => self.write_staged(buffer, range, bytes),
         }
@@ -74,7 +74,7 @@ impl Device {
         match self.direct_read(buffer) {
             Some(mapped) => {
                 let read = || read_mapped(buffer, mapped, range, &mut bytes);
-                self.shared.queue.while_idle(read)?;
+                self.queue()?.while_idle(read)?;
             }
             None => self.read_staged(buffer, range, &mut bytes)?,
         }

@@ -68,11 +68,13 @@ fn begin(device: &Device) -> (vk::CommandPool, vk::CommandBuffer) {
 
 fn submit_and_wait(device: &Device, commands: vk::CommandBuffer) {
     let commands = [commands];
-    device.with_queue(|queue| {
-        let submit = vk::SubmitInfo::default().command_buffers(&commands);
-        // SAFETY: the queue is locked, and everything is kept until the device is idle.
-        unsafe { device.raw().queue_submit(queue, &[submit], vk::Fence::null()) }.unwrap();
-    });
+    device
+        .with_queue(|queue| {
+            let submit = vk::SubmitInfo::default().command_buffers(&commands);
+            // SAFETY: the queue is locked, and everything is kept until the device is idle.
+            unsafe { device.raw().queue_submit(queue, &[submit], vk::Fence::null()) }.unwrap();
+        })
+        .unwrap();
     device.wait_idle().unwrap();
 }
 

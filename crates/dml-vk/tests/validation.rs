@@ -26,11 +26,13 @@ fn write_twice_without_a_barrier(device: &Device, target: &Buffer) {
     }
     // SAFETY: the command buffer is recording.
     unsafe { raw.end_command_buffer(commands[0]) }.unwrap();
-    device.with_queue(|queue| {
-        let submit = vk::SubmitInfo::default().command_buffers(&commands);
-        // SAFETY: the queue is locked, and everything is kept until the device is idle.
-        unsafe { raw.queue_submit(queue, &[submit], vk::Fence::null()) }.unwrap();
-    });
+    device
+        .with_queue(|queue| {
+            let submit = vk::SubmitInfo::default().command_buffers(&commands);
+            // SAFETY: the queue is locked, and everything is kept until the device is idle.
+            unsafe { raw.queue_submit(queue, &[submit], vk::Fence::null()) }.unwrap();
+        })
+        .unwrap();
     device.wait_idle().unwrap();
     // SAFETY: the device is idle.
     unsafe { raw.destroy_command_pool(pool, None) };

@@ -1,7 +1,7 @@
 //! A compiled operator and what it needs from its bindings.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use dml_core::schema::FieldKind;
 use dml_core::{TensorLayout, Validated};
@@ -14,8 +14,8 @@ use dml_vk::{BindingProperties, Buffer};
 pub struct CompiledOperator {
     pub(crate) operator: Validated,
     pub(crate) vulkan: dml_vk::CompiledOperator,
-    /// The persistent resource, where the operator has one.
-    pub(crate) persistent: Option<Buffer>,
+    /// The persistent resource, for all clones; made by the first initialization that needs one.
+    pub(crate) persistent: Arc<OnceLock<Buffer>>,
     /// Whether initialization has completed, for all clones.
     pub(crate) initialized: Arc<AtomicBool>,
 }

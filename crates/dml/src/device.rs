@@ -86,15 +86,25 @@ impl Device {
     /// As [`Device::on`]; [`Error::MinimumFeatureLevel`]: the minimum cannot be met;
     /// [`Error::Profile`]: the profile in the environment is wrong.
     pub fn on_with(physical_device: &PhysicalDevice, options: &DeviceOptions) -> Result<Self> {
-        let created_at = options.feature_level;
-        if let Some(minimum) = options.minimum_feature_level.filter(|it| *it > created_at) {
-            return Err(Error::MinimumFeatureLevel { minimum, created_at });
-        }
+        check_minimum(options)?;
         let cap = options.resolved()?.cap.unwrap_or_default();
         let pipeline_cache = options.pipeline_cache.folder();
         let desc = DeviceDesc { cap, pipeline_cache, ..DeviceDesc::default() };
-        let vulkan = dml_vk::Device::with_desc(physical_device, &desc)?;
-        Ok(Self { vulkan, feature_level: created_at, traits: Traits::default() })
+        Self::from_vulkan(dml_vk::Device::with_desc(physical_device, &desc)?, options)
+    }
+
+    /// Uses a Vulkan device that is there already: one that was wrapped with
+    /// [`dml_vk::Device::from_raw`], or created with a [`dml_vk::DeviceDesc`]. Of `options` only the
+    /// feature levels are used; a cap is part of the device.
+    ///
+    /// Without a queue of its own, a wrapped device compiles operators and records them with
+    /// [`dml_vk::record_plan`]; what submits is refused.
+    ///
+    /// # Errors
+    /// [`Error::MinimumFeatureLevel`]: the minimum cannot be met.
+    pub fn from_vulkan(vulkan: dml_vk::Device, options: &DeviceOptions) -> Result<Self> {
+        check_minimum(options)?;
+        Ok(Self { vulkan, feature_level: options.feature_level, traits: Traits::default() })
     }
 
     /// The same device, accepting what `feature_level` promises.
@@ -169,9 +179,7 @@ impl Device {
         input: CompileInput,
     ) -> Result<CompiledOperator> {
         let vulkan = self.vulkan.compile(input)?;
-        let persistent_size = vulkan.binding_properties().persistent_resource_size;
-        let persistent = self.create_scratch("persistent", persistent_size)?;
-        let initialized = Arc::default();
+        let (persistent, initialized) = (Arc::default(), Arc::default());
         Ok(CompiledOperator { operator, vulkan, persistent, initialized })
     }
 
@@ -237,6 +245,14 @@ impl Device {
         operator: &CompiledOperator,
         inputs: &[Option<BufferBinding<'_>>],
     ) -> Result<()> {
+        // Not while compiling: a caller who records brings a persistent resource.
+        if operator.persistent.get().is_none() {
+            let size = operator.binding_properties().persistent_resource_size;
+            if let Some(buffer) = self.create_scratch("persistent", size)? {
+                // Where another thread was faster, its buffer is used.
+                let _ = operator.persistent.set(buffer);
+            }
+        }
         self.record_and_submit(operator, inputs, &[], Phase::Initialize)?.wait()?;
         operator.initialized.store(true, Ordering::Release);
         Ok(())
@@ -310,7 +326,7 @@ impl Device {
             inputs,
             outputs,
             temporary: temporary.as_ref().map(BufferBinding::whole),
-            persistent: operator.persistent.as_ref().map(BufferBinding::whole),
+            persistent: operator.persistent.get().map(BufferBinding::whole),
         };
         let mut recorder = Recorder::new(&self.vulkan)?;
         match phase {
@@ -330,5 +346,13 @@ impl Device {
         let usage = BufferUsage::all();
         let location = MemoryLocation::Device;
         Ok(Some(self.vulkan.create_buffer(&BufferDesc { size, usage, location, name })?))
+    }
+}
+
+fn check_minimum(options: &DeviceOptions) -> Result<()> {
+    let created_at = options.feature_level;
+    match options.minimum_feature_level.filter(|it| *it > created_at) {
+        Some(minimum) => Err(Error::MinimumFeatureLevel { minimum, created_at }),
+        None => Ok(()),
     }
 }

@@ -1,7 +1,10 @@
 //! What every test of this crate starts from: all devices, and a guard against validation messages.
 #![allow(dead_code, reason = "each test file uses its own part")]
 #![allow(unreachable_pub, reason = "a module of several test crates")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(unsafe_code, reason = "the caller's side of Vulkan")]
 
+pub mod caller;
 pub mod kernels;
 
 use dml_vk::{

@@ -1,0 +1,262 @@
+//! Bring your own: a device, queue and buffers that the caller owns.
+//!
+//! Everything here is unsafe to call, because Vulkan cannot be asked what a handle is. What can be
+//! checked is checked; the rest is the caller's promise, stated in full at each function.
+
+use std::ffi::CStr;
+use std::fmt;
+use std::sync::Arc;
+
+use ash::{ext, khr, vk};
+use dml_core::capabilities::Features;
+use dml_core::kernel::Feature;
+
+use crate::buffer::{Buffer, BufferShared, BufferUsage};
+use crate::device::{Device, DeviceDesc, Parts, check_desc, usable_version};
+use crate::entry::{EntryPoints, Loader};
+use crate::error::{Error, Result, VkContext};
+use crate::instance::InstanceShared;
+use crate::physical::PhysicalDevice;
+use crate::queue::{Queue, QueueLock};
+use crate::raw::RawDevice;
+
+/// A caller's device, for [`Device::from_raw`].
+#[derive(Clone, Debug)]
+pub struct RawDeviceDesc<'a> {
+    /// The loader's vkGetInstanceProcAddr: the one that the instance was created with.
+    pub get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
+    /// Which functions are called. The default is what loader and driver give.
+    pub entry_points: EntryPoints,
+    /// The instance.
+    pub instance: vk::Instance,
+    /// VkApplicationInfo::apiVersion of the instance: at least 1.1.
+    pub api_version: u32,
+    /// The instance extensions that are enabled, as far as they are to be used: VK_EXT_debug_utils,
+    /// for names and labels.
+    pub instance_extensions: &'a [&'a CStr],
+    /// The physical device.
+    pub physical_device: vk::PhysicalDevice,
+    /// The device.
+    pub device: vk::Device,
+    /// The device extensions that are enabled, as far as they are to be used:
+    /// VK_KHR_timeline_semaphore below Vulkan 1.2.
+    pub device_extensions: &'a [&'a CStr],
+    /// The optional features that are enabled. Nothing else is used; none at all is fine.
+    pub features: Features,
+    /// Whether timelineSemaphore is enabled. Needed with a queue only.
+    pub timeline_semaphore: bool,
+    /// The family of the command buffers to record into. It computes.
+    pub queue_family: u32,
+    /// A queue of that family, where the device is also to submit: to write and read buffers, and
+    /// to execute operators in one call. Recording needs none.
+    pub queue: Option<RawQueue>,
+}
+
+/// A caller's queue.
+#[derive(Clone)]
+pub struct RawQueue {
+    /// The queue.
+    pub handle: vk::Queue,
+    /// The lock that everybody holds who uses the queue. `None` where nobody else uses it as long as
+    /// the device lives.
+    pub lock: Option<Arc<dyn QueueLock>>,
+}
+
+impl fmt::Debug for RawQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawQueue")
+            .field("handle", &self.handle)
+            .field("has_lock", &self.lock.is_some())
+            .finish()
+    }
+}
+
+/// A caller's buffer, for [`Device::wrap_buffer`].
+#[derive(Clone, Copy, Debug)]
+pub struct RawBufferDesc<'a> {
+    /// The VkBuffer.
+    pub handle: vk::Buffer,
+    /// VkBufferCreateInfo::size.
+    pub size: u64,
+    /// Of VkBufferCreateInfo::usage the part that may be used. Vulkan cannot be asked for it.
+    pub usage: BufferUsage,
+    /// A name for errors. The object's own name is left alone.
+    pub name: &'a str,
+}
+
+impl Device {
+    /// Wraps a device that the caller owns.
+    ///
+    /// Nothing of the caller's is ever destroyed. What is made from the device later (pipelines,
+    /// descriptor pools, a semaphore where there is a queue) is destroyed by its last owner;
+    /// [`Device::live_objects`] tells when nothing is left. Objects of the caller are not renamed.
+    ///
+    /// `desc` applies as to any device; its cap lowers what is used, never what is enabled.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where a handle is null, the version is below 1.1, the physical
+    /// device is none of the instance's, the queue family is none of the device's or does not
+    /// compute, an extension or a feature is said to be enabled that the physical device does not
+    /// offer, a device function is missing, or a queue is given without timeline semaphores;
+    /// [`Error::Unsupported`] where the physical device is too old; [`Error::OutOfMemory`].
+    ///
+    /// # Safety
+    ///
+    /// - `get_instance_proc_addr` is the function of the Vulkan loader that `instance` comes from,
+    ///   and the loader stays loaded as long as anything made here lives.
+    /// - `instance`, `physical_device`, `device` and the queue are valid and belong together; they
+    ///   outlive everything made here: the device may be destroyed once
+    ///   [`crate::LiveObjects::count`] is 0, the instance after it.
+    /// - `api_version` is not above VkApplicationInfo::apiVersion.
+    /// - Extensions and features that are stated are enabled.
+    /// - The device has a queue of `queue_family`; the queue given is one of them, was retrieved from
+    ///   `device`, and whoever else uses it holds its lock.
+    pub unsafe fn from_raw(raw: &RawDeviceDesc<'_>, desc: &DeviceDesc) -> Result<Self> {
+        check_desc(desc)?;
+        check_handles(raw)?;
+        // SAFETY: the caller's promise.
+        let instance = unsafe { wrap_instance(raw) }?;
+        check_physical(&instance, raw.physical_device)?;
+        let (handle, family) = (raw.physical_device, raw.queue_family);
+        let submits = raw.queue.is_some();
+        let physical = PhysicalDevice::query_for_family(&instance, handle, family, submits)?;
+        if let Some(reason) = physical.unsuitable() {
+            return Err(Error::unsupported(physical.info().name.clone(), reason));
+        }
+        check_enabled(raw, &physical)?;
+        let core_timeline = usable_version(&physical, desc) >= vk::API_VERSION_1_2;
+        check_timeline(raw, core_timeline)?;
+        check_functions(&instance, raw.device)?;
+        let table = instance.table.load_device(raw.device, core_timeline, instance.debug_utils);
+        let device = Arc::new(RawDevice::of_caller(table, instance));
+        let queue = raw.queue.as_ref().map(|queue| {
+            // SAFETY: the caller's promise; timeline semaphores were said to be enabled.
+            unsafe { Queue::of_caller(&device, queue.handle, queue.lock.clone()) }
+        });
+        let parts = Parts {
+            raw: device,
+            physical,
+            queue: queue.transpose()?,
+            queue_family: family,
+            enabled: raw.features,
+        };
+        Self::assemble(parts, desc)
+    }
+
+    /// Wraps a buffer that the caller owns, to be bound at any legal offset.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where the handle is null, the size is 0, or the usage is empty;
+    /// [`Error::Unsupported`] where a cap takes all of the usage away.
+    ///
+    /// # Safety
+    ///
+    /// - `handle` is a VkBuffer of this device with this size, bound to memory, created with (at
+    ///   least) this usage, and owned by the device's queue family or shared with it.
+    /// - It outlives the result, every binding table that it is bound in, and every execution of
+    ///   what was recorded from one.
+    /// - Two buffers that are bound together share memory only where they share this handle: overlap
+    ///   is judged by VkBuffer and range.
+    pub unsafe fn wrap_buffer(&self, desc: &RawBufferDesc<'_>) -> Result<Buffer> {
+        let what = || format!("buffer `{}`", desc.name);
+        if desc.handle == vk::Buffer::null() {
+            return Err(Error::invalid(what(), "its handle is null"));
+        }
+        if desc.size == 0 {
+            return Err(Error::invalid(what(), "its size is 0 bytes, at least 1 is needed"));
+        }
+        if desc.usage.is_empty() {
+            return Err(Error::invalid(what(), "its usage is empty"));
+        }
+        let usage = desc.usage & self.buffer_usages();
+        if usage.is_empty() {
+            let lacking = format!("{}, which the device's cap takes away", desc.usage);
+            return Err(Error::unsupported(what(), lacking));
+        }
+        let allocator = Arc::clone(&self.shared.allocator);
+        let shared = BufferShared::of_caller(desc.handle, allocator, desc.size, usage, desc.name);
+        Ok(Buffer { shared: Arc::new(shared) })
+    }
+}
+
+/// # Safety
+///
+/// That of [`Device::from_raw`].
+unsafe fn wrap_instance(raw: &RawDeviceDesc<'_>) -> Result<Arc<InstanceShared>> {
+    // SAFETY: the caller's promise.
+    let loader = unsafe { Loader::from_raw(raw.get_instance_proc_addr, raw.entry_points.clone()) }?;
+    let debug_utils = raw.instance_extensions.contains(&ext::debug_utils::NAME);
+    // SAFETY: the caller's promise.
+    let shared =
+        unsafe { InstanceShared::of_caller(loader, raw.instance, raw.api_version, debug_utils) };
+    Ok(Arc::new(shared))
+}
+
+fn check_handles(raw: &RawDeviceDesc<'_>) -> Result<()> {
+    let handles = [
+        ("instance", raw.instance == vk::Instance::null()),
+        ("physical_device", raw.physical_device == vk::PhysicalDevice::null()),
+        ("device", raw.device == vk::Device::null()),
+        ("queue", raw.queue.as_ref().is_some_and(|queue| queue.handle == vk::Queue::null())),
+    ];
+    if let Some((name, _)) = handles.into_iter().find(|(_, is_null)| *is_null) {
+        return Err(Error::invalid(name, "its handle is null"));
+    }
+    if raw.api_version < vk::API_VERSION_1_1 {
+        return Err(Error::invalid("api_version", "below Vulkan 1.1"));
+    }
+    Ok(())
+}
+
+fn check_physical(instance: &InstanceShared, handle: vk::PhysicalDevice) -> Result<()> {
+    // SAFETY: the instance is alive by the caller's promise.
+    let handles = unsafe { instance.table.core().enumerate_physical_devices() }
+        .call("vkEnumeratePhysicalDevices")?;
+    if handles.contains(&handle) {
+        return Ok(());
+    }
+    Err(Error::invalid("physical_device", "it is none of the instance's"))
+}
+
+/// What is not offered cannot have been enabled.
+fn check_enabled(raw: &RawDeviceDesc<'_>, physical: &PhysicalDevice) -> Result<()> {
+    let offered = physical.capabilities().features;
+    let missing = |it: &Feature| raw.features.has(*it) && !offered.has(*it);
+    if let Some(feature) = Feature::ALL.into_iter().find(missing) {
+        let problem = format!("{} is said to be enabled, but not offered", feature.name());
+        return Err(Error::invalid("features", problem));
+    }
+    let unknown = |name: &&&CStr| !physical.has_extension(name);
+    if let Some(name) = raw.device_extensions.iter().find(unknown) {
+        let problem = format!("{} is said to be enabled, but not offered", name.to_string_lossy());
+        return Err(Error::invalid("device_extensions", problem));
+    }
+    Ok(())
+}
+
+/// A device that submits counts its submissions on a timeline semaphore.
+fn check_timeline(raw: &RawDeviceDesc<'_>, core_timeline: bool) -> Result<()> {
+    if raw.queue.is_none() {
+        return Ok(());
+    }
+    let name = khr::timeline_semaphore::NAME;
+    if !core_timeline && !raw.device_extensions.contains(&name) {
+        let problem = format!("a queue is given, which needs {}", name.to_string_lossy());
+        return Err(Error::invalid("device_extensions", problem));
+    }
+    if !raw.timeline_semaphore {
+        let problem = "false, but a queue is given, which needs the feature";
+        return Err(Error::invalid("timeline_semaphore", problem));
+    }
+    Ok(())
+}
+
+/// A handle that is no device of the instance has no functions, in most loaders.
+fn check_functions(instance: &InstanceShared, device: vk::Device) -> Result<()> {
+    if instance.table.has_device_function(device, c"vkCmdDispatch") {
+        return Ok(());
+    }
+    Err(Error::invalid("device", "it has no vkCmdDispatch"))
+}

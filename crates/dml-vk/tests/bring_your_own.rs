@@ -1,0 +1,329 @@
+//! A device, a queue and buffers that the caller owns.
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(unsafe_code, reason = "the caller's promises")]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::caller::{Caller, CallerBuffer, each_caller};
+use common::kernels::{plan, ramp, requirement, sum};
+use common::{pattern, words};
+use dml_core::capabilities::Features;
+use dml_core::plan::{Fill, Plan, Slot, Step};
+use dml_vk::ash::vk;
+use dml_vk::{
+    BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompileInput, CompiledOperator,
+    Device, DeviceDesc, EntryPoints, Error, QueueLock, RawBufferDesc, RawDeviceDesc, RawQueue,
+    Recorder, access, record_plan,
+};
+
+const OUT: Slot = Slot::Output(0);
+
+fn wrap_with(raw: &RawDeviceDesc<'_>) -> Result<Device, Error> {
+    // SAFETY: the tests state what `Caller` enabled, keep it until everything is dropped, and use
+    // the queue on one thread unless they give a lock. Wrong statements are those that are refused.
+    unsafe { Device::from_raw(raw, &DeviceDesc::default()) }
+}
+
+fn wrap(caller: &Caller) -> Device {
+    wrap_with(&caller.describe(EntryPoints::default())).unwrap()
+}
+
+fn wrap_buffer(device: &Device, buffer: &CallerBuffer<'_>) -> Buffer {
+    let (handle, size) = (buffer.handle, buffer.size);
+    let desc = RawBufferDesc { handle, size, usage: BufferUsage::all(), name: "caller's" };
+    // SAFETY: the buffer was created with all three usages and this size, and outlives its use.
+    unsafe { device.wrap_buffer(&desc) }.unwrap()
+}
+
+fn compile(device: &Device, plan: Plan) -> CompiledOperator {
+    device.compile(CompileInput { plan, storage_only: None }).unwrap()
+}
+
+fn table(compiled: &CompiledOperator, buffer: &Buffer, offset: u64, size: u64) -> BindingTable {
+    let outputs = [Some(BufferBinding { buffer, offset, size })];
+    BindingTable::new(compiled, &Bindings { outputs: &outputs, ..Bindings::default() }).unwrap()
+}
+
+/// Operators add to what the caller wrote before, and the caller copies the result afterwards.
+#[test]
+fn operators_are_recorded_between_the_callers_own_commands() {
+    each_caller(|caller| {
+        let (data, copy) = (caller.buffer(4096), caller.buffer(4096));
+        let device = wrap(caller);
+        assert!(!device.is_owned());
+        let buffer = wrap_buffer(&device, &data);
+        let add = Plan {
+            inputs: vec![requirement("InputTensor", 512)],
+            ..plan(512, vec![sum((OUT, 0..512), (Slot::Input(0), 0..512))])
+        };
+        let compiled = compile(&device, add);
+        let bind = |input, output| {
+            let at = |offset| Some(BufferBinding { buffer: &buffer, offset, size: 512 });
+            let (inputs, outputs) = ([at(input)], [at(output)]);
+            let bindings = Bindings { inputs: &inputs, outputs: &outputs, ..Bindings::default() };
+            BindingTable::new(&compiled, &bindings).unwrap()
+        };
+        // Several executions of one operator with different bindings, at any legal offset. The layer
+        // judges whole descriptors, so neighbours in flight together are kept 256 bytes apart.
+        let tables = [bind(0, 1024), bind(2048, 3072)];
+        let contract = access();
+        let transfer = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
+        let commands = caller.begin();
+        // SAFETY: the command buffer is recording; the range is the whole buffer.
+        unsafe { caller.device.cmd_fill_buffer(commands, data.handle, 0, 4096, 21) };
+        let touched = contract.inputs | contract.outputs;
+        caller.barrier(commands, transfer, (contract.stages, touched));
+        for table in &tables {
+            // SAFETY: the command buffer is recording; the tables are kept until it has completed.
+            unsafe { record_plan(commands, table) };
+        }
+        let read = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_READ);
+        caller.barrier(commands, (contract.stages, contract.outputs), read);
+        let region = [vk::BufferCopy::default().size(4096)];
+        // SAFETY: the command buffer is recording; the region is both buffers.
+        unsafe { caller.device.cmd_copy_buffer(commands, data.handle, copy.handle, &region) };
+        let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+        caller.barrier(commands, transfer, host);
+        caller.finish(commands);
+        let mut expected = vec![21; 1024];
+        for start in [256, 768] {
+            expected[start..start + 128].fill(42);
+        }
+        assert_eq!(words(&copy.bytes(0..4096)), expected);
+    });
+}
+
+/// Offsets that are a multiple of 16 but not of minStorageBufferOffsetAlignment; bytes around the
+/// binding keep their values.
+#[test]
+fn a_callers_buffer_is_bound_at_any_multiple_of_16() {
+    each_caller(|caller| {
+        let device = wrap(caller);
+        let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
+        for offset in [0, 16, 48, 240, 272, 1008] {
+            let data = caller.buffer(2048);
+            let buffer = wrap_buffer(&device, &data);
+            let table = table(&compiled, &buffer, offset, 64);
+            let contract = access();
+            let commands = caller.begin();
+            // SAFETY: the command buffer is recording.
+            unsafe { caller.device.cmd_fill_buffer(commands, data.handle, 0, 2048, 9) };
+            let transfer = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
+            caller.barrier(commands, transfer, (contract.stages, contract.outputs));
+            // SAFETY: the command buffer is recording; the table is kept until it has completed.
+            unsafe { record_plan(commands, &table) };
+            let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+            caller.barrier(commands, (contract.stages, contract.outputs), host);
+            caller.finish(commands);
+            let mut expected = vec![9; 512];
+            let first = usize::try_from(offset / 4).unwrap();
+            expected[first..first + 16].copy_from_slice(&(5..21).collect::<Vec<_>>());
+            assert_eq!(words(&data.bytes(0..2048)), expected, "at {offset}");
+        }
+    });
+}
+
+#[test]
+fn what_is_wrong_and_can_be_seen_is_refused() {
+    each_caller(|caller| {
+        let good = caller.describe_with_queue();
+        let refused = |raw: RawDeviceDesc<'_>, wanted: &str| {
+            let error = wrap_with(&raw).unwrap_err();
+            assert!(error.to_string().contains(wanted), "`{error}` lacks `{wanted}`");
+            assert!(error.is_invalid() || error.is_unsupported());
+        };
+        let null = "its handle is null";
+        refused(RawDeviceDesc { instance: vk::Instance::null(), ..good.clone() }, null);
+        refused(RawDeviceDesc { device: vk::Device::null(), ..good.clone() }, null);
+        let physical_device = vk::PhysicalDevice::null();
+        refused(RawDeviceDesc { physical_device, ..good.clone() }, null);
+        let queue = Some(RawQueue { handle: vk::Queue::null(), lock: None });
+        refused(RawDeviceDesc { queue, ..good.clone() }, "queue: its handle is null");
+        refused(RawDeviceDesc { api_version: vk::API_VERSION_1_0, ..good.clone() }, "below Vulkan");
+        refused(RawDeviceDesc { queue_family: 77, ..good.clone() }, "no queue family 77");
+        refused(RawDeviceDesc { timeline_semaphore: false, ..good.clone() }, "timeline_semaphore");
+        let device_extensions = &[c"VK_EXT_no_such_thing"];
+        refused(RawDeviceDesc { device_extensions, ..good.clone() }, "VK_EXT_no_such_thing");
+        // 1.1 has timeline semaphores as an extension only, which the caller did not enable.
+        let api_version = vk::API_VERSION_1_1;
+        refused(RawDeviceDesc { api_version, ..good.clone() }, "VK_KHR_timeline_semaphore");
+        let offered = wrap(caller).physical().capabilities().features;
+        if !offered.shader_int64 {
+            let features = Features { shader_int64: true, ..Features::NONE };
+            refused(RawDeviceDesc { features, ..good.clone() }, "shaderInt64");
+        }
+        let device = wrap(caller);
+        let data = caller.buffer(64);
+        let usage = BufferUsage::all();
+        let good = RawBufferDesc { handle: data.handle, size: 64, usage, name: "mine" };
+        for (desc, wanted) in [
+            (RawBufferDesc { handle: vk::Buffer::null(), ..good }, "`mine`: its handle is null"),
+            (RawBufferDesc { size: 0, ..good }, "its size is 0"),
+            (RawBufferDesc { usage: BufferUsage::empty(), ..good }, "its usage is empty"),
+        ] {
+            // SAFETY: refused before it is used.
+            let error = unsafe { device.wrap_buffer(&desc) }.unwrap_err();
+            assert!(error.is_invalid() && error.to_string().contains(wanted), "{error}");
+        }
+    });
+}
+
+#[test]
+fn without_a_queue_nothing_is_submitted() {
+    each_caller(|caller| {
+        let device = wrap(caller);
+        let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
+        let data = caller.buffer(64);
+        let buffer = wrap_buffer(&device, &data);
+        let table = table(&compiled, &buffer, 0, 64);
+        let mut recorder = Recorder::new(&device).unwrap();
+        recorder.dispatch(&table).unwrap();
+        let list = recorder.finish().unwrap();
+        for error in [
+            device.submit(list).map(drop).unwrap_err(),
+            device.write_buffer(&buffer, 0, &[0; 4]).unwrap_err(),
+            device.read_buffer(&buffer, 0..4).map(drop).unwrap_err(),
+            device.wait_idle().unwrap_err(),
+            device.with_queue(drop).unwrap_err(),
+        ] {
+            assert!(error.to_string().contains("without a queue"), "{error}");
+        }
+        assert_eq!(device.timeline_semaphore(), None);
+    });
+}
+
+/// Counts, and checks that it is never locked twice.
+#[derive(Default)]
+struct CountingLock {
+    locked: AtomicUsize,
+    times: AtomicUsize,
+}
+
+// SAFETY: in these tests nobody but the device uses the queue while it does.
+unsafe impl QueueLock for CountingLock {
+    fn lock(&self) {
+        assert_eq!(self.locked.fetch_add(1, Ordering::SeqCst), 0);
+        self.times.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn unlock(&self) {
+        assert_eq!(self.locked.fetch_sub(1, Ordering::SeqCst), 1);
+    }
+}
+
+#[test]
+fn a_shared_queue_is_used_under_the_callers_lock() {
+    each_caller(|caller| {
+        let lock = Arc::new(CountingLock::default());
+        let queue = Some(RawQueue { handle: caller.queue, lock: Some(lock.clone()) });
+        let device = wrap_with(&RawDeviceDesc { queue, ..caller.describe_with_queue() }).unwrap();
+        let data = caller.buffer(256);
+        let buffer = wrap_buffer(&device, &data);
+        assert_eq!(lock.times.load(Ordering::SeqCst), 0);
+        device.write_buffer(&buffer, 0, &pattern(256)).unwrap();
+        let after_write = lock.times.load(Ordering::SeqCst);
+        assert!(after_write > 0);
+        let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
+        let mut recorder = Recorder::new(&device).unwrap();
+        recorder.dispatch(&table(&compiled, &buffer, 64, 64)).unwrap();
+        device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+        let submitted = lock.times.load(Ordering::SeqCst);
+        assert_eq!(submitted, after_write + 1);
+        let seen = device.with_queue(|queue| (queue, lock.locked.load(Ordering::SeqCst))).unwrap();
+        assert_eq!(seen, (caller.queue, 1));
+        let mut expected = pattern(256);
+        let ramp: Vec<u8> = (5..21u32).flat_map(u32::to_le_bytes).collect();
+        expected[64..128].copy_from_slice(&ramp);
+        assert_eq!(device.read_buffer(&buffer, 0..256).unwrap(), expected);
+        device.wait_idle().unwrap();
+        assert_eq!(lock.locked.load(Ordering::SeqCst), 0);
+    });
+}
+
+/// Plans with constants need no queue: their memory is written by the host.
+#[test]
+fn compiling_submits_nothing() {
+    each_caller(|caller| {
+        let device = wrap(caller);
+        let with_constants = Plan {
+            constants: pattern(256),
+            ..plan(
+                256,
+                vec![
+                    Step::Fill(Fill { slot: OUT, range: 0..256, pattern: 0 }),
+                    sum((OUT, 0..256), (Slot::Constants, 0..256)),
+                ],
+            )
+        };
+        let compiled = compile(&device, with_constants);
+        let data = caller.buffer(256);
+        let buffer = wrap_buffer(&device, &data);
+        let table = table(&compiled, &buffer, 0, 256);
+        let commands = caller.begin();
+        // SAFETY: the command buffer is recording; the table is kept until it has completed.
+        unsafe { record_plan(commands, &table) };
+        let contract = access();
+        let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+        caller.barrier(commands, (contract.stages, contract.outputs), host);
+        caller.finish(commands);
+        assert_eq!(data.bytes(0..256), pattern(256));
+    });
+}
+
+/// The caller's objects live on, and are the caller's to destroy: the layer reports what is left.
+#[test]
+fn nothing_of_the_callers_is_destroyed_and_nothing_is_left() {
+    each_caller(|caller| {
+        let data = caller.buffer(64);
+        let live = {
+            let device = wrap_with(&caller.describe_with_queue()).unwrap();
+            let live = device.live_objects();
+            let buffer = wrap_buffer(&device, &data);
+            let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
+            let table = table(&compiled, &buffer, 0, 64);
+            drop((device, buffer, compiled));
+            assert!(live.count() > 0);
+            let commands = caller.begin();
+            // SAFETY: the command buffer is recording; the table is kept until it has completed.
+            unsafe { record_plan(commands, &table) };
+            caller.finish(commands);
+            live
+        };
+        assert_eq!(live.count(), 0);
+        // Both are still there.
+        let commands = caller.begin();
+        // SAFETY: the command buffer is recording.
+        unsafe { caller.device.cmd_fill_buffer(commands, data.handle, 0, 64, 3) };
+        let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+        let transfer = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
+        caller.barrier(commands, transfer, host);
+        caller.finish(commands);
+        assert_eq!(words(&data.bytes(0..64)), [3; 16]);
+        assert_eq!(caller.messages(), Vec::<String>::new());
+    });
+}
+
+/// The positive control: the barriers around an operator are the caller's, and the layer is on.
+#[test]
+fn a_missing_barrier_of_the_callers_is_reported_where_validation_is_required() {
+    each_caller(|caller| {
+        let device = wrap(caller);
+        let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
+        let data = caller.buffer(64);
+        let buffer = wrap_buffer(&device, &data);
+        let table = table(&compiled, &buffer, 0, 64);
+        let commands = caller.begin();
+        // SAFETY: the command buffer is recording.
+        unsafe { caller.device.cmd_fill_buffer(commands, data.handle, 0, 64, 3) };
+        // SAFETY: the command buffer is recording; the table is kept until it has completed.
+        unsafe { record_plan(commands, &table) };
+        caller.finish(commands);
+        let messages = caller.messages();
+        if common::validation() == dml_vk::Validation::Required {
+            assert!(messages.iter().any(|it| it.contains("hazard detected")), "{messages:?}");
+        }
+    });
+}

@@ -1,0 +1,128 @@
+//! Bring your own: the program owns the VkInstance, the VkDevice, the queue, the memory and the
+//! command buffer. The runtime records one operator between the program's own commands; the program
+//! places the barriers and submits.
+//!
+//! ```console
+//! $ cargo run -p dml --example bring_your_own
+//! ```
+#![allow(unsafe_code, reason = "the program's own Vulkan calls, and its promises to the runtime")]
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
+#[path = "bring_your_own/program.rs"]
+pub(crate) mod program;
+
+use std::error::Error;
+
+use dml::ash::vk;
+use dml::core::capabilities::Features;
+use dml::vk::{
+    BindingTable, Bindings, DeviceDesc, RawBufferDesc, RawDeviceDesc, access, record_plan,
+};
+use dml::{
+    BufferBinding, BufferUsage, DataType, Device, DeviceOptions, DiagonalMatrix1Desc, EntryPoints,
+    TensorDesc,
+};
+use program::Program;
+
+const SIDE: u32 = 4;
+const BYTES: u64 = 4 * (SIDE * SIDE) as u64;
+/// Both tensors lie in one buffer, the output at an offset that suits every device.
+const OUTPUT_AT: u64 = 256;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for row in run(0)?.chunks(SIDE as usize) {
+        println!("{row:?}");
+    }
+    Ok(())
+}
+
+/// Fills the input with 2.0, writes ones over its upper triangle with DIAGONAL_MATRIX1, and copies
+/// the result to where the host reads it; on the `index`-th device.
+pub(crate) fn run(index: usize) -> Result<Vec<f32>, Box<dyn Error>> {
+    let program = Program::new(index)?;
+    let tensors = program.buffer(OUTPUT_AT + BYTES)?;
+    let result = program.buffer(BYTES)?;
+    {
+        let device = wrap(&program)?;
+        let operator = device.compile(upper_triangle())?;
+        // SAFETY: the buffer was created with this size and these usages, is bound to memory, and
+        // outlives everything in this block.
+        let buffer = unsafe {
+            device.vulkan().wrap_buffer(&RawBufferDesc {
+                handle: tensors.handle,
+                size: tensors.size,
+                usage: BufferUsage::all(),
+                name: "tensors",
+            })
+        }?;
+        let at = |offset| Some(BufferBinding { buffer: &buffer, offset, size: BYTES });
+        let (inputs, outputs) = ([at(0)], [at(OUTPUT_AT)]);
+        let bindings = Bindings { inputs: &inputs, outputs: &outputs, ..Bindings::default() };
+        let table = BindingTable::new(operator.vulkan(), &bindings)?;
+
+        let commands = program.begin()?;
+        record(&program, commands, &table, (tensors.handle, result.handle));
+        // The table must be kept until this returns.
+        program.submit_and_wait(commands)?;
+    }
+    // Everything that the runtime made is gone; the program destroys what is its own.
+    Ok(program.floats(&result))
+}
+
+fn wrap(program: &Program) -> Result<Device, Box<dyn Error>> {
+    let raw = RawDeviceDesc {
+        get_instance_proc_addr: program.entry.static_fn().get_instance_proc_addr,
+        entry_points: EntryPoints::default(),
+        instance: program.instance.handle(),
+        api_version: vk::API_VERSION_1_1,
+        instance_extensions: &[],
+        physical_device: program.physical_device,
+        device: program.device.handle(),
+        device_extensions: &[],
+        // What the program enabled at vkCreateDevice, which is nothing here.
+        features: Features::NONE,
+        timeline_semaphore: false,
+        queue_family: program.queue_family,
+        // Nothing is submitted by the runtime.
+        queue: None,
+    };
+    // SAFETY: the handles belong together and outlive the device, as `program` does; what is stated
+    // is what the program created them with.
+    let vulkan = unsafe { dml::vk::Device::from_raw(&raw, &DeviceDesc::default()) }?;
+    Ok(Device::from_vulkan(vulkan, &DeviceOptions::default())?)
+}
+
+fn upper_triangle() -> DiagonalMatrix1Desc {
+    let tensor = TensorDesc::packed(DataType::Float32, &[SIDE, SIDE]);
+    DiagonalMatrix1Desc {
+        input_tensor: Some(tensor.clone()),
+        output_tensor: tensor,
+        value_data_type: DataType::Float32,
+        value: 1.0f32.into(),
+        diagonal_fill_begin: 0,
+        diagonal_fill_end: i32::MAX,
+    }
+}
+
+fn record(
+    program: &Program,
+    commands: vk::CommandBuffer,
+    table: &BindingTable,
+    (tensors, result): (vk::Buffer, vk::Buffer),
+) {
+    let transfer = vk::PipelineStageFlags::TRANSFER;
+    let wrote = vk::AccessFlags::TRANSFER_WRITE;
+    // How every operator touches its inputs and outputs, whatever it is made of.
+    let contract = access();
+
+    program.fill(commands, tensors, BYTES, 2.0);
+    program.barrier(commands, (transfer, wrote), (contract.stages, contract.inputs));
+    // SAFETY: the command buffer is recording, of the wrapped device and its queue family; the
+    // caller keeps the table until the work has completed.
+    unsafe { record_plan(commands, table) };
+    let reads = (transfer, vk::AccessFlags::TRANSFER_READ);
+    program.barrier(commands, (contract.stages, contract.outputs), reads);
+    program.copy(commands, (tensors, OUTPUT_AT), result, BYTES);
+    let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+    program.barrier(commands, (transfer, wrote), host);
+}
