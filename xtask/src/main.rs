@@ -16,6 +16,7 @@ mod contents;
 mod devices;
 mod env;
 mod environment;
+mod generate_header;
 mod generated;
 mod html_report;
 mod peers;
@@ -52,6 +53,7 @@ enum Command {
     Bench(bench::Args),
     BuildShaders(build_shaders::Args),
     GenerateSchema(schema::Args),
+    GenerateHeader(generate_header::Args),
     Ci(ci::Args),
 }
 
@@ -84,6 +86,7 @@ fn run(command: Command) -> Result<i32> {
             shader_compiler::build_shaders(&sh, &raw)
         }
         Command::GenerateSchema(args) => schema::run(args).map(|()| 0),
+        Command::GenerateHeader(args) => generate_header::run(&sh, args),
         Command::Ci(args) => ci::run(&sh, &args),
     }
 }

@@ -10,9 +10,10 @@ use anyhow::{Context, Result, bail, ensure};
 use super::model::{Operator, Schema};
 use super::resolve::{self, Known};
 use super::source::File;
-use super::{c_descs, descs, support, tables};
+use super::{c_descs, c_header, descs, support, tables};
 
 const SCHEMA: &str = "crates/dml-core/schema";
+const C_HEADER: &str = "crates/dml-capi/include/dmlvk/directml_types.h";
 const TYPES: &str = "types.toml";
 const RULES: &str = "crates/dml-core/src/rules.rs";
 const RUSTFMT_SETTINGS: &str = "rustfmt.toml";
@@ -71,7 +72,9 @@ impl Tree {
             let text = self.format(&format!("{HEADER}\n{text}"));
             Ok((path, text.with_context(|| format!("formatting {path}"))?))
         });
-        formatted.collect()
+        let mut generated: Generated = formatted.collect::<Result<_>>()?;
+        generated.insert(C_HEADER, format!("{HEADER}{}", c_header::render(&schema)));
+        Ok(generated)
     }
 
     /// Writes what differs and returns its paths.

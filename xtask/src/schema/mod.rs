@@ -5,6 +5,7 @@
 //! [`varied`]).
 
 mod c_descs;
+mod c_header;
 mod descs;
 mod files;
 mod model;

@@ -1,0 +1,195 @@
+//! Buffers: created, or the caller's.
+
+use std::ffi::c_void;
+
+use dml::vk::RawBufferDesc;
+use dml::{Buffer, BufferUsage, Device};
+
+use crate::boundary::{Failure, Result, S_OK, call};
+use crate::device::DeviceObject;
+use crate::handle::{Object, get, insert, remove};
+use crate::memory::{check_size, read, write};
+use crate::types::{DmlVkBuffer, DmlVkDevice, HRESULT, VkBuffer};
+
+/// VK_BUFFER_USAGE_TRANSFER_SRC_BIT.
+const TRANSFER_SRC: u32 = 0x1;
+/// VK_BUFFER_USAGE_TRANSFER_DST_BIT.
+const TRANSFER_DST: u32 = 0x2;
+/// VK_BUFFER_USAGE_STORAGE_BUFFER_BIT.
+const STORAGE: u32 = 0x20;
+
+/// A buffer that the caller owns, for dmlvk_wrap_buffer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DmlVkRawBufferDesc {
+    /// sizeof(DmlVkRawBufferDesc).
+    pub struct_size: u32,
+    /// VkBufferCreateInfo::usage. It has VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; with the bits of transfers
+    /// (DST for what is written, SRC for what is read) operators are usually faster. Other bits are
+    /// ignored.
+    pub usage: u32,
+    /// The buffer.
+    pub buffer: VkBuffer,
+    /// VkBufferCreateInfo::size.
+    pub size: u64,
+}
+
+pub(crate) struct BufferObject {
+    pub(crate) device: Device,
+    pub(crate) buffer: Buffer,
+}
+
+impl Object for BufferObject {
+    const KIND: &'static str = "buffer";
+}
+
+/// Creates a buffer of `size` bytes in the device's memory, for every use.
+///
+/// # Safety
+///
+/// `buffer` is null or a place for a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_create_buffer(
+    device: DmlVkDevice,
+    size: u64,
+    buffer: *mut DmlVkBuffer,
+) -> HRESULT {
+    call("dmlvk_create_buffer", || {
+        // SAFETY: the caller's promise.
+        unsafe { write(buffer, std::ptr::null_mut(), "buffer") }?;
+        let object = get::<DeviceObject, _>(device)?;
+        let created = object.device.create_buffer(size)?;
+        let made = BufferObject { device: object.device.clone(), buffer: created };
+        let handle = insert(made, Some(device))?;
+        // SAFETY: the caller's promise.
+        unsafe { write(buffer, handle, "buffer") }?;
+        Ok(S_OK)
+    })
+}
+
+/// Wraps a buffer that the caller owns, to be bound at any offset that is a multiple of 16. It is never
+/// destroyed.
+///
+/// # Safety
+///
+/// `desc` is null or points to a DmlVkRawBufferDesc; `buffer` is null or a place for a handle. The
+/// VkBuffer is of this VkDevice, bound to memory, has the stated size and usage, belongs to the device's
+/// queue family or is shared with it, and outlives the handle, every binding table that it is bound in,
+/// and every execution of what was recorded from one. Two buffers that are bound together share memory
+/// only where they are the same VkBuffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_wrap_buffer(
+    device: DmlVkDevice,
+    desc: *const DmlVkRawBufferDesc,
+    buffer: *mut DmlVkBuffer,
+) -> HRESULT {
+    call("dmlvk_wrap_buffer", || {
+        // SAFETY: the caller's promise.
+        unsafe { write(buffer, std::ptr::null_mut(), "buffer") }?;
+        let object = get::<DeviceObject, _>(device)?;
+        // SAFETY: the caller's promise.
+        let desc = unsafe { read(desc, "desc") }?;
+        check_size::<DmlVkRawBufferDesc>(desc.struct_size, "desc")?;
+        let raw = RawBufferDesc {
+            handle: desc.buffer,
+            size: desc.size,
+            usage: usage(desc.usage),
+            name: "buffer",
+        };
+        // SAFETY: the caller's promise.
+        let wrapped = unsafe { object.device.vulkan().wrap_buffer(&raw) }?;
+        let made = BufferObject { device: object.device.clone(), buffer: wrapped };
+        let handle = insert(made, Some(device))?;
+        // SAFETY: the caller's promise.
+        unsafe { write(buffer, handle, "buffer") }?;
+        Ok(S_OK)
+    })
+}
+
+fn usage(bits: u32) -> BufferUsage {
+    [
+        (STORAGE, BufferUsage::STORAGE),
+        (TRANSFER_SRC, BufferUsage::TRANSFER_SRC),
+        (TRANSFER_DST, BufferUsage::TRANSFER_DST),
+    ]
+    .into_iter()
+    .filter(|(bit, _)| bits & bit != 0)
+    .fold(BufferUsage::empty(), |all, (_, usage)| all | usage)
+}
+
+/// Writes `size` bytes to a buffer from `offset` on, after everything that this library has submitted,
+/// and waits. Needs a queue.
+///
+/// # Safety
+///
+/// `data` is null or points to `size` bytes. Command buffers of the caller's that use these bytes have
+/// completed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_write_buffer(
+    buffer: DmlVkBuffer,
+    offset: u64,
+    data: *const c_void,
+    size: u64,
+) -> HRESULT {
+    call("dmlvk_write_buffer", || {
+        let object = get::<BufferObject, _>(buffer)?;
+        let size = host_size(&object.buffer, offset, size)?;
+        if data.is_null() {
+            return Err(Failure::invalid("data", "null"));
+        }
+        // SAFETY: the caller's promise; the size is that of something that exists.
+        let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
+        object.device.vulkan().write_buffer(&object.buffer, offset, bytes)?;
+        Ok(S_OK)
+    })
+}
+
+/// Reads `size` bytes of a buffer from `offset` on, after everything that this library has submitted.
+/// Needs a queue.
+///
+/// # Safety
+///
+/// `data` is null or a place for `size` bytes. Command buffers of the caller's that write these bytes
+/// have completed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_read_buffer(
+    buffer: DmlVkBuffer,
+    offset: u64,
+    data: *mut c_void,
+    size: u64,
+) -> HRESULT {
+    call("dmlvk_read_buffer", || {
+        let object = get::<BufferObject, _>(buffer)?;
+        host_size(&object.buffer, offset, size)?;
+        if data.is_null() {
+            return Err(Failure::invalid("data", "null"));
+        }
+        let bytes = object.device.vulkan().read_buffer(&object.buffer, offset..offset + size)?;
+        let data = data.cast::<u8>();
+        // SAFETY: the caller's promise; as many bytes were read as were asked for.
+        unsafe { data.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Ok(S_OK)
+    })
+}
+
+/// `size` where that many bytes from `offset` on are inside the buffer, and of the host's memory.
+fn host_size(buffer: &Buffer, offset: u64, size: u64) -> Result<usize> {
+    let inside = offset.checked_add(size).is_some_and(|end| end <= buffer.size());
+    let of_host = usize::try_from(size).ok().filter(|size| isize::try_from(*size).is_ok());
+    of_host.filter(|_| inside).ok_or_else(|| {
+        let problem = format_args!(
+            "{size} bytes at offset {offset} (accepted: a range inside the buffer's {} bytes)",
+            buffer.size()
+        );
+        Failure::invalid("offset, size", problem)
+    })
+}
+
+/// Destroys a buffer handle; a wrapped VkBuffer stays. Binding tables keep a created buffer alive.
+#[unsafe(no_mangle)]
+pub extern "C" fn dmlvk_destroy_buffer(buffer: DmlVkBuffer) -> HRESULT {
+    call("dmlvk_destroy_buffer", || {
+        remove::<BufferObject, _>(buffer)?;
+        Ok(S_OK)
+    })
+}

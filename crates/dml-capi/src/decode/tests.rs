@@ -1,0 +1,218 @@
+use std::mem::{offset_of, size_of};
+use std::ptr;
+
+use dml::core::operators::{DIAGONAL_MATRIX, DIAGONAL_MATRIX1, FILL_VALUE_CONSTANT, find};
+
+use super::*;
+use crate::types::{
+    DML_DIAGONAL_MATRIX_OPERATOR_DESC, DML_DIAGONAL_MATRIX1_OPERATOR_DESC,
+    DML_FILL_VALUE_CONSTANT_OPERATOR_DESC,
+};
+
+/// The rules of C that `offsets` follows are those that the compiler follows.
+#[test]
+fn fields_lie_where_the_compiler_puts_them() {
+    use DML_DIAGONAL_MATRIX_OPERATOR_DESC as Diagonal;
+    use DML_DIAGONAL_MATRIX1_OPERATOR_DESC as Diagonal1;
+    use DML_FILL_VALUE_CONSTANT_OPERATOR_DESC as Fill;
+    let diagonal = [
+        offset_of!(Diagonal, OutputTensor),
+        offset_of!(Diagonal, Offset),
+        offset_of!(Diagonal, Value),
+    ];
+    assert_eq!(offsets(&DIAGONAL_MATRIX), diagonal);
+    let fill =
+        [offset_of!(Fill, OutputTensor), offset_of!(Fill, ValueDataType), offset_of!(Fill, Value)];
+    assert_eq!(offsets(&FILL_VALUE_CONSTANT), fill);
+    let diagonal1 = [
+        offset_of!(Diagonal1, InputTensor),
+        offset_of!(Diagonal1, OutputTensor),
+        offset_of!(Diagonal1, ValueDataType),
+        offset_of!(Diagonal1, Value),
+        offset_of!(Diagonal1, DiagonalFillBegin),
+        offset_of!(Diagonal1, DiagonalFillEnd),
+    ];
+    assert_eq!(offsets(&DIAGONAL_MATRIX1), diagonal1);
+}
+
+fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
+    format!("{:?}", result.unwrap_err())
+}
+
+fn decode(desc: &DML_OPERATOR_DESC) -> Result<AbstractOperator> {
+    // SAFETY: the tests point to structs that live long enough, or to nothing.
+    unsafe { operator(desc) }
+}
+
+fn buffer_desc(sizes: &[u32]) -> DML_BUFFER_TENSOR_DESC {
+    DML_BUFFER_TENSOR_DESC {
+        DataType: 1,
+        Flags: 0,
+        DimensionCount: sizes.len().try_into().unwrap_or(u32::MAX),
+        Sizes: sizes.as_ptr(),
+        Strides: ptr::null(),
+        TotalTensorSizeInBytes: 64,
+        GuaranteedBaseOffsetAlignment: 0,
+    }
+}
+
+fn tensor_desc(buffer: &DML_BUFFER_TENSOR_DESC) -> DML_TENSOR_DESC {
+    DML_TENSOR_DESC { Type: BUFFER, Desc: ptr::from_ref(buffer).cast() }
+}
+
+#[test]
+fn every_field_of_a_descriptor_arrives() {
+    let strides = [4, 1];
+    let buffer = DML_BUFFER_TENSOR_DESC {
+        Flags: 1,
+        Strides: strides.as_ptr(),
+        GuaranteedBaseOffsetAlignment: 32,
+        ..buffer_desc(&[4, 3])
+    };
+    let tensor = tensor_desc(&buffer);
+    let desc = DML_DIAGONAL_MATRIX1_OPERATOR_DESC {
+        InputTensor: &raw const tensor,
+        OutputTensor: ptr::null(),
+        ValueDataType: 6,
+        Value: DML_SCALAR_UNION { Bytes: [1, 2, 3, 4, 5, 6, 7, 8] },
+        DiagonalFillBegin: -3,
+        DiagonalFillEnd: 9,
+    };
+    let desc = DML_OPERATOR_DESC { Type: 163, Desc: (&raw const desc).cast() };
+    let found = decode(&desc).unwrap_or_else(|failure| panic!("{failure:?}"));
+    let expected = TensorDesc {
+        data_type: DataType::Float32,
+        flags: TensorFlags::OWNED_BY_DML,
+        sizes: vec![4, 3],
+        strides: Some(vec![4, 1]),
+        total_tensor_size_in_bytes: Some(64),
+        guaranteed_base_offset_alignment: 32,
+    };
+    let bytes = ScalarUnion::from_bytes([1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(
+        found.fields(),
+        [
+            FieldValue::Tensor(Some(expected)),
+            FieldValue::Tensor(None),
+            FieldValue::Uint(6),
+            FieldValue::ScalarUnion(bytes),
+            FieldValue::Int(-3),
+            FieldValue::Int(9),
+        ]
+    );
+}
+
+/// A count that cannot be true is refused before anything is read.
+#[test]
+fn what_cannot_be_followed_is_refused() {
+    let read = |buffer: &DML_BUFFER_TENSOR_DESC| {
+        let tensor = tensor_desc(buffer);
+        let desc = DML_DIAGONAL_MATRIX_OPERATOR_DESC {
+            OutputTensor: &raw const tensor,
+            Offset: 0,
+            Value: 1.0,
+        };
+        message(decode(&DML_OPERATOR_DESC { Type: 93, Desc: (&raw const desc).cast() }))
+    };
+    let good = buffer_desc(&[4, 4]);
+    let found = read(&DML_BUFFER_TENSOR_DESC { DimensionCount: u32::MAX, ..good });
+    assert!(found.contains("OutputTensor.DimensionCount: 4294967295 is too large"), "{found}");
+    let found = read(&DML_BUFFER_TENSOR_DESC { Sizes: ptr::null(), ..good });
+    assert!(found.contains("OutputTensor.Sizes: null, with 2 elements"), "{found}");
+    let found = read(&DML_BUFFER_TENSOR_DESC { DataType: 99, ..good });
+    assert!(found.contains("OutputTensor.DataType: 99 is no data type"), "{found}");
+    let found = message(decode(&DML_OPERATOR_DESC { Type: 93, Desc: ptr::null() }));
+    assert!(found.contains("DIAGONAL_MATRIX: DML_OPERATOR_DESC.Desc: null"), "{found}");
+    for unknown in [0, 178, u32::MAX] {
+        let found = message(decode(&DML_OPERATOR_DESC { Type: unknown, Desc: ptr::null() }));
+        assert!(found.contains("accepted: 1 to 177"), "{found}");
+    }
+    let gemm = find("GEMM").map_or(0, |schema| schema.operator_type);
+    let found = message(decode(&DML_OPERATOR_DESC { Type: gemm, Desc: ptr::null() }));
+    assert!(found.contains("not implemented"), "{found}");
+    // SAFETY: null is allowed.
+    assert!(message(unsafe { operator(ptr::null()) }).contains("null"));
+}
+
+/// Field types that no implemented operator has yet, in a struct made for this test.
+#[test]
+fn arrays_and_nested_operators_are_read_by_their_counts() {
+    use dml::core::schema::FieldKind::Attribute;
+    #[repr(C)]
+    struct Everything {
+        count: u32,
+        tensors: *const DML_TENSOR_DESC,
+        numbers: *const i32,
+        none: *const f32,
+        scale: *const DML_SCALE_BIAS,
+        size: DML_SIZE_2D,
+        flag: i32,
+        large: u64,
+        activation: *const DML_OPERATOR_DESC,
+    }
+    const fn field(name: &'static str, field_type: FieldType) -> FieldSchema {
+        FieldSchema::new(name, Attribute, field_type)
+    }
+    static FIELDS: [FieldSchema; 9] = [
+        field("Count", FieldType::Uint),
+        field("Tensors", FieldType::TensorArray).with_count("Count"),
+        field("Numbers", FieldType::IntArray).with_count("Count"),
+        field("None", FieldType::FloatArray).with_count("Count").optional(),
+        field("Scale", FieldType::ScaleBias),
+        field("Size", FieldType::Size2d),
+        field("Flag", FieldType::Bool),
+        field("Large", FieldType::Uint64),
+        field("Activation", FieldType::OperatorDesc),
+    ];
+    static SCHEMA: OperatorSchema = OperatorSchema { fields: &FIELDS, ..DIAGONAL_MATRIX };
+    let offsets_expected = [
+        0,
+        offset_of!(Everything, tensors),
+        offset_of!(Everything, numbers),
+        offset_of!(Everything, none),
+        offset_of!(Everything, scale),
+        offset_of!(Everything, size),
+        offset_of!(Everything, flag),
+        offset_of!(Everything, large),
+        offset_of!(Everything, activation),
+    ];
+    assert_eq!(offsets(&SCHEMA), offsets_expected);
+    let buffers = [buffer_desc(&[1, 2]), buffer_desc(&[3])];
+    let tensors = buffers.each_ref().map(tensor_desc);
+    let numbers = [-1, 7];
+    let scale = DML_SCALE_BIAS { Scale: 0.5, Bias: -2.0 };
+    let nothing = DML_OPERATOR_DESC { Type: NO_OPERATOR, Desc: ptr::null() };
+    let everything = Everything {
+        count: 2,
+        tensors: tensors.as_ptr(),
+        numbers: numbers.as_ptr(),
+        none: ptr::null(),
+        scale: &raw const scale,
+        size: DML_SIZE_2D { Width: 3, Height: 4 },
+        flag: 5,
+        large: 1 << 40,
+        activation: &raw const nothing,
+    };
+    let desc = ptr::from_ref(&everything).cast();
+    let reader = Reader { schema: &SCHEMA, desc, depth: 0 };
+    // SAFETY: the struct has the schema's fields and lives long enough.
+    let found = unsafe { reader.fields() }.unwrap_or_else(|failure| panic!("{failure:?}"));
+    let sizes = |index: usize| match &found[1] {
+        FieldValue::TensorArray(tensors) => tensors[index].sizes.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((sizes(0), sizes(1)), (vec![1, 2], vec![3]));
+    assert_eq!(found[2], FieldValue::IntArray(vec![-1, 7]));
+    assert_eq!(found[3], FieldValue::FloatArray(vec![]));
+    assert_eq!(found[4], FieldValue::ScaleBias(Some([0.5, -2.0])));
+    assert_eq!(found[5], FieldValue::Size2d([3, 4]));
+    assert_eq!(found[6], FieldValue::Bool(true));
+    assert_eq!(found[7], FieldValue::Uint64(1 << 40));
+    assert_eq!(found[8], FieldValue::OperatorDesc(None));
+    let too_many = Everything { count: u32::MAX, ..everything };
+    let reader = Reader { schema: &SCHEMA, desc: ptr::from_ref(&too_many).cast(), depth: 0 };
+    // SAFETY: as above; what has too many elements is not read.
+    let refused = message(unsafe { reader.fields() });
+    assert!(refused.contains("Tensors: 4294967295 elements"), "{refused}");
+    assert_eq!(size_of::<DML_SIZE_2D>(), 8);
+}

@@ -1,0 +1,139 @@
+//! Devices that the runtime creates, and what all devices have in common.
+
+use std::ffi::c_char;
+
+use dml::{Device, DeviceOptions, DeviceSelector, FeatureLevel, HResult, InstanceDesc, Validation};
+
+use crate::boundary::{Failure, Result, S_FALSE, S_OK, call};
+use crate::handle::{Object, get, insert, remove};
+use crate::memory::{check_size, read, text, write};
+use crate::types::{BOOL, DML_FEATURE_LEVEL, DmlVkDevice, DmlVkDevice_T, HRESULT};
+
+/// The version of this interface: it changes whenever a function, a struct or a value does so that
+/// programs have to be compiled again.
+pub const DMLVK_ABI_VERSION: u32 = 0;
+
+/// How dmlvk_create_device creates a device. Zeros stand for the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DmlVkDeviceDesc {
+    /// sizeof(DmlVkDeviceDesc).
+    pub struct_size: u32,
+    /// DirectML's minimum: creation fails where it cannot be met. 0: none.
+    pub minimum_feature_level: DML_FEATURE_LEVEL,
+    /// An upper bound: operators, dimension counts and data types of higher levels are refused. 0: the
+    /// highest level.
+    pub maximum_feature_level: DML_FEATURE_LEVEL,
+    /// Whether VK_LAYER_KHRONOS_validation must be on.
+    pub require_validation: BOOL,
+    /// Which device, as UTF-8: part of its name, its index, its UUID, or "best". Null: the best one.
+    pub device: *const c_char,
+}
+
+pub(crate) struct DeviceObject {
+    pub(crate) device: Device,
+}
+
+impl Object for DeviceObject {
+    const KIND: &'static str = "device";
+}
+
+/// The version of this interface that the library has: that of the header, or the two do not fit.
+#[unsafe(no_mangle)]
+pub extern "C" fn dmlvk_abi_version() -> u32 {
+    DMLVK_ABI_VERSION
+}
+
+/// Creates a device that owns everything: instance, device, queue and memory.
+///
+/// Fails with DXGI_ERROR_UNSUPPORTED where there is no Vulkan or no such device, or where the minimum
+/// feature level is above the maximum; with E_INVALIDARG where a level, the size or the text is wrong.
+///
+/// # Safety
+///
+/// `desc` is null or points to a DmlVkDeviceDesc whose text is null or a string; `device` is null or a
+/// place for a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_create_device(
+    desc: *const DmlVkDeviceDesc,
+    device: *mut DmlVkDevice,
+) -> HRESULT {
+    call("dmlvk_create_device", || {
+        // SAFETY: the caller's promise.
+        unsafe { write(device, std::ptr::null_mut(), "device") }?;
+        // SAFETY: the caller's promise.
+        let desc = unsafe { read(desc, "desc") }?;
+        check_size::<DmlVkDeviceDesc>(desc.struct_size, "desc")?;
+        let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
+        // SAFETY: the caller's promise.
+        let selector = match unsafe { text(desc.device) } {
+            None => DeviceSelector::Best,
+            Some(text) => {
+                text.to_str().map_err(|_| Failure::invalid("desc.device", "no UTF-8"))?.parse()?
+            }
+        };
+        let validation =
+            if desc.require_validation == 0 { Validation::Off } else { Validation::Required };
+        let instance = InstanceDesc { validation, ..InstanceDesc::default() };
+        let created = Device::open_with(&DeviceOptions { selector, instance, ..levels })?;
+        // SAFETY: the caller's promise.
+        unsafe { hand_out(created, device) }
+    })
+}
+
+/// Gives the caller a handle.
+///
+/// # Safety
+///
+/// `place` is a place for a handle.
+pub(crate) unsafe fn hand_out(device: Device, place: *mut DmlVkDevice) -> Result<HRESULT> {
+    let handle = insert(DeviceObject { device }, None::<*mut DmlVkDevice_T>)?;
+    // SAFETY: the caller's promise.
+    unsafe { write(place, handle, "device") }?;
+    Ok(S_OK)
+}
+
+/// The options with these two levels, where 0 stands for none.
+pub(crate) fn levels(minimum: u32, maximum: u32) -> Result<DeviceOptions> {
+    let level = |value: u32, name: &str| match value {
+        0 => Ok(None),
+        value => FeatureLevel::from_dml_value(value).map(Some).ok_or_else(|| {
+            let accepted = FeatureLevel::ALL.map(|it| format!("{:#x}", it.dml_value())).join(", ");
+            Failure::invalid(name, format_args!("{value:#x} (accepted: 0, {accepted})"))
+        }),
+    };
+    Ok(DeviceOptions {
+        minimum_feature_level: level(minimum, "minimum_feature_level")?,
+        feature_level: level(maximum, "maximum_feature_level")?.unwrap_or_default(),
+        ..DeviceOptions::default()
+    })
+}
+
+/// Destroys a device and everything made from it; those handles are unknown from then on. Waits for
+/// work that this library submitted. Nothing that the caller owns is destroyed.
+///
+/// S_FALSE: done, but another thread is still in a call on the device, and a wrapped VkDevice must not
+/// be destroyed before that call has returned.
+///
+/// # Safety
+///
+/// Command buffers that were recorded from binding tables of the device have completed, and are not
+/// submitted again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_destroy_device(device: DmlVkDevice) -> HRESULT {
+    call("dmlvk_destroy_device", || {
+        let live = get::<DeviceObject, _>(device)?.device.vulkan().live_objects();
+        remove::<DeviceObject, _>(device)?;
+        Ok(if live.count() == 0 { S_OK } else { S_FALSE })
+    })
+}
+
+/// DXGI_ERROR_DEVICE_REMOVED where the VkDevice was lost, else S_OK. A lost device stays lost: destroy
+/// it and create another.
+#[unsafe(no_mangle)]
+pub extern "C" fn dmlvk_get_device_removed_reason(device: DmlVkDevice) -> HRESULT {
+    call("dmlvk_get_device_removed_reason", || {
+        let lost = get::<DeviceObject, _>(device)?.device.vulkan().is_lost();
+        Ok(if lost { HResult::DXGI_ERROR_DEVICE_REMOVED.0.cast_signed() } else { S_OK })
+    })
+}

@@ -1,0 +1,57 @@
+//! The C interface of the runtime: `include/dmlvk/dmlvk.h`.
+//!
+//! Descriptors are DirectML's own structs (`include/dmlvk/directml_types.h`), so that code which fills
+//! them moves over unchanged; functions are this library's, with the prefix `dmlvk_`.
+//!
+//! # Handles
+//!
+//! A handle is no address but a number that is looked up ([`handle`]): a null handle, one of another
+//! kind, or one that was destroyed is answered with an error and never followed. Destroying an object
+//! destroys what was made from it; those handles answer with an error from then on.
+//!
+//! # Errors
+//!
+//! Every function returns an `HRESULT` ([`boundary`]); [`dmlvk_last_message`] has the reason in words,
+//! for each thread. A panic is caught and reported as `E_UNEXPECTED`.
+//!
+//! # Threads
+//!
+//! Every function may be called on any thread at any time. Only a command buffer belongs to one thread,
+//! by Vulkan's own rule.
+//!
+//! # What cannot be detected
+//!
+//! Pointers that are neither null nor valid; Vulkan handles that are not what they are said to be; a
+//! binding table that is destroyed while commands recorded from it are pending. Each function says what
+//! it takes on trust.
+//!
+//! # Unsafe code
+//!
+//! Pointers of the caller are read and written in [`memory`] and in the functions that C calls,
+//! nowhere else.
+#![allow(unsafe_code, reason = "the C boundary reads and writes the caller's memory")]
+
+mod access;
+mod boundary;
+mod buffer;
+mod decode;
+mod device;
+mod execute;
+mod handle;
+mod memory;
+mod operator;
+mod support;
+mod table;
+mod types;
+mod wrap;
+
+pub use access::*;
+pub use boundary::dmlvk_last_message;
+pub use buffer::*;
+pub use device::*;
+pub use execute::*;
+pub use operator::*;
+pub use support::*;
+pub use table::*;
+pub use types::*;
+pub use wrap::*;

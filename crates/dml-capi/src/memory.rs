@@ -1,0 +1,85 @@
+//! Reading and writing the caller's memory. Nothing is assumed of a pointer's alignment.
+
+use std::ffi::{CStr, c_char};
+
+use crate::boundary::{Failure, Result};
+
+/// # Safety
+///
+/// `pointer` is null or points to a `T`.
+pub(crate) unsafe fn read<T: Copy>(pointer: *const T, name: &str) -> Result<T> {
+    if pointer.is_null() {
+        return Err(Failure::invalid(name, "null"));
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { pointer.read_unaligned() })
+}
+
+/// The `index`-th of several.
+///
+/// # Safety
+///
+/// `pointer` is null or points to more than `index` values.
+unsafe fn read_at<T: Copy>(pointer: *const T, index: usize, name: &str) -> Result<T> {
+    // SAFETY: within the array, by the caller's promise; nothing is read through null.
+    unsafe { read(pointer.wrapping_add(index), name) }
+}
+
+/// `count` values, at most `most`. Where there are none the pointer is not looked at.
+///
+/// # Safety
+///
+/// `pointer` is null or points to `count` values, where that is not above `most`.
+pub(crate) unsafe fn read_array<T: Copy>(
+    pointer: *const T,
+    count: u32,
+    most: usize,
+    name: &str,
+) -> Result<Vec<T>> {
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    if count > most {
+        return Err(Failure::invalid(name, format_args!("{count} elements, more than {most}")));
+    }
+    if count > 0 && pointer.is_null() {
+        return Err(Failure::invalid(name, format_args!("null, with {count} elements")));
+    }
+    // SAFETY: the caller's promise.
+    (0..count).map(|index| unsafe { read_at(pointer, index, name) }).collect()
+}
+
+/// # Safety
+///
+/// `pointer` is null or a place for a `T`.
+pub(crate) unsafe fn write<T>(pointer: *mut T, value: T, name: &str) -> Result<()> {
+    if pointer.is_null() {
+        return Err(Failure::invalid(name, "null"));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { pointer.write_unaligned(value) };
+    Ok(())
+}
+
+/// The text at `pointer`; `None` where it is null.
+///
+/// # Safety
+///
+/// `pointer` is null or points to a string that ends with a NUL and outlives the result.
+pub(crate) unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {
+    if pointer.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    Some(unsafe { CStr::from_ptr(pointer) })
+}
+
+/// A struct tells its own size, so that later versions may append to it.
+pub(crate) fn check_size<T>(given: u32, name: &str) -> Result<()> {
+    let size = size_of::<T>();
+    if usize::try_from(given).is_ok_and(|given| given == size) {
+        return Ok(());
+    }
+    Err(Failure::invalid(
+        format_args!("{name}.struct_size"),
+        format_args!("{given} (accepted: {size})"),
+    ))
+}

@@ -1,0 +1,110 @@
+//! Compiled operators.
+
+use dml::{CompiledOperator, Device, ExecutionFlags};
+
+use crate::boundary::{S_OK, call};
+use crate::decode;
+use crate::device::DeviceObject;
+use crate::handle::{Object, get, insert, remove};
+use crate::memory::write;
+use crate::types::{
+    BOOL, DML_BINDING_PROPERTIES, DML_EXECUTION_FLAGS, DML_OPERATOR_DESC, DmlVkDevice,
+    DmlVkOperator, HRESULT,
+};
+
+pub(crate) struct OperatorObject {
+    pub(crate) device: Device,
+    pub(crate) operator: CompiledOperator,
+}
+
+impl Object for OperatorObject {
+    const KIND: &'static str = "operator";
+}
+
+/// IDMLDevice::CreateOperator and CompileOperator in one: validates the descriptor, and makes what
+/// recording needs. The descriptor is not needed afterwards. Nothing is submitted on a wrapped device.
+///
+/// Fails with E_INVALIDARG where the descriptor breaks a rule or needs a higher feature level, E_NOTIMPL
+/// where the operator is not implemented, DXGI_ERROR_UNSUPPORTED where the device cannot carry it.
+///
+/// # Safety
+///
+/// `desc` is null, or it and all that it leads to are as DirectML's documentation says, or null;
+/// `compiled` is null or a place for a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_compile_operator(
+    device: DmlVkDevice,
+    desc: *const DML_OPERATOR_DESC,
+    flags: DML_EXECUTION_FLAGS,
+    compiled: *mut DmlVkOperator,
+) -> HRESULT {
+    call("dmlvk_compile_operator", || {
+        // SAFETY: the caller's promise.
+        unsafe { write(compiled, std::ptr::null_mut(), "compiled") }?;
+        let object = get::<DeviceObject, _>(device)?;
+        // SAFETY: the caller's promise.
+        let desc = unsafe { decode::operator(desc) }?;
+        let operator = object.device.compile_with(desc, ExecutionFlags::from_bits(flags))?;
+        let made = OperatorObject { device: object.device.clone(), operator };
+        let handle = insert(made, Some(device))?;
+        // SAFETY: the caller's promise.
+        unsafe { write(compiled, handle, "compiled") }?;
+        Ok(S_OK)
+    })
+}
+
+/// IDMLDispatchable::GetBindingProperties.
+///
+/// # Safety
+///
+/// `properties` is null or a place for them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_get_binding_properties(
+    compiled: DmlVkOperator,
+    properties: *mut DML_BINDING_PROPERTIES,
+) -> HRESULT {
+    call("dmlvk_get_binding_properties", || {
+        let found = get::<OperatorObject, _>(compiled)?.operator.binding_properties();
+        let answer = DML_BINDING_PROPERTIES {
+            RequiredDescriptorCount: found.required_descriptor_count,
+            TemporaryResourceSize: found.temporary_resource_size,
+            PersistentResourceSize: found.persistent_resource_size,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { write(properties, answer, "properties") }?;
+        Ok(S_OK)
+    })
+}
+
+/// Whether the operator must be initialized before its first execution: an input is OWNED_BY_DML.
+/// Initializing others is allowed, and does nothing.
+///
+/// # Safety
+///
+/// `needed` is null or a place for the answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_needs_initialization(
+    compiled: DmlVkOperator,
+    needed: *mut BOOL,
+) -> HRESULT {
+    call("dmlvk_needs_initialization", || {
+        let answer = get::<OperatorObject, _>(compiled)?.operator.needs_initialization();
+        // SAFETY: the caller's promise.
+        unsafe { write(needed, answer.into(), "needed") }?;
+        Ok(S_OK)
+    })
+}
+
+/// Destroys a compiled operator and its binding tables; those handles are unknown from then on.
+///
+/// # Safety
+///
+/// Command buffers that were recorded from its binding tables have completed, and are not submitted
+/// again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_destroy_operator(compiled: DmlVkOperator) -> HRESULT {
+    call("dmlvk_destroy_operator", || {
+        remove::<OperatorObject, _>(compiled)?;
+        Ok(S_OK)
+    })
+}

@@ -1,0 +1,233 @@
+//! Bring your own device.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::Arc;
+
+use dml::Device;
+use dml::ash::vk;
+use dml::core::capabilities::Features;
+use dml::core::kernel::Feature;
+use dml::vk::{DeviceDesc, QueueLock, RawDeviceDesc, RawQueue};
+
+use crate::boundary::{Failure, Result, call};
+use crate::device::{hand_out, levels};
+use crate::memory::{check_size, read, read_array, text, write};
+use crate::types::{
+    DML_FEATURE_LEVEL, DmlVkDevice, DmlVkQueueCallback, HRESULT, PFN_vkGetInstanceProcAddr,
+    VkDevice, VkInstance, VkPhysicalDevice, VkQueue,
+};
+
+/// shaderInt8 is enabled.
+pub const DMLVK_FEATURE_SHADER_INT8: u32 = 0x1;
+/// shaderInt16 is enabled.
+pub const DMLVK_FEATURE_SHADER_INT16: u32 = 0x2;
+/// shaderInt64 is enabled.
+pub const DMLVK_FEATURE_SHADER_INT64: u32 = 0x4;
+/// shaderFloat16 is enabled.
+pub const DMLVK_FEATURE_SHADER_FLOAT16: u32 = 0x8;
+/// shaderFloat64 is enabled.
+pub const DMLVK_FEATURE_SHADER_FLOAT64: u32 = 0x10;
+/// storageBuffer8BitAccess is enabled.
+pub const DMLVK_FEATURE_STORAGE_BUFFER_8BIT: u32 = 0x20;
+/// storageBuffer16BitAccess is enabled.
+pub const DMLVK_FEATURE_STORAGE_BUFFER_16BIT: u32 = 0x40;
+/// bufferDeviceAddress is enabled.
+pub const DMLVK_FEATURE_BUFFER_DEVICE_ADDRESS: u32 = 0x80;
+/// timelineSemaphore is enabled. Needed with a queue.
+pub const DMLVK_FEATURE_TIMELINE_SEMAPHORE: u32 = 0x100;
+
+/// More extensions than this are refused.
+const MAX_EXTENSIONS: usize = 4096;
+
+/// A device that the caller owns, for dmlvk_wrap_device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DmlVkRawDeviceDesc {
+    /// sizeof(DmlVkRawDeviceDesc).
+    pub struct_size: u32,
+    /// DirectML's minimum, as in DmlVkDeviceDesc. 0: none.
+    pub minimum_feature_level: DML_FEATURE_LEVEL,
+    /// The upper bound, as in DmlVkDeviceDesc. 0: the highest level.
+    pub maximum_feature_level: DML_FEATURE_LEVEL,
+    /// VkApplicationInfo::apiVersion of the instance: at least VK_API_VERSION_1_1.
+    pub api_version: u32,
+    /// The loader's vkGetInstanceProcAddr.
+    pub get_instance_proc_addr: PFN_vkGetInstanceProcAddr,
+    /// The instance.
+    pub instance: VkInstance,
+    /// The physical device.
+    pub physical_device: VkPhysicalDevice,
+    /// The device.
+    pub device: VkDevice,
+    /// Instance extensions that are enabled, as far as they are to be used: VK_EXT_debug_utils.
+    pub instance_extensions: *const *const c_char,
+    /// Device extensions that are enabled, as far as they are to be used: VK_KHR_timeline_semaphore
+    /// below Vulkan 1.2.
+    pub device_extensions: *const *const c_char,
+    /// The number of instance extensions.
+    pub instance_extension_count: u32,
+    /// The number of device extensions.
+    pub device_extension_count: u32,
+    /// DMLVK_FEATURE_* of those features that are enabled and may be used. 0 is fine.
+    pub features: u32,
+    /// The family of the command buffers to record into.
+    pub queue_family: u32,
+    /// A queue of that family, for functions that submit; null where nothing is to be submitted.
+    pub queue: VkQueue,
+    /// Locks the queue. Null where nobody else uses it.
+    pub lock_queue: DmlVkQueueCallback,
+    /// Unlocks the queue, on the thread that locked it. Null exactly where lock_queue is.
+    pub unlock_queue: DmlVkQueueCallback,
+    /// Handed to both.
+    pub queue_lock_data: *mut c_void,
+}
+
+/// Wraps a device that the caller owns. Nothing of the caller's is ever destroyed, no feature is used
+/// that is not stated, and without a queue nothing is submitted.
+///
+/// Fails with E_INVALIDARG where a handle is null, the physical device or the queue family is not of
+/// the instance or does not compute, an extension or feature is stated that the device does not offer,
+/// or a queue is given without timeline semaphores.
+///
+/// # Safety
+///
+/// `desc` is null or points to a DmlVkRawDeviceDesc whose arrays have the stated lengths; `device` is
+/// null or a place for a handle. The handles are valid and belong together, and outlive the wrapped
+/// device; what is stated to be enabled is. Whoever else uses the queue does so between calls of the two
+/// functions; they are called on any thread, must not call this library, and must not fail.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_wrap_device(
+    desc: *const DmlVkRawDeviceDesc,
+    device: *mut DmlVkDevice,
+) -> HRESULT {
+    call("dmlvk_wrap_device", || {
+        // SAFETY: the caller's promise.
+        unsafe { write(device, std::ptr::null_mut(), "device") }?;
+        // SAFETY: the caller's promise.
+        let desc = unsafe { read(desc, "desc") }?;
+        check_size::<DmlVkRawDeviceDesc>(desc.struct_size, "desc")?;
+        let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
+        // SAFETY: the caller's promise.
+        let vulkan = unsafe { wrap(&desc) }?;
+        let wrapped = Device::from_vulkan(vulkan, &levels)?;
+        // SAFETY: the caller's promise.
+        unsafe { hand_out(wrapped, device) }
+    })
+}
+
+/// # Safety
+///
+/// That of [`dmlvk_wrap_device`].
+unsafe fn wrap(desc: &DmlVkRawDeviceDesc) -> Result<dml::vk::Device> {
+    let get_instance_proc_addr = desc
+        .get_instance_proc_addr
+        .ok_or_else(|| Failure::invalid("desc.get_instance_proc_addr", "null"))?;
+    let (list, count) = (desc.instance_extensions, desc.instance_extension_count);
+    // SAFETY: the caller's promise.
+    let instance_extensions = unsafe { names(list, count, "desc.instance_extensions") }?;
+    let (list, count) = (desc.device_extensions, desc.device_extension_count);
+    // SAFETY: the caller's promise.
+    let device_extensions = unsafe { names(list, count, "desc.device_extensions") }?;
+    let raw = RawDeviceDesc {
+        get_instance_proc_addr,
+        entry_points: dml::EntryPoints::default(),
+        instance: desc.instance,
+        api_version: desc.api_version,
+        instance_extensions: &instance_extensions,
+        physical_device: desc.physical_device,
+        device: desc.device,
+        device_extensions: &device_extensions,
+        features: features(desc.features)?,
+        timeline_semaphore: desc.features & DMLVK_FEATURE_TIMELINE_SEMAPHORE != 0,
+        queue_family: desc.queue_family,
+        queue: queue(desc)?,
+    };
+    // SAFETY: the caller's promise.
+    Ok(unsafe { dml::vk::Device::from_raw(&raw, &DeviceDesc::default()) }?)
+}
+
+/// # Safety
+///
+/// `list` is null or points to `count` strings that outlive the result.
+unsafe fn names<'a>(list: *const *const c_char, count: u32, name: &str) -> Result<Vec<&'a CStr>> {
+    // SAFETY: the caller's promise.
+    let list = unsafe { read_array(list, count, MAX_EXTENSIONS, name) }?;
+    let null = || Failure::invalid(name, "one of them is null");
+    // SAFETY: the caller's promise.
+    list.into_iter().map(|it| unsafe { text(it) }.ok_or_else(null)).collect()
+}
+
+const BITS: [(u32, Feature); 8] = [
+    (DMLVK_FEATURE_SHADER_INT8, Feature::ShaderInt8),
+    (DMLVK_FEATURE_SHADER_INT16, Feature::ShaderInt16),
+    (DMLVK_FEATURE_SHADER_INT64, Feature::ShaderInt64),
+    (DMLVK_FEATURE_SHADER_FLOAT16, Feature::ShaderFloat16),
+    (DMLVK_FEATURE_SHADER_FLOAT64, Feature::ShaderFloat64),
+    (DMLVK_FEATURE_STORAGE_BUFFER_8BIT, Feature::StorageBuffer8BitAccess),
+    (DMLVK_FEATURE_STORAGE_BUFFER_16BIT, Feature::StorageBuffer16BitAccess),
+    (DMLVK_FEATURE_BUFFER_DEVICE_ADDRESS, Feature::BufferDeviceAddress),
+];
+
+fn features(bits: u32) -> Result<Features> {
+    let known = BITS.iter().fold(DMLVK_FEATURE_TIMELINE_SEMAPHORE, |all, (bit, _)| all | bit);
+    if bits & !known != 0 {
+        let problem = format_args!("{bits:#x} has unknown bits (accepted: bits of {known:#x})");
+        return Err(Failure::invalid("desc.features", problem));
+    }
+    let with = |features: Features, (bit, feature): &(u32, Feature)| {
+        features.with(*feature, bits & bit != 0)
+    };
+    Ok(BITS.iter().fold(Features::NONE, with))
+}
+
+fn queue(desc: &DmlVkRawDeviceDesc) -> Result<Option<RawQueue>> {
+    let lock: Option<Arc<dyn QueueLock>> = match (desc.lock_queue, desc.unlock_queue) {
+        (Some(lock), Some(unlock)) => {
+            Some(Arc::new(Callbacks { lock, unlock, data: desc.queue_lock_data }))
+        }
+        (None, None) => None,
+        _ => return Err(Failure::invalid("desc.lock_queue, desc.unlock_queue", "one is null")),
+    };
+    Ok((desc.queue != vk::Queue::null()).then_some(RawQueue { handle: desc.queue, lock }))
+}
+
+/// The caller's lock.
+struct Callbacks {
+    lock: unsafe extern "C" fn(*mut c_void),
+    unlock: unsafe extern "C" fn(*mut c_void),
+    data: *mut c_void,
+}
+
+// SAFETY: the caller promises that both functions may be called on any thread, with this data.
+unsafe impl Send for Callbacks {}
+// SAFETY: as above.
+unsafe impl Sync for Callbacks {}
+
+// SAFETY: the caller promises that whoever else uses the queue does so between the two.
+unsafe impl QueueLock for Callbacks {
+    fn lock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.lock)(self.data) };
+    }
+
+    fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.unlock)(self.data) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_feature_has_a_bit_of_its_own_and_no_other_bit_is_accepted() {
+        for (bit, feature) in BITS {
+            let found = features(bit).unwrap_or(Features::NONE);
+            assert_eq!(found, Features::NONE.with(feature, true));
+        }
+        assert_eq!(BITS.len(), Feature::ALL.len());
+        assert!(features(0x200).is_err());
+        assert_eq!(features(DMLVK_FEATURE_TIMELINE_SEMAPHORE).ok(), Some(Features::NONE));
+    }
+}

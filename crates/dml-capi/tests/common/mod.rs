@@ -1,0 +1,151 @@
+//! The library's functions as a C program calls them, on every device.
+#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(unreachable_pub, reason = "a module of several test crates")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../../../dml-vk/tests/common/caller.rs"]
+pub mod caller;
+
+use std::ffi::{CStr, CString};
+use std::ptr;
+
+use dml::Validation;
+use dmlvk::*;
+
+pub const E_INVALIDARG: HRESULT = 0x8007_0057_u32.cast_signed();
+pub const E_NOTIMPL: HRESULT = 0x8000_4001_u32.cast_signed();
+pub const DXGI_ERROR_UNSUPPORTED: HRESULT = 0x887A_0004_u32.cast_signed();
+
+pub fn validation() -> Validation {
+    match std::env::var("DML_TEST_VALIDATION").as_deref() {
+        Ok("required") => Validation::Required,
+        _ => Validation::Off,
+    }
+}
+
+pub fn message() -> String {
+    // SAFETY: the library returns a C string of this thread.
+    unsafe { CStr::from_ptr(dmlvk_last_message()) }.to_string_lossy().into_owned()
+}
+
+#[track_caller]
+pub fn ok(code: HRESULT) {
+    assert_eq!(code, 0, "{}", message());
+}
+
+/// Asserts a code and a part of the message.
+#[track_caller]
+pub fn refused(code: HRESULT, wanted: HRESULT, part: &str) {
+    let message = message();
+    assert_eq!(code, wanted, "{message}");
+    assert!(message.contains(part), "`{message}` lacks `{part}`");
+}
+
+/// How many devices there are: at least one.
+pub fn device_count() -> usize {
+    let instance = dml::Instance::new(&dml::InstanceDesc::default()).unwrap();
+    let count = instance.physical_devices().unwrap().len();
+    assert!(count > 0, "there is no Vulkan device: run these tests with `cargo xtask test`");
+    count
+}
+
+/// Creates the `index`-th device between two levels.
+pub fn create_device(index: usize, minimum: u32, maximum: u32) -> DmlVkDevice {
+    let name = CString::new(index.to_string()).unwrap();
+    let desc = DmlVkDeviceDesc {
+        struct_size: size_of::<DmlVkDeviceDesc>().try_into().unwrap(),
+        minimum_feature_level: minimum,
+        maximum_feature_level: maximum,
+        require_validation: (validation() == Validation::Required).into(),
+        device: name.as_ptr(),
+    };
+    let mut device = ptr::null_mut();
+    // SAFETY: both pointers are to what the function asks for.
+    ok(unsafe { dmlvk_create_device(&raw const desc, &raw mut device) });
+    assert!(!device.is_null());
+    device
+}
+
+/// The descriptor of a DIAGONAL_MATRIX, filled as a C program does.
+pub struct Diagonal {
+    sizes: Box<[u32]>,
+    pub buffer: Box<DML_BUFFER_TENSOR_DESC>,
+    pub tensor: Box<DML_TENSOR_DESC>,
+    pub desc: Box<DML_DIAGONAL_MATRIX_OPERATOR_DESC>,
+    pub operator: DML_OPERATOR_DESC,
+}
+
+impl Diagonal {
+    pub fn new(data_type: u32, sizes: &[u32], bytes: u64, offset: i32, value: f32) -> Self {
+        let sizes: Box<[u32]> = sizes.into();
+        let buffer = Box::new(DML_BUFFER_TENSOR_DESC {
+            DataType: data_type,
+            Flags: 0,
+            DimensionCount: sizes.len().try_into().unwrap(),
+            Sizes: sizes.as_ptr(),
+            Strides: ptr::null(),
+            TotalTensorSizeInBytes: bytes,
+            GuaranteedBaseOffsetAlignment: 0,
+        });
+        let tensor =
+            Box::new(DML_TENSOR_DESC { Type: 1, Desc: ptr::from_ref(&*buffer).cast() });
+        let desc = Box::new(DML_DIAGONAL_MATRIX_OPERATOR_DESC {
+            OutputTensor: &raw const *tensor,
+            Offset: offset,
+            Value: value,
+        });
+        let operator = DML_OPERATOR_DESC { Type: 93, Desc: ptr::from_ref(&*desc).cast() };
+        Self { sizes, buffer, tensor, desc, operator }
+    }
+
+    pub fn compile(&self, device: DmlVkDevice, flags: u32) -> (HRESULT, DmlVkOperator) {
+        let mut operator = ptr::null_mut();
+        // SAFETY: the descriptor is complete and lives long enough.
+        let code = unsafe {
+            dmlvk_compile_operator(device, &raw const self.operator, flags, &raw mut operator)
+        };
+        (code, operator)
+    }
+}
+
+pub fn nothing() -> DmlVkBufferBinding {
+    DmlVkBufferBinding { buffer: ptr::null_mut(), offset: 0, size: 0 }
+}
+
+/// Bindings with these outputs and nothing else.
+pub fn bindings(outputs: &[DmlVkBufferBinding]) -> DmlVkBindings {
+    DmlVkBindings {
+        struct_size: size_of::<DmlVkBindings>().try_into().unwrap(),
+        input_count: 0,
+        inputs: ptr::null(),
+        outputs: outputs.as_ptr(),
+        output_count: outputs.len().try_into().unwrap(),
+        reserved: 0,
+        temporary: nothing(),
+        persistent: nothing(),
+    }
+}
+
+pub fn create_table(operator: DmlVkOperator, outputs: &[DmlVkBufferBinding]) -> DmlVkBindingTable {
+    let mut table = ptr::null_mut();
+    let bindings = bindings(outputs);
+    // SAFETY: both pointers are to what the function asks for.
+    ok(unsafe {
+        dmlvk_create_binding_table(
+            operator,
+            DMLVK_PHASE_EXECUTE,
+            &raw const bindings,
+            &raw mut table,
+        )
+    });
+    table
+}
+
+pub fn read(buffer: DmlVkBuffer, offset: u64, size: usize) -> Vec<u8> {
+    let mut bytes = vec![0; size];
+    // SAFETY: there is place for as many bytes.
+    ok(unsafe {
+        dmlvk_read_buffer(buffer, offset, bytes.as_mut_ptr().cast(), size.try_into().unwrap())
+    });
+    bytes
+}

@@ -1,0 +1,167 @@
+//! Owning mode through the C functions, on every device.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(unsafe_code, reason = "a C program's calls")]
+
+mod common;
+
+use std::ptr;
+
+use common::*;
+use dmlvk::*;
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|it| f32::from_le_bytes(it.try_into().unwrap())).collect()
+}
+
+fn create_buffer(device: DmlVkDevice, size: u64) -> DmlVkBuffer {
+    let mut buffer = ptr::null_mut();
+    // SAFETY: there is a place for the handle.
+    ok(unsafe { dmlvk_create_buffer(device, size, &raw mut buffer) });
+    buffer
+}
+
+#[test]
+fn an_operator_is_executed_in_one_call() {
+    for index in 0..device_count() {
+        let device = create_device(index, 0x5000, 0);
+        let (code, operator) = Diagonal::new(1, &[2, 3], 24, 1, 7.5).compile(device, 0);
+        ok(code);
+        let mut properties = DML_BINDING_PROPERTIES { RequiredDescriptorCount: 99, ..Default::default() };
+        // SAFETY: there is a place for the answer.
+        ok(unsafe { dmlvk_get_binding_properties(operator, &raw mut properties) });
+        assert!(properties.RequiredDescriptorCount < 99);
+        let buffer = create_buffer(device, 256);
+        // SAFETY: there are as many bytes.
+        ok(unsafe { dmlvk_write_buffer(buffer, 0, [0xAAu8; 256].as_ptr().cast(), 256) });
+        let output = DmlVkBufferBinding { buffer, offset: 64, size: 24 };
+        // SAFETY: there is one binding.
+        ok(unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) });
+        assert_eq!(floats(&read(buffer, 64, 24)), [0.0, 7.5, 0.0, 0.0, 0.0, 7.5]);
+        assert_eq!(read(buffer, 0, 64), [0xAA; 64]);
+        assert_eq!(read(buffer, 88, 168), [0xAA; 168]);
+        let mut submission = ptr::null_mut();
+        let output = DmlVkBufferBinding { buffer, offset: 128, size: 24 };
+        // SAFETY: there is one binding, and a place for the handle.
+        ok(unsafe {
+            dmlvk_submit_operator(operator, ptr::null(), 0, &raw const output, 1, &raw mut submission)
+        });
+        let mut completed = 0;
+        // SAFETY: there is a place for the answer.
+        ok(unsafe { dmlvk_wait_submission(submission, u64::MAX, &raw mut completed) });
+        assert_eq!(completed, 1);
+        ok(dmlvk_destroy_submission(submission));
+        assert_eq!(floats(&read(buffer, 128, 24))[1], 7.5);
+        assert_eq!(dmlvk_get_device_removed_reason(device), 0);
+        // SAFETY: nothing is in flight.
+        ok(unsafe { dmlvk_destroy_device(device) });
+    }
+}
+
+/// An input that is OWNED_BY_DML goes through the initializer.
+#[test]
+fn an_owned_input_is_initialized_once() {
+    for index in 0..device_count() {
+        let device = create_device(index, 0, 0);
+        let sizes = [2u32, 2];
+        let buffer_desc = |flags| DML_BUFFER_TENSOR_DESC {
+            DataType: 1,
+            Flags: flags,
+            DimensionCount: 2,
+            Sizes: sizes.as_ptr(),
+            Strides: ptr::null(),
+            TotalTensorSizeInBytes: 16,
+            GuaranteedBaseOffsetAlignment: 0,
+        };
+        let (owned, plain) = (buffer_desc(1), buffer_desc(0));
+        let input = DML_TENSOR_DESC { Type: 1, Desc: ptr::from_ref(&owned).cast() };
+        let output = DML_TENSOR_DESC { Type: 1, Desc: ptr::from_ref(&plain).cast() };
+        let mut value = DML_SCALAR_UNION { Bytes: [0; 8] };
+        value.Bytes[..4].copy_from_slice(&9f32.to_le_bytes());
+        let desc = DML_DIAGONAL_MATRIX1_OPERATOR_DESC {
+            InputTensor: &raw const input,
+            OutputTensor: &raw const output,
+            ValueDataType: 1,
+            Value: value,
+            DiagonalFillBegin: 0,
+            DiagonalFillEnd: 1,
+        };
+        let desc = DML_OPERATOR_DESC { Type: 163, Desc: ptr::from_ref(&desc).cast() };
+        let mut operator = ptr::null_mut();
+        // SAFETY: the descriptor is complete.
+        ok(unsafe { dmlvk_compile_operator(device, &raw const desc, 0, &raw mut operator) });
+        let mut needed = 0;
+        // SAFETY: there is a place for the answer.
+        ok(unsafe { dmlvk_needs_initialization(operator, &raw mut needed) });
+        assert_eq!(needed, 1);
+        let buffer = create_buffer(device, 512);
+        let bytes: Vec<u8> = [1f32, 2.0, 3.0, 4.0].into_iter().flat_map(f32::to_le_bytes).collect();
+        // SAFETY: there are as many bytes.
+        ok(unsafe { dmlvk_write_buffer(buffer, 0, bytes.as_ptr().cast(), 16) });
+        let input = DmlVkBufferBinding { buffer, offset: 0, size: 16 };
+        let outputs = DmlVkBufferBinding { buffer, offset: 256, size: 16 };
+        let inputs = nothing();
+        // SAFETY: there is one binding each.
+        let early = unsafe {
+            dmlvk_execute_operator(operator, &raw const inputs, 1, &raw const outputs, 1)
+        };
+        refused(early, E_INVALIDARG, "not initialized");
+        // SAFETY: there is one binding.
+        ok(unsafe { dmlvk_initialize_operator(operator, &raw const input, 1) });
+        // SAFETY: there is one binding each.
+        ok(unsafe {
+            dmlvk_execute_operator(operator, &raw const inputs, 1, &raw const outputs, 1)
+        });
+        assert_eq!(floats(&read(buffer, 256, 16)), [9.0, 2.0, 3.0, 9.0]);
+        // SAFETY: nothing is in flight.
+        ok(unsafe { dmlvk_destroy_device(device) });
+    }
+}
+
+#[test]
+fn the_level_is_a_minimum_with_an_optional_upper_bound() {
+    let device = create_device(0, 0x2000, 0x4000);
+    let (code, operator) = Diagonal::new(11, &[3, 3], 72, 0, 1.0).compile(device, 0);
+    refused(code, E_INVALIDARG, "OutputTensor.DataType: INT64 needs feature level 5_1");
+    assert!(operator.is_null());
+    let levels = [0x5100u32, 0x3100, 0x1000];
+    let ask = |levels: &[u32]| {
+        let query = DML_FEATURE_QUERY_FEATURE_LEVELS {
+            RequestedFeatureLevelCount: levels.len().try_into().unwrap(),
+            RequestedFeatureLevels: levels.as_ptr(),
+        };
+        let mut answer = DML_FEATURE_DATA_FEATURE_LEVELS::default();
+        // SAFETY: both structs have the sizes given.
+        let code = unsafe {
+            dmlvk_check_feature_support(
+                device,
+                1,
+                16,
+                ptr::from_ref(&query).cast(),
+                4,
+                ptr::from_mut(&mut answer).cast(),
+            )
+        };
+        (code, answer.MaxSupportedFeatureLevel)
+    };
+    assert_eq!(ask(&levels), (0, 0x3100));
+    assert_eq!(ask(&[0x6000]), (DXGI_ERROR_UNSUPPORTED, 0));
+    let type_supported = |data_type| {
+        let query = DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT { DataType: data_type };
+        let mut answer = DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT { IsSupported: 7 };
+        // SAFETY: both structs have the sizes given.
+        ok(unsafe {
+            dmlvk_check_feature_support(
+                device,
+                0,
+                4,
+                ptr::from_ref(&query).cast(),
+                4,
+                ptr::from_mut(&mut answer).cast(),
+            )
+        });
+        answer.IsSupported
+    };
+    assert_eq!((type_supported(1), type_supported(11)), (1, 0));
+    // SAFETY: nothing is in flight.
+    ok(unsafe { dmlvk_destroy_device(device) });
+}

@@ -1,0 +1,64 @@
+//! `directml_types.h`: DirectML's descriptors for C.
+
+use super::files::origin;
+use super::model::{Field, FieldType, Operator, Schema};
+use super::names::{DATA_TYPES, LEVELS};
+
+/// Everything that does not depend on the schema, with a marker for what does.
+const TEMPLATE: &str = include_str!("c_header/template.h");
+
+/// The file, without its first line.
+pub(super) fn render(schema: &Schema) -> String {
+    let data_types = DATA_TYPES.iter().map(|(name, _)| *name).zip(1..);
+    let operators = schema.operators.iter().map(|it| (it.name.as_str(), it.number));
+    let parts = [
+        ("FEATURE_LEVELS", LEVELS.map(level).concat()),
+        ("DATA_TYPES", values("DML_TENSOR_DATA_TYPE", data_types)),
+        ("OPERATOR_TYPES", values("DML_OPERATOR", operators)),
+        ("OPERATOR_DESCS", schema.implemented().map(structure).collect()),
+    ];
+    parts
+        .iter()
+        .fold(TEMPLATE.to_owned(), |text, (name, part)| text.replace(&format!("@{name}@\n"), part))
+}
+
+/// `5_1` is 0x5100.
+fn level(name: &str) -> String {
+    format!("    DML_FEATURE_LEVEL_{name} = 0x{}00,\n", name.replace('_', ""))
+}
+
+fn values<'a>(prefix: &str, values: impl Iterator<Item = (&'a str, u32)>) -> String {
+    values.map(|(name, number)| format!("    {prefix}_{name} = {number},\n")).collect()
+}
+
+fn structure(operator: &Operator) -> String {
+    let name = format!("DML_{}_OPERATOR_DESC", operator.name);
+    let line = |field: &Field| {
+        let optional = field.optional && field.field_type.is_pointer();
+        let comment = if optional { " /* may be null */" } else { "" };
+        format!("    {}{};{comment}\n", c_type(field), field.name)
+    };
+    let fields: String = operator.fields.iter().map(line).collect();
+    format!("{}typedef struct {name} {{\n{fields}}} {name};\n\n", origin(operator))
+}
+
+/// The type with what stands between it and the name.
+fn c_type(field: &Field) -> String {
+    let typed = field.enumeration.and_then(|names| names.typed.as_ref());
+    let plain = match field.field_type {
+        FieldType::Tensor | FieldType::TensorArray => "const DML_TENSOR_DESC *",
+        FieldType::OperatorDesc | FieldType::OperatorDescArray => "const DML_OPERATOR_DESC *",
+        FieldType::Uint => "UINT ",
+        FieldType::Uint64 => "UINT64 ",
+        FieldType::Int => "INT ",
+        FieldType::Float => "FLOAT ",
+        FieldType::UintArray => "const UINT *",
+        FieldType::IntArray => "const INT *",
+        FieldType::FloatArray => "const FLOAT *",
+        FieldType::ScaleBias => "const DML_SCALE_BIAS *",
+        FieldType::Size2d => "DML_SIZE_2D ",
+        FieldType::ScalarUnion => "DML_SCALAR_UNION ",
+        FieldType::Bool => "BOOL ",
+    };
+    typed.map_or(plain.to_owned(), |typed| format!("{} ", typed.c))
+}
