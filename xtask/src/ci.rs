@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::process::succeed;
-use crate::{conformance, html_report, shader_compiler, test, tools};
+use crate::{c_api, conformance, html_report, shader_compiler, test, tools};
 
 /// Run all checks, stopping at the first that fails
 #[derive(clap::Args)]
@@ -25,7 +25,7 @@ struct Step {
 }
 
 /// In this order: what says most first, what takes longest last.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 12] = [
     Step { name: "test", run: run_tests },
     Step { name: "fmt", run: fmt },
     Step { name: "clippy", run: clippy },
@@ -33,6 +33,8 @@ const STEPS: [Step; 10] = [
     Step { name: "deny", run: deny },
     Step { name: "typos", run: typos },
     Step { name: "shader-hashes", run: shader_hashes },
+    Step { name: "c-header", run: c_header },
+    Step { name: "c-api", run: c_api::run },
     Step { name: "shader-recompile", run: shader_recompile },
     Step { name: "html-report", run: html_report::check },
     Step { name: "conformance", run: conformance },
@@ -141,6 +143,11 @@ fn typos(sh: &Shell) -> Result<()> {
 /// another one in its place.
 fn shader_hashes(sh: &Shell) -> Result<()> {
     succeed(cmd!(sh, "cargo xtask build-shaders --check"))
+}
+
+/// As a developer runs it, for the same reason.
+fn c_header(sh: &Shell) -> Result<()> {
+    succeed(cmd!(sh, "cargo xtask generate-header --check"))
 }
 
 fn shader_recompile(sh: &Shell) -> Result<()> {

@@ -10,6 +10,7 @@ mod bench;
 mod build_shaders;
 mod build_tools;
 mod bundle;
+mod c_api;
 mod ci;
 mod conformance;
 mod contents;
@@ -19,6 +20,7 @@ mod environment;
 mod generate_header;
 mod generated;
 mod html_report;
+mod install_capi;
 mod peers;
 mod process;
 mod schema;
@@ -54,6 +56,7 @@ enum Command {
     BuildShaders(build_shaders::Args),
     GenerateSchema(schema::Args),
     GenerateHeader(generate_header::Args),
+    InstallCapi(install_capi::Args),
     Ci(ci::Args),
 }
 
@@ -87,6 +90,7 @@ fn run(command: Command) -> Result<i32> {
         }
         Command::GenerateSchema(args) => schema::run(args).map(|()| 0),
         Command::GenerateHeader(args) => generate_header::run(&sh, args),
+        Command::InstallCapi(args) => install_capi::run(&sh, &args).map(|()| 0),
         Command::Ci(args) => ci::run(&sh, &args),
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
 }
 
 /// The tests fail if the layer is not really on: an unset variable must not look like a clean run.
-fn under_validation(environment: Environment) -> Environment {
+pub(crate) fn under_validation(environment: Environment) -> Environment {
     with_hazards(environment)
         .with("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
         .with("DML_TEST_VALIDATION", "required")

@@ -26,7 +26,8 @@ fn an_operator_is_executed_in_one_call() {
         let device = create_device(index, 0x5000, 0);
         let (code, operator) = Diagonal::new(1, &[2, 3], 24, 1, 7.5).compile(device, 0);
         ok(code);
-        let mut properties = DML_BINDING_PROPERTIES { RequiredDescriptorCount: 99, ..Default::default() };
+        let mut properties =
+            DML_BINDING_PROPERTIES { RequiredDescriptorCount: 99, ..Default::default() };
         // SAFETY: there is a place for the answer.
         ok(unsafe { dmlvk_get_binding_properties(operator, &raw mut properties) });
         assert!(properties.RequiredDescriptorCount < 99);
@@ -43,7 +44,14 @@ fn an_operator_is_executed_in_one_call() {
         let output = DmlVkBufferBinding { buffer, offset: 128, size: 24 };
         // SAFETY: there is one binding, and a place for the handle.
         ok(unsafe {
-            dmlvk_submit_operator(operator, ptr::null(), 0, &raw const output, 1, &raw mut submission)
+            dmlvk_submit_operator(
+                operator,
+                ptr::null(),
+                0,
+                &raw const output,
+                1,
+                &raw mut submission,
+            )
         });
         let mut completed = 0;
         // SAFETY: there is a place for the answer.

@@ -7,7 +7,9 @@ mod common;
 
 use common::on_every_device;
 use dml::vk::{BindingTable, Bindings, Recorder};
-use dml::{Buffer, BufferBinding, CompiledOperator, DataType, Device, DiagonalMatrixDesc, TensorDesc};
+use dml::{
+    Buffer, BufferBinding, CompiledOperator, DataType, Device, DiagonalMatrixDesc, TensorDesc,
+};
 
 const THREADS: u32 = 8;
 const SUBMISSIONS: u32 = 20;

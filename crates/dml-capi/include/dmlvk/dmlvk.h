@@ -44,479 +44,316 @@ typedef PFN_vkVoidFunction(DMLVK_VKAPI_PTR *PFN_vkGetInstanceProcAddr)(VkInstanc
 typedef void (*DmlVkQueueCallback)(void *data);
 
 
-/*
- The version of this interface: it changes whenever a function, a struct or a value does so that
- programs have to be compiled again.
- */
+// The version of this interface: it changes whenever a function, a struct or a value does so that
+// programs have to be compiled again.
 #define DMLVK_ABI_VERSION 0
 
-/*
- shaderInt8 is enabled.
- */
+// shaderInt8 is enabled.
 #define DMLVK_FEATURE_SHADER_INT8 1
 
-/*
- shaderInt16 is enabled.
- */
+// shaderInt16 is enabled.
 #define DMLVK_FEATURE_SHADER_INT16 2
 
-/*
- shaderInt64 is enabled.
- */
+// shaderInt64 is enabled.
 #define DMLVK_FEATURE_SHADER_INT64 4
 
-/*
- shaderFloat16 is enabled.
- */
+// shaderFloat16 is enabled.
 #define DMLVK_FEATURE_SHADER_FLOAT16 8
 
-/*
- shaderFloat64 is enabled.
- */
+// shaderFloat64 is enabled.
 #define DMLVK_FEATURE_SHADER_FLOAT64 16
 
-/*
- storageBuffer8BitAccess is enabled.
- */
+// storageBuffer8BitAccess is enabled.
 #define DMLVK_FEATURE_STORAGE_BUFFER_8BIT 32
 
-/*
- storageBuffer16BitAccess is enabled.
- */
+// storageBuffer16BitAccess is enabled.
 #define DMLVK_FEATURE_STORAGE_BUFFER_16BIT 64
 
-/*
- bufferDeviceAddress is enabled.
- */
+// bufferDeviceAddress is enabled.
 #define DMLVK_FEATURE_BUFFER_DEVICE_ADDRESS 128
 
-/*
- timelineSemaphore is enabled. Needed with a queue.
- */
+// timelineSemaphore is enabled. Needed with a queue.
 #define DMLVK_FEATURE_TIMELINE_SEMAPHORE 256
 
-/*
- What a binding table's handle points to as far as C is concerned. Nothing lies there.
- */
+// What a binding table's handle points to as far as C is concerned. Nothing lies there.
 typedef struct DmlVkBindingTable_T DmlVkBindingTable_T;
 
-/*
- What a buffer handle points to as far as C is concerned. Nothing lies there.
- */
+// What a buffer handle points to as far as C is concerned. Nothing lies there.
 typedef struct DmlVkBuffer_T DmlVkBuffer_T;
 
-/*
- What a device handle points to as far as C is concerned. Nothing lies there.
- */
+// What a device handle points to as far as C is concerned. Nothing lies there.
 typedef struct DmlVkDevice_T DmlVkDevice_T;
 
-/*
- What an operator handle points to as far as C is concerned. Nothing lies there.
- */
+// What an operator handle points to as far as C is concerned. Nothing lies there.
 typedef struct DmlVkOperator_T DmlVkOperator_T;
 
-/*
- What a submission's handle points to as far as C is concerned. Nothing lies there.
- */
+// What a submission's handle points to as far as C is concerned. Nothing lies there.
 typedef struct DmlVkSubmission_T DmlVkSubmission_T;
 
-/*
- How operators touch the buffers that are bound to them, whatever they are made of: Vulkan's flags, for
- vkCmdPipelineBarrier.
- */
+// How operators touch the buffers that are bound to them, whatever they are made of: Vulkan's flags, for
+// vkCmdPipelineBarrier.
 typedef struct DmlVkAccess {
-    /*
-     VkPipelineStageFlags in which an operator touches memory.
-     */
+    // VkPipelineStageFlags in which an operator touches memory.
     uint32_t stages;
-    /*
-     VkAccessFlags of inputs.
-     */
+    // VkAccessFlags of inputs.
     uint32_t inputs;
-    /*
-     VkAccessFlags of outputs.
-     */
+    // VkAccessFlags of outputs.
     uint32_t outputs;
-    /*
-     VkAccessFlags of temporary and persistent resources.
-     */
+    // VkAccessFlags of temporary and persistent resources.
     uint32_t resources;
 } DmlVkAccess;
 
-/*
- A device: created or wrapped.
- */
+// A device: created or wrapped.
 typedef struct DmlVkDevice_T *DmlVkDevice;
 
-/*
- A buffer: created or wrapped.
- */
+// A buffer: created or wrapped.
 typedef struct DmlVkBuffer_T *DmlVkBuffer;
 
-/*
- A buffer that the caller owns, for dmlvk_wrap_buffer.
- */
+// A buffer that the caller owns, for dmlvk_wrap_buffer.
 typedef struct DmlVkRawBufferDesc {
-    /*
-     sizeof(DmlVkRawBufferDesc).
-     */
+    // sizeof(DmlVkRawBufferDesc).
     uint32_t struct_size;
-    /*
-     VkBufferCreateInfo::usage. It has VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; with the bits of transfers
-     (DST for what is written, SRC for what is read) operators are usually faster. Other bits are
-     ignored.
-     */
+    // VkBufferCreateInfo::usage. It has VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; with the bits of transfers
+    // (DST for what is written, SRC for what is read) operators are usually faster. Other bits are
+    // ignored.
     uint32_t usage;
-    /*
-     The buffer.
-     */
+    // The buffer.
     VkBuffer buffer;
-    /*
-     VkBufferCreateInfo::size.
-     */
+    // VkBufferCreateInfo::size.
     uint64_t size;
 } DmlVkRawBufferDesc;
 
-/*
- How dmlvk_create_device creates a device. Zeros stand for the defaults.
- */
+// How dmlvk_create_device creates a device. Zeros stand for the defaults.
 typedef struct DmlVkDeviceDesc {
-    /*
-     sizeof(DmlVkDeviceDesc).
-     */
+    // sizeof(DmlVkDeviceDesc).
     uint32_t struct_size;
-    /*
-     DirectML's minimum: creation fails where it cannot be met. 0: none.
-     */
+    // DirectML's minimum: creation fails where it cannot be met. 0: none.
     DML_FEATURE_LEVEL minimum_feature_level;
-    /*
-     An upper bound: operators, dimension counts and data types of higher levels are refused. 0: the
-     highest level.
-     */
+    // An upper bound: operators, dimension counts and data types of higher levels are refused. 0: the
+    // highest level.
     DML_FEATURE_LEVEL maximum_feature_level;
-    /*
-     Whether VK_LAYER_KHRONOS_validation must be on.
-     */
+    // Whether VK_LAYER_KHRONOS_validation must be on.
     BOOL require_validation;
-    /*
-     Which device, as UTF-8: part of its name, its index, its UUID, or "best". Null: the best one.
-     */
+    // Which device, as UTF-8: part of its name, its index, its UUID, or "best". Null: the best one.
     const char *device;
 } DmlVkDeviceDesc;
 
-/*
- A compiled operator.
- */
+// A compiled operator.
 typedef struct DmlVkOperator_T *DmlVkOperator;
 
-/*
- A range of a buffer: DML_BUFFER_BINDING. All zeros: nothing is bound.
- */
+// A range of a buffer: DML_BUFFER_BINDING. All zeros: nothing is bound.
 typedef struct DmlVkBufferBinding {
-    /*
-     The buffer; null where nothing is bound.
-     */
+    // The buffer; null where nothing is bound.
     DmlVkBuffer buffer;
-    /*
-     Where the range starts, in bytes: a multiple of 16, of resources of 256.
-     */
+    // Where the range starts, in bytes: a multiple of 16, of resources of 256.
     uint64_t offset;
-    /*
-     Its length in bytes.
-     */
+    // Its length in bytes.
     uint64_t size;
 } DmlVkBufferBinding;
 
-/*
- Work that was submitted.
- */
+// Work that was submitted.
 typedef struct DmlVkSubmission_T *DmlVkSubmission;
 
-/*
- Which steps of an operator a binding table is for.
- */
+// Which steps of an operator a binding table is for.
 typedef uint32_t DmlVkPhase;
 
-/*
- Everything that is bound to an operator.
- */
+// Everything that is bound to an operator.
 typedef struct DmlVkBindings {
-    /*
-     sizeof(DmlVkBindings).
-     */
+    // sizeof(DmlVkBindings).
     uint32_t struct_size;
-    /*
-     The number of inputs: that of the operator's descriptor. Those that are left out count, and so
-     do those that are bound in the other phase; both are all zeros.
-     */
+    // The number of inputs: that of the operator's descriptor. Those that are left out count, and so
+    // do those that are bound in the other phase; both are all zeros.
     uint32_t input_count;
-    /*
-     The inputs.
-     */
+    // The inputs.
     const struct DmlVkBufferBinding *inputs;
-    /*
-     The outputs.
-     */
+    // The outputs.
     const struct DmlVkBufferBinding *outputs;
-    /*
-     The number of outputs. May be 0 for the initialization.
-     */
+    // The number of outputs. May be 0 for the initialization.
     uint32_t output_count;
-    /*
-     0.
-     */
+    // 0.
     uint32_t reserved;
-    /*
-     As DML_BINDING_PROPERTIES says; all zeros where none is needed.
-     */
+    // As DML_BINDING_PROPERTIES says; all zeros where none is needed.
     struct DmlVkBufferBinding temporary;
-    /*
-     As DML_BINDING_PROPERTIES says; all zeros where none is needed.
-     */
+    // As DML_BINDING_PROPERTIES says; all zeros where none is needed.
     struct DmlVkBufferBinding persistent;
 } DmlVkBindings;
 
-/*
- An operator with its buffers, ready to be recorded.
- */
+// An operator with its buffers, ready to be recorded.
 typedef struct DmlVkBindingTable_T *DmlVkBindingTable;
 
-/*
- A device that the caller owns, for dmlvk_wrap_device.
- */
+// A device that the caller owns, for dmlvk_wrap_device.
 typedef struct DmlVkRawDeviceDesc {
-    /*
-     sizeof(DmlVkRawDeviceDesc).
-     */
+    // sizeof(DmlVkRawDeviceDesc).
     uint32_t struct_size;
-    /*
-     DirectML's minimum, as in DmlVkDeviceDesc. 0: none.
-     */
+    // DirectML's minimum, as in DmlVkDeviceDesc. 0: none.
     DML_FEATURE_LEVEL minimum_feature_level;
-    /*
-     The upper bound, as in DmlVkDeviceDesc. 0: the highest level.
-     */
+    // The upper bound, as in DmlVkDeviceDesc. 0: the highest level.
     DML_FEATURE_LEVEL maximum_feature_level;
-    /*
-     VkApplicationInfo::apiVersion of the instance: at least VK_API_VERSION_1_1.
-     */
+    // VkApplicationInfo::apiVersion of the instance: at least VK_API_VERSION_1_1.
     uint32_t api_version;
-    /*
-     The loader's vkGetInstanceProcAddr.
-     */
+    // The loader's vkGetInstanceProcAddr.
     PFN_vkGetInstanceProcAddr get_instance_proc_addr;
-    /*
-     The instance.
-     */
+    // The instance.
     VkInstance instance;
-    /*
-     The physical device.
-     */
+    // The physical device.
     VkPhysicalDevice physical_device;
-    /*
-     The device.
-     */
+    // The device.
     VkDevice device;
-    /*
-     Instance extensions that are enabled, as far as they are to be used: VK_EXT_debug_utils.
-     */
+    // Instance extensions that are enabled, as far as they are to be used: VK_EXT_debug_utils.
     const char *const *instance_extensions;
-    /*
-     Device extensions that are enabled, as far as they are to be used: VK_KHR_timeline_semaphore
-     below Vulkan 1.2.
-     */
+    // Device extensions that are enabled, as far as they are to be used: VK_KHR_timeline_semaphore
+    // below Vulkan 1.2.
     const char *const *device_extensions;
-    /*
-     The number of instance extensions.
-     */
+    // The number of instance extensions.
     uint32_t instance_extension_count;
-    /*
-     The number of device extensions.
-     */
+    // The number of device extensions.
     uint32_t device_extension_count;
-    /*
-     DMLVK_FEATURE_* of those features that are enabled and may be used. 0 is fine.
-     */
+    // DMLVK_FEATURE_* of those features that are enabled and may be used. 0 is fine.
     uint32_t features;
-    /*
-     The family of the command buffers to record into.
-     */
+    // The family of the command buffers to record into.
     uint32_t queue_family;
-    /*
-     A queue of that family, for functions that submit; null where nothing is to be submitted.
-     */
+    // A queue of that family, for functions that submit; null where nothing is to be submitted.
     VkQueue queue;
-    /*
-     Locks the queue. Null where nobody else uses it.
-     */
+    // Locks the queue. Null where nobody else uses it.
     DmlVkQueueCallback lock_queue;
-    /*
-     Unlocks the queue, on the thread that locked it. Null exactly where lock_queue is.
-     */
+    // Unlocks the queue, on the thread that locked it. Null exactly where lock_queue is.
     DmlVkQueueCallback unlock_queue;
-    /*
-     Handed to both.
-     */
+    // Handed to both.
     void *queue_lock_data;
 } DmlVkRawDeviceDesc;
 
-/*
- Those that run once, before the first execution: IDMLOperatorInitializer.
- */
+// Those that run once, before the first execution: IDMLOperatorInitializer.
 #define DMLVK_PHASE_INITIALIZE 0
 
-/*
- Those of every execution: IDMLCompiledOperator.
- */
+// Those of every execution: IDMLCompiledOperator.
 #define DMLVK_PHASE_EXECUTE 1
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
-/*
- The masks for the caller's barriers around every operator.
-
- Safety:
-
- masks is null or a place for them.
- */
+// The masks for the caller's barriers around every operator.
+//
+// Safety:
+//
+// masks is null or a place for them.
 HRESULT dmlvk_get_access(struct DmlVkAccess *masks);
 
-/*
- What went wrong in the last failing call of this thread, in one line that names the argument, the
- value given and what would be accepted. Empty before the first failure. Never null.
-
- The text is UTF-8 and stays valid until the next failing call on the same thread.
- */
+// What went wrong in the last failing call of this thread, in one line that names the argument, the
+// value given and what would be accepted. Empty before the first failure. Never null.
+//
+// The text is UTF-8 and stays valid until the next failing call on the same thread.
 const char *dmlvk_last_message(void);
 
-/*
- Creates a buffer of size bytes in the device's memory, for every use.
-
- Safety:
-
- buffer is null or a place for a handle.
- */
+// Creates a buffer of size bytes in the device's memory, for every use.
+//
+// Safety:
+//
+// buffer is null or a place for a handle.
 HRESULT dmlvk_create_buffer(DmlVkDevice device, uint64_t size, DmlVkBuffer *buffer);
 
-/*
- Wraps a buffer that the caller owns, to be bound at any offset that is a multiple of 16. It is never
- destroyed.
-
- Safety:
-
- desc is null or points to a DmlVkRawBufferDesc; buffer is null or a place for a handle. The
- VkBuffer is of this VkDevice, bound to memory, has the stated size and usage, belongs to the device's
- queue family or is shared with it, and outlives the handle, every binding table that it is bound in,
- and every execution of what was recorded from one. Two buffers that are bound together share memory
- only where they are the same VkBuffer.
- */
+// Wraps a buffer that the caller owns, to be bound at any offset that is a multiple of 16. It is never
+// destroyed.
+//
+// Safety:
+//
+// desc is null or points to a DmlVkRawBufferDesc; buffer is null or a place for a handle. The
+// VkBuffer is of this VkDevice, bound to memory, has the stated size and usage, belongs to the device's
+// queue family or is shared with it, and outlives the handle, every binding table that it is bound in,
+// and every execution of what was recorded from one. Two buffers that are bound together share memory
+// only where they are the same VkBuffer.
 HRESULT dmlvk_wrap_buffer(DmlVkDevice device,
                           const struct DmlVkRawBufferDesc *desc,
                           DmlVkBuffer *buffer);
 
-/*
- Writes size bytes to a buffer from offset on, after everything that this library has submitted,
- and waits. Needs a queue.
+// Writes size bytes to a buffer from offset on, after everything that this library has submitted,
+// and waits. Needs a queue.
+//
+// Safety:
+//
+// data is null or points to size bytes. Command buffers of the caller's that use these bytes have
+// completed.
+HRESULT dmlvk_write_buffer(DmlVkBuffer buffer,
+                           uint64_t offset,
+                           const void *data,
+                           uint64_t size);
 
- Safety:
+// Reads size bytes of a buffer from offset on, after everything that this library has submitted.
+// Needs a queue.
+//
+// Safety:
+//
+// data is null or a place for size bytes. Command buffers of the caller's that write these bytes
+// have completed.
+HRESULT dmlvk_read_buffer(DmlVkBuffer buffer,
+                          uint64_t offset,
+                          void *data,
+                          uint64_t size);
 
- data is null or points to size bytes. Command buffers of the caller's that use these bytes have
- completed.
- */
-HRESULT dmlvk_write_buffer(DmlVkBuffer buffer, uint64_t offset, const void *data, uint64_t size);
-
-/*
- Reads size bytes of a buffer from offset on, after everything that this library has submitted.
- Needs a queue.
-
- Safety:
-
- data is null or a place for size bytes. Command buffers of the caller's that write these bytes
- have completed.
- */
-HRESULT dmlvk_read_buffer(DmlVkBuffer buffer, uint64_t offset, void *data, uint64_t size);
-
-/*
- Destroys a buffer handle; a wrapped VkBuffer stays. Binding tables keep a created buffer alive.
- */
+// Destroys a buffer handle; a wrapped VkBuffer stays. Binding tables keep a created buffer alive.
 HRESULT dmlvk_destroy_buffer(DmlVkBuffer buffer);
 
-/*
- The version of this interface that the library has: that of the header, or the two do not fit.
- */
+// The version of this interface that the library has: that of the header, or the two do not fit.
 uint32_t dmlvk_abi_version(void);
 
-/*
- Creates a device that owns everything: instance, device, queue and memory.
+// Creates a device that owns everything: instance, device, queue and memory.
+//
+// Fails with DXGI_ERROR_UNSUPPORTED where there is no Vulkan or no such device, or where the minimum
+// feature level is above the maximum; with E_INVALIDARG where a level, the size or the text is wrong.
+//
+// Safety:
+//
+// desc is null or points to a DmlVkDeviceDesc whose text is null or a string; device is null or a
+// place for a handle.
+HRESULT dmlvk_create_device(const struct DmlVkDeviceDesc *desc,
+                            DmlVkDevice *device);
 
- Fails with DXGI_ERROR_UNSUPPORTED where there is no Vulkan or no such device, or where the minimum
- feature level is above the maximum; with E_INVALIDARG where a level, the size or the text is wrong.
-
- Safety:
-
- desc is null or points to a DmlVkDeviceDesc whose text is null or a string; device is null or a
- place for a handle.
- */
-HRESULT dmlvk_create_device(const struct DmlVkDeviceDesc *desc, DmlVkDevice *device);
-
-/*
- Destroys a device and everything made from it; those handles are unknown from then on. Waits for
- work that this library submitted. Nothing that the caller owns is destroyed.
-
- S_FALSE: done, but another thread is still in a call on the device, and a wrapped VkDevice must not
- be destroyed before that call has returned.
-
- Safety:
-
- Command buffers that were recorded from binding tables of the device have completed, and are not
- submitted again.
- */
+// Destroys a device and everything made from it; those handles are unknown from then on. Waits for
+// work that this library submitted. Nothing that the caller owns is destroyed.
+//
+// S_FALSE: done, but another thread is still in a call on the device, and a wrapped VkDevice must not
+// be destroyed before that call has returned.
+//
+// Safety:
+//
+// Command buffers that were recorded from binding tables of the device have completed, and are not
+// submitted again.
 HRESULT dmlvk_destroy_device(DmlVkDevice device);
 
-/*
- DXGI_ERROR_DEVICE_REMOVED where the VkDevice was lost, else S_OK. A lost device stays lost: destroy
- it and create another.
- */
+// DXGI_ERROR_DEVICE_REMOVED where the VkDevice was lost, else S_OK. A lost device stays lost: destroy
+// it and create another.
 HRESULT dmlvk_get_device_removed_reason(DmlVkDevice device);
 
-/*
- Initializes an operator and waits: copies the inputs that are OWNED_BY_DML to where executions read
- them. All other inputs are all zeros; where none is owned input_count may be 0.
-
- Safety:
-
- inputs is null or points to input_count bindings. Work of the caller's that uses the buffers has
- completed.
- */
+// Initializes an operator and waits: copies the inputs that are OWNED_BY_DML to where executions read
+// them. All other inputs are all zeros; where none is owned input_count may be 0.
+//
+// Safety:
+//
+// inputs is null or points to input_count bindings. Work of the caller's that uses the buffers has
+// completed.
 HRESULT dmlvk_initialize_operator(DmlVkOperator compiled,
                                   const struct DmlVkBufferBinding *inputs,
                                   uint32_t input_count);
 
-/*
- Executes an operator and waits: binds, records, submits, in one call. Resources that it needs are
- allocated.
-
- Safety:
-
- As dmlvk_submit_operator.
- */
+// Executes an operator and waits: binds, records, submits, in one call. Resources that it needs are
+// allocated.
+//
+// Safety:
+//
+// As dmlvk_submit_operator.
 HRESULT dmlvk_execute_operator(DmlVkOperator compiled,
                                const struct DmlVkBufferBinding *inputs,
                                uint32_t input_count,
                                const struct DmlVkBufferBinding *outputs,
                                uint32_t output_count);
 
-/*
- Starts an operator and returns at once, with a handle to wait on. Submissions execute one after the
- other.
-
- Safety:
-
- inputs and outputs are null or point to as many bindings as stated; submission is null or a
- place for a handle. Work of the caller's that uses the buffers has completed.
- */
+// Starts an operator and returns at once, with a handle to wait on. Submissions execute one after the
+// other.
+//
+// Safety:
+//
+// inputs and outputs are null or point to as many bindings as stated; submission is null or a
+// place for a handle. Work of the caller's that uses the buffers has completed.
 HRESULT dmlvk_submit_operator(DmlVkOperator compiled,
                               const struct DmlVkBufferBinding *inputs,
                               uint32_t input_count,
@@ -524,80 +361,66 @@ HRESULT dmlvk_submit_operator(DmlVkOperator compiled,
                               uint32_t output_count,
                               DmlVkSubmission *submission);
 
-/*
- Waits until the work has completed, at most timeout nanoseconds (UINT64_MAX: as long as it takes),
- and says whether it has.
-
- Safety:
-
- completed is null, where the answer is of no interest, or a place for it.
- */
+// Waits until the work has completed, at most timeout nanoseconds (UINT64_MAX: as long as it takes),
+// and says whether it has.
+//
+// Safety:
+//
+// completed is null, where the answer is of no interest, or a place for it.
 HRESULT dmlvk_wait_submission(DmlVkSubmission submission,
                               uint64_t timeout,
                               BOOL *completed);
 
-/*
- Destroys a submission's handle, which waits for the work.
- */
+// Destroys a submission's handle, which waits for the work.
 HRESULT dmlvk_destroy_submission(DmlVkSubmission submission);
 
-/*
- IDMLDevice::CreateOperator and CompileOperator in one: validates the descriptor, and makes what
- recording needs. The descriptor is not needed afterwards. Nothing is submitted on a wrapped device.
-
- Fails with E_INVALIDARG where the descriptor breaks a rule or needs a higher feature level, E_NOTIMPL
- where the operator is not implemented, DXGI_ERROR_UNSUPPORTED where the device cannot carry it.
-
- Safety:
-
- desc is null, or it and all that it leads to are as DirectML's documentation says, or null;
- compiled is null or a place for a handle.
- */
+// IDMLDevice::CreateOperator and CompileOperator in one: validates the descriptor, and makes what
+// recording needs. The descriptor is not needed afterwards. Nothing is submitted on a wrapped device.
+//
+// Fails with E_INVALIDARG where the descriptor breaks a rule or needs a higher feature level, E_NOTIMPL
+// where the operator is not implemented, DXGI_ERROR_UNSUPPORTED where the device cannot carry it.
+//
+// Safety:
+//
+// desc is null, or it and all that it leads to are as DirectML's documentation says, or null;
+// compiled is null or a place for a handle.
 HRESULT dmlvk_compile_operator(DmlVkDevice device,
                                const DML_OPERATOR_DESC *desc,
                                DML_EXECUTION_FLAGS flags,
                                DmlVkOperator *compiled);
 
-/*
- IDMLDispatchable::GetBindingProperties.
-
- Safety:
-
- properties is null or a place for them.
- */
+// IDMLDispatchable::GetBindingProperties.
+//
+// Safety:
+//
+// properties is null or a place for them.
 HRESULT dmlvk_get_binding_properties(DmlVkOperator compiled, DML_BINDING_PROPERTIES *properties);
 
-/*
- Whether the operator must be initialized before its first execution: an input is OWNED_BY_DML.
- Initializing others is allowed, and does nothing.
-
- Safety:
-
- needed is null or a place for the answer.
- */
+// Whether the operator must be initialized before its first execution: an input is OWNED_BY_DML.
+// Initializing others is allowed, and does nothing.
+//
+// Safety:
+//
+// needed is null or a place for the answer.
 HRESULT dmlvk_needs_initialization(DmlVkOperator compiled, BOOL *needed);
 
-/*
- Destroys a compiled operator and its binding tables; those handles are unknown from then on.
-
- Safety:
-
- Command buffers that were recorded from its binding tables have completed, and are not submitted
- again.
- */
+// Destroys a compiled operator and its binding tables; those handles are unknown from then on.
+//
+// Safety:
+//
+// Command buffers that were recorded from its binding tables have completed, and are not submitted
+// again.
 HRESULT dmlvk_destroy_operator(DmlVkOperator compiled);
 
-/*
- IDMLDevice::CheckFeatureSupport, with DirectML's structs.
-
- Fails with DXGI_ERROR_UNSUPPORTED for an unknown feature, and where the device supports none of the
- levels asked for; with E_INVALIDARG where a size is not that of the feature's struct.
-
- Safety:
-
- query_data and support_data are null or point to as many bytes as stated; a query points to as
- many levels as it states.
- */
+// IDMLDevice::CheckFeatureSupport, with DirectML's structs.
+//
+// Fails with DXGI_ERROR_UNSUPPORTED for an unknown feature, and where the device supports none of the
+// levels asked for; with E_INVALIDARG where a size is not that of the feature's struct.
+//
+// Safety:
+//
+// query_data and support_data are null or point to as many bytes as stated; a query points to as
+// many levels as it states.
 HRESULT dmlvk_check_feature_support(DmlVkDevice device,
                                     DML_FEATURE feature,
                                     uint32_t query_data_size,
@@ -605,64 +428,56 @@ HRESULT dmlvk_check_feature_support(DmlVkDevice device,
                                     uint32_t support_data_size,
                                     void *support_data);
 
-/*
- IDMLDevice::CreateBindingTable and all of its Bind functions in one. The table cannot change
- afterwards; several of one operator may be in flight at once. It owns its descriptor sets.
-
- Fails with E_INVALIDARG where a binding is missing, unexpected, misaligned, outside its buffer, too
- small, or overlaps something that is written.
-
- Safety:
-
- bindings is null or points to a DmlVkBindings whose arrays have the stated lengths; table is null
- or a place for a handle.
- */
+// IDMLDevice::CreateBindingTable and all of its Bind functions in one. The table cannot change
+// afterwards; several of one operator may be in flight at once. It owns its descriptor sets.
+//
+// Fails with E_INVALIDARG where a binding is missing, unexpected, misaligned, outside its buffer, too
+// small, or overlaps something that is written.
+//
+// Safety:
+//
+// bindings is null or points to a DmlVkBindings whose arrays have the stated lengths; table is null
+// or a place for a handle.
 HRESULT dmlvk_create_binding_table(DmlVkOperator compiled,
                                    DmlVkPhase phase,
                                    const struct DmlVkBindings *bindings,
                                    DmlVkBindingTable *table);
 
-/*
- IDMLCommandRecorder::RecordDispatch: records the operator into a command buffer of the caller's.
- Nothing is allocated, submitted or waited for.
-
- Barriers are placed between the operator's own steps, none before the first or after the last: those
- are the caller's, with the masks of dmlvk_get_access. Recording disturbs the bound compute pipeline,
- descriptor set 0 and the push constants.
-
- Safety:
-
- The command buffer is in the recording state, outside a render pass, of the table's VkDevice and a
- queue family that computes, and used by no other thread meanwhile. The table and its buffers are kept
- until the command buffer has completed for the last time.
- */
+// IDMLCommandRecorder::RecordDispatch: records the operator into a command buffer of the caller's.
+// Nothing is allocated, submitted or waited for.
+//
+// Barriers are placed between the operator's own steps, none before the first or after the last: those
+// are the caller's, with the masks of dmlvk_get_access. Recording disturbs the bound compute pipeline,
+// descriptor set 0 and the push constants.
+//
+// Safety:
+//
+// The command buffer is in the recording state, outside a render pass, of the table's VkDevice and a
+// queue family that computes, and used by no other thread meanwhile. The table and its buffers are kept
+// until the command buffer has completed for the last time.
 HRESULT dmlvk_record_dispatch(VkCommandBuffer command_buffer,
                               DmlVkBindingTable table);
 
-/*
- Destroys a binding table.
-
- Safety:
-
- Command buffers that were recorded from it have completed, and are not submitted again.
- */
+// Destroys a binding table.
+//
+// Safety:
+//
+// Command buffers that were recorded from it have completed, and are not submitted again.
 HRESULT dmlvk_destroy_binding_table(DmlVkBindingTable table);
 
-/*
- Wraps a device that the caller owns. Nothing of the caller's is ever destroyed, no feature is used
- that is not stated, and without a queue nothing is submitted.
-
- Fails with E_INVALIDARG where a handle is null, the physical device or the queue family is not of
- the instance or does not compute, an extension or feature is stated that the device does not offer,
- or a queue is given without timeline semaphores.
-
- Safety:
-
- desc is null or points to a DmlVkRawDeviceDesc whose arrays have the stated lengths; device is
- null or a place for a handle. The handles are valid and belong together, and outlive the wrapped
- device; what is stated to be enabled is. Whoever else uses the queue does so between calls of the two
- functions; they are called on any thread, must not call this library, and must not fail.
- */
+// Wraps a device that the caller owns. Nothing of the caller's is ever destroyed, no feature is used
+// that is not stated, and without a queue nothing is submitted.
+//
+// Fails with E_INVALIDARG where a handle is null, the physical device or the queue family is not of
+// the instance or does not compute, an extension or feature is stated that the device does not offer,
+// or a queue is given without timeline semaphores.
+//
+// Safety:
+//
+// desc is null or points to a DmlVkRawDeviceDesc whose arrays have the stated lengths; device is
+// null or a place for a handle. The handles are valid and belong together, and outlive the wrapped
+// device; what is stated to be enabled is. Whoever else uses the queue does so between calls of the two
+// functions; they are called on any thread, must not call this library, and must not fail.
 HRESULT dmlvk_wrap_device(const struct DmlVkRawDeviceDesc *desc,
                           DmlVkDevice *device);
 

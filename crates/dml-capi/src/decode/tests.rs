@@ -164,7 +164,8 @@ fn arrays_and_nested_operators_are_read_by_their_counts() {
         field("Large", FieldType::Uint64),
         field("Activation", FieldType::OperatorDesc),
     ];
-    static SCHEMA: OperatorSchema = OperatorSchema { fields: &FIELDS, ..DIAGONAL_MATRIX };
+    static SCHEMA: OperatorSchema =
+        OperatorSchema { fields: &FIELDS, varied: None, ..DIAGONAL_MATRIX };
     let offsets_expected = [
         0,
         offset_of!(Everything, tensors),

@@ -87,8 +87,7 @@ impl Diagonal {
             TotalTensorSizeInBytes: bytes,
             GuaranteedBaseOffsetAlignment: 0,
         });
-        let tensor =
-            Box::new(DML_TENSOR_DESC { Type: 1, Desc: ptr::from_ref(&*buffer).cast() });
+        let tensor = Box::new(DML_TENSOR_DESC { Type: 1, Desc: ptr::from_ref(&*buffer).cast() });
         let desc = Box::new(DML_DIAGONAL_MATRIX_OPERATOR_DESC {
             OutputTensor: &raw const *tensor,
             Offset: offset,

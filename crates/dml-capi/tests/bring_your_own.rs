@@ -1,0 +1,212 @@
+//! A caller's device through the C functions, on every device.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(unsafe_code, reason = "a C program's calls, and a counting allocator")]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ffi::{c_char, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::caller::{Caller, each_caller};
+use common::*;
+use dml::ash::vk;
+use dmlvk::*;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts the allocations of each thread.
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) };
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn describe(caller: &Caller) -> DmlVkRawDeviceDesc {
+    let raw = caller.describe(dml::EntryPoints::default());
+    DmlVkRawDeviceDesc {
+        struct_size: size_of::<DmlVkRawDeviceDesc>().try_into().unwrap(),
+        minimum_feature_level: 0x5000,
+        maximum_feature_level: 0,
+        api_version: raw.api_version,
+        get_instance_proc_addr: Some(raw.get_instance_proc_addr),
+        instance: raw.instance,
+        physical_device: raw.physical_device,
+        device: raw.device,
+        instance_extensions: ptr::null(),
+        device_extensions: ptr::null(),
+        instance_extension_count: 0,
+        device_extension_count: 0,
+        features: 0,
+        queue_family: raw.queue_family,
+        queue: vk::Queue::null(),
+        lock_queue: None,
+        unlock_queue: None,
+        queue_lock_data: ptr::null_mut(),
+    }
+}
+
+fn wrap(desc: &DmlVkRawDeviceDesc) -> (HRESULT, DmlVkDevice) {
+    let mut device = ptr::null_mut();
+    // SAFETY: the tests state what `Caller` did, or what is refused.
+    let code = unsafe { dmlvk_wrap_device(ptr::from_ref(desc), &raw mut device) };
+    (code, device)
+}
+
+fn wrap_buffer(device: DmlVkDevice, buffer: vk::Buffer, size: u64) -> DmlVkBuffer {
+    let desc = DmlVkRawBufferDesc {
+        struct_size: size_of::<DmlVkRawBufferDesc>().try_into().unwrap(),
+        usage: 0x23,
+        buffer,
+        size,
+    };
+    let mut wrapped = ptr::null_mut();
+    // SAFETY: the buffer has this size and these usages.
+    ok(unsafe { dmlvk_wrap_buffer(device, &raw const desc, &raw mut wrapped) });
+    wrapped
+}
+
+fn flags(masks: u32) -> vk::AccessFlags {
+    vk::AccessFlags::from_raw(masks)
+}
+
+#[test]
+fn a_thousand_operators_are_recorded_without_an_allocation() {
+    const COUNT: u64 = 1000;
+    const BYTES: u64 = 256;
+    each_caller(|caller| {
+        let data = caller.buffer(COUNT * BYTES);
+        let (code, device) = wrap(&describe(caller));
+        ok(code);
+        let buffer = wrap_buffer(device, data.handle, data.size);
+        let (code, operator) = Diagonal::new(6, &[8, 8], BYTES, 1, 3.0).compile(device, 0);
+        ok(code);
+        let table = |index| {
+            let output = DmlVkBufferBinding { buffer, offset: index * BYTES, size: BYTES };
+            create_table(operator, &[output])
+        };
+        let tables: Vec<_> = (0..COUNT).map(table).collect();
+        let mut masks = DmlVkAccess::default();
+        // SAFETY: there is a place for the masks.
+        ok(unsafe { dmlvk_get_access(&raw mut masks) });
+        let commands = caller.begin();
+        let before = ALLOCATIONS.with(Cell::get);
+        for table in &tables {
+            // SAFETY: the command buffer is recording; the tables are kept until it has completed.
+            ok(unsafe { dmlvk_record_dispatch(commands, *table) });
+        }
+        assert_eq!(ALLOCATIONS.with(Cell::get), before);
+        let stages = vk::PipelineStageFlags::from_raw(masks.stages);
+        let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+        caller.barrier(commands, (stages, flags(masks.outputs)), host);
+        caller.finish(commands);
+        let expected: Vec<u8> = (0..64u8)
+            .flat_map(|i| if i / 8 + 1 == i % 8 { [3, 0, 0, 0] } else { [0; 4] })
+            .collect();
+        for index in 0..COUNT {
+            assert_eq!(data.bytes(index * BYTES..(index + 1) * BYTES), expected, "{index}");
+        }
+        // Everything that the library made is gone with the device; the caller's is the caller's.
+        // SAFETY: the command buffer has completed.
+        ok(unsafe { dmlvk_destroy_device(device) });
+    });
+}
+
+static LOCKED: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" fn lock(data: *mut c_void) {
+    assert_eq!(data.addr(), 42);
+    LOCKED.fetch_add(1, Ordering::SeqCst);
+}
+
+unsafe extern "C" fn unlock(data: *mut c_void) {
+    assert_eq!(data.addr(), 42);
+}
+
+#[test]
+fn with_a_queue_and_its_lock_operators_run_in_one_call() {
+    each_caller(|caller| {
+        let desc = DmlVkRawDeviceDesc {
+            features: DMLVK_FEATURE_TIMELINE_SEMAPHORE,
+            queue: caller.queue,
+            lock_queue: Some(lock),
+            unlock_queue: Some(unlock),
+            queue_lock_data: ptr::without_provenance_mut(42),
+            ..describe(caller)
+        };
+        let (code, device) = wrap(&desc);
+        ok(code);
+        let data = caller.buffer(64);
+        let buffer = wrap_buffer(device, data.handle, 64);
+        let (code, operator) = Diagonal::new(1, &[4, 4], 64, 0, 1.0).compile(device, 0);
+        ok(code);
+        let output = DmlVkBufferBinding { buffer, offset: 0, size: 64 };
+        let before = LOCKED.load(Ordering::SeqCst);
+        // SAFETY: there is one binding.
+        ok(unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) });
+        assert!(LOCKED.load(Ordering::SeqCst) > before);
+        assert_eq!(data.bytes(0..4), 1f32.to_le_bytes());
+        assert_eq!(read(buffer, 16, 8), [0, 0, 0, 0, 0, 0, 0x80, 0x3f]);
+        // SAFETY: nothing is in flight.
+        ok(unsafe { dmlvk_destroy_device(device) });
+    });
+}
+
+#[test]
+fn what_can_be_seen_to_be_wrong_is_refused() {
+    each_caller(|caller| {
+        let good = describe(caller);
+        let refuse = |desc: DmlVkRawDeviceDesc, part: &str| {
+            let (code, device) = wrap(&desc);
+            refused(code, E_INVALIDARG, part);
+            assert!(device.is_null());
+        };
+        refuse(DmlVkRawDeviceDesc { struct_size: 8, ..good }, "desc.struct_size: 8");
+        refuse(DmlVkRawDeviceDesc { get_instance_proc_addr: None, ..good }, "proc_addr: null");
+        refuse(DmlVkRawDeviceDesc { device: vk::Device::null(), ..good }, "its handle is null");
+        refuse(DmlVkRawDeviceDesc { api_version: 0, ..good }, "below Vulkan 1.1");
+        refuse(DmlVkRawDeviceDesc { features: 1 << 31, ..good }, "unknown bits");
+        refuse(DmlVkRawDeviceDesc { lock_queue: Some(lock), ..good }, "one is null");
+        let queue = caller.queue;
+        refuse(DmlVkRawDeviceDesc { queue, ..good }, "timeline_semaphore");
+        refuse(DmlVkRawDeviceDesc { device_extension_count: 1, ..good }, "null, with 1 elements");
+        let names: [*const c_char; 1] = [c"VK_no_such_thing".as_ptr()];
+        let device_extensions = names.as_ptr();
+        let one = DmlVkRawDeviceDesc { device_extensions, device_extension_count: 1, ..good };
+        refuse(one, "VK_no_such_thing is said to be enabled, but not offered");
+        let (code, device) = wrap(&good);
+        ok(code);
+        let (code, operator) = Diagonal::new(1, &[2, 2], 16, 0, 1.0).compile(device, 0);
+        ok(code);
+        let data = caller.buffer(64);
+        let buffer = wrap_buffer(device, data.handle, 64);
+        let output = DmlVkBufferBinding { buffer, offset: 0, size: 16 };
+        // SAFETY: there is one binding.
+        let code =
+            unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) };
+        refused(code, DXGI_ERROR_UNSUPPORTED, "without a queue");
+        let table = create_table(operator, &[output]);
+        // SAFETY: a null command buffer is refused.
+        let code = unsafe { dmlvk_record_dispatch(vk::CommandBuffer::null(), table) };
+        refused(code, E_INVALIDARG, "command_buffer: null");
+        // SAFETY: nothing is in flight.
+        ok(unsafe { dmlvk_destroy_device(device) });
+    });
+}

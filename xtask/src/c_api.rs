@@ -1,0 +1,223 @@
+//! The step `c-api` of `ci`: the C and C++ examples, built against an installed library in a clean
+//! prefix, run on both CPU drivers under the validation layer.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use xshell::{Cmd, Shell, cmd};
+
+use crate::bundle::{Bare, Bundle};
+use crate::environment::{Announced, Environment};
+use crate::install_capi;
+use crate::process::find_program;
+use crate::{apt, build_tools, contents, devices, generated, setup, test, workspace};
+
+/// A program of crates/dml-capi/examples/c.
+struct Example {
+    source: &'static str,
+    /// Whether it calls Vulkan itself.
+    vulkan: bool,
+    /// Whether it is linked with libdmlvk.a.
+    is_static: bool,
+    /// A definition for the preprocessor.
+    define: Option<&'static str>,
+    /// Whether the layer has something to say: the positive control.
+    is_reported: bool,
+}
+
+const PLAIN: Example =
+    Example { source: "", vulkan: false, is_static: false, define: None, is_reported: false };
+
+const EXAMPLES: [Example; 6] = [
+    Example { source: "layout.c", ..PLAIN },
+    Example { source: "owning.c", ..PLAIN },
+    Example { source: "owning.c", is_static: true, ..PLAIN },
+    Example { source: "fill_descs.cpp", ..PLAIN },
+    Example { source: "bring_your_own.c", vulkan: true, ..PLAIN },
+    Example {
+        source: "bring_your_own.c",
+        vulkan: true,
+        define: Some("-DOMIT_BARRIER"),
+        is_reported: true,
+        ..PLAIN
+    },
+];
+
+/// What the programs are built with.
+struct Tools {
+    /// pkg-config and a C++ compiler are on PATH.
+    environment: Environment,
+    /// The folder of `vulkan/vulkan.h`.
+    headers: PathBuf,
+    prefix: PathBuf,
+    output: PathBuf,
+}
+
+/// Runs the step.
+pub(crate) fn run(sh: &Shell) -> Result<()> {
+    let work = workspace::root().join("target/c-api");
+    sh.remove_path(&work)?;
+    let (prefix, output) = (work.join("prefix"), work.join("bin"));
+    sh.create_dir(&output)?;
+    install_capi::run(sh, &install_capi::Args { prefix: prefix.clone(), debug: true })?;
+    let drivers = setup::make_sure(sh)?.environment()?;
+    let count = devices::names(sh, &drivers)?.len();
+    ensure!(count > 0, "there is no Vulkan device");
+    let tools = tools(sh, prefix, output)?;
+    check_symbols(sh, &tools.prefix)?;
+    let library = Announced { libraries: vec![tools.prefix.join("lib")], ..Announced::default() };
+    let environment = test::under_validation(drivers).and(Environment::only(library)?);
+    for example in &EXAMPLES {
+        let program = tools.build(sh, example)?;
+        for device in 0..count {
+            execute(sh, &environment, example, &program, device)?;
+        }
+    }
+    Ok(())
+}
+
+impl Tools {
+    /// Builds one program and returns its path.
+    fn build(&self, sh: &Shell, example: &Example) -> Result<PathBuf> {
+        let source = workspace::root().join("crates/dml-capi/examples/c").join(example.source);
+        let kind = if example.is_static { "static" } else { "shared" };
+        let define = example.define;
+        let program =
+            self.output.join(format!("{}-{kind}{}", example.source, define.unwrap_or_default()));
+        let is_cpp = example.source.ends_with(".cpp");
+        let chosen = std::env::var(if is_cpp { "CXX" } else { "CC" });
+        let compiler = chosen.unwrap_or_else(|_| if is_cpp { "g++" } else { "cc" }.to_owned());
+        let standard = if is_cpp { "-std=c++14" } else { "-std=c11" };
+        let flags = self.pkg_config(sh, example.is_static)?;
+        let mut command = cmd!(
+            sh,
+            "{compiler} {standard} -Wall -Wextra -Werror {define...} {source} -o {program} {flags...}"
+        );
+        if example.vulkan {
+            let (headers, loader) = (&self.headers, workspace::setup_dir().join("lib"));
+            command = command.arg("-isystem").arg(headers);
+            command = command.arg("-L").arg(loader).arg("-l:libvulkan.so.1");
+        }
+        self.environment.apply(command).run()?;
+        Ok(program)
+    }
+
+    /// What pkg-config says about the installed library.
+    fn pkg_config(&self, sh: &Shell, is_static: bool) -> Result<Vec<String>> {
+        let kind = is_static.then_some("--static");
+        let command = cmd!(sh, "pkg-config --cflags --libs {kind...} dmlvk")
+            .env("PKG_CONFIG_PATH", self.prefix.join("lib/pkgconfig"));
+        let flags = self.environment.apply(command).read()?;
+        let archive = self.prefix.join("lib/libdmlvk.a").display().to_string();
+        let flag = |flag: &str| match flag {
+            // The linker prefers the shared library, which lies beside the archive.
+            "-ldmlvk" if is_static => archive.clone(),
+            other => other.to_owned(),
+        };
+        Ok(flags.split_whitespace().map(flag).collect())
+    }
+}
+
+fn execute(
+    sh: &Shell,
+    environment: &Environment,
+    example: &Example,
+    program: &Path,
+    device: usize,
+) -> Result<()> {
+    let device = device.to_string();
+    let command: Cmd<'_> = environment.apply(cmd!(sh, "{program} {device}").ignore_status());
+    let output = command.output()?;
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    let name = program.file_name().unwrap_or_default().display();
+    ensure!(output.status.success(), "{name} on device {device}: {}\n{text}", output.status);
+    match (is_reported(&text), example.is_reported) {
+        (true, false) => bail!("{name} on device {device}: the layer reports\n{text}"),
+        (false, true) => {
+            bail!("{name} on device {device}: the layer reports nothing: it is not on")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where nobody asks for the layer's messages it prints them.
+fn is_reported(text: &str) -> bool {
+    ["Validation Error", "Validation Warning", "VUID-", "SYNC-HAZARD"]
+        .iter()
+        .any(|it| text.contains(it))
+}
+
+/// The shared library exports the header's functions and nothing else.
+fn check_symbols(sh: &Shell, prefix: &Path) -> Result<()> {
+    let library = prefix.join("lib/libdmlvk.so");
+    let symbols =
+        cmd!(sh, "nm --dynamic --defined-only --format=posix {library}").quiet().read()?;
+    let mut exported: Vec<&str> =
+        symbols.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    exported.sort_unstable();
+    let header = sh.read_file(prefix.join("include/dmlvk/dmlvk.h"))?;
+    let mut declared = declared(&header);
+    declared.sort_unstable();
+    ensure!(
+        exported == declared,
+        "the library exports {exported:?}, the header declares {declared:?}"
+    );
+    Ok(())
+}
+
+/// The functions that the header declares.
+fn declared(header: &str) -> Vec<&str> {
+    let code = header.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let name = |line: &'_ str| -> Option<(usize, usize)> {
+        let start = line.find("dmlvk_")?;
+        let length = line[start..].find('(')?;
+        Some((start, length))
+    };
+    code.filter(|line| !line.starts_with([' ', '*', '/', '#']))
+        .filter_map(|line| name(line).map(|(start, length)| &line[start..start + length]))
+        .collect()
+}
+
+/// The system's tools, and unpacked packages for those that it lacks.
+fn tools(sh: &Shell, prefix: PathBuf, output: PathBuf) -> Result<Tools> {
+    ensure!(apt::present(), "the headers of Vulkan come from a package, and there is no apt");
+    // It holds the same lock.
+    let compiler = build_tools::ensure(sh).context("preparing the C++ compiler")?;
+    let folder = workspace::setup_dir();
+    let _lock = setup::lock(sh, &folder)?;
+    let pkg_config = find_program("pkg-config").is_none().then(|| "pkgconf".to_owned());
+    let bundle = Bundle {
+        folder: "c-api",
+        packages: pkg_config.into_iter().collect(),
+        bare: vec![Bare { name: "libvulkan-dev", instead: None }],
+        companions: |_| Vec::new(),
+    };
+    let tree = bundle.ensure(sh, &folder)?;
+    let headers = tree.root.join("usr/include");
+    ensure!(headers.join("vulkan/vulkan.h").is_file(), "libvulkan-dev has no vulkan.h");
+    let links = folder.join("c-api-lib");
+    generated::sync_links(sh, &links, &contents::libraries(sh, &tree)?)?;
+    let programs = vec![tree.root.join("usr/bin")];
+    let announced = Announced { libraries: vec![links], programs, ..Announced::default() };
+    let environment = compiler.and(Environment::only(announced)?);
+    Ok(Tools { environment, headers, prefix, output })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_found_in_declarations_only() {
+        let header = "// See dmlvk_a().\n * dmlvk_last_message() tells why\nHRESULT dmlvk_b(int a,\n\
+            \x20                dmlvk_c(x));\nconst char *dmlvk_d(void);\n#define dmlvk_e() 1\n";
+        assert_eq!(declared(header), ["dmlvk_b", "dmlvk_d"]);
+    }
+
+    #[test]
+    fn messages_of_the_layer_are_told_from_a_programs_own() {
+        assert!(is_reported("Validation Error: [ SYNC-HAZARD-WRITE-AFTER-WRITE ]"));
+        assert!(!is_reported("1 1 1 1\n2 1 1 1\n"));
+    }
+}
