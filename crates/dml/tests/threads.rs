@@ -34,7 +34,7 @@ fn work(device: &Device, thread: u32) {
     for submission in 0..SUBMISSIONS {
         let rows = 2 + (thread + submission) % 7;
         let value = |dispatch: u32| thread * 10_000 + submission * 100 + dispatch;
-        let mut recorder = Recorder::new(device).unwrap();
+        let mut recorder = Recorder::new(device.vulkan()).unwrap();
         for dispatch in 0..DISPATCHES {
             let offset = i32::try_from(dispatch % 3).unwrap() - 1;
             let operator = compile(device, &[rows, 9], offset, value(dispatch) as f32);

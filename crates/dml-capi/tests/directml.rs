@@ -1,0 +1,198 @@
+//! DirectML's structs and numbers: compared with the `windows` crate as far as that goes (feature levels
+//! to 5_0, operators to 149), with DirectML.h of version 1.15 beyond.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::mem::{align_of, offset_of, size_of};
+
+use dml::core::operators::{OPERATORS, find};
+use dml::{DataType, FeatureLevel};
+use windows::Win32::AI::MachineLearning::DirectML as win;
+
+const TYPES: &str = include_str!("../include/dmlvk/directml_types.h");
+
+/// Asserts that a struct of ours and the one of the same name in the `windows` crate agree.
+macro_rules! same {
+    ($($name:ident { $($field:ident),* })*) => {$(
+        assert_eq!(size_of::<dmlvk::$name>(), size_of::<win::$name>(), stringify!($name));
+        assert_eq!(align_of::<dmlvk::$name>(), align_of::<win::$name>(), stringify!($name));
+        $(assert_eq!(
+            offset_of!(dmlvk::$name, $field),
+            offset_of!(win::$name, $field),
+            stringify!($name::$field)
+        );)*
+    )*};
+}
+
+#[test]
+fn structs_are_laid_out_as_in_the_windows_crate() {
+    same! {
+        DML_TENSOR_DESC { Type, Desc }
+        DML_OPERATOR_DESC { Type, Desc }
+        DML_BUFFER_TENSOR_DESC {
+            DataType, Flags, DimensionCount, Sizes, Strides, TotalTensorSizeInBytes,
+            GuaranteedBaseOffsetAlignment
+        }
+        DML_SCALE_BIAS { Scale, Bias }
+        DML_SIZE_2D { Width, Height }
+        DML_SCALAR_UNION { Bytes }
+        DML_DIAGONAL_MATRIX_OPERATOR_DESC { OutputTensor, Offset, Value }
+        DML_FILL_VALUE_CONSTANT_OPERATOR_DESC { OutputTensor, ValueDataType, Value }
+        DML_BINDING_PROPERTIES {
+            RequiredDescriptorCount, TemporaryResourceSize, PersistentResourceSize
+        }
+        DML_FEATURE_QUERY_FEATURE_LEVELS { RequestedFeatureLevelCount, RequestedFeatureLevels }
+        DML_FEATURE_DATA_FEATURE_LEVELS { MaxSupportedFeatureLevel }
+        DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT { DataType }
+        DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT { IsSupported }
+    }
+}
+
+/// The operator came after the `windows` crate; the numbers are those of DirectML.h with 8-byte pointers.
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn diagonal_matrix1_is_laid_out_as_in_directml_h() {
+    use dmlvk::DML_DIAGONAL_MATRIX1_OPERATOR_DESC as Desc;
+    let offsets = [
+        offset_of!(Desc, InputTensor),
+        offset_of!(Desc, OutputTensor),
+        offset_of!(Desc, ValueDataType),
+        offset_of!(Desc, Value),
+        offset_of!(Desc, DiagonalFillBegin),
+        offset_of!(Desc, DiagonalFillEnd),
+    ];
+    assert_eq!(offsets, [0, 8, 16, 24, 32, 36]);
+    assert_eq!(size_of::<Desc>(), 40);
+}
+
+/// The constants of the header's enums and macros: names and numbers.
+fn header() -> BTreeMap<&'static str, u32> {
+    let number = |text: &str| {
+        let text = text.trim_end_matches(',');
+        match text.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        }
+    };
+    let entry = |line: &'static str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            [name, "=", value] | ["#define", name, value] if name.starts_with("DML_") => {
+                Some((name, number(value)?))
+            }
+            _ => None,
+        }
+    };
+    TYPES.lines().filter_map(entry).collect()
+}
+
+macro_rules! values {
+    ($($name:ident),* $(,)?) => {
+        [$((stringify!($name), win::$name.0)),*]
+    };
+}
+
+#[test]
+fn values_are_those_of_the_windows_crate() {
+    let header = header();
+    let enums = values![
+        DML_TENSOR_DATA_TYPE_UNKNOWN,
+        DML_TENSOR_DATA_TYPE_FLOAT32,
+        DML_TENSOR_DATA_TYPE_FLOAT16,
+        DML_TENSOR_DATA_TYPE_UINT32,
+        DML_TENSOR_DATA_TYPE_UINT16,
+        DML_TENSOR_DATA_TYPE_UINT8,
+        DML_TENSOR_DATA_TYPE_INT32,
+        DML_TENSOR_DATA_TYPE_INT16,
+        DML_TENSOR_DATA_TYPE_INT8,
+        DML_TENSOR_DATA_TYPE_FLOAT64,
+        DML_TENSOR_DATA_TYPE_UINT64,
+        DML_TENSOR_DATA_TYPE_INT64,
+        DML_TENSOR_TYPE_INVALID,
+        DML_TENSOR_TYPE_BUFFER,
+        DML_TENSOR_FLAG_NONE,
+        DML_TENSOR_FLAG_OWNED_BY_DML,
+        DML_EXECUTION_FLAG_NONE,
+        DML_EXECUTION_FLAG_ALLOW_HALF_PRECISION_COMPUTATION,
+        DML_EXECUTION_FLAG_DISABLE_META_COMMANDS,
+        DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE,
+        DML_FEATURE_TENSOR_DATA_TYPE_SUPPORT,
+        DML_FEATURE_FEATURE_LEVELS,
+        DML_FEATURE_LEVEL_1_0,
+        DML_FEATURE_LEVEL_2_0,
+        DML_FEATURE_LEVEL_2_1,
+        DML_FEATURE_LEVEL_3_0,
+        DML_FEATURE_LEVEL_3_1,
+        DML_FEATURE_LEVEL_4_0,
+        DML_FEATURE_LEVEL_4_1,
+        DML_FEATURE_LEVEL_5_0,
+        DML_REDUCE_FUNCTION_ARGMAX,
+        DML_REDUCE_FUNCTION_LOG_SUM_EXP,
+        DML_REDUCE_FUNCTION_SUM_SQUARE,
+        DML_OPERATOR_INVALID,
+        DML_OPERATOR_ELEMENT_WISE_IDENTITY,
+        DML_OPERATOR_GEMM,
+        DML_OPERATOR_DIAGONAL_MATRIX,
+        DML_OPERATOR_FILL_VALUE_CONSTANT,
+        DML_OPERATOR_ROI_ALIGN1,
+    ];
+    for (name, value) in enums {
+        assert_eq!(header.get(name).copied(), u32::try_from(value).ok(), "{name}");
+    }
+    let constants = [
+        ("DML_TENSOR_DIMENSION_COUNT_MAX", win::DML_TENSOR_DIMENSION_COUNT_MAX),
+        ("DML_TENSOR_DIMENSION_COUNT_MAX1", win::DML_TENSOR_DIMENSION_COUNT_MAX1),
+        ("DML_TEMPORARY_BUFFER_ALIGNMENT", win::DML_TEMPORARY_BUFFER_ALIGNMENT),
+        ("DML_PERSISTENT_BUFFER_ALIGNMENT", win::DML_PERSISTENT_BUFFER_ALIGNMENT),
+        ("DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT", win::DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT),
+    ];
+    for (name, value) in constants {
+        assert_eq!(header.get(name), Some(&value), "{name}");
+    }
+}
+
+/// What came after the `windows` crate.
+#[test]
+fn later_values_are_those_of_directml_h() {
+    let header = header();
+    for (name, value) in [
+        ("DML_TENSOR_DATA_TYPE_UINT4", 12),
+        ("DML_TENSOR_DATA_TYPE_INT4", 13),
+        ("DML_FEATURE_LEVEL_5_1", 0x5100),
+        ("DML_FEATURE_LEVEL_5_2", 0x5200),
+        ("DML_FEATURE_LEVEL_6_0", 0x6000),
+        ("DML_FEATURE_LEVEL_6_1", 0x6100),
+        ("DML_FEATURE_LEVEL_6_2", 0x6200),
+        ("DML_FEATURE_LEVEL_6_3", 0x6300),
+        ("DML_FEATURE_LEVEL_6_4", 0x6400),
+        ("DML_OPERATOR_ROI_ALIGN_GRAD", 150),
+        ("DML_OPERATOR_ACTIVATION_GELU", 157),
+        ("DML_OPERATOR_DIAGONAL_MATRIX1", 163),
+        ("DML_OPERATOR_MULTIHEAD_ATTENTION", 164),
+        ("DML_OPERATOR_UNFOLD", 177),
+    ] {
+        assert_eq!(header.get(name), Some(&value), "{name}");
+    }
+    assert!(TYPES.contains("DML_OPERATOR_SCATTER = DML_OPERATOR_SCATTER_ELEMENTS"));
+}
+
+/// What the header says is what the library reads.
+#[test]
+fn the_header_has_every_operator_type_and_level() {
+    let header = header();
+    for schema in OPERATORS {
+        let name = format!("DML_OPERATOR_{}", schema.name);
+        assert_eq!(header.get(name.as_str()), Some(&schema.operator_type), "{name}");
+        let desc = format!("typedef struct DML_{}_OPERATOR_DESC {{", schema.name);
+        assert_eq!(TYPES.contains(&desc), schema.implemented, "{desc}");
+    }
+    assert!(find("DIAGONAL_MATRIX").is_some_and(|schema| schema.implemented));
+    for data_type in DataType::ALL {
+        let name = format!("DML_TENSOR_DATA_TYPE_{}", data_type.name());
+        assert_eq!(header.get(name.as_str()), Some(&data_type.dml_value()), "{name}");
+    }
+    for level in FeatureLevel::ALL {
+        let name = format!("DML_FEATURE_LEVEL_{level}");
+        assert_eq!(header.get(name.as_str()), Some(&level.dml_value()), "{name}");
+    }
+}
