@@ -1,4 +1,5 @@
 //! Names the shared library, so that programs find the version that they were linked with.
+#![allow(clippy::print_stdout, reason = "a build script speaks to cargo")]
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

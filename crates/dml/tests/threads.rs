@@ -49,7 +49,7 @@ fn work(device: &Device, thread: u32) {
             let found: Vec<i32> = device.read(&buffer, at, &tensor).unwrap();
             let offset = i64::from(dispatch % 3) - 1;
             let expected: Vec<i32> = (0..i64::from(rows) * 9)
-                .map(|i| if i / 9 + offset == i % 9 { value(dispatch) as i32 } else { 0 })
+                .map(|i| if i / 9 + offset == i % 9 { value(dispatch).cast_signed() } else { 0 })
                 .collect();
             assert_eq!(found, expected, "thread {thread}, {submission}, {dispatch}");
         }
