@@ -55,6 +55,9 @@ pub struct TargetRun {
     /// The profile, unless the device ran as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileRun>,
+    /// The strategy that was preferred, unless the runtime chose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<String>,
     /// Whether the validation layer was on.
     pub validation: bool,
     /// Features under Vulkan's names: whether the target offers them.
@@ -265,12 +268,17 @@ impl Run {
 }
 
 impl TargetRun {
-    /// The device's name, with the profile's where there is one.
+    /// The names of the device, and of the profile and the strategy where there are some.
     pub fn title(&self) -> String {
-        match &self.profile {
-            Some(profile) => format!("{} as {}", self.device.name, profile.name),
-            None => self.device.name.clone(),
-        }
+        title(&self.device, self.profile.as_ref(), self.strategy.as_deref())
+    }
+
+    /// The options that lead to the target again, but for its device, each behind a space.
+    pub fn options(&self) -> String {
+        let sources = self.profile.iter().map(|profile| ("profile", profile.source.as_str()));
+        let strategies = self.strategy.iter().map(|strategy| ("strategy", strategy.as_str()));
+        let given = sources.chain(strategies).filter(|(_, value)| !value.is_empty());
+        given.map(|(option, value)| format!(" --{option} {value}")).collect()
     }
 
     /// Counts for each feature level that has cases.
@@ -290,6 +298,17 @@ impl TargetRun {
         }
         total
     }
+}
+
+/// What a target is called.
+pub(crate) fn title(
+    device: &DeviceIdentity,
+    profile: Option<&ProfileRun>,
+    strategy: Option<&str>,
+) -> String {
+    let profile = profile.map_or(String::new(), |profile| format!(" as {}", profile.name));
+    let strategy = strategy.map_or(String::new(), |strategy| format!(" by {strategy}"));
+    format!("{}{profile}{strategy}", device.name)
 }
 
 #[cfg(test)]

@@ -94,6 +94,7 @@ impl Collector {
         TargetRun {
             device: target.device.clone(),
             profile: target.profile.clone(),
+            strategy: target.strategy.clone(),
             validation: target.validation,
             features: target.features.clone(),
             limits: target.limits.clone(),

@@ -6,9 +6,9 @@ mod survey;
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use dml::core::Capabilities;
 use dml::core::capabilities::{Features, Limit};
 use dml::core::kernel::Feature;
+use dml::core::{Capabilities, Strategy, Traits};
 use dml::profiles::{self, Profile};
 use dml::{
     CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, PipelineCache,
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::Case;
 use crate::execute::{DeviceExecutor, Executor, Interpreter, Lowering};
-use crate::results::{DeviceIdentity, ProfileRun, SupportCell};
+use crate::results::{DeviceIdentity, ProfileRun, SupportCell, title};
 
 pub use survey::{Devices, Profiles, Survey};
 
@@ -30,6 +30,8 @@ pub struct Target {
     pub device: DeviceIdentity,
     /// The profile, unless it runs as it is.
     pub profile: Option<ProfileRun>,
+    /// The strategy that is preferred, unless the runtime chooses.
+    pub strategy: Option<String>,
     /// Whether the validation layer is on.
     pub validation: bool,
     /// Features under Vulkan's names: whether the target offers them.
@@ -65,15 +67,26 @@ impl Target {
             .into_iter()
             .map(|limit| (limit.name().to_owned(), capabilities.limits.get(limit)));
         let (features, limits) = (features.collect(), limits.collect());
-        Self { device, profile, validation, features, limits, place }
+        Self { device, profile, strategy: None, validation, features, limits, place }
     }
 
-    /// The device's name, with the profile's where there is one.
+    /// The same, executing with `strategy` wherever that can serve.
+    pub fn with_strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = Some(strategy.to_string());
+        self
+    }
+
+    /// The names of the device, and of the profile and the strategy where there are some.
     pub fn title(&self) -> String {
-        match &self.profile {
-            Some(profile) => format!("{} as {}", self.device.name, profile.name),
-            None => self.device.name.clone(),
-        }
+        title(&self.device, self.profile.as_ref(), self.strategy.as_deref())
+    }
+
+    fn traits(&self) -> anyhow::Result<Traits> {
+        let traits = Traits::new();
+        Ok(match &self.strategy {
+            Some(strategy) => traits.with_strategy(strategy.parse()?),
+            None => traits,
+        })
     }
 
     /// Whether it can run `case`: the host interpreter has no bindings that could be refused.
@@ -89,7 +102,7 @@ impl Target {
         &self,
         lowering: Option<&'a dyn Lowering>,
     ) -> anyhow::Result<Box<dyn Executor + 'a>> {
-        let cap = self.cap()?;
+        let (cap, traits) = (self.cap()?, self.traits()?);
         match &self.place {
             Place::Interpreter => {
                 let transfer = if cap.no_transfer_usage() {
@@ -97,7 +110,7 @@ impl Target {
                 } else {
                     TransferUse::Allowed
                 };
-                Ok(Box::new(Interpreter::new(&cap.alone(), transfer, lowering)))
+                Ok(Box::new(Interpreter::new(&cap.alone(), transfer, lowering).with_traits(traits)))
             }
             Place::Device { selector } => {
                 let options = options(selector.parse()?, cap, self.validation)?;
@@ -105,7 +118,7 @@ impl Target {
                 let physical = instance.select(&options.selector)?;
                 let device = Device::on_with(&physical, &options)
                     .with_context(|| format!("cannot open {}", self.title()))?;
-                Ok(Box::new(DeviceExecutor::new(instance, device, lowering)))
+                Ok(Box::new(DeviceExecutor::new(instance, device.with_traits(traits), lowering)))
             }
         }
     }

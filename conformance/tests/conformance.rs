@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use dml::core::plan::Plan;
-use dml::core::{Error, Validated};
+use dml::core::{Error, Strategy, Validated};
 use dml::{DataType, FeatureLevel};
 use dml_conformance::cases::{Case, generate, random};
 use dml_conformance::execute::{Details, Lowering};
@@ -60,6 +60,19 @@ fn the_interpreter_passes_under_every_profile() {
     }
 }
 
+/// What the runtime would not choose for a tensor so small gives the same bytes.
+#[test]
+fn every_strategy_passes_on_every_device() {
+    let mut cases = generate(FeatureLevel::HIGHEST);
+    cases.extend(random(FeatureLevel::HIGHEST, 8, 2));
+    for target in targets(Devices::All, Profiles::from_environment()) {
+        for strategy in Strategy::ALL {
+            let run = run(&target.clone().with_strategy(strategy), &cases, None);
+            assert!(problems(&run).is_empty(), "{}: {:#?}", run.title(), problems(&run));
+        }
+    }
+}
+
 /// Leaves out the last step.
 struct LastStepMissing;
 
@@ -79,7 +92,9 @@ fn a_plan_that_is_wrong_is_found_and_shown() {
     let mut all = targets(Devices::Interpreter, Profiles::AsIs);
     all.extend(targets(Devices::All, Profiles::AsIs));
     assert!(all.len() > 1);
-    for target in &all {
+    // Two steps: zeros, then the value.
+    let all = all.into_iter().map(|it| it.with_strategy(Strategy::FillAndScatter));
+    for target in &all.collect::<Vec<_>>() {
         assert_eq!(problems(&run(target, &cases, None)), Vec::<String>::new());
         let wrong = run(target, &cases, Some(&LastStepMissing));
         assert_eq!(wrong.cases[0].result, ResultCode::Fail, "{}", wrong.title());

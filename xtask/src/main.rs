@@ -5,8 +5,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
 mod apt;
-mod browser;
 mod bench;
+mod browser;
 mod build_shaders;
 mod build_tools;
 mod bundle;

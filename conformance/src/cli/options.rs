@@ -5,6 +5,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use dml::core::Strategy;
 use dml::{DeviceSelector, FeatureLevel};
 use globset::{Glob, GlobMatcher};
 
@@ -45,6 +46,10 @@ pub(super) struct Where {
     /// them; what DML_PROFILE names if not given
     #[arg(long, value_name = "P|all")]
     profile: Option<String>,
+    /// Execute with this strategy wherever it can serve, or with each of them in turn; the runtime
+    /// chooses if not given
+    #[arg(long, value_name = "S|all", value_parser = parse_strategies)]
+    strategy: Option<Strategies>,
     /// Run under the Vulkan validation layer; any message fails the case that caused it
     #[arg(long)]
     validation: bool,
@@ -126,7 +131,7 @@ impl Cases {
 
 impl Where {
     /// What there is of `devices`.
-    pub(super) fn survey(&self, devices: Devices) -> anyhow::Result<Survey> {
+    fn survey(&self, devices: Devices) -> anyhow::Result<Survey> {
         let profiles = match self.profile.as_deref() {
             None => Profiles::from_environment(),
             Some("all") => Profiles::All,
@@ -138,6 +143,17 @@ impl Where {
         }
         Ok(Survey { devices, profiles, validation: self.validation })
     }
+}
+
+/// The strategies of an option.
+#[derive(Clone, Debug)]
+struct Strategies(Vec<Strategy>);
+
+fn parse_strategies(text: &str) -> Result<Strategies, String> {
+    if text == "all" {
+        return Ok(Strategies(Strategy::ALL.to_vec()));
+    }
+    text.parse().map(|it| Strategies(vec![it])).map_err(|error| format!("{error}, all"))
 }
 
 impl How {
@@ -152,8 +168,22 @@ impl How {
         })
     }
 
-    /// The targets of `survey`, looked for as the cases will be run.
-    pub(super) fn targets(&self, survey: &Survey, pool: &Pool) -> anyhow::Result<Vec<Target>> {
+    /// The targets of `place` on `devices`, looked for as the cases will be run.
+    pub(super) fn targets(
+        &self,
+        place: &Where,
+        devices: Devices,
+        pool: &Pool,
+    ) -> anyhow::Result<Vec<Target>> {
+        let targets = self.found(&place.survey(devices)?, pool)?;
+        let Some(Strategies(strategies)) = &place.strategy else { return Ok(targets) };
+        let with_each = |target: Target| {
+            strategies.iter().map(move |strategy| target.clone().with_strategy(*strategy))
+        };
+        Ok(targets.into_iter().flat_map(with_each).collect())
+    }
+
+    fn found(&self, survey: &Survey, pool: &Pool) -> anyhow::Result<Vec<Target>> {
         if self.no_isolation {
             return survey.targets();
         }

@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // Before the run: hours of results are not lost to a mistyped path.
     let output = args.output.as_deref().map(open).transpose()?;
     let pool = args.how.pool(false)?;
-    let targets = args.how.targets(&args.place.survey(args.device.clone())?, &pool)?;
+    let targets = args.how.targets(&args.place, args.device.clone(), &pool)?;
     let names = if targets.len() == 1 { "device or profile" } else { "devices and profiles" };
     eprintln!("{} cases, {} {names}", cases.len(), targets.len());
     let mut run = Run {

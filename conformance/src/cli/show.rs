@@ -34,11 +34,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .find(&args.id)
         .ok_or_else(|| Usage(format!("there is no case {}; `list` prints the ids", args.id)))?;
     let pool = args.how.pool(true)?;
-    let targets = args.how.targets(&args.place.survey(args.device.clone())?, &pool)?;
+    let targets = args.how.targets(&args.place, args.device.clone(), &pool)?;
     let [target] = targets.as_slice() else {
         let titles: Vec<String> = targets.iter().map(crate::target::Target::title).collect();
         let problem = format!(
-            "a case is shown on one device under one profile, not on all of: {}",
+            "a case is shown on one device under one profile with one strategy, not on all of: {}",
             titles.join(", ")
         );
         return Err(Usage(problem).into());

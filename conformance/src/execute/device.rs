@@ -1,8 +1,8 @@
 //! Runs cases on a Vulkan device.
 
+use dml::core::Validated;
 use dml::core::plan::Plan;
 use dml::core::schema::FieldKind;
-use dml::core::{Traits, Validated};
 use dml::vk::CompileInput;
 use dml::{
     AbstractOperator, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device,
@@ -40,7 +40,7 @@ impl<'a> DeviceExecutor<'a> {
 
     fn lower(&self, operator: &Validated, transfer: TransferUse) -> Result<Plan, dml::core::Error> {
         let capabilities = self.device.capabilities();
-        let target = Target { capabilities, traits: Traits::default(), transfer };
+        let target = Target { capabilities, traits: self.device.traits(), transfer };
         self.lowering.unwrap_or(&Runtime).lower(operator, &target)
     }
 

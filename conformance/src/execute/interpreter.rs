@@ -16,6 +16,7 @@ use crate::memory::{After, Memory, Tensor};
 pub struct Interpreter<'a> {
     capabilities: Capabilities,
     transfer: TransferUse,
+    traits: Traits,
     lowering: &'a dyn Lowering,
 }
 
@@ -29,12 +30,17 @@ impl<'a> Interpreter<'a> {
     ) -> Self {
         let capabilities =
             Capabilities { limits: offered.limits.clone(), ..Capabilities::vulkan_minimum() };
-        Self { capabilities, transfer, lowering: lowering.unwrap_or(&Runtime) }
+        let lowering = lowering.unwrap_or(&Runtime);
+        Self { capabilities, transfer, traits: Traits::default(), lowering }
+    }
+
+    /// The same with other preferences.
+    pub fn with_traits(self, traits: Traits) -> Self {
+        Self { traits, ..self }
     }
 
     fn lower(&self, operator: &Validated, transfer: TransferUse) -> Result<Plan, dml::core::Error> {
-        let target =
-            Target { capabilities: &self.capabilities, traits: Traits::default(), transfer };
+        let target = Target { capabilities: &self.capabilities, traits: self.traits, transfer };
         self.lowering.lower(operator, &target)
     }
 }

@@ -86,7 +86,7 @@ impl ChangeKind {
 impl Diff {
     /// Compares `b` with the earlier run `a`.
     ///
-    /// A target is found again by its device's name and its profile's name; the driver may be
+    /// A target is found again by the names of its device, profile and strategy; the driver may be
     /// another one. Several of the same name are told apart by their order.
     pub fn between(a: &Run, b: &Run) -> Self {
         let mut earlier = keyed(a);
@@ -114,17 +114,17 @@ impl Diff {
     }
 }
 
-/// The names of a device and its profile, and which of those that share both.
-type Key<'a> = (&'a str, Option<&'a str>, usize);
+/// What a target is called, and which of those that are called so.
+type Key = (String, usize);
 
-fn keyed(run: &Run) -> Vec<(Key<'_>, &TargetRun)> {
+fn keyed(run: &Run) -> Vec<(Key, &TargetRun)> {
     let mut seen = HashMap::<_, usize>::new();
     let mut keyed = Vec::new();
     for target in &run.targets {
-        let names = (target.device.name.as_str(), target.profile.as_ref().map(|it| &*it.name));
-        let nth = seen.entry(names).or_default();
+        let title = target.title();
+        let nth = seen.entry(title.clone()).or_default();
         *nth += 1;
-        keyed.push(((names.0, names.1, *nth), target));
+        keyed.push(((title, *nth), target));
     }
     keyed
 }

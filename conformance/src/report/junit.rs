@@ -76,6 +76,7 @@ fn write_properties(
         ("driver", &device.driver()),
         ("vulkan version", &device.api_version),
         ("profile", profile),
+        ("strategy", target.strategy.as_deref().unwrap_or("")),
         ("validation", validation),
         ("feature level", level),
         ("conformance version", &run.conformance_version),

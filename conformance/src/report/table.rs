@@ -46,7 +46,7 @@ fn write_target(target: &TargetRun, output: &mut dyn Write) -> io::Result<()> {
     }
     if target.total().failures() > 0 {
         let what = "prints a case's descriptor, plan and matrices";
-        writeln!(output, "`dml-conformance show ID` {what}")?;
+        writeln!(output, "`dml-conformance show ID{}` {what}", one_line(&target.options()))?;
     }
     writeln!(output)
 }

@@ -31,6 +31,7 @@ pub(crate) fn target() -> TargetRun {
             uuid: "00000000-0000-0000-0000-000000000000".to_owned(),
         },
         profile: None,
+        strategy: None,
         validation: true,
         features: BTreeMap::from([("shaderInt64".to_owned(), false)]),
         limits: BTreeMap::from([("maxStorageBufferRange".to_owned(), 1 << 27)]),

@@ -166,8 +166,15 @@ fn diag_runs_under_a_profile() {
         let output = dml().args(arguments).args(["--profile", profile]).output().unwrap();
         assert_eq!(stdout(output), "[[0 0 1]]\n");
     }
-    let arguments = ["diag", "--sizes", "100,100", "--profile", "storage-range-16-kib"];
-    fails(dml().args(arguments).output().unwrap(), 1, "exceed maxStorageBufferRange less");
+    let kernel = ["diag", "--sizes", "100,100", "--strategy", "kernel"];
+    let whole = stdout(dml().args(kernel).output().unwrap());
+    let parts = dml().args(kernel).args(["--profile", "storage-range-16-kib"]).output().unwrap();
+    assert_eq!(stdout(parts), whole);
+    let folder = tempfile::tempdir().unwrap();
+    let nothing = folder.path().join("shows-nothing.toml");
+    std::fs::write(&nothing, "about = \"a\"\n[limits]\nmaxStorageBufferRange = 4\n").unwrap();
+    let output = dml().args(kernel).arg("--profile").arg(nothing).output().unwrap();
+    fails(output, 1, "exceed maxStorageBufferRange less");
     let output = dml().args(["diag", "--sizes", "1,1", "--profile", "rtx-5090"]).output().unwrap();
     assert!(text(&output.stderr).starts_with("note: the profile states more than this device has"));
     assert_eq!(stdout(output), "[[1]]\n");

@@ -117,6 +117,11 @@ impl Device {
         Self { traits, ..self.clone() }
     }
 
+    /// Its preferences.
+    pub fn traits(&self) -> Traits {
+        self.traits
+    }
+
     /// The level that the device was created at.
     pub fn feature_level(&self) -> FeatureLevel {
         self.feature_level

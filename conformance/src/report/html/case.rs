@@ -2,7 +2,7 @@
 
 use crate::report::show::kind;
 use crate::report::text::milliseconds;
-use crate::results::{CaseResult, Failure, Matrices, ProfileRun};
+use crate::results::{CaseResult, Failure, Matrices, TargetRun};
 
 /// A case that failed.
 #[derive(Clone, Debug)]
@@ -20,9 +20,7 @@ pub(super) struct CaseView<'a> {
 }
 
 impl<'a> CaseView<'a> {
-    pub(super) fn new(case: &'a CaseResult, profile: Option<&ProfileRun>) -> Self {
-        let source = profile.map_or("", |profile| &profile.source);
-        let option = if source.is_empty() { String::new() } else { format!(" --profile {source}") };
+    pub(super) fn new(case: &'a CaseResult, target: &TargetRun) -> Self {
         let failure = case.failure.as_deref();
         let reason = case.expected.as_ref().map(|it| format!("{} ({})", it.reason, kind(it.kind)));
         Self {
@@ -31,7 +29,7 @@ impl<'a> CaseView<'a> {
             detail: case.detail.as_deref().unwrap_or("no detail given"),
             expected: reason,
             time: milliseconds(case.microseconds),
-            again: format!("dml-conformance show {}{option}", case.id),
+            again: format!("dml-conformance show {}{}", case.id, target.options()),
             failure,
             matrices: failure.and_then(|it| it.matrices.as_ref()).map(MatricesView::new),
         }

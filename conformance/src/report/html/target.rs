@@ -17,7 +17,7 @@ pub(super) struct TargetView<'a> {
     pub(super) anchor: String,
     pub(super) title: String,
     /// The profile's name, or the device's.
-    pub(super) name: &'a str,
+    pub(super) name: String,
     pub(super) device_name: &'a str,
     pub(super) surroundings: String,
     /// Name and surroundings of the device.
@@ -85,7 +85,7 @@ impl<'a> TargetView<'a> {
         Self {
             anchor: format!("target-{}", index + 1),
             title: target.title(),
-            name: target.profile.as_ref().map_or(&target.device.name, |profile| &profile.name),
+            name: name(target),
             device_name: &target.device.name,
             surroundings: target.surroundings(),
             device: format!("{}: {}", target.device.name, target.surroundings()),
@@ -102,10 +102,7 @@ impl<'a> TargetView<'a> {
                 .iter()
                 .map(|(name, it)| (name.as_str(), thousands(*it)))
                 .collect(),
-            failures: failures
-                .take(limit)
-                .map(|case| CaseView::new(case, target.profile.as_ref()))
-                .collect(),
+            failures: failures.take(limit).map(|case| CaseView::new(case, target)).collect(),
             more_failures: if hidden > 0 { thousands(hidden) } else { String::new() },
             excuses: ExcuseView::all(target),
             timing: TimingView::new(target),
@@ -119,11 +116,21 @@ impl<'a> TargetView<'a> {
 
     /// What the target's name leaves open: the device of a profile, or the driver of a device.
     pub(super) fn on(&self) -> &str {
-        if self.profile.is_some() { self.device_name } else { &self.surroundings }
+        if self.name == self.device_name { &self.surroundings } else { self.device_name }
     }
 
     pub(super) fn failure_count(&self) -> String {
         count(self.counts.failures(), "failure")
+    }
+}
+
+/// What tells it apart from others on the same device, or the device's name.
+fn name(target: &TargetRun) -> String {
+    match (&target.profile, &target.strategy) {
+        (None, None) => target.device.name.clone(),
+        (None, Some(strategy)) => format!("by {strategy}"),
+        (Some(profile), None) => profile.name.clone(),
+        (Some(profile), Some(strategy)) => format!("{} by {strategy}", profile.name),
     }
 }
 

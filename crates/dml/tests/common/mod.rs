@@ -6,8 +6,8 @@
 pub(crate) mod band;
 
 use dml::{
-    CapabilityCap, Device, DeviceOptions, Instance, InstanceDesc, PhysicalDevice,
-    PipelineCache, Validation,
+    CapabilityCap, Device, DeviceOptions, Instance, InstanceDesc, PhysicalDevice, PipelineCache,
+    Validation,
 };
 
 /// Set by `cargo xtask test`: tests then run under the validation layer or fail.
