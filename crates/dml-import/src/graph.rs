@@ -1,6 +1,6 @@
 //! The common form of ONNX and OpenVINO models: nodes over numbered values.
 //!
-//! A graph says nothing about shapes. [`evaluate`] finds them when inputs are bound, computes integers
+//! A graph says nothing about shapes. [`mod@evaluate`] finds them when inputs are bound, computes integers
 //! on the host, and leaves as [`value::Content::Band`] and [`value::Content::Fill`] what operators of
 //! a device are to write.
 
