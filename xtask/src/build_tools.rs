@@ -1,4 +1,4 @@
-//! What it takes to build shaderc from source: cmake, a C++ compiler and Python.
+//! What it takes to build shaderc from source: cmake with make, a C++ compiler and Python.
 
 use anyhow::{Result, bail};
 use xshell::Shell;
@@ -18,8 +18,10 @@ struct Tool {
     package: &'static str,
 }
 
-const TOOLS: [Tool; 3] = [
+const TOOLS: [Tool; 4] = [
     Tool { programs: &["cmake"], package: "cmake" },
+    // What cmake writes its build files for; cmake's package only recommends it.
+    Tool { programs: &["make"], package: "make" },
     // cmake looks for these names itself.
     Tool { programs: &["c++", "g++", "clang++"], package: "g++" },
     Tool { programs: &["python3"], package: "python3" },
@@ -83,7 +85,7 @@ mod tests {
 
     #[test]
     fn any_one_compiler_will_do() {
-        assert_eq!(missing_packages(|_| false), ["cmake", "g++", "python3"]);
+        assert_eq!(missing_packages(|_| false), ["cmake", "make", "g++", "python3"]);
         assert_eq!(missing_packages(|name| name != "cmake" && name != "c++"), ["cmake"]);
         assert!(missing_packages(|name| name != "g++").is_empty());
     }
