@@ -1,10 +1,12 @@
 //! What it takes to build shaderc from source: cmake with make, a C++ compiler and Python.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail};
 use xshell::Shell;
 
 use crate::apt;
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, Tree};
 use crate::contents;
 use crate::environment::{Announced, Environment};
 use crate::generated;
@@ -50,7 +52,19 @@ pub(crate) fn ensure(sh: &Shell) -> Result<Environment> {
     })?;
     // The name `c++` is made by the package's installation script, which does not run here.
     let compiler = missing.contains(&"g++").then_some("g++");
-    Ok(compiler.into_iter().fold(environment, |it, name| it.with("CXX", name)))
+    let Some(compiler) = compiler else { return Ok(environment) };
+    // Rust links with the system's gcc, which does not look there for the C++ library.
+    let libraries = std::env::join_paths(compiler_folders(sh, &tree)?)?;
+    Ok(environment.with("CXX", compiler).with("LIBRARY_PATH", libraries))
+}
+
+/// Where g++ keeps its libraries: `usr/lib/gcc/x86_64-linux-gnu/12`.
+fn compiler_folders(sh: &Shell, tree: &Tree) -> Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for target in tree.files(sh, "usr/lib/gcc")? {
+        folders.extend(sh.read_dir(target)?);
+    }
+    Ok(folders)
 }
 
 fn missing_packages(there: impl Fn(&str) -> bool) -> Vec<&'static str> {
