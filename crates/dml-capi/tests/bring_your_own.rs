@@ -3,41 +3,18 @@
 #![allow(unsafe_code, reason = "a C program's calls, and a counting allocator")]
 
 mod common;
+#[path = "../../dml-vk/tests/common/counting.rs"]
+mod counting;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::caller::{Caller, each_caller};
 use common::*;
+use counting::allocations;
 use dml::ash::vk;
 use dmlvk::*;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Counts the allocations of each thread.
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) };
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn describe(caller: &Caller) -> DmlVkRawDeviceDesc {
     let raw = caller.describe(dml::EntryPoints::default());
@@ -107,12 +84,12 @@ fn a_thousand_operators_are_recorded_without_an_allocation() {
         // SAFETY: there is a place for the masks.
         ok(unsafe { dmlvk_get_access(&raw mut masks) });
         let commands = caller.begin();
-        let before = ALLOCATIONS.with(Cell::get);
+        let before = allocations();
         for table in &tables {
             // SAFETY: the command buffer is recording; the tables are kept until it has completed.
             ok(unsafe { dmlvk_record_dispatch(commands, *table) });
         }
-        assert_eq!(ALLOCATIONS.with(Cell::get), before);
+        assert_eq!(allocations(), before);
         let stages = vk::PipelineStageFlags::from_raw(masks.stages);
         let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
         caller.barrier(commands, (stages, flags(masks.outputs)), host);

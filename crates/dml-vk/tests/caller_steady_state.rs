@@ -3,15 +3,16 @@
 #![allow(unsafe_code, reason = "the caller's side, a counting allocator, counted entry points")]
 
 mod common;
+#[path = "common/counting.rs"]
+mod counting;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::caller::each_caller;
 use common::kernels::{plan, ramp};
 use common::words;
+use counting::allocations;
 use dml_core::plan::{Copy, CopyRegion, Fill, Slot, Step, Update};
 use dml_vk::ash::vk;
 use dml_vk::{
@@ -21,31 +22,6 @@ use dml_vk::{
 
 const OPERATORS: u64 = 1000;
 const BYTES: u64 = 512;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Counts the allocations of each thread. Drivers written in C have their own allocator, so only
-/// this project's are seen.
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) };
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Calls of vkAllocate*, vkCreate* and vkQueueSubmit.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
@@ -172,13 +148,13 @@ fn a_thousand_operators_are_recorded_without_allocating_creating_or_submitting()
         let before = CALLS.load(Ordering::SeqCst);
         assert!(before >= 2 * tables.len(), "binding creates pools and sets, which is counted");
         let commands = caller.begin();
-        let allocations = ALLOCATIONS.with(Cell::get);
+        let allocated = allocations();
         let dispatches = DISPATCHES.load(Ordering::SeqCst);
         for table in &tables {
             // SAFETY: the command buffer is recording; the tables are kept until it has completed.
             unsafe { record_plan(commands, table) };
         }
-        assert_eq!(ALLOCATIONS.with(Cell::get), allocations);
+        assert_eq!(allocations(), allocated);
         assert_eq!(CALLS.load(Ordering::SeqCst), before);
         assert_eq!(DISPATCHES.load(Ordering::SeqCst), dispatches + tables.len());
         let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);

@@ -4,45 +4,21 @@
 #![allow(unsafe_code, reason = "the caller's side of recording, and a counting allocator")]
 
 mod common;
+#[path = "common/counting.rs"]
+mod counting;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::ffi::CStr;
 use std::sync::Mutex;
 
 use common::kernels::{plan, ramp};
 use common::{buffer, each_device_with, words};
+use counting::allocations;
 use dml_core::plan::{Copy, CopyRegion, Fill, Slot, Step, Update};
 use dml_vk::ash::vk;
 use dml_vk::{
     BindingTable, Bindings, BufferBinding, CompileInput, Device, DeviceDesc, EntryPoints,
     InstanceDesc, record_plan,
 };
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Counts the allocations of each thread. Drivers written in C have their own allocator, so only
-/// this project's are seen.
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) };
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Names of the functions that have been looked up: none while recording.
 static LOOKED_UP: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -106,12 +82,12 @@ fn recording_allocates_nothing() {
         let (pool, commands) = begin(device);
         let looked_up = LOOKED_UP.lock().unwrap().len();
         assert!(looked_up > 0);
-        let before = ALLOCATIONS.with(Cell::get);
+        let before = allocations();
         for table in [&initialization, &table] {
             // SAFETY: the command buffer is recording; the table is kept until the device is idle.
             unsafe { record_plan(commands, table) };
         }
-        assert_eq!(ALLOCATIONS.with(Cell::get), before);
+        assert_eq!(allocations(), before);
         assert_eq!(LOOKED_UP.lock().unwrap().len(), looked_up);
         // What the caller owes after the operator: the host reads the output.
         let contract = dml_vk::access();

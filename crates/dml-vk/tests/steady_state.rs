@@ -4,9 +4,9 @@
 #![allow(unsafe_code, reason = "replacements for Vulkan's functions, and a counting allocator")]
 
 mod common;
+#[path = "common/counting.rs"]
+mod counting;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::ffi::CStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,36 +14,13 @@ use std::time::Duration;
 
 use common::kernels::{plan, ramp};
 use common::{buffer, each_device, each_device_with, words};
+use counting::allocations;
 use dml_core::plan::Slot;
 use dml_vk::ash::vk;
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, CompileInput, CompiledOperator, Device,
     DeviceDesc, EntryPoints, InstanceDesc, Recorder, Timestamps,
 };
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Counts the allocations of each thread; those of drivers are not seen.
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) };
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Calls of one function; its original belongs to one device at a time.
 struct Calls {
@@ -148,11 +125,11 @@ fn many_operators_are_one_submission_and_one_wait() {
             .collect();
         let mut recorder = Recorder::new(device).unwrap();
         recorder.reserve(tables.len());
-        let before = ALLOCATIONS.with(Cell::get);
+        let before = allocations();
         for table in &tables {
             recorder.dispatch(table).unwrap();
         }
-        assert_eq!(ALLOCATIONS.with(Cell::get), before, "recording allocates");
+        assert_eq!(allocations(), before, "recording allocates");
         let list = recorder.finish().unwrap();
         assert_eq!((SUBMITS.take(), WAITS.take()), (0, 0));
         let submission = device.submit(list).unwrap();
