@@ -142,6 +142,11 @@ fn batches() -> Vec<Case> {
             cases.push(case(id, work, Baseline::Fill, Some(1.35)));
         }
     }
+    for (data_type, name) in TYPES {
+        let matrix = data_type.bits() / 8 * 512 * 512;
+        let work = Work::eye(data_type, &[(64 << 20) / matrix, 512, 512]);
+        cases.push(case(format!("batch/{name}/64MiB/512x512"), work, Baseline::Fill, Some(1.10)));
+    }
     let large = Work::eye(DataType::Float32, &[16, 1024, 1024]);
     let one = case("batch/f32/16x1024x1024", large, Baseline::Fill, Some(1.10));
     cases.push(Case { peers: batch_peers(), ..one });

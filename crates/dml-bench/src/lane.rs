@@ -96,7 +96,8 @@ impl<'a> Lane<'a> {
         }
     }
 
-    fn new(
+    /// Records what writes `buffer`, and what overwrites it between two runs.
+    pub(crate) fn new(
         device: &Device,
         buffer: Option<Buffer>,
         expected: Expected<'a>,

@@ -6,6 +6,7 @@
 mod case;
 mod cold_start;
 mod lane;
+mod limits;
 mod machine;
 mod markdown;
 mod measure;
@@ -24,6 +25,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
+use dml::core::Strategy;
 use dml::{Device, DeviceOptions, DeviceSelector, Instance, InstanceDesc, PhysicalDevice};
 use dml_file::Output;
 use globset::{Glob, GlobMatcher};
@@ -44,7 +46,8 @@ struct Cli {
     /// A device by index, name or UUID, or `all`
     #[arg(long, value_name = "D", default_value = "all")]
     device: String,
-    /// Only cases whose name matches, such as `packed/*`; `recording` and `cold_start` are names too
+    /// Only cases whose name matches, such as `packed/*`; `limits`, `recording` and `cold_start` are
+    /// names too
     #[arg(long, value_name = "GLOB", default_value = "*")]
     filter: Glob,
     /// Less time for each case, two of the four element widths, and at most 64 MiB
@@ -53,6 +56,9 @@ struct Cli {
     /// Measure everything this many times as long
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeat: u32,
+    /// Use this strategy wherever it can serve, whatever would be chosen
+    #[arg(long, value_name = "S")]
+    strategy: Option<Strategy>,
     /// Also measure the libraries that are installed in this folder: `cargo xtask bench --peers`
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
@@ -144,6 +150,10 @@ fn run_on(
     peers: &mut Peers,
 ) -> Result<DeviceReport> {
     let device = Device::on_with(physical, &DeviceOptions::default())?;
+    let device = match cli.strategy {
+        Some(strategy) => device.with_traits(device.traits().with_strategy(strategy)),
+        None => device,
+    };
     let info = physical.info();
     let effort = effort(cli, machine);
     let progress = progress(&info.name, cases.len());
@@ -154,6 +164,7 @@ fn run_on(
         progress.inc(1);
     }
     progress.finish_and_clear();
+    let limits = if filter.is_match("limits") { limits::measure(&device, effort)? } else { vec![] };
     let rounds = if cli.quick { 21 } else { 101 };
     let recording =
         if filter.is_match("recording") { recording::measure(&device, rounds)? } else { vec![] };
@@ -164,6 +175,7 @@ fn run_on(
         name: info.name.clone(),
         driver: format!("{} {}", info.driver_name, info.driver_info).trim().to_owned(),
         cases: results,
+        limits,
         recording,
         cold_start,
     })

@@ -212,7 +212,7 @@ fn memset(bytes: &mut [u8]) -> Duration {
 
 /// How many buffers take turns: together twice the last-level cache, where one of them is not
 /// small enough that it is meant to be there.
-fn rotation(bytes: u64, cache: u64) -> usize {
+pub(crate) fn rotation(bytes: u64, cache: u64) -> usize {
     let wanted = if bytes < 1 << 20 { 4 } else { (2 * cache).div_ceil(bytes).clamp(2, 32) };
     let affordable = (MEMORY / (2 * bytes)).max(1);
     usize::try_from(wanted.min(affordable)).unwrap_or(1)

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::cold_start::ColdStart;
+use crate::limits::Limit;
 use crate::machine::Machine;
 use crate::recording::Recording;
 use crate::stats::{Ratio, Summary};
@@ -38,6 +39,8 @@ pub(crate) struct DeviceReport {
     pub(crate) driver: String,
     /// The operator on shapes.
     pub(crate) cases: Vec<CaseResult>,
+    /// What the device itself loses where it writes in pieces.
+    pub(crate) limits: Vec<Limit>,
     /// What recording costs.
     pub(crate) recording: Vec<Recording>,
     /// Process start to first result.

@@ -53,6 +53,7 @@ pub(crate) fn device(device: &DeviceReport) -> String {
 pub(crate) fn sections(device: &DeviceReport, style: Style) -> Vec<(&'static str, String)> {
     let all = [
         ("Against the device itself", cases(&device.cases, style)),
+        ("The device in pieces, against one fill of 64 MiB", limits(device, style)),
         ("Against other libraries", peers(&device.cases, style)),
         ("Recording one operator", recording(device, style)),
         ("Process start to first result", cold_start(device, style)),
@@ -157,6 +158,16 @@ fn peer_row(case: &CaseResult, peer: &PeerResult) -> Vec<String> {
 fn remark(verdict: Verdict, ratio: &Ratio, turns: usize) -> String {
     let doubt = if ratio.is_noisy() || turns < LEAST_TURNS { "noisy" } else { "" };
     format!("{} {doubt}", verdict.text()).trim().to_owned()
+}
+
+fn limits(device: &DeviceReport, style: Style) -> Option<String> {
+    let row = |it: &crate::limits::Limit| {
+        let (ratio, count) = (&it.ratio, it.time.count);
+        let remark = remark(Verdict::NoTarget, ratio, count);
+        vec![it.name.clone(), middle(ratio), remark, spread(ratio), time_text(it.time.median)]
+    };
+    let rows = device.limits.iter().map(row).collect();
+    table(&["commands", "ratio", "", "p10..p90", "median"], rows, style)
 }
 
 fn recording(device: &DeviceReport, style: Style) -> Option<String> {
