@@ -1,6 +1,6 @@
 //! What was measured, as it is printed and written.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::cold_start::ColdStart;
 use crate::limits::Limit;
@@ -27,6 +27,7 @@ pub(crate) struct PeerStatus {
     /// Its name.
     pub(crate) name: String,
     /// Its version, or why it could not be had.
+    #[serde(serialize_with = "there_or_missing")]
     pub(crate) status: Result<String, String>,
 }
 
@@ -103,6 +104,7 @@ pub(crate) struct PeerResult {
     /// The highest ratio that meets the target.
     pub(crate) target: Option<f64>,
     /// What came of it; or why there is nothing.
+    #[serde(serialize_with = "there_or_missing")]
     pub(crate) outcome: Result<PeerTimes, String>,
 }
 
@@ -115,6 +117,23 @@ pub(crate) struct PeerTimes {
     pub(crate) baseline_ratio: Ratio,
     /// The peer.
     pub(crate) times: Summary,
+}
+
+/// As `{"there": ...}` or `{"missing": "the reason"}`.
+fn there_or_missing<T: Serialize, S: Serializer>(
+    result: &Result<T, String>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Found<'a, T> {
+        There(&'a T),
+        Missing(&'a str),
+    }
+    match result {
+        Ok(value) => Found::There(value).serialize(serializer),
+        Err(reason) => Found::<T>::Missing(reason).serialize(serializer),
+    }
 }
 
 /// Whether a target is met.
@@ -195,6 +214,14 @@ impl DeviceReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_missing_says_why_in_json() {
+        let peer = |status| PeerStatus { name: "jax".to_owned(), status };
+        let json = |status| serde_json::to_value(peer(status)).unwrap()["status"].clone();
+        assert_eq!(json(Ok("0.4".to_owned())), serde_json::json!({ "there": "0.4" }));
+        assert_eq!(json(Err("no pip".to_owned())), serde_json::json!({ "missing": "no pip" }));
+    }
 
     #[test]
     fn a_target_is_met_up_to_its_value_and_missed_without_a_result() {
