@@ -26,6 +26,7 @@ mod process;
 mod schema;
 mod setup;
 mod shader_compiler;
+mod stress;
 mod test;
 mod tools;
 mod workspace;
@@ -57,6 +58,7 @@ enum Command {
     GenerateSchema(schema::Args),
     GenerateHeader(generate_header::Args),
     InstallCapi(install_capi::Args),
+    Stress(stress::Args),
     Ci(ci::Args),
 }
 
@@ -80,6 +82,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Test(args) => test::run(&sh, &args),
         Command::Conformance(args) => conformance::run(&sh, &args),
         Command::Bench(args) => bench::run(&sh, &args),
+        Command::Stress(args) => stress::run(&sh, &args),
         Command::BuildShaders(args) => {
             if shader_compiler::is_here() || !args.needs_compiler() {
                 return build_shaders::run(args).map(|()| 0);

@@ -1,0 +1,14 @@
+//! `cycles`: PLACEHOLDER.
+
+/// Create and drop objects over and over, and watch what grows
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+/// Runs the command; `true` where every promise held.
+///
+/// # Errors
+///
+/// Whatever kept the command from finding out.
+pub fn run(_args: &Args) -> anyhow::Result<bool> {
+    anyhow::bail!("placeholder")
+}

@@ -1,0 +1,14 @@
+//! `faults`: PLACEHOLDER.
+
+/// Fail every Vulkan call once, at every place
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+/// Runs the command; `true` where every promise held.
+///
+/// # Errors
+///
+/// Whatever kept the command from finding out.
+pub fn run(_args: &Args) -> anyhow::Result<bool> {
+    anyhow::bail!("placeholder")
+}

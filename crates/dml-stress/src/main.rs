@@ -1,0 +1,45 @@
+//! `dml-stress`: the commands of `cargo xtask stress`.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stderr, reason = "a command line program prints")]
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use dml_stress::{cycles, faults, plans, soak};
+
+/// Puts the runtime through faults, random plans, cycles and mixed load.
+///
+/// Exit code: 0 every promise held, 1 one was broken or could not be tested, 2 wrong usage.
+#[derive(Debug, Parser)]
+#[command(name = "dml-stress", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Faults(faults::Args),
+    Plans(plans::Args),
+    Cycles(cycles::Args),
+    Soak(soak::Args),
+}
+
+fn main() -> ExitCode {
+    env_logger::init();
+    let held = match Cli::parse().command {
+        Command::Faults(args) => faults::run(&args),
+        Command::Plans(args) => plans::run(&args),
+        Command::Cycles(args) => cycles::run(&args),
+        Command::Soak(args) => soak::run(&args),
+    };
+    match held {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
