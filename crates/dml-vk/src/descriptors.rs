@@ -38,8 +38,9 @@ impl DescriptorSets {
         // SAFETY: the pool is new and not shared; the pipelines keep their layouts alive.
         let sets = unsafe { raw.core().allocate_descriptor_sets(&info) };
         made.sets = raw.check("vkAllocateDescriptorSets", sets)?;
+        // The pool has the name, the sets have none: Mesa's drivers leak the names of sets that are
+        // freed with their pool.
         for (set, (_, descriptors)) in made.sets.iter().zip(contents) {
-            raw.set_name(*set, name);
             write(raw, *set, descriptors);
         }
         Ok(made)
