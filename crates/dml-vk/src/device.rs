@@ -10,7 +10,7 @@ use dml_core::kernel::Feature;
 
 use crate::buffer::BufferUsage;
 use crate::error::{Error, Result};
-use crate::memory::MemoryAllocator;
+use crate::memory::{MemoryAllocator, MemoryReport};
 use crate::physical::{DeviceInfo, PhysicalDevice, packed_version};
 use crate::pipeline::PipelineCache;
 use crate::pipeline_file::PipelineFile;
@@ -164,6 +164,11 @@ impl Device {
     /// and strides are no part of a pipeline.
     pub fn pipeline_count(&self) -> usize {
         self.shared.pipelines.len()
+    }
+
+    /// How much memory the device's buffers have at this moment; wrapped buffers do not count.
+    pub fn memory_report(&self) -> MemoryReport {
+        self.shared.allocator.report()
     }
 
     /// Waits until the device's queue has nothing to do.

@@ -46,6 +46,8 @@
 #![allow(unsafe_code, reason = "the one crate that calls Vulkan")]
 
 mod access;
+#[doc(hidden)]
+pub mod bare;
 mod barrier;
 mod binding;
 mod buffer;
@@ -87,7 +89,7 @@ pub use device::{Device, DeviceDesc, LiveObjects};
 pub use entry::EntryPoints;
 pub use error::{Error, MemoryKind, Result};
 pub use instance::{Instance, InstanceDesc, Validation};
-pub use memory::MemoryLocation;
+pub use memory::{MemoryLocation, MemoryReport};
 pub use physical::{DeviceInfo, DeviceType, PhysicalDevice, packed_version};
 pub use queue::QueueLock;
 pub use record::{Phase, record_plan};

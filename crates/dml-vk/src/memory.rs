@@ -40,6 +40,19 @@ impl MemoryLocation {
     }
 }
 
+/// How much memory a device's buffers have, see [`crate::Device::memory_report`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryReport {
+    /// Buffers that have memory, the runtime's own included.
+    pub buffers: usize,
+    /// Bytes of these buffers, with what their alignment takes.
+    pub allocated: u64,
+    /// Blocks: allocations made by Vulkan. Small buffers share one.
+    pub blocks: usize,
+    /// Bytes of all blocks. The last empty block of each kind of memory is kept for later buffers.
+    pub reserved: u64,
+}
+
 /// Allocates the memory of one device.
 pub(crate) struct MemoryAllocator {
     // Frees its blocks when dropped, so it goes before the device.
@@ -119,6 +132,16 @@ impl MemoryAllocator {
         let result = self.inner.lock().unwrap_or_else(PoisonError::into_inner).free(allocation);
         if let Err(error) = result {
             log::error!("freeing memory failed: {error}");
+        }
+    }
+
+    pub(crate) fn report(&self) -> MemoryReport {
+        let report = self.inner.lock().unwrap_or_else(PoisonError::into_inner).generate_report();
+        MemoryReport {
+            buffers: report.allocations.len(),
+            allocated: report.total_allocated_bytes,
+            blocks: report.blocks.len(),
+            reserved: report.total_capacity_bytes,
         }
     }
 

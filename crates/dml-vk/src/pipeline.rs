@@ -252,7 +252,7 @@ fn make_pipeline(
     made.first().copied().ok_or_else(|| Error::internal("vkCreateComputePipelines made nothing"))
 }
 
-fn spirv_words(variant: &KernelVariant) -> Result<Vec<u32>> {
+pub(crate) fn spirv_words(variant: &KernelVariant) -> Result<Vec<u32>> {
     let (words, rest) = variant.spirv.as_chunks::<4>();
     if words.is_empty() || !rest.is_empty() {
         return Err(Error::internal(format!("{}: truncated SPIR-V", variant.name)));
