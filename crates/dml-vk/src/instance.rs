@@ -14,13 +14,17 @@ use crate::select::{self, DeviceSelector};
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
+/// The layer's setting that bounds how often it repeats a message.
+const MESSAGE_LIMIT: &CStr = c"enable_message_limit";
+
 /// Whether Vulkan's validation layer checks every call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Validation {
     /// No layer is enabled by this crate; environment variables of the loader still work.
     #[default]
     Off,
-    /// VK_LAYER_KHRONOS_validation is enabled; without it no instance is created.
+    /// VK_LAYER_KHRONOS_validation is enabled; without it no instance is created. It reports every
+    /// message, however often it repeats.
     Required,
 }
 
@@ -209,15 +213,18 @@ impl Messenger {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Extensions {
     debug_utils: bool,
     portability: bool,
+    /// Whether a layer that is to be enabled takes settings. It takes them unasked, and a loader that
+    /// is older than the extension would refuse to enable it.
+    layer_settings: bool,
 }
 
 impl Extensions {
     fn query(loader: &Loader, layers: &[&CStr]) -> Result<Self> {
-        let mut found = Self { debug_utils: false, portability: false };
+        let mut found = Self::default();
         for layer in std::iter::once(None).chain(layers.iter().map(|layer| Some(*layer))) {
             // SAFETY: the call needs no instance, and `layer` ends with a NUL.
             let offered = unsafe { loader.entry().enumerate_instance_extension_properties(layer) }
@@ -226,6 +233,7 @@ impl Extensions {
                 let name = extension.extension_name_as_c_str().unwrap_or_default();
                 found.debug_utils |= name == ext::debug_utils::NAME;
                 found.portability |= name == khr::portability_enumeration::NAME;
+                found.layer_settings |= layer.is_some() && name == ext::layer_settings::NAME;
             }
         }
         Ok(found)
@@ -284,6 +292,20 @@ fn create(
     if extensions.debug_utils {
         // Covers the creation and destruction of the instance itself.
         info = info.push_next(&mut messenger_info);
+    }
+    // Without this the layer is silent about a message from its 10th time on.
+    let no = vk::FALSE.to_ne_bytes();
+    let mut setting = vk::LayerSettingEXT::default()
+        .layer_name(VALIDATION_LAYER)
+        .setting_name(MESSAGE_LIMIT)
+        .ty(vk::LayerSettingTypeEXT::BOOL32)
+        .values(&no);
+    // It counts values, and not their bytes.
+    setting.value_count = 1;
+    let settings = [setting];
+    let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
+    if extensions.layer_settings {
+        info = info.push_next(&mut settings);
     }
     let mut instance = vk::Instance::null();
     let create = loader.entry().fp_v1_0().create_instance;

@@ -1,11 +1,14 @@
-//! The positive control: with validation required, a deliberate hazard is reported.
+//! The positive controls: with validation required, the layer reports a deliberate hazard however
+//! often it happens, and a queue that two threads use at once.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
+use std::sync::Barrier;
+
 use common::{buffer, instance, validation};
 use dml_vk::ash::vk;
-use dml_vk::{Buffer, Device, Validation};
+use dml_vk::{Buffer, Device, Instance, Recorder, Validation, ValidationMessage};
 
 /// Submits two fills of one range with nothing between them, past this crate's own recorder.
 #[allow(unsafe_code, reason = "the recorder records no such thing")]
@@ -38,28 +41,100 @@ fn write_twice_without_a_barrier(device: &Device, target: &Buffer) {
     unsafe { raw.destroy_command_pool(pool, None) };
 }
 
-#[test]
-fn a_deliberate_hazard_is_reported_where_validation_is_required() {
+/// Two threads wait for one queue at once, without the lock that keeps them apart. Drivers take it
+/// well; Vulkan forbids it.
+#[allow(unsafe_code, reason = "the queue is only given out under its lock")]
+fn use_a_queue_from_two_threads(device: &Device, target: &Buffer) {
+    let mut recorder = Recorder::new(device).unwrap();
+    for value in 0..16 {
+        recorder.fill_buffer(target, 0..target.size(), value).unwrap();
+        recorder.barrier_all();
+    }
+    let _ticket = device.submit(recorder.finish().unwrap()).unwrap();
+    let queue = device.with_queue(|queue| queue).unwrap();
+    let start = Barrier::new(2);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                start.wait();
+                // SAFETY: not kept, on purpose: the queue is not externally synchronized.
+                unsafe { device.raw().queue_wait_idle(queue) }.unwrap();
+            });
+        }
+    });
+}
+
+/// Every usable device with an instance of its own.
+fn each(test: impl Fn(&Instance, &Device)) {
     let (_messages, instance) = instance();
+    let mut tested = 0;
     for physical in instance.physical_devices().unwrap() {
         if physical.unsuitable().is_some() {
             continue;
         }
-        let device = Device::new(&physical).unwrap();
-        let target = buffer(&device, 1024);
-        write_twice_without_a_barrier(&device, &target);
+        test(&instance, &Device::new(&physical).unwrap());
+        tested += 1;
+    }
+    assert!(tested > 0, "there is no Vulkan device: run these tests with `cargo xtask test`");
+}
+
+/// Without its setting, the layer says the same thing 10 times and no more.
+#[test]
+fn a_message_is_reported_every_time() {
+    const TIMES: usize = 40;
+    each(|instance, device| {
+        let target = buffer(device, 1024);
+        for _ in 0..TIMES {
+            write_twice_without_a_barrier(device, &target);
+        }
+        let messages = instance.take_validation_messages();
+        let hazards = messages.iter().filter(|message| is_hazard(message)).count();
+        if validation() == Validation::Required {
+            assert_eq!(hazards, TIMES, "{:?}", messages.last());
+        }
+    });
+}
+
+/// What the layer reports of threads is luck, so this is tried until it does.
+#[test]
+fn a_queue_that_two_threads_use_at_once_is_reported() {
+    const TRIES: usize = 200;
+    each(|instance, device| {
+        let target = buffer(device, 4 << 20);
+        let is_reported = (0..TRIES).any(|_| {
+            use_a_queue_from_two_threads(device, &target);
+            let messages = instance.take_validation_messages();
+            let is_threading = |it: &ValidationMessage| {
+                it.id.contains("Threading") || it.text.contains("THREADING")
+            };
+            messages.iter().any(is_threading)
+        });
+        let is_required = validation() == Validation::Required;
+        assert_eq!(
+            is_reported, is_required,
+            "the layer's check of threads is not on; run these tests with `cargo xtask test`"
+        );
+    });
+}
+
+fn is_hazard(message: &ValidationMessage) -> bool {
+    let name = "SYNC-HAZARD-WRITE-AFTER-WRITE";
+    message.id.contains(name) || message.text.contains(name)
+}
+
+#[test]
+fn a_deliberate_hazard_is_reported_where_validation_is_required() {
+    each(|instance, device| {
+        let target = buffer(device, 1024);
+        write_twice_without_a_barrier(device, &target);
         // Taken here, so that the guard does not see them.
         let messages = instance.take_validation_messages();
         if validation() == Validation::Required {
-            let hazard = |message: &dml_vk::ValidationMessage| {
-                message.id.contains("SYNC-HAZARD-WRITE-AFTER-WRITE")
-                    || message.text.contains("SYNC-HAZARD-WRITE-AFTER-WRITE")
-            };
             assert!(
-                messages.iter().any(hazard),
+                messages.iter().any(is_hazard),
                 "synchronization validation is not on; run these tests with `cargo xtask test`: \
                  {messages:?}"
             );
         }
-    }
+    });
 }
