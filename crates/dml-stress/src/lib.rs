@@ -7,5 +7,6 @@
 
 pub mod cycles;
 pub mod faults;
+mod load;
 pub mod plans;
 pub mod soak;

@@ -1,0 +1,107 @@
+//! Cycles of a device, beside the same in plain calls of Vulkan.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use dml::core::kernel::KernelVariant;
+use dml::core::plan::Step;
+use dml::core::{Strategy, Traits, validate};
+use dml::ops::{Target, TransferUse, lower};
+use dml::{
+    BufferBinding, DataType, Device, DiagonalMatrixDesc, FeatureLevel, Instance, InstanceDesc,
+    TensorDesc, Validation,
+};
+
+use super::{ALLOWED, Rows, or_unknown, progress};
+use crate::load::{Place, heap, resident};
+
+/// Cycles of either kind before anything is measured.
+const WARM_UP: u32 = 20;
+
+const SIZES: [u32; 2] = [33, 47];
+
+pub(super) fn run(
+    place: &Place,
+    validation: Validation,
+    count: u32,
+    rows: &mut Rows,
+) -> Result<()> {
+    let kernel = kernel(place)?;
+    let bare = || Ok(dml::vk::bare::device_cycle(place.index, kernel)?);
+    let runtime = || device_cycle(place.index, validation);
+    // Both before either is measured, as both load the same driver.
+    for _ in 0..WARM_UP {
+        bare()?;
+        runtime()?;
+    }
+    let bare = measure(count, "devices in plain Vulkan calls", bare)?;
+    let runtime = measure(count, "devices of the runtime", runtime)?;
+    rows.note("cycles of a device", format!("{count} in {:.1} s", runtime.seconds));
+    rows.note("the same in plain Vulkan calls: physical memory", or_unknown(bare.resident));
+    rows.growth("cycles of a device: heap of the runtime", Some(runtime.heap), 0);
+    // What the driver leaves behind by itself, and nothing of the runtime's own.
+    let allowed = bare.resident.unwrap_or(0).max(0) + ALLOWED;
+    rows.growth("cycles of a device: physical memory", runtime.resident, allowed);
+    Ok(())
+}
+
+/// What a number of cycles left behind.
+struct Growth {
+    heap: i64,
+    resident: Option<i64>,
+    seconds: f64,
+}
+
+fn measure(count: u32, what: &'static str, cycle: impl Fn() -> Result<()>) -> Result<Growth> {
+    let bar = progress(count, what);
+    let (heap_before, resident_before) = (heap(), resident());
+    let start = Instant::now();
+    for _ in 0..count {
+        cycle()?;
+        bar.inc(1);
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let heap = heap() - heap_before;
+    let resident = resident().zip(resident_before).map(|(after, before)| after - before);
+    bar.finish_and_clear();
+    Ok(Growth { heap, resident, seconds })
+}
+
+fn desc() -> DiagonalMatrixDesc {
+    let output_tensor = TensorDesc::packed(DataType::Float32, &SIZES);
+    DiagonalMatrixDesc { output_tensor, offset: 1, value: 7.0 }
+}
+
+/// By a kernel, so that the driver compiles one.
+fn traits() -> Traits {
+    Traits::new().with_strategy(Strategy::Kernel)
+}
+
+/// The kernel that the operator is executed with.
+fn kernel(place: &Place) -> Result<&'static KernelVariant> {
+    let device = place.open()?;
+    let operator = validate(&desc().into(), FeatureLevel::V6_4)?;
+    let (capabilities, transfer) = (device.capabilities(), TransferUse::Allowed);
+    let plan = lower(&operator, &Target { capabilities, traits: traits(), transfer })?;
+    let kernel = plan.exec.iter().find_map(|step| match step {
+        Step::Dispatch(dispatch) => Some(dispatch.kernel.variant),
+        _ => None,
+    });
+    kernel.context("the plan has no dispatch")
+}
+
+/// Opens the device with an instance of its own, executes, reads back and drops everything.
+fn device_cycle(index: usize, validation: Validation) -> Result<()> {
+    let instance = Instance::new(&InstanceDesc { validation, ..InstanceDesc::default() })?;
+    let physical = instance.physical_devices()?.swap_remove(index);
+    let device = Device::on_with(&physical, &crate::load::options())?.with_traits(traits());
+    let operator = device.compile(desc())?;
+    let buffer = device.create_buffer(operator.output_size(0))?;
+    device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))])?;
+    let found: Vec<f32> = device.read(&buffer, 0, &desc().output_tensor)?;
+    let width = SIZES[1] as usize;
+    let is_right =
+        |(at, found): (usize, &f32)| *found == if at / width + 1 == at % width { 7.0 } else { 0.0 };
+    anyhow::ensure!(found.iter().enumerate().all(is_right), "the output is wrong");
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Which devices a command runs on.
+
+use anyhow::{Result, ensure};
+use dml::vk::ValidationLog;
+use dml::{
+    Device, DeviceOptions, Instance, InstanceDesc, PhysicalDevice, PipelineCache, Validation,
+};
+
+/// Which devices a command runs on.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DeviceArgs {
+    /// A device by a part of its name, its index or its UUID; without it every usable one, one after
+    /// the other
+    #[arg(long)]
+    device: Option<String>,
+    /// Run under the Vulkan validation layer; any message breaks a promise
+    #[arg(long)]
+    validation: bool,
+}
+
+/// A physical device, with an instance of its own.
+pub(crate) struct Place {
+    pub(crate) physical: PhysicalDevice,
+    pub(crate) instance: Instance,
+    /// Its number among those of the instance.
+    pub(crate) index: usize,
+}
+
+impl DeviceArgs {
+    /// Calls `work` for each device; whether every promise held, that of the layer's silence
+    /// included.
+    ///
+    /// # Errors
+    /// Those of `work`, and where there is no device.
+    #[allow(clippy::print_stdout, reason = "findings of a command line program")]
+    pub(crate) fn each(&self, mut work: impl FnMut(&Place) -> Result<bool>) -> Result<bool> {
+        let indices = self.indices()?;
+        ensure!(!indices.is_empty(), "there is no usable Vulkan device");
+        let mut held = true;
+        for index in indices {
+            let instance = self.instance()?;
+            let log: ValidationLog = instance.validation_log();
+            let physical = instance.physical_devices()?.swap_remove(index);
+            println!("{}", physical.info().name);
+            let place = Place { physical, instance, index };
+            held &= work(&place)?;
+            // What is reported while the instance is destroyed counts too.
+            drop(place);
+            let messages = log.take();
+            if self.validation {
+                println!("  validation messages: {}", messages.len());
+            }
+            for message in messages.iter().take(3) {
+                println!("  BROKEN: the validation layer says: {message}");
+            }
+            held &= messages.is_empty();
+        }
+        Ok(held)
+    }
+
+    /// Whether the validation layer is on.
+    pub(crate) fn validation(&self) -> Validation {
+        if self.validation { Validation::Required } else { Validation::Off }
+    }
+
+    fn instance(&self) -> dml::Result<Instance> {
+        Ok(Instance::new(&InstanceDesc {
+            validation: self.validation(),
+            ..InstanceDesc::default()
+        })?)
+    }
+
+    fn indices(&self) -> Result<Vec<usize>> {
+        let instance = self.instance()?;
+        let all = instance.physical_devices()?;
+        let chosen = match &self.device {
+            Some(name) => Some(instance.select(&name.parse()?)?.info().clone()),
+            None => None,
+        };
+        let is_chosen = |it: &PhysicalDevice| match &chosen {
+            Some(info) => it.info().device_uuid == info.device_uuid && it.info().name == info.name,
+            None => it.unsuitable().is_none(),
+        };
+        Ok((0..all.len()).filter(|index| is_chosen(&all[*index])).collect())
+    }
+}
+
+impl Place {
+    /// Opens the device; neither reads nor writes the user's files.
+    ///
+    /// # Errors
+    /// Those of [`Device::on_with`].
+    pub(crate) fn open(&self) -> dml::Result<Device> {
+        Device::on_with(&self.physical, &options())
+    }
+}
+
+/// Neither reads nor writes the user's files.
+pub(crate) fn options() -> DeviceOptions {
+    DeviceOptions { pipeline_cache: PipelineCache::Off, ..DeviceOptions::default() }
+}

@@ -1,0 +1,122 @@
+//! One thread of a soak run: draws one operation after the other until the time is over.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use anyhow::Result;
+use dml::core::{Strategy, Traits};
+use dml::{Buffer, Device, FeatureLevel};
+use dml_conformance::cases;
+use dml_ops::reference::Random;
+
+use super::actions::ACTIONS;
+use super::{Shared, Tally};
+use crate::load::{Job, Work};
+
+/// More findings of one thread say nothing new.
+const MOST_FINDINGS: usize = 10;
+
+/// A thread's state. What it does depends on the seed and its number alone; what other threads do
+/// meanwhile does not.
+pub(super) struct Worker<'a> {
+    pub(super) device: Device,
+    pub(super) shared: &'a Shared<'a>,
+    pub(super) random: Random,
+    pub(super) tally: Tally,
+    /// Buffers that live for a while, with the byte that each is full of.
+    pub(super) held: Vec<(Buffer, u8)>,
+    thread: u32,
+    /// Cases still to be drawn, and the seed of the next ones.
+    works: Vec<Arc<Work>>,
+    next_seed: u64,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(device: Device, shared: &'a Shared<'a>, thread: u32) -> Self {
+        let mut random = Random::new(&format!("soak/{}/{thread}", shared.seed));
+        let next_seed = random.bits();
+        let (tally, held, works) = (Tally::default(), Vec::new(), Vec::new());
+        Self { device, shared, random, tally, held, thread, works, next_seed }
+    }
+
+    /// Works until the time is over; everything made is dropped by then.
+    pub(super) fn run(mut self) -> Tally {
+        let mut number = 0_u64;
+        while Instant::now() < self.shared.deadline {
+            let (name, action) = self.draw();
+            *self.tally.operations.entry(name).or_default() += 1;
+            let result = catch_unwind(AssertUnwindSafe(|| action(&mut self)));
+            let finding = match result {
+                Ok(Ok(())) => None,
+                Ok(Err(error)) => Some(format!("{error:#}")),
+                Err(_) => Some("panicked".to_owned()),
+            };
+            if let Some(finding) = finding {
+                let place = format!("thread {}, operation {number} ({name})", self.thread);
+                self.tally.findings.push(format!("{place}: {finding}"));
+                if self.tally.findings.len() == MOST_FINDINGS {
+                    break;
+                }
+            }
+            number += 1;
+            self.shared.operations.fetch_add(1, Ordering::Relaxed);
+        }
+        self.tally
+    }
+
+    fn draw(&mut self) -> (&'static str, fn(&mut Self) -> Result<()>) {
+        let all = ACTIONS.iter().map(|it| it.weight).sum();
+        let mut at = self.random.below(all);
+        for action in ACTIONS {
+            if at < action.weight {
+                return (action.name, action.run);
+            }
+            at -= action.weight;
+        }
+        unreachable!("the number drawn is below the sum of the weights")
+    }
+
+    /// The device, with a strategy drawn.
+    pub(super) fn device(&mut self) -> Device {
+        let strategy = self.random.pick(&Strategy::ALL);
+        let traits = if self.random.one_in(4) {
+            Traits::new()
+        } else {
+            Traits::new().with_strategy(strategy)
+        };
+        self.device.with_traits(traits)
+    }
+
+    /// A case: cases come in batches with one of each operator, data type and rank.
+    pub(super) fn work(&mut self) -> Result<Arc<Work>> {
+        if self.works.is_empty() {
+            let drawn = cases::random(FeatureLevel::V6_4, 1, self.next_seed);
+            self.next_seed = self.random.bits();
+            let works = drawn.iter().filter_map(|case| Work::new(case).transpose());
+            self.works = works.collect::<Result<_>>()?;
+        }
+        let count = u32::try_from(self.works.len()).unwrap_or(u32::MAX);
+        let at = self.random.below(count) as usize;
+        Ok(self.works.swap_remove(at))
+    }
+
+    /// A case on the device. One that the device cannot carry is counted, and another one drawn.
+    pub(super) fn job(&mut self, device: &Device) -> Result<Job> {
+        loop {
+            let work = self.work()?;
+            match Job::new(device, &work)? {
+                Some(job) => return Ok(job),
+                None => self.tally.unsupported += 1,
+            }
+        }
+    }
+
+    /// Compares every byte of a job that was executed.
+    pub(super) fn verify(&mut self, device: &Device, job: &Job) -> Result<()> {
+        self.tally.bytes += job.verify(device)?;
+        self.tally.verified += 1;
+        Ok(())
+    }
+}
