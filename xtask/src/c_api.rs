@@ -13,19 +13,19 @@ use crate::process::find_program;
 use crate::{apt, build_tools, contents, devices, generated, setup, test, workspace};
 
 /// A program of crates/dml-capi/examples/c.
-struct Example {
-    source: &'static str,
+pub(crate) struct Example {
+    pub(crate) source: &'static str,
     /// Whether it calls Vulkan itself.
-    vulkan: bool,
+    pub(crate) vulkan: bool,
     /// Whether it is linked with libdmlvk.a.
-    is_static: bool,
+    pub(crate) is_static: bool,
     /// A definition for the preprocessor.
-    define: Option<&'static str>,
-    /// Whether the layer has something to say: the positive control.
-    is_reported: bool,
+    pub(crate) define: Option<&'static str>,
+    /// Whether whoever watches has something to say: the positive control.
+    pub(crate) is_reported: bool,
 }
 
-const PLAIN: Example =
+pub(crate) const PLAIN: Example =
     Example { source: "", vulkan: false, is_static: false, define: None, is_reported: false };
 
 const EXAMPLES: [Example; 6] = [
@@ -44,7 +44,7 @@ const EXAMPLES: [Example; 6] = [
 ];
 
 /// What the programs are built with.
-struct Tools {
+pub(crate) struct Tools {
     /// pkg-config and a C++ compiler are on PATH.
     environment: Environment,
     /// The folder of `vulkan/vulkan.h`.
@@ -55,30 +55,47 @@ struct Tools {
 
 /// Runs the step.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
-    let work = workspace::root().join("target/c-api");
-    sh.remove_path(&work)?;
-    let (prefix, output) = (work.join("prefix"), work.join("bin"));
-    sh.create_dir(&output)?;
-    install_capi::run(sh, &install_capi::Args { prefix: prefix.clone(), debug: true })?;
-    let drivers = setup::make_sure(sh)?.environment()?;
-    let count = devices::names(sh, &drivers)?.len();
-    ensure!(count > 0, "there is no Vulkan device");
-    let tools = tools(sh, prefix, output)?;
+    let Prepared { tools, drivers, library, devices } = prepare(sh, "c-api")?;
     check_symbols(sh, &tools.prefix)?;
-    let library = Announced { libraries: vec![tools.prefix.join("lib")], ..Announced::default() };
-    let environment = test::under_validation(drivers).and(Environment::only(library)?);
+    let environment = test::under_validation(drivers).and(library);
     for example in &EXAMPLES {
         let program = tools.build(sh, example)?;
-        for device in 0..count {
+        for device in 0..devices {
             execute(sh, &environment, example, &program, device)?;
         }
     }
     Ok(())
 }
 
+/// What it takes to build and run the programs.
+pub(crate) struct Prepared {
+    pub(crate) tools: Tools,
+    /// Only the CPU drivers.
+    pub(crate) drivers: Environment,
+    /// The shared library is found.
+    pub(crate) library: Environment,
+    /// How many devices there are.
+    pub(crate) devices: usize,
+}
+
+/// Installs the library below `target/NAME`, and makes sure of the drivers and the tools.
+pub(crate) fn prepare(sh: &Shell, name: &str) -> Result<Prepared> {
+    let work = workspace::root().join("target").join(name);
+    sh.remove_path(&work)?;
+    let (prefix, output) = (work.join("prefix"), work.join("bin"));
+    sh.create_dir(&output)?;
+    install_capi::run(sh, &install_capi::Args { prefix: prefix.clone(), debug: true })?;
+    let drivers = setup::make_sure(sh)?.environment()?;
+    let devices = devices::names(sh, &drivers)?.len();
+    ensure!(devices > 0, "there is no Vulkan device");
+    let tools = tools(sh, prefix, output)?;
+    let library = Announced { libraries: vec![tools.prefix.join("lib")], ..Announced::default() };
+    Ok(Prepared { tools, drivers, library: Environment::only(library)?, devices })
+}
+
 impl Tools {
     /// Builds one program and returns its path.
-    fn build(&self, sh: &Shell, example: &Example) -> Result<PathBuf> {
+    pub(crate) fn build(&self, sh: &Shell, example: &Example) -> Result<PathBuf> {
         let source = workspace::root().join("crates/dml-capi/examples/c").join(example.source);
         let kind = if example.is_static { "static" } else { "shared" };
         let define = example.define;

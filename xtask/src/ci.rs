@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::process::succeed;
-use crate::{c_api, conformance, html_report, shader_compiler, test, tools};
+use crate::{c_api, conformance, html_report, leaks, shader_compiler, stress, test, tools};
 
 /// Run all checks, stopping at the first that fails
 #[derive(clap::Args)]
@@ -25,7 +25,7 @@ struct Step {
 }
 
 /// In this order: what says most first, what takes longest last.
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 14] = [
     Step { name: "test", run: run_tests },
     Step { name: "fmt", run: fmt },
     Step { name: "clippy", run: clippy },
@@ -35,6 +35,8 @@ const STEPS: [Step; 12] = [
     Step { name: "shader-hashes", run: shader_hashes },
     Step { name: "c-header", run: c_header },
     Step { name: "c-api", run: c_api::run },
+    Step { name: "leaks", run: leaks::run },
+    Step { name: "stress", run: stress::short },
     Step { name: "shader-recompile", run: shader_recompile },
     Step { name: "html-report", run: html_report::check },
     Step { name: "conformance", run: conformance },

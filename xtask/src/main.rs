@@ -21,6 +21,7 @@ mod generate_header;
 mod generated;
 mod html_report;
 mod install_capi;
+mod leaks;
 mod peers;
 mod process;
 mod schema;

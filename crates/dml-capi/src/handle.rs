@@ -88,6 +88,10 @@ pub(crate) fn remove<T: Object, H>(handle: *mut H) -> Result<()> {
         pending.extend(entry.children);
         removed.push(entry.object);
     }
+    if registry.entries.is_empty() {
+        // An empty map keeps memory, which a program that has destroyed everything does not expect.
+        registry.entries = BTreeMap::new();
+    }
     // Destroying objects calls Vulkan, and may wait: not while others wait for the registry. Those
     // that were made last go first.
     drop(registry);

@@ -1,0 +1,132 @@
+//! The step `leaks` of `ci`: the C examples under valgrind, on both CPU drivers. No byte that the
+//! library has allocated may be left at the end, lost or still reachable.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use xshell::{Shell, cmd};
+
+use crate::bundle::{Bundle, Tree};
+use crate::c_api::{self, Example, PLAIN, Prepared};
+use crate::environment::Environment;
+use crate::process::find_program;
+use crate::{apt, generated, setup, workspace};
+
+const EXAMPLES: [Example; 3] = [
+    Example { source: "owning.c", ..PLAIN },
+    Example { source: "bring_your_own.c", vulkan: true, ..PLAIN },
+    // The positive control.
+    Example { source: "owning.c", define: Some("-DOMIT_DESTROY"), is_reported: true, ..PLAIN },
+];
+
+/// How valgrind ends where it has found something; the examples never end with it.
+const FOUND: i32 = 99;
+
+/// Everything that is left at the end is an error, and so is every access to memory that is none.
+/// Stacks are told though drivers are unloaded by then, and are deep enough for the suppressions.
+const OPTIONS: [&str; 7] = [
+    "--quiet",
+    "--leak-check=full",
+    "--show-leak-kinds=all",
+    "--errors-for-leak-kinds=all",
+    "--keep-debuginfo=yes",
+    "--num-callers=100",
+    "--error-exitcode=99",
+];
+
+/// What is the dynamic linker's and the drivers' own, each with its reason.
+const SUPPRESSIONS: &str = "xtask/src/leaks/valgrind.supp";
+
+/// Runs the step.
+pub(crate) fn run(sh: &Shell) -> Result<()> {
+    let Prepared { tools, drivers, library, devices } = c_api::prepare(sh, "leaks")?;
+    let valgrind = Valgrind::ensure(sh)?;
+    let environment = drivers.with("DML_PIPELINE_CACHE", "off").and(library);
+    for example in &EXAMPLES {
+        let program = tools.build(sh, example)?;
+        for device in 0..devices {
+            valgrind.check(sh, &environment, example, &program, device)?;
+        }
+    }
+    Ok(())
+}
+
+/// The system's valgrind, or an unpacked one.
+struct Valgrind {
+    program: PathBuf,
+    /// Where the unpacked one finds its own files, and the debug information of the C library,
+    /// without which it does not start.
+    unpacked: Option<(PathBuf, PathBuf)>,
+}
+
+impl Valgrind {
+    fn ensure(sh: &Shell) -> Result<Self> {
+        if let Some(program) = find_program("valgrind") {
+            return Ok(Self { program, unpacked: None });
+        }
+        ensure!(apt::present(), "valgrind is missing, and there is no apt to bring it");
+        let folder = workspace::setup_dir();
+        let _lock = setup::lock(sh, &folder)?;
+        let bundle = Bundle {
+            folder: "valgrind",
+            packages: ["valgrind", "libc6-dbg"].map(str::to_owned).to_vec(),
+            bare: Vec::new(),
+            companions: |_| Vec::new(),
+        };
+        let tree = bundle.ensure(sh, &folder)?;
+        // `usr/bin/valgrind` is a script that starts the system's.
+        let program = tree.file("usr/bin/valgrind.bin").context("the package has no valgrind")?;
+        let debug = folder.join("valgrind-debug");
+        link_debug_files(sh, &tree, &debug)?;
+        Ok(Self { program, unpacked: Some((tree.root.join("usr/libexec/valgrind"), debug)) })
+    }
+
+    fn check(
+        &self,
+        sh: &Shell,
+        environment: &Environment,
+        example: &Example,
+        program: &Path,
+        device: usize,
+    ) -> Result<()> {
+        let (valgrind, device) = (&self.program, device.to_string());
+        let suppressions = workspace::root().join(SUPPRESSIONS);
+        let mut command = cmd!(sh, "{valgrind} {OPTIONS...} --suppressions={suppressions}");
+        if let Some((library, debug)) = &self.unpacked {
+            command = command.env("VALGRIND_LIB", library);
+            command = command.arg(format!("--extra-debuginfo-path={}", debug.display()));
+        }
+        let command = environment.apply(command.arg(program).arg(&device).ignore_status());
+        let output = command.output()?;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let name = program.file_name().unwrap_or_default().display();
+        match (output.status.code(), example.is_reported) {
+            (Some(0), false) => Ok(()),
+            (Some(FOUND), true) if text.contains("dml") => Ok(()),
+            (Some(0), true) => bail!(
+                "{name} on device {device}: valgrind reports nothing, though nothing is destroyed"
+            ),
+            (_, _) => bail!("{name} on device {device}: {}\n{text}", output.status),
+        }
+    }
+}
+
+/// Beside files that only the package's own place finds, valgrind looks for a library's debug file
+/// below a folder of our choice, in the library's own folder there, without the first two digits of
+/// the build id.
+fn link_debug_files(sh: &Shell, tree: &Tree, debug: &Path) -> Result<()> {
+    let ids = tree.root.join("usr/lib/debug/.build-id");
+    let mut files = BTreeMap::new();
+    for folder in sh.read_dir(&ids).context("libc6-dbg has no debug files")? {
+        for file in sh.read_dir(folder)? {
+            files.insert(file.file_name().unwrap_or_default().to_owned(), file);
+        }
+    }
+    let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
+    for folder in ["lib", "usr/lib"] {
+        generated::sync_links(sh, &debug.join(folder).join(&triplet), &files)?;
+    }
+    Ok(())
+}
