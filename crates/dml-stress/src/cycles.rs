@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<bool> {
             buffers::run(place, args.buffers, args.seed, &mut rows)?;
         }
         if args.devices > 0 {
-            devices::run(place, args.places.validation(), args.devices, &mut rows)?;
+            devices::run(place, args.devices, &mut rows)?;
         }
         println!("{}", rows.table());
         for broken in &rows.broken {
@@ -76,7 +76,7 @@ impl Rows {
             format!("at most {}", signed_bytes(allowed))
         };
         let value = or_unknown(found);
-        if !found.is_some_and(|it| it <= allowed) {
+        if found.is_none_or(|it| it > allowed) {
             self.broken.push(format!("{what}: {value}, allowed is {promise}"));
         }
         self.rows.push([what.to_owned(), value, promise]);
@@ -105,8 +105,8 @@ fn or_unknown(bytes: Option<i64>) -> String {
     bytes.map_or_else(|| "not told by this system".to_owned(), signed_bytes)
 }
 
-fn progress(count: u32, what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new(u64::from(count)).with_message(what);
+fn progress(count: usize, what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(count as u64).with_message(what);
     if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {pos}/{len} {msg}, {eta} left") {
         bar.set_style(style);
     }

@@ -5,5 +5,5 @@ mod place;
 mod usage;
 
 pub(crate) use job::{Job, Work};
-pub(crate) use place::{DeviceArgs, Place, options};
+pub(crate) use place::{DeviceArgs, Place};
 pub(crate) use usage::{Usage, heap, resident, signed_bytes};

@@ -15,7 +15,8 @@ use dml::{
 
 const ROWS: u32 = 13;
 const COLUMNS: u32 = 29;
-const GUARD: u64 = 256;
+const GUARD: u32 = 256;
+const GUARD_BYTES: usize = GUARD as usize;
 const SENTINEL: u8 = 0xa5;
 
 /// One of everything, with the output between guards.
@@ -37,12 +38,12 @@ impl Work {
         let desc = DiagonalMatrixDesc { output_tensor, offset: diagonal, value };
         let operator = device.compile(desc).unwrap();
         let size = operator.output_size(0);
-        let buffer = device.create_buffer(size + 2 * GUARD).unwrap();
+        let buffer = device.create_buffer(size + 2 * u64::from(GUARD)).unwrap();
         let before = vec![SENTINEL; usize::try_from(buffer.size()).unwrap()];
         device.vulkan().write_buffer(&buffer, 0, &before).unwrap();
         let temporary = operator.binding_properties().temporary_resource_size;
         let temporary = (temporary > 0).then(|| device.create_buffer(temporary).unwrap());
-        let outputs = [Some(BufferBinding { buffer: &buffer, offset: GUARD, size })];
+        let outputs = [Some(BufferBinding { buffer: &buffer, offset: u64::from(GUARD), size })];
         let temporary = temporary.as_ref().map(BufferBinding::whole);
         let bindings = Bindings { outputs: &outputs, temporary, ..Bindings::default() };
         let table = BindingTable::new(operator.vulkan(), &bindings).unwrap();
@@ -68,14 +69,14 @@ impl Work {
             (0..ROWS * COLUMNS).flat_map(|at| element(at).to_le_bytes()).collect();
         // The rest of the last word is zeros or as before; 13 x 29 elements leave half a word.
         tensor.extend([0; 2]);
-        let guard = [SENTINEL; GUARD as usize];
+        let guard = [SENTINEL; GUARD_BYTES];
         [&guard[..], &tensor, &guard].concat()
     }
 }
 
 fn verify(device: &Device, buffer: &Buffer, expected: &[u8]) {
     let mut found = device.vulkan().read_buffer(buffer, 0..buffer.size()).unwrap();
-    let rest = found.len() - GUARD as usize - 2;
+    let rest = found.len() - GUARD_BYTES - 2;
     if found[rest..rest + 2] == [SENTINEL; 2] {
         found[rest..rest + 2].fill(0);
     }
@@ -149,9 +150,9 @@ fn recorders_are_dropped_mid_way_and_leave_no_trace() {
                 recorder.barrier_all();
             }
             if dispatches % 2 == 0 {
-                drop(recorder)
+                drop(recorder);
             } else {
-                drop(recorder.finish().unwrap())
+                drop(recorder.finish().unwrap());
             }
             // Another recorder lives at the same time, and the next one may get the same memory.
             let kept = work.record();

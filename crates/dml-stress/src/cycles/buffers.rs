@@ -13,17 +13,18 @@ use super::{ALLOWED, Rows, progress};
 use crate::load::{Job, Place, Usage, Work};
 
 /// How a cycle ends.
-const ENDS: u32 = 4;
+const ENDS: usize = 4;
 
 /// How often everything that differs between cycles has happened before anything is measured: the
 /// pipelines are made, and what the driver keeps for later is there.
-const WARM_UP_ROUNDS: u32 = 2;
+const WARM_UP_ROUNDS: usize = 2;
 
 pub(super) fn run(place: &Place, count: u32, seed: u64, rows: &mut Rows) -> Result<()> {
     let works = works(seed)?;
     let device = place.open()?;
     let mut cycles = Cycles { device: &device, works: &works, verified: 0, carried: 0 };
     let warm_up = cycles.in_a_round() * WARM_UP_ROUNDS;
+    let count = usize::try_from(count)?;
     let bar = progress(warm_up + count, "cycles of buffers and operators");
     for at in 0..warm_up {
         cycles.cycle(at)?;
@@ -70,18 +71,16 @@ struct Cycles<'a> {
 
 impl Cycles<'_> {
     /// After so many cycles every case has run with every strategy.
-    fn in_a_round(&self) -> u32 {
-        let cases = u32::try_from(self.works.len()).unwrap_or(u32::MAX);
-        cases.saturating_mul(Strategy::ALL.len() as u32)
+    fn in_a_round(&self) -> usize {
+        self.works.len() * Strategy::ALL.len()
     }
 
-    fn cycle(&mut self, at: u32) -> Result<()> {
-        let cases = self.works.len();
-        let (case, round) = (at as usize % cases, at as usize / cases);
+    fn cycle(&mut self, at: usize) -> Result<()> {
+        let (case, round) = (at % self.works.len(), at / self.works.len());
         let strategy = Strategy::ALL[round % Strategy::ALL.len()];
         let device = self.device.with_traits(Traits::new().with_strategy(strategy));
         // So that a case ends in each way.
-        let end = (at + round as u32) % ENDS;
+        let end = (at + round) % ENDS;
         let Some(job) = Job::new(&device, &self.works[case])? else { return Ok(()) };
         self.carried += 1;
         match end {

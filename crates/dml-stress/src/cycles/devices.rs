@@ -2,15 +2,12 @@
 
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use dml::core::kernel::KernelVariant;
 use dml::core::plan::Step;
 use dml::core::{Strategy, Traits, validate};
 use dml::ops::{Target, TransferUse, lower};
-use dml::{
-    BufferBinding, DataType, Device, DiagonalMatrixDesc, FeatureLevel, Instance, InstanceDesc,
-    TensorDesc, Validation,
-};
+use dml::{BufferBinding, DataType, Device, DiagonalMatrixDesc, FeatureLevel, TensorDesc};
 
 use super::{ALLOWED, Rows, or_unknown, progress};
 use crate::load::{Place, heap, resident};
@@ -20,15 +17,10 @@ const WARM_UP: u32 = 20;
 
 const SIZES: [u32; 2] = [33, 47];
 
-pub(super) fn run(
-    place: &Place,
-    validation: Validation,
-    count: u32,
-    rows: &mut Rows,
-) -> Result<()> {
+pub(super) fn run(place: &Place, count: u32, rows: &mut Rows) -> Result<()> {
     let kernel = kernel(place)?;
     let bare = || Ok(dml::vk::bare::device_cycle(place.index, kernel)?);
-    let runtime = || device_cycle(place.index, validation);
+    let runtime = || place.with_own_instance(|device| execute_once(&device));
     // Both before either is measured, as both load the same driver.
     for _ in 0..WARM_UP {
         bare()?;
@@ -53,7 +45,7 @@ struct Growth {
 }
 
 fn measure(count: u32, what: &'static str, cycle: impl Fn() -> Result<()>) -> Result<Growth> {
-    let bar = progress(count, what);
+    let bar = progress(usize::try_from(count)?, what);
     let (heap_before, resident_before) = (heap(), resident());
     let start = Instant::now();
     for _ in 0..count {
@@ -90,11 +82,9 @@ fn kernel(place: &Place) -> Result<&'static KernelVariant> {
     kernel.context("the plan has no dispatch")
 }
 
-/// Opens the device with an instance of its own, executes, reads back and drops everything.
-fn device_cycle(index: usize, validation: Validation) -> Result<()> {
-    let instance = Instance::new(&InstanceDesc { validation, ..InstanceDesc::default() })?;
-    let physical = instance.physical_devices()?.swap_remove(index);
-    let device = Device::on_with(&physical, &crate::load::options())?.with_traits(traits());
+/// Executes the operator and reads its output back.
+fn execute_once(device: &Device) -> Result<()> {
+    let device = device.with_traits(traits());
     let operator = device.compile(desc())?;
     let buffer = device.create_buffer(operator.output_size(0))?;
     device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))])?;
@@ -102,6 +92,6 @@ fn device_cycle(index: usize, validation: Validation) -> Result<()> {
     let width = SIZES[1] as usize;
     let is_right =
         |(at, found): (usize, &f32)| *found == if at / width + 1 == at % width { 7.0 } else { 0.0 };
-    anyhow::ensure!(found.iter().enumerate().all(is_right), "the output is wrong");
+    ensure!(found.iter().enumerate().all(is_right), "the output is wrong");
     Ok(())
 }

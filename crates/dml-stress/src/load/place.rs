@@ -24,6 +24,7 @@ pub(crate) struct Place {
     pub(crate) instance: Instance,
     /// Its number among those of the instance.
     pub(crate) index: usize,
+    validation: Validation,
 }
 
 impl DeviceArgs {
@@ -42,7 +43,7 @@ impl DeviceArgs {
             let log: ValidationLog = instance.validation_log();
             let physical = instance.physical_devices()?.swap_remove(index);
             println!("{}", physical.info().name);
-            let place = Place { physical, instance, index };
+            let place = Place { physical, instance, index, validation: self.validation() };
             held &= work(&place)?;
             // What is reported while the instance is destroyed counts too.
             drop(place);
@@ -58,8 +59,7 @@ impl DeviceArgs {
         Ok(held)
     }
 
-    /// Whether the validation layer is on.
-    pub(crate) fn validation(&self) -> Validation {
+    fn validation(&self) -> Validation {
         if self.validation { Validation::Required } else { Validation::Off }
     }
 
@@ -93,9 +93,26 @@ impl Place {
     pub(crate) fn open(&self) -> dml::Result<Device> {
         Device::on_with(&self.physical, &options())
     }
+
+    /// Opens the device on an instance of its own, and calls `work` with it.
+    ///
+    /// # Errors
+    /// Those of opening and of `work`, and where the validation layer says something.
+    pub(crate) fn with_own_instance(&self, work: impl FnOnce(Device) -> Result<()>) -> Result<()> {
+        let desc = InstanceDesc { validation: self.validation, ..InstanceDesc::default() };
+        let instance = Instance::new(&desc)?;
+        let log = instance.validation_log();
+        let physical = instance.physical_devices()?.swap_remove(self.index);
+        drop(instance);
+        work(Device::on_with(&physical, &options())?)?;
+        drop(physical);
+        let messages = log.take();
+        ensure!(messages.is_empty(), "the validation layer says: {messages:?}");
+        Ok(())
+    }
 }
 
 /// Neither reads nor writes the user's files.
-pub(crate) fn options() -> DeviceOptions {
+fn options() -> DeviceOptions {
     DeviceOptions { pipeline_cache: PipelineCache::Off, ..DeviceOptions::default() }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use dml::vk::Recorder;
-use dml::{Device, Instance, InstanceDesc, Submission};
+use dml::{Device, Submission};
 use dml_conformance::execute::{self, Details, DeviceExecutor};
 use dml_conformance::results::ResultCode;
 
@@ -239,20 +239,20 @@ fn refuse(worker: &mut Worker<'_>) -> Result<()> {
 
 fn second_device(worker: &mut Worker<'_>) -> Result<()> {
     let place = worker.shared.place;
-    let device = if worker.random.one_in(2) {
-        place.open()?
+    if worker.random.one_in(2) {
+        let device = place.open()?;
+        use_beside(worker, &device)
     } else {
-        let instance = Instance::new(&InstanceDesc::default())?;
-        let physical = instance.physical_devices()?.swap_remove(place.index);
-        Device::on_with(&physical, &crate::load::options())?
-    };
-    let job = worker.job(&device)?;
-    let ticket = job.submit(&device)?;
+        place.with_own_instance(|device| use_beside(worker, &device))
+    }
+}
+
+fn use_beside(worker: &mut Worker<'_>, device: &Device) -> Result<()> {
+    let job = worker.job(device)?;
+    let ticket = job.submit(device)?;
     // A job of one device is refused by another.
     let mut recorder = Recorder::new(worker.device.vulkan())?;
     ensure!(recorder.dispatch(&job.table()?).is_err(), "another device's table was recorded");
     finish(worker, &ticket)?;
-    worker.verify(&device, &job)?;
-    drop(device);
-    Ok(())
+    worker.verify(device, &job)
 }
