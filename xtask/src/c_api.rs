@@ -60,7 +60,7 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
     let environment = test::under_validation(drivers).and(library);
     for example in &EXAMPLES {
         let program = tools.build(sh, example)?;
-        for device in 0..devices {
+        for device in 0..devices.len() {
             execute(sh, &environment, example, &program, device)?;
         }
     }
@@ -74,8 +74,8 @@ pub(crate) struct Prepared {
     pub(crate) drivers: Environment,
     /// The shared library is found.
     pub(crate) library: Environment,
-    /// How many devices there are.
-    pub(crate) devices: usize,
+    /// The devices' names, in their order.
+    pub(crate) devices: Vec<String>,
 }
 
 /// Installs the library below `target/NAME`, and makes sure of the drivers and the tools.
@@ -86,8 +86,8 @@ pub(crate) fn prepare(sh: &Shell, name: &str) -> Result<Prepared> {
     sh.create_dir(&output)?;
     install_capi::run(sh, &install_capi::Args { prefix: prefix.clone(), debug: true })?;
     let drivers = setup::make_sure(sh)?.environment()?;
-    let devices = devices::names(sh, &drivers)?.len();
-    ensure!(devices > 0, "there is no Vulkan device");
+    let devices = devices::names(sh, &drivers)?;
+    ensure!(!devices.is_empty(), "there is no Vulkan device");
     let tools = tools(sh, prefix, output)?;
     let library = Announced { libraries: vec![tools.prefix.join("lib")], ..Announced::default() };
     Ok(Prepared { tools, drivers, library: Environment::only(library)?, devices })

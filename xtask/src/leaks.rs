@@ -20,6 +20,12 @@ const EXAMPLES: [Example; 3] = [
     Example { source: "owning.c", define: Some("-DOMIT_DESTROY"), is_reported: true, ..PLAIN },
 ];
 
+/// This example executes a kernel, and the others none: their output is part of the commands.
+const RUNS_A_KERNEL: &str = "bring_your_own.c";
+/// The code that this driver makes of a kernel has an instruction that valgrind 3.19 does not know, and
+/// ends with SIGILL under it.
+const UNREADABLE: &str = "SwiftShader";
+
 /// How valgrind ends where it has found something; the examples never end with it.
 const FOUND: i32 = 99;
 
@@ -45,8 +51,16 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
     let environment = drivers.with("DML_PIPELINE_CACHE", "off").and(library);
     for example in &EXAMPLES {
         let program = tools.build(sh, example)?;
-        for device in 0..devices {
+        for (device, name) in devices.iter().enumerate() {
+            if example.source == RUNS_A_KERNEL && name.contains(UNREADABLE) {
+                eprintln!(
+                    "leaks: {} not on {name}: valgrind cannot run its kernels",
+                    example.source
+                );
+                continue;
+            }
             valgrind.check(sh, &environment, example, &program, device)?;
+            eprintln!("leaks: {} on {name}: as expected", program.display());
         }
     }
     Ok(())
