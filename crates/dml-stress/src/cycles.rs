@@ -3,7 +3,9 @@
 mod buffers;
 mod devices;
 
-use anyhow::{Result, ensure};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
 use comfy_table::Table;
 use comfy_table::presets::ASCII_MARKDOWN;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -37,7 +39,10 @@ pub struct Args {
 /// Whatever kept the command from finding out, and the first output that was wrong.
 #[allow(clippy::print_stdout, reason = "the command's result")]
 pub fn run(args: &Args) -> Result<bool> {
-    ensure!(args.buffers + args.devices > 0, "there is nothing to do: both counts are 0");
+    ensure!(args.buffers > 0 || args.devices > 0, "there is nothing to do: both counts are 0");
+    if !args.places.names_one() {
+        return each_in_its_own_process(&args.places);
+    }
     args.places.each(|place| {
         let mut rows = Rows::default();
         if args.buffers > 0 {
@@ -52,6 +57,18 @@ pub fn run(args: &Args) -> Result<bool> {
         }
         Ok(rows.broken.is_empty())
     })
+}
+
+/// Runs the same command once for each device. What one driver has left on the heap would change what
+/// is measured of the next.
+fn each_in_its_own_process(places: &DeviceArgs) -> Result<bool> {
+    let mut held = true;
+    for index in places.indices()? {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(std::env::args_os().skip(1)).arg("--device").arg(index.to_string());
+        held &= command.status().context("starting a process for a device")?.success();
+    }
+    Ok(held)
 }
 
 /// What was measured, and which promises it breaks.

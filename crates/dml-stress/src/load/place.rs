@@ -35,10 +35,8 @@ impl DeviceArgs {
     /// Those of `work`, and where there is no device.
     #[allow(clippy::print_stdout, reason = "findings of a command line program")]
     pub(crate) fn each(&self, mut work: impl FnMut(&Place) -> Result<bool>) -> Result<bool> {
-        let indices = self.indices()?;
-        ensure!(!indices.is_empty(), "there is no usable Vulkan device");
         let mut held = true;
-        for index in indices {
+        for index in self.indices()? {
             let instance = self.instance()?;
             let log: ValidationLog = instance.validation_log();
             let physical = instance.physical_devices()?.swap_remove(index);
@@ -70,7 +68,16 @@ impl DeviceArgs {
         })?)
     }
 
-    fn indices(&self) -> Result<Vec<usize>> {
+    /// Whether it is one device that was asked for.
+    pub(crate) fn names_one(&self) -> bool {
+        self.device.is_some()
+    }
+
+    /// The numbers of the devices among those of an instance; at least one.
+    ///
+    /// # Errors
+    /// There is none, or none that was meant.
+    pub(crate) fn indices(&self) -> Result<Vec<usize>> {
         let instance = self.instance()?;
         let all = instance.physical_devices()?;
         let chosen = match &self.device {
@@ -81,7 +88,9 @@ impl DeviceArgs {
             Some(info) => it.info().device_uuid == info.device_uuid && it.info().name == info.name,
             None => it.unsuitable().is_none(),
         };
-        Ok((0..all.len()).filter(|index| is_chosen(&all[*index])).collect())
+        let indices: Vec<usize> = (0..all.len()).filter(|index| is_chosen(&all[*index])).collect();
+        ensure!(!indices.is_empty(), "there is no usable Vulkan device");
+        Ok(indices)
     }
 }
 

@@ -17,10 +17,12 @@ pub(crate) fn heap() -> i64 {
 }
 
 /// Bytes of physical memory that this process has, its drivers' included; `None` where the system
-/// does not tell.
+/// does not tell, which is everywhere but on Linux.
 pub(crate) fn resident() -> Option<i64> {
-    let bytes = memory_stats::memory_stats()?.physical_mem;
-    Some(i64::try_from(bytes).unwrap_or(i64::MAX))
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: i64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
 }
 
 /// What is in use at a moment.
@@ -68,6 +70,15 @@ mod tests {
         assert!(heap() - before > 1 << 29);
         drop(held);
         assert!(heap() - before < 1 << 29);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn physical_memory_is_told_and_grows_where_it_is_touched() {
+        let before = resident().unwrap();
+        let held = std::hint::black_box(vec![1_u8; 64 << 20]);
+        assert!(resident().unwrap() - before > 32 << 20);
+        drop(held);
     }
 
     #[test]
