@@ -9,8 +9,12 @@ use dml::core::{Strategy, Traits, validate};
 use dml::ops::{Target, TransferUse, lower};
 use dml::{BufferBinding, DataType, Device, DiagonalMatrixDesc, FeatureLevel, TensorDesc};
 
-use super::{ALLOWED, Rows, or_unknown, progress};
+use super::{Rows, or_unknown, progress};
 use crate::load::{Place, heap, resident};
+
+/// How much more the runtime may grow than plain calls do. Drivers take and give back a few MiB at a
+/// time; 1,000 devices that each left 5 KiB behind would be seen.
+const BEYOND_THE_DRIVER: i64 = 4 << 20;
 
 /// Cycles of either kind before anything is measured.
 const WARM_UP: u32 = 20;
@@ -32,7 +36,7 @@ pub(super) fn run(place: &Place, count: u32, rows: &mut Rows) -> Result<()> {
     rows.note("the same in plain Vulkan calls: physical memory", or_unknown(bare.resident));
     rows.growth("cycles of a device: heap of the runtime", Some(runtime.heap), 0);
     // What the driver leaves behind by itself, and nothing of the runtime's own.
-    let allowed = bare.resident.unwrap_or(0).max(0) + ALLOWED;
+    let allowed = bare.resident.unwrap_or(0).max(0) + BEYOND_THE_DRIVER;
     rows.growth("cycles of a device: physical memory", runtime.resident, allowed);
     Ok(())
 }
