@@ -3,9 +3,9 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use dml_import::{Model, NodeReport, Report, Runs, ValueReport};
+use dml_import::{InputReport, Model, NodeReport, Report, Runs, ValueReport};
 
-use crate::model_inputs::InputArgs;
+use crate::model_inputs::{InputArgs, option, shape_text};
 
 /// The arguments of `dml inspect`.
 #[derive(Debug, clap::Args)]
@@ -30,10 +30,15 @@ fn text(report: &Report) -> String {
         let title = format!("{title}:");
         std::iter::once(title).chain(rows).collect::<Vec<_>>()
     };
-    lines.extend(section("inputs", report.inputs.iter().map(value).collect()));
+    lines.extend(section("inputs", report.inputs.iter().map(input).collect()));
     lines.extend(section("nodes", report.nodes.iter().map(node).collect()));
     lines.extend(section("outputs", report.outputs.iter().map(value).collect()));
     lines.join("\n")
+}
+
+fn input(input: &InputReport) -> String {
+    let needed = input.needed.map(|needed| format!(", needed: {}", option(&input.value, needed)));
+    value(&input.value) + &needed.unwrap_or_default()
 }
 
 fn value(value: &ValueReport) -> String {
@@ -41,11 +46,18 @@ fn value(value: &ValueReport) -> String {
 }
 
 fn kind(value: &ValueReport) -> String {
-    format!("{} {}", value.element.as_deref().unwrap_or("?"), value.shape)
+    match (&value.element, &value.shape) {
+        (None, None) => "of unknown type and shape".to_owned(),
+        (element, shape) => {
+            let element = element.as_deref().unwrap_or("of open type");
+            format!("{element} {}", shape_text(shape.as_deref()))
+        }
+    }
 }
 
 fn node(report: &NodeReport) -> String {
-    let outputs: Vec<String> = report.outputs.iter().map(kind).collect();
+    let known = report.outputs.iter().filter(|it| it.element.is_some() || it.shape.is_some());
+    let outputs: Vec<String> = known.map(kind).collect();
     let arrow = if outputs.is_empty() { "" } else { " -> " };
     let runs = match &report.runs {
         Runs::Host => "host".to_owned(),

@@ -140,7 +140,9 @@ fn report_shortfalls(device: &Device) {
 
 #[expect(clippy::print_stderr, reason = "a command tells its user what went wrong")]
 fn main() -> ExitCode {
-    env_logger::init();
+    // What the layer and the loader say is part of the error, or asked for with --validation.
+    let quiet = env_logger::Env::default().default_filter_or("error,dml_vk::validation=off");
+    env_logger::Builder::from_env(quiet).init();
     let result = match Cli::parse().command {
         Command::Devices(args) => devices::run(&args),
         Command::Diag(args) => diag::run(&args),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use dml_import::{Inputs, npy};
+use dml_import::{Error, InputReport, Inputs, Model, Needed, ValueReport, npy};
 
 /// The inputs of a model.
 #[derive(Debug, clap::Args)]
@@ -55,6 +55,37 @@ impl FromStr for Shape {
         }
         let size = |size: &str| size.parse().map_err(|_| format!("'{size}' is no size"));
         text.split('x').map(size).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// `[2, N, ?]`
+pub(crate) fn shape_text(shape: Option<&[String]>) -> String {
+    shape.map_or("[...]".to_owned(), |sizes| format!("[{}]", sizes.join(", ")))
+}
+
+/// The option of the command line that gives what is needed of an input.
+pub(crate) fn option(input: &ValueReport, needed: Needed) -> String {
+    let file = format!("--input {}=FILE.npy", input.name);
+    let sizes = input.shape.as_deref().map(|sizes| sizes.join("x"));
+    match (needed, sizes) {
+        (Needed::Shape, Some(sizes)) => format!("--shape {}={sizes} or {file}", input.name),
+        (Needed::Shape, None) => format!("--shape {}=2x3 (any sizes) or {file}", input.name),
+        (Needed::Values, _) => file,
+    }
+}
+
+/// The refusal with the option of the command line that would help, where there is one.
+pub(crate) fn explained(error: Error, model: &Model, given: &Inputs) -> anyhow::Error {
+    let Error::Missing { name, needed } = error.kind() else { return error.into() };
+    let report = model.inspect(given).ok();
+    let input = report.and_then(|it| it.inputs.into_iter().find(|it| it.value.name == *name));
+    match input {
+        // A shape alone may be what is missed first, and not be enough.
+        Some(InputReport { value, needed: all }) => {
+            let option = option(&value, all.unwrap_or(*needed));
+            anyhow::anyhow!("{error}; give {option}")
+        }
+        None => error.into(),
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use dml_import::program::{Destination, Output};
 use dml_import::{ElementType, Inputs, Model, Program, Tensor};
 
-use crate::model_inputs::InputArgs;
+use crate::model_inputs::{InputArgs, explained};
 use crate::{DeviceArgs, matrix, npy};
 
 /// The arguments of `dml run`.
@@ -28,9 +28,11 @@ pub(crate) struct Args {
 /// Runs the model, writes every output, and says what each is.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let model = Model::read(&args.model)?;
-    let program = model.bind(&args.inputs.read()?)?;
-    let outputs =
-        outputs(&program, &args.device).with_context(|| args.model.display().to_string())?;
+    let inputs = args.inputs.read()?;
+    let program = model.bind(&inputs).map_err(|error| explained(error, &model, &inputs))?;
+    let outputs = outputs(&program, &args.device, |error| {
+        explained(error, &model, &inputs).context(args.model.display().to_string())
+    })?;
     let folder = &args.output_dir;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let mut taken = HashSet::new();
@@ -40,11 +42,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn outputs(program: &Program, device: &DeviceArgs) -> anyhow::Result<Vec<Output>> {
+/// Runs the program; `explained` says what is wrong with it, but not with the device.
+fn outputs(
+    program: &Program,
+    device: &DeviceArgs,
+    explained: impl Fn(dml_import::Error) -> anyhow::Error,
+) -> anyhow::Result<Vec<Output>> {
+    let nothing = Inputs::new();
     if !program.needs_device() {
-        return Ok(program.run_on_host(&Inputs::new())?);
+        return program.run_on_host(&nothing).map_err(explained);
     }
-    device.with_device(|device| Ok(program.compile(device)?.run(&Inputs::new())?))
+    device.with_device(|device| {
+        let executable = program.compile(device);
+        executable.and_then(|it| it.run(&nothing)).map_err(explained)
+    })
 }
 
 fn deliver(output: &Output, folder: &Path, taken: &mut HashSet<String>) -> anyhow::Result<()> {
@@ -54,12 +65,12 @@ fn deliver(output: &Output, folder: &Path, taken: &mut HashSet<String>) -> anyho
             let path = folder.join(file_name(name, taken));
             npy::write(&path, tensor)?;
             let kind = format!("{} {:?}", tensor.element_type(), tensor.shape());
-            writeln!(io::stdout(), "{name}: {kind} -> {}", path.display())?;
+            writeln!(io::stdout(), "{}: {kind} -> {}", plain(name), path.display())?;
             writeln!(io::stdout(), "{}", shown(tensor))?;
         }
         Destination::Print { resource, .. } => {
             let elements = matrix::elements(storage(tensor), tensor.bytes());
-            writeln!(io::stdout(), "Resource '{resource}': {}", elements.join(", "))?;
+            writeln!(io::stdout(), "Resource '{}': {}", plain(resource), elements.join(", "))?;
         }
         Destination::File(target) => {
             let path = folder.join(target);
@@ -69,11 +80,16 @@ fn deliver(output: &Output, folder: &Path, taken: &mut HashSet<String>) -> anyho
             } else {
                 write_raw(&path, tensor.bytes())?;
             }
-            writeln!(io::stdout(), "wrote {}", path.display())?;
+            writeln!(io::stdout(), "wrote {}", plain(&path.display().to_string()))?;
         }
         other => anyhow::bail!("an output is for {other:?}, which this command does not know"),
     }
     Ok(())
+}
+
+/// A name from a file, without what a terminal could take for a command.
+fn plain(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '_' } else { c }).collect()
 }
 
 fn write_raw(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
@@ -104,9 +120,11 @@ fn shown(tensor: &Tensor) -> String {
 /// The name of the file for an output: what a file name cannot have is replaced, and so is nothing
 /// that would lead out of the folder or onto the file of another output.
 fn file_name(output: &str, taken: &mut HashSet<String>) -> String {
-    const LONGEST: usize = 100;
+    // In bytes: file systems allow 255 for a name, of which a number and `.npy` take a part.
+    const LONGEST: usize = 200;
     let plain = |c: char| if c.is_alphanumeric() || "._- ".contains(c) { c } else { '_' };
-    let mut name: String = output.chars().map(plain).take(LONGEST).collect();
+    let mut name: String = output.chars().map(plain).collect();
+    name.truncate(name.floor_char_boundary(LONGEST));
     if name.trim_matches(['.', ' ']).is_empty() {
         name = "output".to_owned();
     }
@@ -126,6 +144,7 @@ mod tests {
 
     #[test]
     fn outputs_stay_in_their_folder_and_apart() {
+        let folder = tempfile::tempdir().unwrap();
         let mut taken = HashSet::new();
         let mut name = |output| file_name(output, &mut taken);
         assert_eq!(name("y"), "y.npy");
@@ -134,6 +153,13 @@ mod tests {
         assert_eq!(name("a/b:0"), "a_b_0.npy");
         assert_eq!(name(".."), "output.npy");
         assert_eq!(name(""), "output_2.npy");
-        assert_eq!(name(&"ü".repeat(1000)).chars().count(), 104);
+        assert_eq!(name("a_b_0"), "a_b_0_2.npy");
+        assert_eq!(name("a_b_0_2"), "a_b_0_2_2.npy");
+        assert_eq!(name("\u{1b}[2J\n"), "__2J_.npy");
+        for long in ["ü".repeat(1000), "a".to_owned() + &"漢".repeat(1000)] {
+            let name = file_name(&long, &mut HashSet::new());
+            assert!((200..=204).contains(&name.len()), "{}", name.len());
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
     }
 }

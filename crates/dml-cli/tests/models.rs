@@ -127,10 +127,42 @@ fn inspect_tells_what_would_run_each_node_without_a_device() {
     assert!(printed.contains("not supported"), "{printed}");
 }
 
+/// What is open has the model's name for it, and there is an option for each input that needs one.
+#[test]
+fn inspect_says_what_is_open_and_how_to_give_it() {
+    let lines = |path: &str, arguments: &[&str]| {
+        let model = model(path);
+        let output = dml(&[&["inspect", &model], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout).lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let named = lines("onnx_torch_export_eye_n_m/model.onnx", &[]);
+    let has = |lines: &[String], wanted: &str| {
+        assert!(lines.iter().any(|line| line == wanted), "{wanted}: {lines:?}");
+    };
+    let x = "x float32 [A, Bd, Cd], needed: --shape x=AxBdxCd or --input x=FILE.npy";
+    has(&named, x);
+    has(&named, "y float32 [Bd, 3]");
+    let bound = lines("onnx_torch_export_eye_n_m/model.onnx", &["--shape", "x=2x4x5"]);
+    has(&bound, "x float32 [2, 4, 5]");
+    has(&bound, "y float32 [4, 3]");
+    let unnamed = lines("ov_converted_from_onnx_dyn_NM/model.xml", &[]);
+    has(&unnamed, "x float32 [?, ?], needed: --shape x=?x? or --input x=FILE.npy");
+    has(&unnamed, "y float32 [?, ?]");
+    let values = lines("ov_params_i32_scalar/model.xml", &[]);
+    has(&values, "k int32 [], needed: --input k=FILE.npy");
+    let rank = lines("onnx_dyn_unknown_rank/model.onnx", &[]);
+    has(&rank, "y float32 [...]");
+}
+
 #[test]
 fn refusals_are_1_with_one_line() {
     fails(&["run", &model("onnx_if_branch/model.onnx")], 1, "model.onnx: If 'y': not supported: ");
-    fails(&["run", &model("onnx_dyn_NM/model.onnx")], 1, "input 'x': not given, and its shape is");
+    let hint =
+        "input 'x': not given, and its shape is needed; give --shape x=NxM or --input x=FILE";
+    fails(&["run", &model("onnx_dyn_NM/model.onnx")], 1, hint);
+    let hint = "input 'rows': not given, and its shape is needed; give --input rows=FILE.npy";
+    fails(&["run", &model("ov_params_i64_dyn1d/model.xml")], 1, hint);
     fails(&["run", "no such file"], 1, "no such file: cannot be read");
     fails(&["inspect", "no such file"], 1, "no such file: cannot be read");
     let dynamic = model("onnx_dyn_NM/model.onnx");
@@ -139,6 +171,101 @@ fn refusals_are_1_with_one_line() {
     fails(&["run", &dynamic, "--input", "x=no.npy"], 1, "no.npy: cannot be read");
     let int64 = model("onnx_row_1x5_k4/model.onnx");
     fails(&["run", &int64, "--feature-level", "4_0"], 1, "INT64 needs feature level 5_1");
+}
+
+/// What is no model is told by what it looks like.
+#[test]
+fn a_foreign_file_is_called_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |name: &str, bytes: &[u8], message: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        for command in ["run", "inspect"] {
+            fails(&[command, path.to_str().unwrap()], 1, message);
+        }
+    };
+    let all = "accepted: an ONNX model, an OpenVINO IR .xml file, a DxDispatch .json file";
+    refused(
+        "a.json",
+        b"[1, 2]",
+        &format!("is no model, but JSON without an object around it; {all}"),
+    );
+    refused("a.txt", b"import torch\n", &format!("a text that begins with 'import torch'; {all}"));
+    refused("a.npy", b"\x93NUMPY\x01\x00", &format!("a tensor in NumPy's .npy format; {all}"));
+    let no_script = "is JSON, but no DxDispatch model: its fields are ir_version, nodes; accepted: \
+                     resources, dispatchables, commands";
+    refused("b.json", br#"{"nodes": [], "ir_version": 8}"#, no_script);
+    refused("a.xml", b"<html/>", "<html> is no OpenVINO IR; accepted: <net>");
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "kept").unwrap();
+    let model = model("onnx_empty_0x3/model.onnx");
+    fails(&["run", &model, "--output-dir", file.to_str().unwrap()], 1, "cannot make ");
+    let below = file.join("below");
+    fails(&["run", &model, "--output-dir", below.to_str().unwrap()], 1, "cannot make ");
+    assert_eq!(std::fs::read(&file).unwrap(), b"kept");
+    // A folder where the file is to be.
+    std::fs::create_dir(folder.path().join("y.npy")).unwrap();
+    fails(&["run", &model, "--output-dir", folder.path().to_str().unwrap()], 1, "cannot write ");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_without_permission_is_1() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let closed = std::fs::Permissions::from_mode(0o555);
+    std::fs::set_permissions(folder.path(), closed).unwrap();
+    let arguments = ["run", &model("onnx_empty_0x3/model.onnx"), "--output-dir"];
+    let arguments = [arguments.as_slice(), &[folder.path().to_str().unwrap()]].concat();
+    // An administrator may write everywhere.
+    match std::fs::write(folder.path().join("probe"), "") {
+        Ok(()) => assert_eq!(dml(&arguments).status.code(), Some(0)),
+        Err(_) => fails(&arguments, 1, "cannot write "),
+    }
+}
+
+/// A model may run as on a lesser device: the same bytes.
+#[test]
+fn profiles_do_not_change_what_a_model_gives() {
+    let profiles = ["no-optional-features", "no-transfer-usage", "api-1-1", "storage-range-16-kib"];
+    let models = ["onnx_op22_f32_to_int8_3x5_k1", "onnx_op22_f32_to_double_3x5_k1"];
+    let large = ["onnx_large_1031x77_i64_k13"];
+    for case in models.iter().chain(&large) {
+        let expected = std::fs::read(model(&format!("{case}/set0_out0.npy"))).unwrap();
+        for profile in profiles {
+            let folder = tempfile::tempdir().unwrap();
+            let (path, out) = (model(&format!("{case}/model.onnx")), folder.path());
+            let arguments = ["run", &path, "--profile", profile, "--output-dir"];
+            let output = dml(&[arguments.as_slice(), &[out.to_str().unwrap()]].concat());
+            assert_eq!(output.status.code(), Some(0), "{profile}: {}", text(&output.stderr));
+            let written = std::fs::read(out.join("y.npy")).unwrap();
+            assert!(written == expected, "{case} under {profile}");
+        }
+    }
+    let model = model("onnx_dyn_NM/model.onnx");
+    fails(
+        &["run", &model, "--shape", "x=1x1", "--profile", "no such profile"],
+        2,
+        "no such profile",
+    );
+}
+
+#[test]
+fn no_device_is_3() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
+    let arguments = ["run", &model("onnx_dyn_NM/model.onnx"), "--shape", "x=2x2"];
+    let command = command.args(arguments).env("VK_DRIVER_FILES", "no-such-file");
+    let output = command.env("VK_ICD_FILENAMES", "no-such-file").output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let error = text(&output.stderr);
+    assert!(error.starts_with("error: no usable Vulkan device"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::inputs::Needed;
+
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -43,8 +45,8 @@ pub enum Error {
     Missing {
         /// The input's name.
         name: String,
-        /// `its shape is` or `its values are`.
-        needed: &'static str,
+        /// What of it is needed.
+        needed: Needed,
     },
     /// An operator was refused by DirectML's rules.
     #[error("{node}: {error}")]
@@ -116,6 +118,10 @@ impl Error {
             problem: problem.to_owned(),
             accepted: shortened(&accepted.into()),
         }))
+    }
+
+    pub(crate) fn missing(name: &str, needed: Needed) -> Self {
+        Self::Missing { name: shortened(name), needed }
     }
 
     pub(crate) fn malformed(problem: impl Into<String>) -> Self {

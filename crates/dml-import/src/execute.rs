@@ -9,7 +9,7 @@ use dml_core::schema::FieldKind;
 
 use crate::error::{Error, NodeName, Result};
 use crate::graph::typed;
-use crate::inputs::{Input, Inputs};
+use crate::inputs::{Input, Inputs, Needed};
 use crate::program::{
     Binding, Dispatch, Initial, Output, Program, ProgramInput, Read, Source, Step,
 };
@@ -88,8 +88,7 @@ impl Program {
     }
 
     fn input(&self, index: usize, tensors: &[Option<Tensor>]) -> Result<Tensor> {
-        let missing =
-            || Error::Missing { name: self.inputs[index].name.clone(), needed: "its values are" };
+        let missing = || Error::missing(&self.inputs[index].name, Needed::Values);
         tensors[index].clone().ok_or_else(missing)
     }
 }

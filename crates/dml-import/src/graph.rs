@@ -21,7 +21,7 @@ pub(crate) use ops::{
     Arithmetic, Broadcast, Cast, Concat, ConstantOfShape, Eye, EyeLike, Gather, Identity, Literal,
     Op, Reshape, ShapeOf, Slice, Squeeze, Trilu, Unary, Unsqueeze, Zero,
 };
-pub(crate) use symbols::declared_text;
+pub(crate) use symbols::dimension_text;
 
 /// A value's number.
 pub(crate) type ValueId = usize;

@@ -2,14 +2,17 @@
 
 use dml_core::{FeatureLevel, schema};
 
-use crate::element::ElementType;
-use crate::error::{Error, NodeName, Result};
+mod open;
+
+use crate::error::{Error, NodeName, Result, shortened};
+use crate::format::Format;
 use crate::graph::value::{Content, Value};
-use crate::graph::{Dimension, Evaluation, Graph, GraphInput, declared_text, evaluate};
-use crate::inputs::Inputs;
+use crate::graph::{
+    Dimension, Evaluation, Graph, GraphInput, Node, ValueId, dimension_text, evaluate,
+};
+use crate::inputs::{Inputs, Needed};
 use crate::lower;
-use crate::model::Format;
-use crate::tensor::Tensor;
+use open::Guesses;
 
 /// What a model has, without running it.
 #[derive(Clone, Debug)]
@@ -17,11 +20,20 @@ pub struct Report {
     /// What it was made for.
     pub format: Format,
     /// Its inputs, or a script's resources.
-    pub inputs: Vec<ValueReport>,
+    pub inputs: Vec<InputReport>,
     /// Its nodes, in the file's order.
     pub nodes: Vec<NodeReport>,
     /// Its outputs, or what a script prints and writes.
     pub outputs: Vec<ValueReport>,
+}
+
+/// An input.
+#[derive(Clone, Debug)]
+pub struct InputReport {
+    /// What is known of it.
+    pub value: ValueReport,
+    /// What has to be given for it; `None` where nothing has, or it is given.
+    pub needed: Option<Needed>,
 }
 
 /// A value, as far as it is known.
@@ -31,8 +43,9 @@ pub struct ValueReport {
     pub name: String,
     /// The type; `None` where it is open.
     pub element: Option<String>,
-    /// The shape, with names, `?` or ranges for what is open.
-    pub shape: String,
+    /// The sizes of the dimensions: for an open one the model's name of it, a range such as `1..4`, or
+    /// `?`. `None` where even their number is open.
+    pub shape: Option<Vec<String>>,
 }
 
 /// A node.
@@ -65,49 +78,63 @@ pub enum Runs {
 /// Looks at a graph with the inputs given.
 pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Report> {
     let known = evaluate(graph, inputs, true)?;
-    // What a node is run by seldom depends on sizes: open ones are 1 for that question.
-    let assumed = evaluate(graph, &assumed(graph, inputs), true).ok();
-    let node = |node: &crate::graph::Node| {
-        let values = node.outputs.iter().map(|output| known.value(*output));
-        let runs = match node.outputs.first() {
-            Some(output) => {
-                let value = known.value(*output);
-                let open = is_open(value);
-                let assumed = assumed.as_ref().filter(|_| open).map(|it| it.value(*output));
-                runs(&node.name, assumed.unwrap_or(value))
-            }
-            None => Runs::Not("it has no output".to_owned()),
-        };
-        let outputs = values.map(|value| report(&node.name.name, value)).collect();
-        NodeReport { node: node.name.clone(), outputs, runs }
-    };
+    let reporter = Reporter { known, guesses: Guesses::of(graph, inputs) };
+    let needed = reporter.guesses.needed().iter();
     Ok(Report {
         format,
-        inputs: graph.inputs.iter().map(|input| input_report(input, &known)).collect(),
-        nodes: graph.nodes.iter().map(node).collect(),
+        inputs: graph
+            .inputs
+            .iter()
+            .zip(needed)
+            .map(|(input, needed)| InputReport { value: reporter.input(input), needed: *needed })
+            .collect(),
+        nodes: graph.nodes.iter().map(|node| reporter.node(node)).collect(),
         outputs: graph
             .outputs
             .iter()
-            .map(|output| report(&output.name, known.value(output.value)))
+            .map(|output| reporter.value(&output.name, output.value))
             .collect(),
     })
 }
 
-fn input_report(input: &GraphInput, known: &Evaluation) -> ValueReport {
-    let name = input.names.first().cloned().unwrap_or_default();
-    let report = report(&name, known.value(input.value));
-    let declared = input.shape.as_deref().map(declared_text);
-    match known.value(input.value).shape {
-        Some(_) => report,
-        None => ValueReport { shape: declared.unwrap_or("[...]".to_owned()), ..report },
-    }
+struct Reporter {
+    known: Evaluation,
+    guesses: Guesses,
 }
 
-fn report(name: &str, value: &Value) -> ValueReport {
-    ValueReport {
-        name: crate::error::shortened(name),
-        element: value.element.map(|element| element.to_string()),
-        shape: value.shape.as_deref().map_or("?".to_owned(), crate::tensor::text),
+impl Reporter {
+    fn node(&self, node: &Node) -> NodeReport {
+        let runs = match node.outputs.first() {
+            Some(output) => {
+                let value = self.known.value(*output);
+                let guess = self.guesses.value(*output).filter(|_| is_open(value));
+                runs(&node.name, guess.unwrap_or(value))
+            }
+            None => Runs::Not("it has no output".to_owned()),
+        };
+        let outputs = node.outputs.iter().map(|output| self.value(&node.name.name, *output));
+        NodeReport { node: node.name.clone(), outputs: outputs.collect(), runs }
+    }
+
+    fn value(&self, name: &str, value: ValueId) -> ValueReport {
+        let known = self.known.value(value);
+        let sizes = |shape: &Vec<u64>| shape.iter().map(ToString::to_string).collect();
+        let element = known.element.or_else(|| self.guesses.element(value));
+        ValueReport {
+            name: shortened(name),
+            element: element.map(|element| element.to_string()),
+            shape: known.shape.as_ref().map(sizes).or_else(|| self.guesses.shape(value)),
+        }
+    }
+
+    fn input(&self, input: &GraphInput) -> ValueReport {
+        let name = input.names.first().map_or("", String::as_str);
+        let mut report = self.value(name, input.value);
+        if self.known.value(input.value).shape.is_none() {
+            let declared = |shape: &Vec<Dimension>| shape.iter().map(dimension_text).collect();
+            report.shape = input.shape.as_ref().map(declared);
+        }
+        report
     }
 }
 
@@ -135,29 +162,4 @@ fn runs(node: &NodeName, value: &Value) -> Runs {
         Ok(None) => Runs::Not("no feature level accepts it".to_owned()),
         Err(error) => Runs::Not(error.to_string()),
     }
-}
-
-/// The inputs given, and for the others ones of size 1 that hold 1.
-fn assumed(graph: &Graph, given: &Inputs) -> Inputs {
-    let mut inputs = given.clone();
-    for input in &graph.inputs {
-        let is_given = input.names.iter().any(|name| given.get(name).is_some());
-        let Some(name) = input.names.first().filter(|_| !is_given) else { continue };
-        let size = |dimension: &Dimension| match dimension {
-            Dimension::Known(size) => *size,
-            Dimension::Named(_) => 1,
-            Dimension::Range(first, last) => 1.clamp(*first, (*last).max(*first)),
-        };
-        let shape = input.shape.as_ref().map(|shape| shape.iter().map(size).collect());
-        let shape: Vec<u64> = shape.unwrap_or_else(|| vec![1, 1]);
-        let element = input.element.filter(|element| element.storage().is_some());
-        let element = element.unwrap_or(ElementType::FLOAT32);
-        match Tensor::filled(element, shape.clone(), element.one()) {
-            Ok(tensor) if input.element.is_none_or(|it| it == element) => {
-                inputs = inputs.with_tensor(name, tensor);
-            }
-            _ => inputs = inputs.with_shape(name, shape),
-        }
-    }
-    inputs
 }

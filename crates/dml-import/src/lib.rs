@@ -45,6 +45,7 @@ mod error;
 #[cfg(feature = "execute")]
 mod execute;
 mod files;
+mod format;
 mod graph;
 mod inputs;
 mod inspect;
@@ -61,8 +62,9 @@ pub use element::ElementType;
 pub use error::{Error, Invalid, InvalidInput, NodeName, Result};
 #[cfg(feature = "execute")]
 pub use execute::Executable;
-pub use inputs::{Input, Inputs};
-pub use inspect::{NodeReport, Report, Runs, ValueReport};
-pub use model::{Format, Model};
+pub use format::Format;
+pub use inputs::{Input, Inputs, Needed};
+pub use inspect::{InputReport, NodeReport, Report, Runs, ValueReport};
+pub use model::Model;
 pub use program::Program;
 pub use tensor::Tensor;

@@ -1,6 +1,5 @@
 //! A model, whatever it was made for.
 
-use std::fmt;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -8,11 +7,12 @@ use bytes::Bytes;
 use crate::assemble::assemble;
 use crate::dxdispatch::Script;
 use crate::error::{Error, Result};
+use crate::format::{BEGINNING, Format};
 use crate::graph::{Graph, evaluate};
 use crate::inputs::Inputs;
 use crate::inspect::{self, Report};
 use crate::program::Program;
-use crate::{dxdispatch, files, limits, onnx, openvino};
+use crate::{dxdispatch, files, format, onnx, openvino};
 
 /// A model that was read and is bound to no inputs yet.
 #[derive(Debug)]
@@ -29,52 +29,6 @@ enum Content {
     Script(Script),
 }
 
-/// What a model was made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Format {
-    /// ONNX, a protobuf file.
-    Onnx,
-    /// OpenVINO IR, an .xml file with a .bin file beside it.
-    OpenVino,
-    /// DirectML's DxDispatch, a .json file.
-    DxDispatch,
-}
-
-impl Format {
-    /// The format of a file that begins with `bytes`. The first byte of a text format never begins a
-    /// protobuf file with an ONNX model.
-    fn of(bytes: &[u8]) -> Self {
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'<') => Self::OpenVino,
-            Some(b'{' | b'/') => Self::DxDispatch,
-            _ => Self::Onnx,
-        }
-    }
-
-    fn limit(self) -> u64 {
-        match self {
-            Self::Onnx => limits::ONNX_BYTES,
-            Self::OpenVino => limits::XML_BYTES,
-            Self::DxDispatch => limits::JSON_BYTES,
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Onnx => "ONNX",
-            Self::OpenVino => "OpenVINO IR",
-            Self::DxDispatch => "DxDispatch",
-        })
-    }
-}
-
-/// What a text file may begin with before its first character.
-const BEGINNING: u64 = 256;
-
 impl Model {
     /// Reads a model. Its format follows from what the file begins with. Files that it names are
     /// looked for in its folder.
@@ -90,7 +44,7 @@ impl Model {
 
     fn read_at(path: &Path) -> Result<Self> {
         let length = files::length_of(path)?;
-        let format = Format::of(&files::read_range(path, 0, length.min(BEGINNING))?);
+        let format = Format::of(&files::read_range(path, 0, length.min(BEGINNING as u64))?);
         let bytes = files::read(path, format.limit())?;
         Self::parse(format, bytes, Some(path))
     }
@@ -115,7 +69,10 @@ impl Model {
     fn parse(format: Format, bytes: Bytes, path: Option<&Path>) -> Result<Self> {
         let folder = path.and_then(Path::parent);
         let content = match format {
-            Format::Onnx => Content::Graph(onnx::read(bytes, folder)?),
+            Format::Onnx => {
+                let graph = onnx::read(bytes.clone(), folder);
+                Content::Graph(graph.map_err(|error| format::explained(error, &bytes))?)
+            }
             Format::OpenVino => Content::Graph(openvino::read(&bytes, path)?),
             Format::DxDispatch => Content::Script(dxdispatch::read(&bytes, folder)?),
         };
@@ -156,19 +113,5 @@ impl Model {
             Content::Script(script) => script.inspect(inputs),
         };
         report.map_err(|error| error.in_file(&self.file))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn formats_are_told_by_their_first_byte() {
-        assert_eq!(Format::of(b"\x08\x08\x12\x05"), Format::Onnx);
-        assert_eq!(Format::of(b"\xef\xbb\xbf\n<?xml"), Format::OpenVino);
-        assert_eq!(Format::of(b"  {"), Format::DxDispatch);
-        assert_eq!(Format::of(b"// a comment"), Format::DxDispatch);
-        assert_eq!(Format::of(b""), Format::Onnx);
     }
 }

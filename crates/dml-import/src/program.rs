@@ -166,6 +166,14 @@ impl Program {
         &self.steps
     }
 
+    /// Whether the elements of the input with this number matter, to the program or to a run of it.
+    pub(crate) fn reads(&self, input: usize) -> bool {
+        let is_output = |step: &Step| matches!(step, Step::Read(Read { source: Source::Input(index), .. }) if *index == input);
+        self.inputs.get(input).is_some_and(|it| it.fixed)
+            || self.buffers.iter().any(|it| matches!(it.initial, Initial::Input(i) if i == input))
+            || self.steps.iter().any(is_output)
+    }
+
     /// Whether a run needs a device: not where every output is empty or known to the host.
     pub fn needs_device(&self) -> bool {
         !self.buffers.is_empty()

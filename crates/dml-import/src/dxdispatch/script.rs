@@ -5,11 +5,11 @@ use std::path::Path;
 use dml_core::AbstractOperator;
 use serde_json::Value;
 
-use crate::error::{Error, NodeName, Result};
+use crate::error::{Error, NodeName, Result, shortened};
+use crate::format::Format;
 use crate::inputs::Inputs;
-use crate::inspect::{NodeReport, Report, Runs, ValueReport};
+use crate::inspect::{InputReport, NodeReport, Report, Runs, ValueReport};
 use crate::lower::lowest;
-use crate::model::Format;
 use crate::program::{BufferPlan, Destination, Operator, Program, Step};
 
 use super::commands::Names;
@@ -39,6 +39,15 @@ impl Script {
     /// Reads `{"resources": {..}, "dispatchables": {..}, "commands": [..]}`.
     pub(super) fn read(model: &Value, folder: Option<&Path>) -> Result<Self> {
         let model = Fields::of("model", model)?;
+        if ["resources", "dispatchables", "commands"].iter().all(|name| model.get(name).is_none()) {
+            let fields: Vec<&str> = model.object.keys().map(String::as_str).collect();
+            let fields = if fields.is_empty() { "none".to_owned() } else { fields.join(", ") };
+            return Err(Error::malformed(format!(
+                "is JSON, but no DxDispatch model: its fields are {}; accepted: resources, \
+                 dispatchables, commands",
+                shortened(&fields)
+            )));
+        }
         let objects = |name: &str| {
             let json = model.required(name)?;
             json.as_object()
@@ -100,10 +109,13 @@ impl Script {
 
     pub(crate) fn inspect(&self, inputs: &Inputs) -> Result<Report> {
         no_inputs(inputs)?;
-        let resource = |resource: &Resource| ValueReport {
-            name: resource.name.clone(),
-            element: Some(resource.data_type.to_string()),
-            shape: format!("[{}]", resource.element_count()),
+        let resource = |resource: &Resource| InputReport {
+            value: ValueReport {
+                name: shortened(&resource.name),
+                element: Some(resource.data_type.to_string()),
+                shape: Some(vec![resource.element_count().to_string()]),
+            },
+            needed: None,
         };
         let dispatchable = |it: &Dispatchable| NodeReport {
             node: it.node.clone(),
@@ -120,12 +132,14 @@ impl Script {
             Step::Dispatch(_) => None,
             Step::Read(read) => Some(ValueReport {
                 name: match &read.destination {
-                    Destination::Output(name) => name.clone(),
-                    Destination::Print { resource, .. } => format!("print {resource}"),
-                    Destination::File(path) => format!("writeFile {}", path.display()),
+                    Destination::Output(name) => shortened(name),
+                    Destination::Print { resource, .. } => format!("print {}", shortened(resource)),
+                    Destination::File(path) => {
+                        format!("writeFile {}", shortened(&path.display().to_string()))
+                    }
                 },
                 element: Some(read.element.to_string()),
-                shape: crate::tensor::text(&read.shape),
+                shape: Some(read.shape.iter().map(ToString::to_string).collect()),
             }),
         };
         let steps = self.steps.as_ref().map_err(Clone::clone)?;

@@ -10,7 +10,7 @@ use crate::graph::order::{needed, topological};
 use crate::graph::symbols::{Symbols, fixed};
 use crate::graph::value::{BoundInput, Content, Value};
 use crate::graph::{Graph, GraphInput, Node};
-use crate::inputs::{Input, Inputs};
+use crate::inputs::{Input, Inputs, Needed};
 use crate::tensor::Tensor;
 use crate::{limits, tensor};
 
@@ -108,7 +108,7 @@ fn bind(
                 Value::of_input(input.element, shape, content)
             }
             (None, None) => {
-                let missing = Error::Missing { name: bound.name.clone(), needed: "its shape is" };
+                let missing = Error::missing(&bound.name, Needed::Shape);
                 Value { element: input.element, ..Value::refused(missing) }
             }
         };

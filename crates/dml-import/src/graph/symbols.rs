@@ -51,14 +51,18 @@ pub(super) fn fixed(declared: &[Dimension]) -> Option<Vec<u64>> {
 }
 
 /// `[3, N, ?, 1..5]`
-pub(crate) fn declared_text(declared: &[Dimension]) -> String {
-    let size = |dimension: &Dimension| match dimension {
+fn declared_text(declared: &[Dimension]) -> String {
+    let sizes: Vec<String> = declared.iter().map(dimension_text).collect();
+    crate::error::shortened(&format!("[{}]", sizes.join(", ")))
+}
+
+/// `3`, `N`, `?` or `1..5`
+pub(crate) fn dimension_text(dimension: &Dimension) -> String {
+    match dimension {
         Dimension::Known(size) => size.to_string(),
-        Dimension::Named(name) => name.clone(),
+        Dimension::Named(name) => crate::error::shortened(name),
         Dimension::Range(0, u64::MAX) => "?".to_owned(),
         Dimension::Range(first, u64::MAX) => format!("{first}.."),
         Dimension::Range(first, last) => format!("{first}..{last}"),
-    };
-    let sizes: Vec<String> = declared.iter().map(size).collect();
-    crate::error::shortened(&format!("[{}]", sizes.join(", ")))
+    }
 }

@@ -7,6 +7,7 @@ use crate::constant::Constant;
 use crate::convert::convert;
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
+use crate::inputs::Needed;
 use crate::limits;
 use crate::tensor::Tensor;
 
@@ -104,10 +105,8 @@ impl Value {
     fn refusal(&self) -> Error {
         match &self.content {
             Content::Refused(error) => Error::clone(error),
-            Content::Input(input) => Error::Missing {
-                name: input.name.clone(),
-                needed: "its type, and so its values, are",
-            },
+            // Its type is that of its values, where the model does not say.
+            Content::Input(input) => Error::missing(&input.name, Needed::Values),
             _ => Error::malformed("a value has neither type nor shape"),
         }
     }
@@ -120,8 +119,7 @@ impl Value {
             Content::Tensor(tensor) => tensor.clone(),
             Content::Constant(constant) => constant.load()?,
             Content::Input(input) => {
-                let missing =
-                    || Error::Missing { name: input.name.clone(), needed: "its values are" };
+                let missing = || Error::missing(&input.name, Needed::Values);
                 let tensor = input.tensor.clone().ok_or_else(missing)?;
                 input.read.store(true, Ordering::Relaxed);
                 tensor

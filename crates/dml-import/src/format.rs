@@ -1,0 +1,135 @@
+//! Which format a file has.
+
+use std::fmt;
+
+use crate::error::{Error, shortened};
+use crate::limits;
+
+/// What is looked at of a file: what a text may have before its first character, and a word.
+pub(crate) const BEGINNING: usize = 256;
+
+/// What the formats are called where none was found.
+const ACCEPTED: &str = "an ONNX model, an OpenVINO IR .xml file, a DxDispatch .json file";
+
+/// What a model was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// ONNX, a protobuf file.
+    Onnx,
+    /// OpenVINO IR, an .xml file with a .bin file beside it.
+    OpenVino,
+    /// DirectML's DxDispatch, a .json file.
+    DxDispatch,
+}
+
+impl Format {
+    /// The format of a file that begins with `bytes`. The first byte of a text format never begins a
+    /// protobuf file with an ONNX model.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'<') => Self::OpenVino,
+            Some(b'{' | b'/') => Self::DxDispatch,
+            _ => Self::Onnx,
+        }
+    }
+
+    /// Bytes of the largest file that is read.
+    pub(crate) fn limit(self) -> u64 {
+        match self {
+            Self::Onnx => limits::ONNX_BYTES,
+            Self::OpenVino => limits::XML_BYTES,
+            Self::DxDispatch => limits::JSON_BYTES,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Onnx => "ONNX",
+            Self::OpenVino => "OpenVINO IR",
+            Self::DxDispatch => "DxDispatch",
+        })
+    }
+}
+
+/// Why a file that was taken for ONNX is none, if it can be told what it is instead.
+pub(crate) fn explained(error: Error, bytes: &[u8]) -> Error {
+    match foreign(bytes) {
+        Some(kind) => Error::malformed(format!("is no model, but {kind}; accepted: {ACCEPTED}")),
+        None => error,
+    }
+}
+
+/// How files begin that are taken for models by mistake.
+const BEGINNINGS: [(&[u8], &str); 7] = [
+    (b"\x93NUMPY", "a tensor in NumPy's .npy format"),
+    (b"PK\x03\x04", "a zip archive, such as PyTorch and NumPy write"),
+    (b"\x80\x02", "a Python pickle, such as PyTorch writes"),
+    (b"\x89HDF", "an HDF5 file, such as Keras writes"),
+    (b"GGUF", "a GGUF file"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"\x7fELF", "a program"),
+];
+
+fn foreign(bytes: &[u8]) -> Option<String> {
+    if bytes.is_empty() {
+        return Some("an empty file".to_owned());
+    }
+    if let Some((_, kind)) = BEGINNINGS.iter().find(|(begin, _)| bytes.starts_with(begin)) {
+        return Some((*kind).to_owned());
+    }
+    let beginning = bytes.chunks(BEGINNING).next().unwrap_or_default();
+    // The last character may be cut.
+    let text = match std::str::from_utf8(beginning) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&beginning[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return None,
+    };
+    let is_text = !text.chars().any(|it| it.is_control() && !it.is_whitespace());
+    let trimmed = text.trim_start_matches('\u{feff}').trim_start();
+    match trimmed.chars().next() {
+        Some('[') if is_text => Some("JSON without an object around it".to_owned()),
+        Some(_) if is_text => {
+            const SHOWN: usize = 20;
+            let line: String = trimmed.chars().take(SHOWN).collect();
+            Some(format!("a text that begins with '{}'", shortened(line.trim_end())))
+        }
+        None if is_text => Some("a text without any word".to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_by_their_first_byte() {
+        assert_eq!(Format::of(b"\x08\x08\x12\x05"), Format::Onnx);
+        assert_eq!(Format::of(b"\xef\xbb\xbf\n<?xml"), Format::OpenVino);
+        assert_eq!(Format::of(b"  {"), Format::DxDispatch);
+        assert_eq!(Format::of(b"// a comment"), Format::DxDispatch);
+        assert_eq!(Format::of(b""), Format::Onnx);
+    }
+
+    #[test]
+    fn what_a_file_is_instead_of_a_model_is_said() {
+        let kind = |bytes: &[u8]| foreign(bytes).unwrap_or_default();
+        assert_eq!(kind(b"hello\nworld"), "a text that begins with 'hello world'");
+        assert_eq!(kind(b" [1, 2]"), "JSON without an object around it");
+        assert_eq!(kind(b"\n\n"), "a text without any word");
+        assert_eq!(kind(b"\x93NUMPY\x01\x00v"), "a tensor in NumPy's .npy format");
+        assert_eq!(kind(b""), "an empty file");
+        assert_eq!(
+            kind("ü".repeat(200).as_bytes()),
+            format!("a text that begins with '{}'", "ü".repeat(20))
+        );
+        assert_eq!(foreign(b"\x08\x08\x12\x05torch"), None);
+        assert_eq!(foreign(b"\xff\xfe"), None);
+    }
+}

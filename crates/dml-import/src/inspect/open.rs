@@ -1,0 +1,163 @@
+//! What is known of values before all inputs are given: the graph is evaluated for two guesses of
+//! what is open, and what both give is so for all.
+
+use std::collections::HashMap;
+
+use crate::assemble::assemble;
+use crate::element::ElementType;
+use crate::graph::value::Value;
+use crate::graph::{Dimension, Evaluation, Graph, GraphInput, dimension_text, evaluate};
+use crate::inputs::{Inputs, Needed};
+use crate::tensor::Tensor;
+
+/// Sizes of the second guess: open dimension `i` is the `i`-th multiple of it and one more. No model
+/// computes with such numbers by itself.
+const FAR: u64 = 100_003;
+
+/// Two evaluations of a graph.
+pub(super) struct Guesses {
+    /// With 1 for every open size and value. Most models run with it.
+    first: Option<Evaluation>,
+    /// With sizes that tell dimensions apart.
+    second: Option<Evaluation>,
+    /// The open dimensions by their sizes in both, each with its name.
+    symbols: HashMap<[u64; 2], String>,
+    /// Whether the types of all inputs are known.
+    is_typed: bool,
+    needed: Vec<Option<Needed>>,
+}
+
+impl Guesses {
+    pub(super) fn of(graph: &Graph, given: &Inputs) -> Self {
+        let mut symbols = Symbols::default();
+        let found = |input: &GraphInput| input.names.iter().find_map(|name| given.get(name));
+        for (input, found) in graph.inputs.iter().filter_map(|it| Some((it, found(it)?))) {
+            symbols.bind(input, found.shape());
+        }
+        let [mut first, mut second] = [given.clone(), given.clone()];
+        for input in graph.inputs.iter().filter(|it| found(it).is_none() && it.default.is_none()) {
+            let Some(name) = input.names.first() else { continue };
+            // What is so for two dimensions and for three is so for any number.
+            let unknown = [Dimension::ANY; 3];
+            let shape = input.shape.as_deref().unwrap_or(&unknown);
+            let sizes: Vec<[u64; 2]> = shape.iter().map(|it| symbols.sizes(it)).collect();
+            let [mut small, far] = [0, 1].map(|guess| sizes.iter().map(|it| it[guess]).collect());
+            if input.shape.is_none() {
+                Vec::truncate(&mut small, 2);
+            }
+            first = with(first, input, name, small, 1);
+            second = with(second, input, name, far, 3);
+        }
+        let first = evaluate(graph, &first, true).ok();
+        let second = evaluate(graph, &second, true).ok();
+        let needed = needed(graph, given, first.as_ref());
+        let typed = |it: &GraphInput| it.element.is_some() || found(it).is_some();
+        let is_typed = graph.inputs.iter().all(typed);
+        Self { first, second, symbols: symbols.names, is_typed, needed }
+    }
+
+    /// The value where everything open is 1: for questions that seldom depend on sizes.
+    pub(super) fn value(&self, value: usize) -> Option<&Value> {
+        self.first.as_ref().map(|it| it.value(value))
+    }
+
+    /// The type, where it does not depend on what is open.
+    pub(super) fn element(&self, value: usize) -> Option<ElementType> {
+        let first = self.value(value)?.element;
+        let second = self.second.as_ref().and_then(|it| it.value(value).element);
+        // Types do not depend on sizes.
+        first.filter(|_| {
+            if self.is_typed { second.is_none_or(|it| first == Some(it)) } else { first == second }
+        })
+    }
+
+    /// The sizes of the dimensions, with names for open ones; `None` where even their number is open.
+    pub(super) fn shape(&self, value: usize) -> Option<Vec<String>> {
+        let [first, second] = self.both(value)?;
+        let (first, second) = (first.shape.as_deref()?, second.shape.as_deref()?);
+        if first.len() != second.len() {
+            return None;
+        }
+        let size = |(first, second): (&u64, &u64)| match self.symbols.get(&[*first, *second]) {
+            _ if first == second => first.to_string(),
+            Some(name) => name.clone(),
+            None => dimension_text(&Dimension::ANY),
+        };
+        Some(first.iter().zip(second).map(size).collect())
+    }
+
+    /// What has to be given for each input of the graph.
+    pub(super) fn needed(&self) -> &[Option<Needed>] {
+        &self.needed
+    }
+
+    fn both(&self, value: usize) -> Option<[&Value; 2]> {
+        Some([self.first.as_ref()?.value(value), self.second.as_ref()?.value(value)])
+    }
+}
+
+/// The sizes that stand for open dimensions.
+#[derive(Default)]
+struct Symbols {
+    names: HashMap<[u64; 2], String>,
+    by_name: HashMap<String, [u64; 2]>,
+    count: u64,
+}
+
+impl Symbols {
+    /// Learns names from the shape given for an input.
+    fn bind(&mut self, input: &GraphInput, given: &[u64]) {
+        for (dimension, size) in input.shape.iter().flatten().zip(given) {
+            if let Dimension::Named(name) = dimension {
+                self.by_name.insert(name.clone(), [*size; 2]);
+            }
+        }
+    }
+
+    fn sizes(&mut self, dimension: &Dimension) -> [u64; 2] {
+        self.count += 1;
+        let far = FAR * self.count + 1;
+        let sizes = match dimension {
+            Dimension::Known(size) => [*size; 2],
+            Dimension::Named(name) => *self.by_name.entry(name.clone()).or_insert([1, far]),
+            Dimension::Range(first, last) => [1, far].map(|it| it.clamp(*first, *last.max(first))),
+        };
+        if sizes[1] == far {
+            self.names.insert(sizes, dimension_text(dimension));
+        }
+        sizes
+    }
+}
+
+/// `inputs` with one more: its values are `number`, where it has few.
+fn with(inputs: Inputs, input: &GraphInput, name: &str, shape: Vec<u64>, number: u64) -> Inputs {
+    // Where the type is open, two types tell what depends on it.
+    let open = if number == 1 { ElementType::FLOAT32 } else { ElementType::INT64 };
+    let element = input.element.unwrap_or(open);
+    let bits = match element {
+        ElementType::Bool => 1,
+        _ => crate::convert::convert(number, ElementType::INT64, element),
+    };
+    match Tensor::filled(element, shape.clone(), bits) {
+        Ok(tensor) if element.storage().is_some() => inputs.with_tensor(name, tensor),
+        _ => inputs.with_shape(name, shape),
+    }
+}
+
+/// What of each input a run of the model needs, as far as that can be told.
+fn needed(graph: &Graph, given: &Inputs, evaluation: Option<&Evaluation>) -> Vec<Option<Needed>> {
+    let program = evaluation.and_then(|evaluation| assemble(graph, evaluation).ok());
+    let needed = |(index, input): (usize, &GraphInput)| {
+        let is_given = input.names.iter().any(|name| given.get(name).is_some());
+        if is_given || input.default.is_some() {
+            return None;
+        }
+        if program.as_ref().is_some_and(|program| program.reads(index)) {
+            return Some(Needed::Values);
+        }
+        let is_fixed = |it: &Dimension| matches!(it, Dimension::Known(_));
+        let fixed = input.shape.as_ref().is_some_and(|shape| shape.iter().all(is_fixed));
+        (!fixed).then_some(Needed::Shape)
+    };
+    graph.inputs.iter().enumerate().map(needed).collect()
+}
