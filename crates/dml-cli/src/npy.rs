@@ -11,7 +11,7 @@ use dml_import::Tensor;
 /// # Errors
 /// The file cannot be written.
 pub(crate) fn write(path: &Path, tensor: &Tensor) -> anyhow::Result<()> {
-    let cannot = || format!("cannot write {}", path.display());
+    let cannot = || format!("cannot write {}", crate::run::plain(&path.display().to_string()));
     let mut output = Output::create(path).with_context(cannot)?;
     dml_import::npy::write(&mut output, tensor).with_context(cannot)?;
     output.commit().with_context(cannot)

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         explained(error, &model, &inputs).context(args.model.display().to_string())
     })?;
     let folder = &args.output_dir;
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    make(folder)?;
     let mut taken = HashSet::new();
     for output in &outputs {
         deliver(output, folder, &mut taken)?;
@@ -74,6 +74,9 @@ fn deliver(output: &Output, folder: &Path, taken: &mut HashSet<String>) -> anyho
         }
         Destination::File(target) => {
             let path = folder.join(target);
+            if let Some(folder) = path.parent() {
+                make(folder)?;
+            }
             let is_npy = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("npy"));
             if is_npy {
                 npy::write(&path, tensor)?;
@@ -88,12 +91,17 @@ fn deliver(output: &Output, folder: &Path, taken: &mut HashSet<String>) -> anyho
 }
 
 /// A name from a file, without what a terminal could take for a command.
-fn plain(name: &str) -> String {
+pub(crate) fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '_' } else { c }).collect()
 }
 
+fn make(folder: &Path) -> anyhow::Result<()> {
+    let cannot = || format!("cannot make {}", plain(&folder.display().to_string()));
+    std::fs::create_dir_all(folder).with_context(cannot)
+}
+
 fn write_raw(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let cannot = || format!("cannot write {}", path.display());
+    let cannot = || format!("cannot write {}", plain(&path.display().to_string()));
     let mut output = dml_file::Output::create(path).with_context(cannot)?;
     output.write_all(bytes).with_context(cannot)?;
     output.commit().with_context(cannot)

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../../dml-import/tests/common/onnx.rs"]
+#[allow(dead_code, reason = "each test file uses its own part")]
+mod onnx;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -97,7 +101,7 @@ fn scripts_print_and_write() {
             { "type": "dispatch", "dispatchable": "eye", "bindings": { "OutputTensor": "Out" } },
             { "type": "print", "resource": "Out" },
             { "type": "writeFile", "resource": "Out", "targetPath": "out.npy", "dimensions": [3, 4] },
-            { "type": "writeFile", "resource": "Out", "targetPath": "out.bin" },
+            { "type": "writeFile", "resource": "Out", "targetPath": "a/b/out.bin" },
         ] }"#;
     std::fs::write(&path, json).unwrap();
     let out = folder.path().to_str().unwrap();
@@ -108,7 +112,7 @@ fn scripts_print_and_write() {
     assert!(printed.contains("Resource 'Out': 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2\n"), "{printed}");
     let (shape, values) = npy::<i64>(folder.path().join("out.npy"));
     assert_eq!((shape, values.iter().sum()), (vec![3, 4], 6));
-    assert_eq!(std::fs::read(folder.path().join("out.bin")).unwrap().len(), 96);
+    assert_eq!(std::fs::read(folder.path().join("a/b/out.bin")).unwrap().len(), 96);
 }
 
 #[test]
@@ -171,6 +175,30 @@ fn refusals_are_1_with_one_line() {
     fails(&["run", &dynamic, "--input", "x=no.npy"], 1, "no.npy: cannot be read");
     let int64 = model("onnx_row_1x5_k4/model.onnx");
     fails(&["run", &int64, "--feature-level", "4_0"], 1, "INT64 needs feature level 5_1");
+}
+
+/// Outputs whose names lead elsewhere, or that are the same file: each has a file in the folder.
+#[test]
+fn hostile_names_of_outputs_stay_in_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["../../a", "..\\..\\a", "/a", "\u{1b}[31ma\n"];
+    let nodes = names.iter().map(|name| onnx::node("EyeLike", &["x"], &[name], &[]));
+    let outputs = names.iter().map(|name| onnx::value(name, 1, &[]));
+    let inputs = vec![onnx::value("x", 1, &[Some(1), Some(1)])];
+    let (nodes, outputs) = (nodes.collect(), outputs.collect());
+    let path = folder.path().join("model.onnx");
+    let graph = onnx::Graph { nodes, outputs, inputs, ..Default::default() };
+    std::fs::write(&path, onnx::model(13, graph)).unwrap();
+    let out = folder.path().join("deep/out");
+    let output = dml(&["run", path.to_str().unwrap(), "--output-dir", out.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!text(&output.stdout).contains('\u{1b}'), "{}", text(&output.stdout));
+    let files = std::fs::read_dir(&out).unwrap().map(|it| it.unwrap().file_name());
+    let mut files: Vec<String> = files.map(|it| it.into_string().unwrap()).collect();
+    files.sort();
+    assert_eq!(files, [".._.._a.npy", ".._.._a_2.npy", "__31ma_.npy", "_a.npy"]);
+    let beside = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!((beside, std::fs::read_dir(folder.path().join("deep")).unwrap().count()), (2, 1));
 }
 
 /// What is no model is told by what it looks like.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dml_core::{DataType, DataTypeSet};
+use dml_core::DataType;
 use serde_json::Value;
 
 use crate::element::ElementType;
@@ -29,18 +29,19 @@ pub(super) struct Resource {
 impl Resource {
     pub(super) fn read(name: &str, json: &Value, folder: Option<&Path>) -> Result<Self> {
         let fields = Fields::of(format!("resources.{}", crate::error::shortened(name)), json)?;
-        let data_type = data_type(&fields, "initialValuesDataType")?;
+        let data_type = data_type(&fields, TYPE)?;
+        let required = || data_type.required(&fields.at(TYPE));
         let (data_type, initial) = match fields.get("initialValues") {
             None => (data_type.known(), Initial::Undefined),
             Some(Value::Array(values)) => match data_type {
                 Given::Unknown => mixed(&fields, values)?,
-                _ => array(&fields, values, data_type.required(&fields)?)?,
+                _ => array(&fields, values, required()?)?,
             },
             Some(object) => {
                 let object = Fields::of(fields.at("initialValues"), object)?;
                 match object.get("sourcePath") {
-                    Some(_) => file(&object, data_type, folder)?,
-                    None => sequence(&object, data_type.required(&fields)?)?,
+                    Some(_) => file(&object, required, folder)?,
+                    None => sequence(&object, required()?)?,
                 }
             }
         };
@@ -63,6 +64,9 @@ impl Resource {
     }
 }
 
+/// The field with the type of initial values.
+const TYPE: &str = "initialValuesDataType";
+
 /// What a field says of a type.
 #[derive(Clone, Copy)]
 enum Given {
@@ -71,16 +75,16 @@ enum Given {
     Type(DataType),
 }
 
+/// Those of 8 bits and more.
+const ACCEPTED: &str = "FLOAT32, FLOAT16, UINT32, UINT16, UINT8, INT32, INT16, INT8, FLOAT64, UINT64, \
+                        INT64";
+
 impl Given {
-    fn required(self, fields: &Fields<'_>) -> Result<DataType> {
+    /// The type, which the field at `path` has to say.
+    fn required(self, path: &str) -> Result<DataType> {
         match self {
             Self::Type(data_type) => Ok(data_type),
-            _ => Err(refused(
-                &fields.at("initialValuesDataType"),
-                &Value::Null,
-                "is missing",
-                DataTypeSet::ALL,
-            )),
+            _ => Err(refused(path, &Value::Null, "is missing", ACCEPTED)),
         }
     }
 
@@ -103,7 +107,7 @@ fn data_type(fields: &Fields<'_>, name: &str) -> Result<Given> {
         Ok(data_type) if data_type.bits() >= 8 => Ok(Given::Type(data_type)),
         _ => {
             let path = fields.at(name);
-            Err(refused(&path, json, "is no data type of initial values", DataTypeSet::ALL))
+            Err(refused(&path, json, "is no data type of initial values", ACCEPTED))
         }
     }
 }
@@ -125,7 +129,7 @@ fn mixed(fields: &Fields<'_>, values: &[Value]) -> Result<(DataType, Initial)> {
     let mut bytes = Vec::new();
     for (index, value) in values.iter().enumerate() {
         let value = Fields::of(fields.at(&format!("initialValues[{index}]")), value)?;
-        let data_type = data_type(&value, "type")?.required(&value)?;
+        let data_type = data_type(&value, "type")?.required(&value.at("type"))?;
         push(&mut bytes, value.required("value")?, data_type, || value.at("value"))?;
     }
     tensor(fields, DataType::Uint8, bytes)
@@ -182,7 +186,7 @@ fn sequence(object: &Fields<'_>, data_type: DataType) -> Result<(DataType, Initi
 /// `{sourcePath}`: NumPy's .npy, or raw elements of the type given.
 fn file(
     object: &Fields<'_>,
-    data_type: Given,
+    data_type: impl Fn() -> Result<DataType>,
     folder: Option<&Path>,
 ) -> Result<(DataType, Initial)> {
     let name = object.text("sourcePath")?;
@@ -202,7 +206,7 @@ fn file(
         }
         Some("dat" | "bin") => {
             let bytes = files::read(&path, limits::TENSOR_BYTES).map_err(located)?;
-            let data_type = data_type.required(object)?;
+            let data_type = data_type()?;
             let count = bytes.len() as u64 / u64::from(data_type.bits() / 8);
             let tensor =
                 Tensor::new(ElementType::Dml(data_type), [count], bytes).map_err(located)?;
