@@ -57,6 +57,7 @@ pub(crate) struct Tools {
 pub(crate) fn run(sh: &Shell) -> Result<()> {
     let Prepared { tools, drivers, library, devices } = prepare(sh, "c-api")?;
     check_symbols(sh, &tools.prefix)?;
+    tools.check_headers(sh)?;
     let environment = test::under_validation(drivers).and(library);
     for example in &EXAMPLES {
         let program = tools.build(sh, example)?;
@@ -119,19 +120,37 @@ impl Tools {
         Ok(program)
     }
 
+    /// Each header by itself is strict C99 and C++11, whatever its includer asks of the compiler.
+    fn check_headers(&self, sh: &Shell) -> Result<()> {
+        let flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"];
+        let include = self.prefix.join("include");
+        for header in ["dmlvk/dmlvk.h", "dmlvk/directml_types.h"] {
+            for (variable, default, language, standard) in
+                [("CC", "cc", "c", "-std=c99"), ("CXX", "g++", "c++", "-std=c++11")]
+            {
+                let compiler = std::env::var(variable).unwrap_or_else(|_| default.to_owned());
+                let program = format!("#include <{header}>\n#include <{header}>\n");
+                let command = cmd!(sh, "{compiler} -x {language} {standard} {flags...}")
+                    .arg("-I")
+                    .arg(&include)
+                    .arg("-");
+                self.environment.apply(command).stdin(program).run()?;
+            }
+        }
+        Ok(())
+    }
+
     /// What pkg-config says about the installed library.
     fn pkg_config(&self, sh: &Shell, is_static: bool) -> Result<Vec<String>> {
-        let kind = is_static.then_some("--static");
-        let command = cmd!(sh, "pkg-config --cflags --libs {kind...} dmlvk")
-            .env("PKG_CONFIG_PATH", self.prefix.join("lib/pkgconfig"));
-        let flags = self.environment.apply(command).read()?;
-        let archive = self.prefix.join("lib/libdmlvk.a").display().to_string();
-        let flag = |flag: &str| match flag {
-            // The linker prefers the shared library, which lies beside the archive.
-            "-ldmlvk" if is_static => archive.clone(),
-            other => other.to_owned(),
-        };
-        Ok(flags.split_whitespace().map(flag).collect())
+        let libraries = if is_static { "--variable=static_libs" } else { "--libs" };
+        let mut flags = Vec::new();
+        for question in ["--cflags", libraries] {
+            let command = cmd!(sh, "pkg-config {question} dmlvk")
+                .env("PKG_CONFIG_PATH", self.prefix.join("lib/pkgconfig"));
+            let answer = self.environment.apply(command).read()?;
+            flags.extend(answer.split_whitespace().map(str::to_owned));
+        }
+        Ok(flags)
     }
 }
 

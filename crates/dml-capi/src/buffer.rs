@@ -8,7 +8,7 @@ use dml::{Buffer, BufferUsage, Device};
 use crate::boundary::{Failure, Result, S_OK, call};
 use crate::device::DeviceObject;
 use crate::handle::{Object, get, insert, remove};
-use crate::memory::{check_size, read, write};
+use crate::memory::{read_sized, write};
 use crate::types::{DmlVkBuffer, DmlVkDevice, HRESULT, VkBuffer};
 
 /// VK_BUFFER_USAGE_TRANSFER_SRC_BIT.
@@ -88,8 +88,7 @@ pub unsafe extern "C" fn dmlvk_wrap_buffer(
         unsafe { write(buffer, std::ptr::null_mut(), "buffer") }?;
         let object = get::<DeviceObject, _>(device)?;
         // SAFETY: the caller's promise.
-        let desc = unsafe { read(desc, "desc") }?;
-        check_size::<DmlVkRawBufferDesc>(desc.struct_size, "desc")?;
+        let desc = unsafe { read_sized(desc, "desc") }?;
         let raw = RawBufferDesc {
             handle: desc.buffer,
             size: desc.size,

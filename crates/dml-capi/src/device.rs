@@ -1,17 +1,20 @@
 //! Devices that the runtime creates, and what all devices have in common.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 
-use dml::{Device, DeviceOptions, DeviceSelector, FeatureLevel, HResult, InstanceDesc, Validation};
+use dml::{
+    CapabilityCap, Device, DeviceOptions, DeviceSelector, FeatureLevel, HResult, InstanceDesc,
+    Validation, profiles,
+};
 
 use crate::boundary::{Failure, Result, S_FALSE, S_OK, call};
 use crate::handle::{Object, get, insert, remove};
-use crate::memory::{check_size, read, text, write};
+use crate::memory::{read_sized, text, write};
 use crate::types::{BOOL, DML_FEATURE_LEVEL, DmlVkDevice, DmlVkDevice_T, HRESULT};
 
 /// The version of this interface: it changes whenever a function, a struct or a value does so that
 /// programs have to be compiled again.
-pub const DMLVK_ABI_VERSION: u32 = 0;
+pub const DMLVK_ABI_VERSION: u32 = 1;
 
 /// How dmlvk_create_device creates a device. Zeros stand for the defaults.
 #[repr(C)]
@@ -28,6 +31,10 @@ pub struct DmlVkDeviceDesc {
     pub require_validation: BOOL,
     /// Which device, as UTF-8: part of its name, its index, its UUID, or "best". Null: the best one.
     pub device: *const c_char,
+    /// A capability cap, as UTF-8: the device behaves as one that has no more than this profile, a name
+    /// or the path of a file (docs/profiles.md). Null: what the environment variable DML_PROFILE names.
+    /// Empty: no cap, whatever the environment says.
+    pub profile: *const c_char,
 }
 
 pub(crate) struct DeviceObject {
@@ -47,11 +54,12 @@ pub extern "C" fn dmlvk_abi_version() -> u32 {
 /// Creates a device that owns everything: instance, device, queue and memory.
 ///
 /// Fails with DXGI_ERROR_UNSUPPORTED where there is no Vulkan or no such device, or where the minimum
-/// feature level is above the maximum; with E_INVALIDARG where a level, the size or the text is wrong.
+/// feature level is above the maximum; with E_INVALIDARG where a level, the size, a text or the profile
+/// is wrong, be it that of the environment.
 ///
 /// # Safety
 ///
-/// `desc` is null or points to a DmlVkDeviceDesc whose text is null or a string; `device` is null or a
+/// `desc` is null or points to a DmlVkDeviceDesc whose texts are null or strings; `device` is null or a
 /// place for a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_create_device(
@@ -62,23 +70,35 @@ pub unsafe extern "C" fn dmlvk_create_device(
         // SAFETY: the caller's promise.
         unsafe { write(device, std::ptr::null_mut(), "device") }?;
         // SAFETY: the caller's promise.
-        let desc = unsafe { read(desc, "desc") }?;
-        check_size::<DmlVkDeviceDesc>(desc.struct_size, "desc")?;
+        let desc = unsafe { read_sized(desc, "desc") }?;
         let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
         // SAFETY: the caller's promise.
-        let selector = match unsafe { text(desc.device) } {
+        let selector = match unsafe { utf8(desc.device, "desc.device") }? {
             None => DeviceSelector::Best,
-            Some(text) => {
-                text.to_str().map_err(|_| Failure::invalid("desc.device", "no UTF-8"))?.parse()?
-            }
+            Some(text) => text.parse()?,
+        };
+        // SAFETY: the caller's promise.
+        let cap = match unsafe { utf8(desc.profile, "desc.profile") }? {
+            None => None,
+            Some("") => Some(CapabilityCap::NONE),
+            Some(text) => Some(profiles::find(text).map_err(dml::Error::from)?.cap),
         };
         let validation =
             if desc.require_validation == 0 { Validation::Off } else { Validation::Required };
         let instance = InstanceDesc { validation, ..InstanceDesc::default() };
-        let created = Device::open_with(&DeviceOptions { selector, instance, ..levels })?;
+        let created = Device::open_with(&DeviceOptions { selector, cap, instance, ..levels })?;
         // SAFETY: the caller's promise.
         unsafe { hand_out(created, device) }
     })
+}
+
+/// # Safety
+///
+/// `pointer` is null or points to a string that outlives the result.
+unsafe fn utf8<'a>(pointer: *const c_char, name: &str) -> Result<Option<&'a str>> {
+    // SAFETY: the caller's promise.
+    let text = unsafe { text(pointer) }.map(CStr::to_str).transpose();
+    text.map_err(|_| Failure::invalid(name, "no UTF-8"))
 }
 
 /// Gives the caller a handle.

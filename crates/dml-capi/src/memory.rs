@@ -72,14 +72,22 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {
     Some(unsafe { CStr::from_ptr(pointer) })
 }
 
-/// A struct tells its own size, so that later versions may append to it.
-pub(crate) fn check_size<T>(given: u32, name: &str) -> Result<()> {
+/// A struct that begins with its own size. No more of it is read before that size is the right one: a
+/// program that was built for another version has a shorter struct.
+///
+/// # Safety
+///
+/// `pointer` is null or points to a `struct_size`, and to a `T` where that is the size of one.
+pub(crate) unsafe fn read_sized<T: Copy>(pointer: *const T, name: &str) -> Result<T> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { read(pointer.cast::<u32>(), name) }?;
     let size = size_of::<T>();
-    if usize::try_from(given).is_ok_and(|given| given == size) {
-        return Ok(());
+    if usize::try_from(given).ok() != Some(size) {
+        return Err(Failure::invalid(
+            format_args!("{name}.struct_size"),
+            format_args!("{given} (accepted: {size})"),
+        ));
     }
-    Err(Failure::invalid(
-        format_args!("{name}.struct_size"),
-        format_args!("{given} (accepted: {size})"),
-    ))
+    // SAFETY: the caller's promise, for this size.
+    unsafe { read(pointer, name) }
 }

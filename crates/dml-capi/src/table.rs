@@ -9,7 +9,7 @@ use dml::{BufferBinding, CompiledOperator};
 use crate::boundary::{Failure, Result, S_OK, call};
 use crate::buffer::BufferObject;
 use crate::handle::{Object, get, insert, remove};
-use crate::memory::{check_size, read, read_array, write};
+use crate::memory::{read_array, read_sized, write};
 use crate::operator::OperatorObject;
 use crate::types::{DmlVkBindingTable, DmlVkBuffer, DmlVkOperator, HRESULT, VkCommandBuffer};
 
@@ -131,8 +131,7 @@ pub unsafe extern "C" fn dmlvk_create_binding_table(
         unsafe { write(table, std::ptr::null_mut(), "table") }?;
         let operator = &get::<OperatorObject, _>(compiled)?.operator;
         // SAFETY: the caller's promise.
-        let given = unsafe { read(bindings, "bindings") }?;
-        check_size::<DmlVkBindings>(given.struct_size, "bindings")?;
+        let given = unsafe { read_sized(bindings, "bindings") }?;
         let (inputs, outputs) = counts(operator);
         let name = "bindings.inputs";
         // SAFETY: the caller's promise.

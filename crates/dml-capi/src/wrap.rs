@@ -11,7 +11,7 @@ use dml::vk::{DeviceDesc, QueueLock, RawDeviceDesc, RawQueue};
 
 use crate::boundary::{Failure, Result, call};
 use crate::device::{hand_out, levels};
-use crate::memory::{check_size, read, read_array, text, write};
+use crate::memory::{read_array, read_sized, text, write};
 use crate::types::{
     DML_FEATURE_LEVEL, DmlVkDevice, DmlVkQueueCallback, HRESULT, PFN_vkGetInstanceProcAddr,
     VkDevice, VkInstance, VkPhysicalDevice, VkQueue,
@@ -104,8 +104,7 @@ pub unsafe extern "C" fn dmlvk_wrap_device(
         // SAFETY: the caller's promise.
         unsafe { write(device, std::ptr::null_mut(), "device") }?;
         // SAFETY: the caller's promise.
-        let desc = unsafe { read(desc, "desc") }?;
-        check_size::<DmlVkRawDeviceDesc>(desc.struct_size, "desc")?;
+        let desc = unsafe { read_sized(desc, "desc") }?;
         let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
         // SAFETY: the caller's promise.
         let vulkan = unsafe { wrap(&desc) }?;

@@ -16,13 +16,14 @@ macro_rules! assert_layout {
 
 #[cfg(target_pointer_width = "64")]
 #[test]
-fn structs_have_the_layout_of_version_0() {
-    assert_layout!(DmlVkDeviceDesc, 24, {
+fn structs_have_the_layout_of_version_1() {
+    assert_layout!(DmlVkDeviceDesc, 32, {
         struct_size: 0,
         minimum_feature_level: 4,
         maximum_feature_level: 8,
         require_validation: 12,
-        device: 16
+        device: 16,
+        profile: 24
     });
     assert_layout!(DmlVkRawDeviceDesc, 112, {
         struct_size: 0,
@@ -61,8 +62,8 @@ fn structs_have_the_layout_of_version_0() {
 }
 
 #[test]
-fn values_are_those_of_version_0() {
-    assert_eq!(DMLVK_ABI_VERSION, 0);
+fn values_are_those_of_version_1() {
+    assert_eq!(DMLVK_ABI_VERSION, 1);
     assert_eq!(dmlvk_abi_version(), DMLVK_ABI_VERSION);
     assert_eq!((DMLVK_PHASE_INITIALIZE, DMLVK_PHASE_EXECUTE), (0, 1));
     let features = [
@@ -165,4 +166,56 @@ fn the_header_declares_every_function() {
     declared.sort_unstable();
     known.sort_unstable();
     assert_eq!(declared, known);
+}
+
+/// docs/integrating.md has a counterpart, or says that there is none, for everything that can be called.
+#[test]
+fn every_call_of_directml_has_its_row() {
+    const CALLS: [&str; 36] = [
+        "DMLCreateDevice",
+        "DMLCreateDevice1",
+        "QueryInterface",
+        "AddRef",
+        "Release",
+        "GetPrivateData",
+        "SetPrivateData",
+        "SetPrivateDataInterface",
+        "SetName",
+        "CheckFeatureSupport",
+        "CreateOperator",
+        "CompileOperator",
+        "CreateOperatorInitializer",
+        "CreateCommandRecorder",
+        "CreateBindingTable",
+        "Evict",
+        "MakeResident",
+        "GetDeviceRemovedReason",
+        "GetParentDevice",
+        "IDMLDevice1::CompileGraph",
+        "IDMLDeviceChild::GetDevice",
+        "IDMLCommandRecorder::RecordDispatch",
+        "BindInputs",
+        "BindOutputs",
+        "BindTemporaryResource",
+        "BindPersistentResource",
+        "IDMLBindingTable::Reset",
+        "IDMLDispatchable::GetBindingProperties",
+        "IDMLOperatorInitializer::Reset",
+        "IDMLDebugDevice::SetMuteDebugOutput",
+        "minimumFeatureLevel",
+        "DML_CREATE_DEVICE_FLAG_DEBUG",
+        "UAV barriers",
+        "descriptor heaps",
+        "error codes",
+        "IDMLDevice::CheckFeatureSupport",
+    ];
+    let document = include_str!("../../../docs/integrating.md");
+    let table = document.split("## From DirectML").nth(1).unwrap();
+    let calls = table.lines().filter_map(|line| line.strip_prefix('|')?.split('|').next());
+    let calls = calls.collect::<Vec<_>>().join(" ");
+    let words: Vec<&str> = calls.split([' ', ',']).collect();
+    for call in CALLS {
+        let found = words.iter().any(|word| *word == call || word.ends_with(&format!("::{call}")));
+        assert!(found || (call.contains(' ') && calls.contains(call)), "{call}");
+    }
 }

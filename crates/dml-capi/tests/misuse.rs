@@ -23,11 +23,12 @@ fn null_pointers_are_refused_by_name() {
     // SAFETY: null is what every pointer of this interface may be.
     unsafe {
         let desc = DmlVkDeviceDesc {
-            struct_size: 24,
+            struct_size: 32,
             minimum_feature_level: 0,
             maximum_feature_level: 0,
             require_validation: 0,
             device: ptr::null(),
+            profile: ptr::null(),
         };
         refused(dmlvk_create_device(ptr::null(), &raw mut handle), E_INVALIDARG, "desc: null");
         refused(
@@ -70,13 +71,19 @@ fn wrong_sizes_and_unknown_values_are_refused() {
             maximum_feature_level: maximum,
             require_validation: 0,
             device: ptr::null(),
+            profile: ptr::null(),
         };
         // SAFETY: both pointers are to what the function asks for.
         unsafe { dmlvk_create_device(&raw const desc, handle) }
     };
-    refused(create(0, 0, 0, &raw mut handle), E_INVALIDARG, "desc.struct_size: 0 (accepted: 24)");
-    refused(create(24, 0x5300, 0, &raw mut handle), E_INVALIDARG, "minimum_feature_level: 0x5300");
-    let code = create(24, 0x5000, 0x4000, &raw mut handle);
+    refused(create(0, 0, 0, &raw mut handle), E_INVALIDARG, "desc.struct_size: 0 (accepted: 32)");
+    // A program of another version has a shorter struct: nothing behind its size is read.
+    let short = 24u32;
+    // SAFETY: there is a size, which is not that of the struct.
+    let code = unsafe { dmlvk_create_device(ptr::from_ref(&short).cast(), &raw mut handle) };
+    refused(code, E_INVALIDARG, "desc.struct_size: 24 (accepted: 32)");
+    refused(create(32, 0x5300, 0, &raw mut handle), E_INVALIDARG, "minimum_feature_level: 0x5300");
+    let code = create(32, 0x5000, 0x4000, &raw mut handle);
     refused(code, DXGI_ERROR_UNSUPPORTED, "minimum feature level 5_0");
     assert!(handle.is_null());
     let compile = |data_type, sizes: &[u32], bytes, flags, wanted: &str| {

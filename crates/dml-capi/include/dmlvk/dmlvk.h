@@ -46,7 +46,7 @@ typedef void (*DmlVkQueueCallback)(void *data);
 
 // The version of this interface: it changes whenever a function, a struct or a value does so that
 // programs have to be compiled again.
-#define DMLVK_ABI_VERSION 0
+#define DMLVK_ABI_VERSION 1
 
 // shaderInt8 is enabled.
 #define DMLVK_FEATURE_SHADER_INT8 1
@@ -136,6 +136,10 @@ typedef struct DmlVkDeviceDesc {
     BOOL require_validation;
     // Which device, as UTF-8: part of its name, its index, its UUID, or "best". Null: the best one.
     const char *device;
+    // A capability cap, as UTF-8: the device behaves as one that has no more than this profile, a name
+    // or the path of a file (docs/profiles.md). Null: what the environment variable DML_PROFILE names.
+    // Empty: no cap, whatever the environment says.
+    const char *profile;
 } DmlVkDeviceDesc;
 
 // A compiled operator.
@@ -299,11 +303,12 @@ uint32_t dmlvk_abi_version(void);
 // Creates a device that owns everything: instance, device, queue and memory.
 //
 // Fails with DXGI_ERROR_UNSUPPORTED where there is no Vulkan or no such device, or where the minimum
-// feature level is above the maximum; with E_INVALIDARG where a level, the size or the text is wrong.
+// feature level is above the maximum; with E_INVALIDARG where a level, the size, a text or the profile
+// is wrong, be it that of the environment.
 //
 // Safety:
 //
-// desc is null or points to a DmlVkDeviceDesc whose text is null or a string; device is null or a
+// desc is null or points to a DmlVkDeviceDesc whose texts are null or strings; device is null or a
 // place for a handle.
 HRESULT dmlvk_create_device(const struct DmlVkDeviceDesc *desc,
                             DmlVkDevice *device);

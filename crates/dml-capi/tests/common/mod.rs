@@ -58,6 +58,7 @@ pub fn create_device(index: usize, minimum: u32, maximum: u32) -> DmlVkDevice {
         maximum_feature_level: maximum,
         require_validation: (validation() == Validation::Required).into(),
         device: name.as_ptr(),
+        profile: ptr::null(),
     };
     let mut device = ptr::null_mut();
     // SAFETY: both pointers are to what the function asks for.

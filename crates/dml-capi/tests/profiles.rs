@@ -1,0 +1,109 @@
+//! Capability caps in C: by the descriptor, and by the environment.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(unsafe_code, reason = "a C program's calls")]
+
+mod common;
+
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::ptr;
+
+use common::*;
+use dmlvk::*;
+
+/// Bytes of the largest buffer under the profile below, and of one that is too large.
+const LIMIT: u64 = 65_536;
+
+fn profile(folder: &Path) -> PathBuf {
+    let path = folder.join("small.toml");
+    let text = format!("about = \"Small buffers.\"\n[limits]\nmaxMemoryAllocationSize = {LIMIT}\n");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn create(profile: Option<&str>) -> (HRESULT, DmlVkDevice) {
+    let profile = profile.map(|it| CString::new(it).unwrap());
+    let desc = DmlVkDeviceDesc {
+        struct_size: size_of::<DmlVkDeviceDesc>().try_into().unwrap(),
+        minimum_feature_level: 0,
+        maximum_feature_level: 0,
+        require_validation: (validation() == dml::Validation::Required).into(),
+        device: ptr::null(),
+        profile: profile.as_ref().map_or(ptr::null(), |it| it.as_ptr()),
+    };
+    let mut device = ptr::null_mut();
+    // SAFETY: both pointers are to what the function asks for.
+    let code = unsafe { dmlvk_create_device(&raw const desc, &raw mut device) };
+    (code, device)
+}
+
+/// Whether the device's memory is under the limit; it is destroyed.
+fn is_capped((code, device): (HRESULT, DmlVkDevice)) -> bool {
+    ok(code);
+    let mut buffer = ptr::null_mut();
+    // SAFETY: there is a place for the handle.
+    let code = unsafe { dmlvk_create_buffer(device, LIMIT + 4, &raw mut buffer) };
+    if code != 0 {
+        assert!(message().contains("maxMemoryAllocationSize"), "{}", message());
+    }
+    // What runs on the device runs under the cap.
+    let (compiled, operator) = Diagonal::new(11, &[2, 3], 48, 1, 7.0).compile(device, 0);
+    ok(compiled);
+    // SAFETY: there is a place for the handle.
+    ok(unsafe { dmlvk_create_buffer(device, 48, &raw mut buffer) });
+    let output = DmlVkBufferBinding { buffer, offset: 0, size: 48 };
+    // SAFETY: there is one binding.
+    ok(unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) });
+    let bytes = read(buffer, 0, 48);
+    let ones: Vec<usize> = (0..6).filter(|at| bytes[8 * at..8 * at + 8] != [0; 8]).collect();
+    assert_eq!(ones, [1, 5]);
+    // SAFETY: nothing is in flight.
+    ok(unsafe { dmlvk_destroy_device(device) });
+    code != 0
+}
+
+#[test]
+fn a_descriptor_names_a_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = profile(folder.path());
+    assert!(is_capped(create(path.to_str())));
+    assert!(!is_capped(create(Some(""))));
+    assert!(!is_capped(create(Some("no-optional-features"))));
+    let (code, device) = create(Some("no such profile"));
+    refused(code, E_INVALIDARG, "no such profile");
+    let (code, _) = create(folder.path().join("none.toml").to_str());
+    refused(code, E_INVALIDARG, "none.toml");
+    assert!(device.is_null());
+}
+
+/// What the program below finds in its environment.
+const EXPECTED: &str = "DML_TEST_EXPECTED_PROFILE";
+
+/// Where the test below starts this one again, `DML_PROFILE` is set; a descriptor's own wish wins.
+#[test]
+fn a_device_follows_the_environment() {
+    match std::env::var(EXPECTED).as_deref() {
+        Ok("capped") => {
+            assert!(is_capped(create(None)));
+            assert!(!is_capped(create(Some(""))));
+        }
+        Ok("refused") => refused(create(None).0, E_INVALIDARG, "no such profile"),
+        _ => assert!(!is_capped(create(Some("")))),
+    }
+}
+
+#[test]
+fn the_environment_names_a_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = profile(folder.path());
+    for (profile, expected) in
+        [(path.as_path(), "capped"), (Path::new("no such profile"), "refused")]
+    {
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", "a_device_follows_the_environment"]);
+        let output = again.env("DML_PROFILE", profile).env(EXPECTED, expected).output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && printed.contains("1 passed"), "{expected}: {printed}");
+    }
+}
