@@ -68,3 +68,8 @@ pub use inspect::{InputReport, NodeReport, Report, Runs, ValueReport};
 pub use model::Model;
 pub use program::Program;
 pub use tensor::Tensor;
+
+// The example of the documentation is compiled like every other one.
+#[cfg(all(doctest, feature = "execute"))]
+#[doc = include_str!("../../../docs/front-ends.md")]
+mod front_ends {}

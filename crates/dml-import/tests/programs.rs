@@ -5,6 +5,7 @@
 mod common;
 
 use common::onnx::{Graph, eye_like, initializer, model, node, number, value};
+use common::openvino::{self, Operand};
 use common::{element, eye, host, int64, on_every_device, tensors};
 use dml::{DeviceOptions, FeatureLevel};
 use dml_import::program::Step;
@@ -74,12 +75,16 @@ fn a_program_runs_many_times_with_other_values() {
         let executable = program.compile(device).unwrap();
         let error = executable.run(&Inputs::new()).unwrap_err().to_string();
         assert_eq!(error, "input 'x': not given, and its values are needed");
-        for first in [1, 100] {
+        let live = device.vulkan().live_objects();
+        let before = live.count();
+        for first in 1..=100 {
             let values: [i32; 9] = std::array::from_fn(|it| first + i32::try_from(it).unwrap());
             let outputs = executable.run(&Inputs::new().with_tensor("x", int32(values))).unwrap();
             let expected = int32([0, 0, 0, first + 3, 0, 0, first + 6, first + 7, 0]);
             assert_eq!(outputs[0].tensor, expected);
         }
+        // A run makes no pipeline and leaves nothing behind.
+        assert_eq!(live.count(), before);
         let other = Inputs::new().with_tensor("k", int64(&[], &[0]));
         let error = executable.run(&other).unwrap_err().to_string();
         assert!(error.contains("decided shapes when it was bound"), "{error}");
@@ -198,4 +203,49 @@ fn a_level_that_is_too_low_is_named() {
         error.contains("EyeLike 'y': DIAGONAL_MATRIX: OutputTensor.DataType: INT64 needs"),
         "{error}"
     );
+}
+
+/// Zero rows, zero columns, a batch of 0: an empty result of the right shape, and nothing to dispatch.
+#[test]
+fn empty_matrices_need_no_dispatch() {
+    let check = |model: &Model, inputs: &Inputs, shape: &[u64], element: ElementType| {
+        let program = model.bind(inputs).unwrap();
+        assert_eq!(dispatches(&program), 0);
+        assert!(!program.needs_device() && program.buffers().is_empty());
+        let expected = Tensor::new(element, shape, vec![]).unwrap();
+        assert_eq!(program.run_on_host(&Inputs::new()).unwrap()[0].tensor, expected);
+    };
+    let eye_like =
+        Model::from_bytes(eye_like(22, ElementType::Bfloat16, &[None, None], &[])).unwrap();
+    for shape in [[0, 4], [4, 0], [0, 0]] {
+        check(&eye_like, &Inputs::new().with_shape("x", shape), &shape, ElementType::Bfloat16);
+    }
+    let one = |value| int64(&[], &[value]);
+    let operands = [
+        Operand::parameter("i64", ""),
+        Operand::parameter("i64", ""),
+        Operand::parameter("i64", ""),
+        Operand::parameter("i64", "?"),
+    ];
+    let (xml, _) = openvino::eye("u8", &operands);
+    let eye = Model::from_bytes(xml).unwrap();
+    for (batch, rows, columns) in [
+        (&[0][..], 2, 3),
+        (&[2, 0, 3], 2, 3),
+        (&[i64::MAX, 0, i64::MAX], 2, 3),
+        (&[2], 0, 3),
+        (&[2], 3, 0),
+        (&[], 0, 0),
+    ] {
+        let inputs = Inputs::new().with_tensor("rows", one(rows)).with_tensor("cols", one(columns));
+        let inputs = inputs.with_tensor("k", one(i64::MIN));
+        let inputs = inputs.with_tensor("batch", int64(&[batch.len() as u64], batch));
+        let shape: Vec<u64> =
+            batch.iter().chain(&[rows, columns]).map(|it| u64::try_from(*it).unwrap()).collect();
+        check(&eye, &inputs, &shape, element("uint8"));
+    }
+    // Beside it, an empty list of batches is one matrix.
+    let inputs = Inputs::new().with_tensor("rows", one(1)).with_tensor("cols", one(1));
+    let inputs = inputs.with_tensor("k", one(0)).with_tensor("batch", int64(&[0], &[]));
+    assert_eq!(dispatches(&eye.bind(&inputs).unwrap()), 1);
 }
