@@ -5,6 +5,7 @@
 
 mod code;
 mod manifests;
+mod security;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -176,4 +177,106 @@ fn no_file_knows_the_machine_it_was_written_on() {
         |path| path != "Cargo.lock",
         |text| [text::machine_paths(text), text::registry_hosts(text)].concat(),
     );
+}
+
+/// What a user gets: everything but the tools of development.
+fn is_shipped(path: &str) -> bool {
+    let tools = ["xtask/", "spirv/manifest/", "crates/dml-bench/", "crates/dml-stress/", "fuzz/"];
+    !tools.iter().any(|it| path.starts_with(it))
+}
+
+/// Tests, and what cargo runs while it builds.
+fn is_no_product(path: &str) -> bool {
+    path.contains("/tests/") || path.ends_with("/tests.rs") || path.ends_with("/build.rs")
+}
+
+fn security_document() -> String {
+    std::fs::read_to_string(root().join("docs/security.md")).expect("docs/security.md is readable")
+}
+
+/// Fails with the lines that the table lacks, and those that it has too many.
+fn assert_rows(title: &str, found: &[Vec<String>], expected: &[Vec<String>]) {
+    let lines = |rows: &[Vec<String>], others: &[Vec<String>], what: &str| {
+        let odd = rows.iter().filter(|row| !others.contains(row));
+        odd.map(|row| format!("{what}: | {} |", row.join(" | "))).collect::<Vec<_>>()
+    };
+    let missing = lines(expected, found, "missing");
+    let stale = lines(found, expected, "stale");
+    let all = [missing, stale].concat();
+    assert!(all.is_empty(), "docs/security.md, {title}:\n{}", all.join("\n"));
+}
+
+/// Every file with `unsafe` in it, how much, and with which justification.
+#[test]
+fn unsafe_code_is_accounted_for() {
+    let is_counted =
+        |it: &Source| it.path.ends_with(".rs") && is_shipped(&it.path) && !is_no_product(&it.path);
+    let counted = sources().into_iter().filter(is_counted);
+    let counts = counted.map(|it| (it.path, security::Unsafe::of(&it.text)));
+    let row = |(path, counts): (String, security::Unsafe)| {
+        let cells = counts.cells();
+        (!counts.is_none()).then(|| [vec![path], cells.to_vec()].concat())
+    };
+    let counts: Vec<(String, security::Unsafe)> = counts.collect();
+    let totals = ["crates/dml-capi", "crates/dml-vk", "crates/dml/examples"].map(|folder| {
+        let inside = counts.iter().filter(|it| it.0.starts_with(&format!("{folder}/")));
+        (
+            format!("{folder}, in all"),
+            inside.map(|it| it.1).fold(security::Unsafe::default(), security::Unsafe::plus),
+        )
+    });
+    let expected: Vec<Vec<String>> = counts.into_iter().chain(totals).filter_map(row).collect();
+    let rows = security::table(&security_document(), "Unsafe code");
+    // The first table of the section explains the kinds.
+    let is_file = |row: &Vec<String>| row.first().is_some_and(|cell| cell.contains('/'));
+    let rows: Vec<Vec<String>> = rows.into_iter().filter(is_file).collect();
+    let (kinds, found): (Vec<_>, Vec<_>) =
+        rows.into_iter().map(|mut row| (row.pop().unwrap_or_default(), row)).unzip();
+    assert_rows("Unsafe code", &found, &expected);
+    let known = ["F", "V", "C", "P", "S", "T", "all"];
+    for kind in kinds.iter().flat_map(|it| it.split(", ")) {
+        assert!(known.contains(&kind), "docs/security.md explains no '{kind}'");
+    }
+}
+
+/// Every direct dependency of what is shipped has a reason.
+#[test]
+fn dependencies_are_accounted_for() {
+    let manifests =
+        sources().into_iter().filter(|it| is_manifest(&it.path) && is_shipped(&it.path));
+    let manifests: Vec<String> = manifests.map(|it| it.text).collect();
+    let manifests: Vec<&str> = manifests.iter().map(String::as_str).collect();
+    let expected: Vec<Vec<String>> = security::dependencies(&manifests)
+        .into_iter()
+        .filter(|(name, _)| !is_own(name))
+        .map(|(name, users)| vec![name, users.into_iter().collect::<Vec<_>>().join(", ")])
+        .collect();
+    let rows = security::table(&security_document(), "Dependencies");
+    let (reasons, found): (Vec<_>, Vec<_>) =
+        rows.into_iter().map(|mut row| (row.pop().unwrap_or_default(), row)).unzip();
+    assert_rows("Dependencies", &found, &expected);
+    assert!(reasons.iter().all(|it| it.len() > 10), "a dependency has no reason");
+}
+
+fn is_own(name: &str) -> bool {
+    name == "dml" || name.starts_with("dml-")
+}
+
+/// Every file that reads the environment is in the table of variables.
+#[test]
+fn environment_variables_are_accounted_for() {
+    let is_read = |it: &Source| {
+        it.path.ends_with(".rs")
+            && is_shipped(&it.path)
+            && !is_no_product(&it.path)
+            && security::reads_environment(&it.text)
+    };
+    let expected: Vec<String> = sources().into_iter().filter(is_read).map(|it| it.path).collect();
+    let rows = security::table(&security_document(), "Environment variables");
+    let files = |row: &Vec<String>| row.get(1).cloned().unwrap_or_default();
+    let listed: Vec<String> = rows.iter().map(files).collect();
+    let listed: std::collections::BTreeSet<&str> =
+        listed.iter().flat_map(|it| it.split(", ")).filter(|it| it.ends_with(".rs")).collect();
+    let expected: std::collections::BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+    assert_eq!(listed, expected, "docs/security.md, Environment variables");
 }

@@ -1,0 +1,147 @@
+//! What docs/security.md states and the sources can confirm.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use toml::{Table, Value};
+
+/// How often a source says `unsafe`, by what it makes so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unsafe {
+    pub(crate) blocks: usize,
+    /// Functions, and types of functions.
+    pub(crate) functions: usize,
+    /// Traits and implementations.
+    pub(crate) traits: usize,
+    /// Attributes, such as those that export a symbol.
+    pub(crate) attributes: usize,
+}
+
+impl Unsafe {
+    /// The counts of a Rust source. What cannot be read has none: the compiler says so.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut all = Self::default();
+        if let Ok(tokens) = text.parse::<TokenStream>() {
+            all.count(tokens);
+        }
+        all
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            blocks: self.blocks + other.blocks,
+            functions: self.functions + other.functions,
+            traits: self.traits + other.traits,
+            attributes: self.attributes + other.attributes,
+        }
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        self == Self::default()
+    }
+
+    fn count(&mut self, tokens: TokenStream) {
+        let mut tokens = tokens.into_iter().peekable();
+        while let Some(token) = tokens.next() {
+            match token {
+                TokenTree::Group(group) => self.count(group.stream()),
+                TokenTree::Ident(ident) if ident == "unsafe" => match tokens.peek() {
+                    Some(TokenTree::Group(it)) if it.delimiter() == Delimiter::Brace => {
+                        self.blocks += 1;
+                    }
+                    Some(TokenTree::Group(_)) => self.attributes += 1,
+                    Some(TokenTree::Ident(it)) if it == "impl" || it == "trait" => self.traits += 1,
+                    _ => self.functions += 1,
+                },
+                _ => {}
+            }
+        }
+    }
+
+    /// The cells of the document's table.
+    pub(crate) fn cells(self) -> [String; 4] {
+        [self.blocks, self.functions, self.traits, self.attributes].map(|it| it.to_string())
+    }
+}
+
+/// Whether a Rust source reads the environment.
+pub(crate) fn reads_environment(text: &str) -> bool {
+    // The functions of `std::env`; `env!` is read by the compiler.
+    ["env::var(", "env::var_os(", "env::vars", "env_logger::init", "env_logger::Env"]
+        .iter()
+        .any(|call| text.contains(call))
+}
+
+/// The rows of the table below the heading `title`, without its head: the cells' texts, without
+/// backquotes.
+pub(crate) fn table(document: &str, title: &str) -> Vec<Vec<String>> {
+    let section = document.split(&format!("\n## {title}\n")).nth(1).unwrap_or_default();
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let rows = section.lines().filter(|line| line.starts_with('|'));
+    let cells = |line: &str| {
+        let cells = line.trim_matches('|').split('|');
+        cells.map(|cell| cell.trim().replace('`', "")).collect::<Vec<_>>()
+    };
+    rows.skip(2).map(cells).collect()
+}
+
+/// The direct dependencies of crates, by name: which of them has each.
+pub(crate) fn dependencies(manifests: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for text in manifests {
+        let Ok(manifest) = text.parse::<Table>() else { continue };
+        let name = manifest.get("package").and_then(|it| it.get("name")).and_then(Value::as_str);
+        let name = name.unwrap_or_default();
+        let targets = manifest.get("target").and_then(Value::as_table);
+        let targets = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);
+        for table in targets.chain([&manifest]) {
+            for section in ["dependencies", "build-dependencies"] {
+                let section = table.get(section).and_then(Value::as_table);
+                for dependency in section.into_iter().flat_map(Table::keys) {
+                    all.entry(dependency.clone()).or_default().insert(name.to_owned());
+                }
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_counted_once() {
+        let text = "// unsafe {\nunsafe impl Send for A {}\nunsafe trait B {}\n\
+            #[unsafe(no_mangle)] pub unsafe extern \"C\" fn c() { unsafe { d() } }\n\
+            unsafe fn d() {}\nconst E: &str = \"unsafe\";\n";
+        let expected = Unsafe { blocks: 1, functions: 2, traits: 2, attributes: 1 };
+        assert_eq!(Unsafe::of(text), expected);
+        assert!(Unsafe::of("fn a() {}").is_none());
+    }
+
+    #[test]
+    fn tables_are_found_by_their_heading() {
+        let document =
+            "# A\n\n## B\n\n| x | y |\n|---|---|\n| `1` | two |\n\n## C\n| z |\n|-|\n| 3 |\n";
+        assert_eq!(table(document, "B"), [["1", "two"]]);
+        assert_eq!(table(document, "C"), [["3"]]);
+        assert!(table(document, "D").is_empty());
+    }
+
+    #[test]
+    fn dependencies_are_those_of_every_section_but_tests() {
+        let text = "[package]\nname = \"a\"\n[dependencies]\nb.workspace = true\n\
+            [dev-dependencies]\nc = \"1\"\n[target.'cfg(unix)'.dependencies]\nd = \"1\"\n\
+            [build-dependencies]\ne = \"1\"\n";
+        let found = dependencies(&[text]);
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["b", "d", "e"]);
+        assert!(found["b"].contains("a"));
+    }
+
+    #[test]
+    fn reading_the_environment_is_found() {
+        assert!(reads_environment("let a = std::env::var_os(NAME);"));
+        assert!(!reads_environment("let a = env!(\"CARGO_PKG_VERSION\");"));
+    }
+}
