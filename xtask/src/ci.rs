@@ -9,7 +9,9 @@ use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::process::succeed;
-use crate::{c_api, conformance, html_report, leaks, shader_compiler, stress, test, tools};
+use crate::{
+    c_api, conformance, generate_header, html_report, leaks, shader_compiler, stress, test, tools,
+};
 
 /// Run all checks, stopping at the first that fails
 #[derive(clap::Args)]
@@ -149,7 +151,8 @@ fn shader_hashes(sh: &Shell) -> Result<()> {
 
 /// As a developer runs it, for the same reason.
 fn c_header(sh: &Shell) -> Result<()> {
-    succeed(cmd!(sh, "cargo xtask generate-header --check"))
+    succeed(cmd!(sh, "cargo xtask generate-header --check"))?;
+    generate_header::lint(sh)
 }
 
 fn shader_recompile(sh: &Shell) -> Result<()> {

@@ -4,7 +4,7 @@
 //! directory of its own, otherwise every switch between the two would rebuild both.
 
 use anyhow::Result;
-use xshell::Shell;
+use xshell::{Shell, cmd};
 
 /// Generates dmlvk.h from the functions of crates/dml-capi.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -56,14 +56,26 @@ fn tidy(text: &str) -> String {
     text.trim_start().lines().map(line).collect()
 }
 
+/// Where the xtask with cbindgen is built.
+const TARGET: &str = "target/cbindgen";
+
 /// Runs the command in an xtask that has cbindgen.
 #[cfg(not(feature = "cbindgen"))]
 pub(crate) fn run(sh: &Shell, args: Args) -> Result<i32> {
     let check = args.check.then_some("--check");
-    let command = xshell::cmd!(
+    let command = cmd!(
         sh,
-        "cargo run --locked --package xtask --features cbindgen --target-dir target/cbindgen --
+        "cargo run --locked --package xtask --features cbindgen --target-dir {TARGET} --
          generate-header {check...}"
     );
     crate::process::exit_code(command)
+}
+
+/// Lints what only the xtask with cbindgen has.
+pub(crate) fn lint(sh: &Shell) -> Result<()> {
+    crate::process::succeed(cmd!(
+        sh,
+        "cargo clippy --locked --package xtask --features cbindgen --all-targets
+         --target-dir {TARGET} -- -D warnings"
+    ))
 }
