@@ -1,40 +1,65 @@
 //! Pseudo-random numbers, and tensors and values made from them: what random cases consist of.
 
+use std::collections::VecDeque;
+
 use dml_core::{DataType, TensorDesc, TensorLayout};
 
 /// A random tensor has at most about this many elements.
 const MOST_ELEMENTS: u32 = 2048;
 
-/// SplitMix64, seeded with a text: the same on every machine.
+/// Numbers from SplitMix64, seeded with a text: the same on every machine. Or from bytes, so that a
+/// fuzzer decides what is drawn.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    SplitMix(u64),
+    Bytes(VecDeque<u8>),
+}
 
 impl Random {
     /// Numbers that depend on `seed` alone.
     pub fn new(seed: &str) -> Self {
         // FNV-1a.
         let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        Self(seed.bytes().fold(0xcbf2_9ce4_8422_2325, hash))
+        Self(Source::SplitMix(seed.bytes().fold(0xcbf2_9ce4_8422_2325, hash)))
+    }
+
+    /// Numbers that consist of `bytes` in their order, no more of them than each number needs, and
+    /// zeros after the last.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(Source::Bytes(bytes.iter().copied().collect()))
     }
 
     /// 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+        match &mut self.0 {
+            Source::SplitMix(state) => split_mix(state),
+            Source::Bytes(bytes) => take(bytes, 8),
+        }
     }
 
     /// 32 bits.
     pub fn word(&mut self) -> u32 {
-        let [a, b, c, d, ..] = self.bits().to_be_bytes();
-        u32::from_be_bytes([a, b, c, d])
+        let high = match &mut self.0 {
+            Source::SplitMix(state) => split_mix(state) >> 32,
+            Source::Bytes(bytes) => take(bytes, 4),
+        };
+        u32::try_from(high).unwrap_or(u32::MAX)
     }
 
     /// A number below `end`; 0 where that is 0.
     pub fn below(&mut self, end: u32) -> u32 {
-        self.word() % end.max(1)
+        let end = end.max(1);
+        match &mut self.0 {
+            Source::SplitMix(_) => self.word() % end,
+            Source::Bytes(bytes) => {
+                let count = (end - 1).checked_ilog2().map_or(0, |log| log / 8 + 1);
+                let number = take(bytes, count) % u64::from(end);
+                u32::try_from(number).unwrap_or(u32::MAX)
+            }
+        }
     }
 
     /// True about once in `times`.
@@ -44,14 +69,19 @@ impl Random {
 
     /// One of `choices`, of which there is at least one.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.word() as usize % choices.len()]
+        choices[self.index(choices.len())]
+    }
+
+    /// A number below `count`, which is small and not 0.
+    fn index(&mut self, count: usize) -> usize {
+        self.below(u32::try_from(count).unwrap_or(u32::MAX)) as usize
     }
 
     /// Sizes of a small tensor, now and then with one long dimension.
     pub fn sizes(&mut self, rank: usize) -> Vec<u32> {
         let mut sizes = vec![1; rank];
         let mut left = MOST_ELEMENTS;
-        let long = self.one_in(3).then(|| self.word() as usize % rank);
+        let long = self.one_in(3).then(|| self.index(rank));
         if let Some(long) = long {
             sizes[long] = 1 + self.below(left);
             left /= sizes[long];
@@ -184,7 +214,7 @@ impl Random {
         let mut order: Vec<usize> = (0..sizes.len()).rev().collect();
         if self.one_in(2) {
             for last in (1..order.len()).rev() {
-                order.swap(last, self.word() as usize % (last + 1));
+                order.swap(last, self.index(last + 1));
             }
         }
         let padded = self.one_in(2);
@@ -199,9 +229,35 @@ impl Random {
     }
 }
 
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+/// The next `count` bytes as a little-endian number.
+fn take(bytes: &mut VecDeque<u8>, count: u32) -> u64 {
+    (0..count).fold(0, |number, at| number | u64::from(bytes.pop_front().unwrap_or(0)) << (8 * at))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_used_up_in_their_order() {
+        let mut random = Random::from_bytes(&[7, 1, 2, 3, 4, 0xff, 9, 5]);
+        assert_eq!(random.below(256), 7);
+        assert_eq!(random.below(1), 0, "takes no byte");
+        assert_eq!(random.word(), 0x0403_0201);
+        assert_eq!(random.below(300), 0x9ff % 300);
+        assert_eq!(random.bits(), 5);
+        assert_eq!((random.word(), random.below(9)), (0, 0));
+        assert!(random.one_in(2));
+        assert_eq!(random.sizes(3), [1, 1, 1]);
+    }
 
     #[test]
     fn a_seed_always_gives_the_same_numbers() {
