@@ -2,7 +2,7 @@
 
 mod device;
 mod interpreter;
-mod plan_text;
+pub mod plan_text;
 
 use std::time::Instant;
 

@@ -10,7 +10,7 @@ use dml::{AbstractOperator, TensorDesc};
 const SHOWN: usize = 8;
 
 /// The operator and its fields, one a line.
-pub(super) fn descriptor(operator: &AbstractOperator) -> String {
+pub fn descriptor(operator: &AbstractOperator) -> String {
     let schema = operator.schema();
     let mut text = schema.name.to_owned();
     for (field, value) in schema.fields.iter().zip(operator.fields()) {
@@ -52,7 +52,7 @@ fn tensor(desc: &TensorDesc) -> String {
 }
 
 /// The steps that are executed, one a line.
-pub(super) fn text(plan: &Plan, in_place: bool) -> String {
+pub fn text(plan: &Plan, in_place: bool) -> String {
     let executed = if in_place { plan.exec_in_place() } else { &plan.exec };
     let phases = [("initialize: ", plan.init.as_slice()), ("", executed)];
     let mut lines: Vec<String> = phases

@@ -29,6 +29,12 @@ impl Failure {
         Self { code: HResult::E_INVALIDARG, message: format!("{what}: {problem}") }
     }
 
+    /// The reason in words.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Asked for something that there is not.
     pub(crate) fn unsupported(what: impl Display, problem: impl Display) -> Self {
         Self { code: HResult::DXGI_ERROR_UNSUPPORTED, message: format!("{what}: {problem}") }

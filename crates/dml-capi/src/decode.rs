@@ -17,12 +17,12 @@ use crate::types::{
 };
 
 /// DML_TENSOR_TYPE_BUFFER.
-const BUFFER: u32 = 1;
+pub(crate) const BUFFER: u32 = 1;
 /// DML_OPERATOR_INVALID, which stands for an operator that is left out.
-const NO_OPERATOR: u32 = 0;
+pub(crate) const NO_OPERATOR: u32 = 0;
 /// No operator of DirectML takes more tensors, operators or numbers in one field; what claims to have
 /// more is not read.
-const MAX_COUNT: usize = 1 << 16;
+pub(crate) const MAX_COUNT: usize = 1 << 16;
 /// Operators are nested once in DirectML.
 const MAX_DEPTH: usize = 4;
 
@@ -68,7 +68,7 @@ unsafe fn nested(desc: *const DML_OPERATOR_DESC, depth: usize) -> Result<Abstrac
 }
 
 /// Size and alignment of a field in C, in bytes.
-fn c_size(field_type: FieldType) -> (usize, usize) {
+pub(crate) fn c_size(field_type: FieldType) -> (usize, usize) {
     match field_type {
         FieldType::Uint | FieldType::Int | FieldType::Float | FieldType::Bool => (4, 4),
         FieldType::Uint64 => (8, align_of::<u64>()),
@@ -86,7 +86,7 @@ fn c_size(field_type: FieldType) -> (usize, usize) {
 }
 
 /// Where each field of the operator's struct starts, in bytes.
-fn offsets(schema: &OperatorSchema) -> Vec<usize> {
+pub(crate) fn offsets(schema: &OperatorSchema) -> Vec<usize> {
     let mut end = 0usize;
     let place = |field: &FieldSchema| {
         let (size, alignment) = c_size(field.field_type);

@@ -37,6 +37,9 @@ mod buffer;
 mod decode;
 mod device;
 mod execute;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod handle;
 mod memory;
 mod operator;

@@ -58,6 +58,9 @@ mod descriptors;
 mod device;
 mod entry;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod instance;
 mod local_size;
 mod memory;

@@ -43,10 +43,10 @@ pub(crate) struct PipelineFile {
 
 /// For whom a driver's data is, as Vulkan's header states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
-    vendor_id: u32,
-    device_id: u32,
-    pipeline_cache_uuid: [u8; vk::UUID_SIZE],
+pub(crate) struct Identity {
+    pub(crate) vendor_id: u32,
+    pub(crate) device_id: u32,
+    pub(crate) pipeline_cache_uuid: [u8; vk::UUID_SIZE],
 }
 
 /// What was found at the file's place.
@@ -62,7 +62,7 @@ pub(crate) enum Loaded {
 
 /// Why a file is ignored.
 #[derive(Debug, Error)]
-enum Rejection {
+pub(crate) enum Rejection {
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("it is no regular file")]
@@ -169,7 +169,7 @@ fn header(data: &[u8]) -> [u8; HEADER] {
 }
 
 /// Whether a whole file may be given to the driver.
-fn check(bytes: &[u8], identity: &Identity) -> Result<(), Rejection> {
+pub(crate) fn check(bytes: &[u8], identity: &Identity) -> Result<(), Rejection> {
     let Some((header, data)) = bytes.split_first_chunk::<HEADER>() else {
         return Err(Rejection::Magic);
     };
