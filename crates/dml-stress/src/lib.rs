@@ -4,9 +4,11 @@
 //! `cargo xtask stress` runs it on the CPU drivers; `docs/reliability.md` states what came of it.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
 pub mod cycles;
 pub mod faults;
+pub mod fuzz;
 mod load;
 pub mod plans;
 pub mod soak;

@@ -1,14 +1,171 @@
-//! `plans`: PLACEHOLDER.
+//! `plans`: random descriptors for random devices, lowered, interpreted on the host and compared with
+//! the reference byte for byte.
+
+mod check;
+mod draw;
+pub(crate) mod hostile;
+mod tally;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use dml_conformance::execute::plan_text;
+use dml_ops::reference::Random;
+use indicatif::{ProgressBar, ProgressStyle};
+
+pub use check::{Executed, Outcome, check};
+pub use draw::{Draw, capabilities, legal, traits, transfer};
+pub use tally::Tally;
+
+/// Draws that a thread takes at once.
+const CHUNK: u64 = 512;
 
 /// Interpret plans of random descriptors and compare them with the reference
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// How many descriptors are drawn
+    #[arg(long, default_value_t = 100_000)]
+    count: u64,
+    /// What is drawn depends on it alone
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Only this one of them, and say what it is
+    #[arg(long, value_name = "N")]
+    index: Option<u64>,
+    /// Threads; as many as there are processors where this is 0
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+}
 
 /// Runs the command; `true` where every promise held.
 ///
 /// # Errors
 ///
 /// Whatever kept the command from finding out.
-pub fn run(_args: &Args) -> anyhow::Result<bool> {
-    anyhow::bail!("placeholder")
+pub fn run(args: &Args) -> anyhow::Result<bool> {
+    if let Some(index) = args.index {
+        return Ok(show(args.seed, index));
+    }
+    let start = Instant::now();
+    let (tally, finding) = run_all(args);
+    let seconds = start.elapsed().as_secs_f64();
+    println!("{tally}\nseed {}, {seconds:.0} s", args.seed);
+    let Some(index) = finding else { return Ok(true) };
+    show(args.seed, index);
+    eprintln!("\nonly this one: cargo xtask stress plans --seed {} --index {index}", args.seed);
+    Ok(false)
+}
+
+/// The counts, and the index of a draw that showed a defect.
+fn run_all(args: &Args) -> (Tally, Option<u64>) {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if args.threads == 0 { processors } else { args.threads };
+    let bar = progress(args.count);
+    let next = AtomicU64::new(0);
+    let tally = Mutex::new(Tally::default());
+    let finding = Mutex::new(None);
+    let work = || {
+        let mut own = Tally::default();
+        loop {
+            let first = next.fetch_add(CHUNK, Ordering::Relaxed);
+            let chunk = first..args.count.min(first.saturating_add(CHUNK));
+            if chunk.is_empty() {
+                break;
+            }
+            bar.inc(chunk.end - chunk.start);
+            for index in chunk {
+                match guarded(&drawn(args.seed, index)) {
+                    Ok(outcome) => own.add(outcome),
+                    Err(_) => {
+                        *lock(&finding) = Some(index);
+                        next.store(args.count, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+        lock(&tally).merge(own);
+    };
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    bar.finish_and_clear();
+    (lock(&tally).clone(), lock(&finding).take())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn progress(count: u64) -> ProgressBar {
+    let bar = ProgressBar::new(count);
+    let template = "[{bar:30}] {pos}/{len} descriptors, {per_sec}, {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}
+
+fn drawn(seed: u64, index: u64) -> Draw {
+    Draw::new(&mut Random::new(&format!("{seed}/{index}")))
+}
+
+/// A panic is a defect too; its message has been printed when this returns.
+fn guarded(draw: &Draw) -> Result<Outcome, String> {
+    catch_unwind(AssertUnwindSafe(|| check(draw))).unwrap_or_else(|_| Err("a panic".to_owned()))
+}
+
+/// Prints one draw, what became of it, and the plan.
+fn show(seed: u64, index: u64) -> bool {
+    let draw = drawn(seed, index);
+    let outcome = guarded(&draw);
+    println!("{}", describe(&draw));
+    match &outcome {
+        Ok(outcome) => println!("\n{outcome:?}"),
+        Err(problem) => println!("\nDIFFERENCE: {problem}"),
+    }
+    outcome.is_ok()
+}
+
+/// The draw and its plan in words.
+pub fn describe(draw: &Draw) -> String {
+    let Draw { case, is_changed, level, capabilities, transfer, traits, is_reversed } = draw;
+    let descriptor = plan_text::descriptor(&case.operator);
+    let buffers = format!(
+        "inputs at {}, outputs at {}, storage only: {}, in place: {}, given elements: {}",
+        case.input_offset,
+        case.output_offset,
+        case.storage_only,
+        case.in_place,
+        case.inputs.len()
+    );
+    let target = format!("{:#?}\n{traits:#?}\n{transfer:?}", capabilities.limits);
+    let plan = check::plan(draw).unwrap_or_else(|problem| format!("no plan: {problem}"));
+    format!(
+        "{descriptor}\nat {level}; changed: {is_changed}; steps reversed: {is_reversed}\n{buffers}\n\
+         {target}\n{plan}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(count: u64, threads: usize) -> Args {
+        Args { count, seed: 7, index: None, threads }
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_counts_on_any_number_of_threads() {
+        let (one, finding) = run_all(&args(1500, 1));
+        assert_eq!(finding, None);
+        assert_eq!(run_all(&args(1500, 3)), (one.clone(), None));
+        assert!(one.executed() > 1000, "{one}");
+    }
+
+    #[test]
+    fn a_draw_is_described_with_its_plan() {
+        let text = describe(&drawn(7, 0));
+        assert!(text.contains("OutputTensor") && text.contains("max_storage"), "{text}");
+    }
 }

@@ -1,0 +1,37 @@
+//! What the fuzz targets in `fuzz/` do with their bytes, and what a test does with their seeds.
+
+mod capi;
+mod descriptors;
+mod pipeline_cache;
+mod plans;
+mod readers;
+
+/// A fuzz target.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The name of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/seeds`.
+    pub name: &'static str,
+    /// Panics where a promise is broken. False where another target is for such bytes.
+    pub run: fn(&[u8]) -> bool,
+}
+
+/// Every fuzz target.
+pub const TARGETS: [Target; 8] = [
+    Target { name: "descriptors", run: descriptors::run },
+    Target { name: "plans", run: plans::run },
+    Target { name: "capi", run: capi::run },
+    Target { name: "pipeline_cache", run: pipeline_cache::run },
+    Target { name: "onnx", run: readers::onnx },
+    Target { name: "openvino", run: readers::openvino },
+    Target { name: "dxdispatch", run: readers::dxdispatch },
+    Target { name: "npy", run: readers::npy },
+];
+
+/// Runs the target called `name`.
+///
+/// # Panics
+/// A promise is broken, or there is no such target.
+pub fn run(name: &str, bytes: &[u8]) -> bool {
+    let target = TARGETS.iter().find(|target| target.name == name);
+    (target.expect("a fuzz target is called by its name").run)(bytes)
+}

@@ -1,0 +1,42 @@
+//! `capi`: DirectML's structs as a C program fills them, in half of all runs with damage, read by the C
+//! library.
+
+use dml::FeatureLevel;
+use dml::core::validate;
+use dml_ops::reference::Random;
+use dmlvk::fuzzing::{RoundTrip, through_c};
+
+use crate::plans::hostile;
+
+/// What keeps structs without damage from being read: an operator of which not all fields are known, and
+/// more dimensions than there are.
+const REASONS: [&str; 2] = ["not implemented", "DimensionCount"];
+
+pub(super) fn run(bytes: &[u8]) -> bool {
+    let mut random = Random::from_bytes(bytes);
+    let damage = random.one_in(2);
+    let schema = if random.one_in(4) {
+        random.pick(dml::core::operators::OPERATORS)
+    } else {
+        random.pick(dml_ops::OPERATORS).schema()
+    };
+    let Some(operator) = hostile::operator(schema, &mut random) else { return true };
+    let RoundTrip { written, read, is_damaged } =
+        through_c(&operator, damage, &mut |end| random.below(end));
+    match read {
+        Ok(read) => {
+            // As text, since a NaN differs from itself.
+            let text = [&written, &read].map(|it| format!("{it:?}"));
+            assert!(is_damaged || text[0] == text[1], "{}\nhas become\n{}", text[0], text[1]);
+            for level in FeatureLevel::ALL {
+                let _ = validate(&read, level);
+            }
+        }
+        Err(message) => {
+            let is_reason = REASONS.iter().any(|reason| message.contains(reason));
+            assert!(is_damaged || is_reason, "refused {written:?}: {message}");
+            assert!(!message.contains('\n') && !message.contains("internal error"), "{message}");
+        }
+    }
+    true
+}

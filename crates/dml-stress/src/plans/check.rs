@@ -1,0 +1,238 @@
+//! The check: what is refused is refused in words, and what is lowered gives the reference's bytes on
+//! the host and touches nothing else.
+
+use dml::HResult;
+use dml::core::plan::{Plan, Step};
+use dml::core::schema::FieldKind;
+use dml::core::{Capabilities, Error, Strategy, Validated, validate};
+use dml::vk::derive_barriers;
+use dml_conformance::compare::{Compared, GUARD, compare};
+use dml_conformance::execute::{Executor as _, Interpreter, Lowering, plan_text};
+use dml_conformance::memory::{After, Input, Memory};
+use dml_ops::{Target, TransferUse};
+
+use super::draw::Draw;
+
+/// Tensors of more bytes are lowered but not executed.
+const MOST_BYTES: u64 = 1 << 18;
+/// Nor are those of more elements.
+const MOST_ELEMENTS: u64 = 1 << 14;
+/// A refusal is one line that people can read.
+const MOST_CHARACTERS: usize = 1000;
+
+/// How a descriptor that behaved ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Outcome {
+    /// Its bytes are the reference's.
+    Equal(Executed),
+    /// Lowered, and too large to be executed here.
+    TooLarge,
+    /// Validation refused this field, or the level.
+    Refused(String),
+    /// Lowering refused it by this limit.
+    Limit(&'static str),
+}
+
+/// What was executed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Executed {
+    /// The operator.
+    pub operator: &'static str,
+    /// How, or `in place`.
+    pub strategy: &'static str,
+    /// Bytes that were compared, guards included.
+    pub bytes: u64,
+}
+
+/// Puts one draw through the runtime.
+///
+/// # Errors
+/// What is wrong with the runtime.
+pub fn check(draw: &Draw) -> Result<Outcome, String> {
+    let lowering = Checked { is_reversed: draw.is_reversed };
+    let interpreter = Interpreter::new(&draw.capabilities, draw.transfer, Some(&lowering))
+        .with_traits(draw.traits);
+    let compiled = match interpreter.compile(&draw.case.operator, draw.level) {
+        Ok(compiled) => compiled,
+        Err(dml::Error::Operator(error)) => return refusal(&error, draw),
+        Err(error) => return Err(format!("refused in the wrong way: {error}")),
+    };
+    let operator = compiled.operator();
+    let mut case = draw.case.clone();
+    let plan = match compiled.plan(&case) {
+        Ok(plan) => plan,
+        Err(error) => return refusal(&error, draw),
+    };
+    // Only what was changed may have lost what its operator drew it with.
+    case.in_place &= !draw.is_changed || plan.in_place.is_some();
+    if !align(&mut case, &plan) || is_large(operator) {
+        return Ok(Outcome::TooLarge);
+    }
+    let memory = Memory::new(operator, &case);
+    let after = compiled.execute(&case, &memory)?;
+    let bytes = compare_all(operator, &memory, &after)?;
+    let strategy = if case.in_place { "in place" } else { name(plan.strategy) };
+    Ok(Outcome::Equal(Executed { operator: operator.schema().name, strategy, bytes }))
+}
+
+/// The steps of a draw in words.
+///
+/// # Errors
+/// It is refused.
+pub(super) fn plan(draw: &Draw) -> Result<String, String> {
+    let operator = validate(&draw.case.operator, draw.level).map_err(|it| it.to_string())?;
+    let is_storage_only = draw.case.storage_only || draw.transfer == TransferUse::StorageOnly;
+    let transfer = if is_storage_only { TransferUse::StorageOnly } else { TransferUse::Allowed };
+    let target = Target { capabilities: &draw.capabilities, traits: draw.traits, transfer };
+    let plan = dml_ops::lower(&operator, &target).map_err(|it| it.to_string())?;
+    Ok(format!("{}\n{}", plan.strategy, plan_text::text(&plan, draw.case.in_place)))
+}
+
+fn name(strategy: Strategy) -> &'static str {
+    strategy.name()
+}
+
+/// A refusal that is as it must be.
+fn refusal(error: &Error, draw: &Draw) -> Result<Outcome, String> {
+    let text = error.to_string();
+    let operator = draw.case.operator.schema().name;
+    if !text.starts_with(operator) || text.contains('\n') || text.len() > MOST_CHARACTERS {
+        return Err(format!("refused in no words for people: {text}"));
+    }
+    match error {
+        Error::Invalid { field, .. } => Ok(Outcome::Refused(rule(&field.path))),
+        Error::FeatureLevel(_) => Ok(Outcome::Refused("feature level".to_owned())),
+        Error::DeviceLimit { limit, needed, available, .. } => {
+            let is_reason =
+                needed > available && error.hresult() == HResult::DXGI_ERROR_UNSUPPORTED;
+            is_reason.then_some(Outcome::Limit(limit)).ok_or_else(|| format!("no reason: {text}"))
+        }
+        _ => Err(format!("refused in the wrong way: {text}")),
+    }
+}
+
+/// The member that a path ends with, without an index.
+fn rule(path: &str) -> String {
+    let leaf = path.rsplit('.').next().unwrap_or(path);
+    leaf.split('[').next().unwrap_or(leaf).to_owned()
+}
+
+/// Moves the tensors to offsets that keep what their descriptors promise; false where those are far.
+fn align(case: &mut dml_ops::reference::Case, plan: &Plan) -> bool {
+    let most = |list: &[Option<dml::core::plan::BindingRequirement>]| {
+        list.iter().flatten().map(|it| u64::from(it.alignment)).max().unwrap_or(1)
+    };
+    let up = |offset: u64, alignment| (GUARD + offset).next_multiple_of(alignment) - GUARD;
+    let (inputs, outputs) = (most(&plan.inputs), most(&plan.outputs));
+    case.input_offset = up(case.input_offset, inputs);
+    case.output_offset =
+        up(case.output_offset, if case.in_place { inputs.max(outputs) } else { outputs });
+    case.input_offset.max(case.output_offset) <= MOST_BYTES
+}
+
+fn is_large(operator: &Validated) -> bool {
+    let kinds = [FieldKind::Input, FieldKind::Output];
+    let mut layouts = kinds.into_iter().flat_map(|kind| operator.tensors(kind));
+    layouts.any(|(_, layout)| {
+        layout.is_some_and(|it| it.total_size() > MOST_BYTES || it.element_count() > MOST_ELEMENTS)
+    })
+}
+
+/// How many bytes are as they must be: all of them.
+fn compare_all(operator: &Validated, memory: &Memory, after: &After) -> Result<u64, String> {
+    let implementation =
+        dml_ops::find(operator.schema().operator_type).ok_or("the operator is not implemented")?;
+    let expected = implementation
+        .reference()
+        .outputs(operator, &memory.input_elements(operator))
+        .map_err(|error| error.to_string())?;
+    let mut bytes = 0;
+    let outputs = operator.tensors(FieldKind::Output).zip(&memory.outputs).zip(&expected);
+    for (index, (((_, layout), tensor), elements)) in outputs.enumerate() {
+        let (Some(layout), Some(tensor)) = (layout, tensor) else { continue };
+        let after = after.outputs.get(index).and_then(Option::as_ref).ok_or("an output is gone")?;
+        let (offset, before) = (tensor.offset, &tensor.before);
+        compare(&Compared { layout, elements, offset, before, after })
+            .map_err(|difference| format!("output {index}: {difference}"))?;
+        bytes += after.len() as u64;
+    }
+    for (index, (input, after)) in memory.inputs.iter().zip(&after.inputs).enumerate() {
+        let Some(input) = input.as_ref().filter(|input| Input::is_only_read(input)) else {
+            continue;
+        };
+        if after.as_ref() != Some(&input.tensor.before) {
+            return Err(format!("input {index} was written to"));
+        }
+        bytes += input.tensor.before.len() as u64;
+    }
+    if bytes == 0 {
+        return Err("nothing was compared".to_owned());
+    }
+    Ok(bytes)
+}
+
+/// Lowers as the runtime does, checks what the device checks of a plan, and may execute in the
+/// opposite order what the derived barriers let a device execute in any.
+struct Checked {
+    is_reversed: bool,
+}
+
+impl Lowering for Checked {
+    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+        let mut plan = dml_ops::lower(operator, target)?;
+        let capabilities = target.capabilities;
+        dml::vk::fuzzing::check_plan(&plan, capabilities).map_err(|error| Error::Internal {
+            operator: operator.schema().name,
+            problem: error.to_string(),
+        })?;
+        if self.is_reversed {
+            reverse(&mut plan.init, capabilities);
+            reverse(&mut plan.exec, capabilities);
+            if let Some(in_place) = &mut plan.in_place {
+                reverse(&mut in_place.exec, capabilities);
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// Reverses the order of the steps between any two barriers that follow each other.
+fn reverse(steps: &mut [Step], capabilities: &Capabilities) {
+    let alignment = capabilities.limits.min_storage_buffer_offset_alignment;
+    let barriers = derive_barriers(steps, alignment);
+    let starts = (0..steps.len()).filter(|at| barriers[*at].is_some());
+    let mut ends: Vec<usize> = starts.collect();
+    ends.push(steps.len());
+    let mut start = 0;
+    for end in ends {
+        steps[start..end].reverse();
+        start = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dml_ops::reference::Random;
+
+    fn outcomes(seed: &str, count: u32) -> Vec<Outcome> {
+        let draw = |at: u32| Draw::new(&mut Random::new(&format!("{seed}/{at}")));
+        (0..count).map(|at| check(&draw(at)).unwrap_or_else(|it| panic!("{at}: {it}"))).collect()
+    }
+
+    #[test]
+    fn random_plans_give_the_reference_s_bytes_and_most_are_executed() {
+        let outcomes = outcomes("test", 6000);
+        let equal = outcomes.iter().filter(|it| matches!(it, Outcome::Equal(_))).count();
+        assert!(equal > 4000, "{equal}");
+        for strategy in Strategy::ALL.map(name).into_iter().chain(["in place"]) {
+            let is = |it: &&Outcome| matches!(it, Outcome::Equal(it) if it.strategy == strategy);
+            assert!(outcomes.iter().filter(is).count() > 20, "{strategy}");
+        }
+        for wanted in ["Strides", "Sizes", "TotalTensorSizeInBytes", "Flags", "feature level"] {
+            let wanted = Outcome::Refused(wanted.to_owned());
+            assert!(outcomes.contains(&wanted), "{wanted:?}");
+        }
+        assert!(outcomes.iter().any(|it| matches!(it, Outcome::Limit(_))));
+    }
+}

@@ -1,0 +1,156 @@
+//! What is drawn at random: a descriptor, and the device that it is lowered for.
+
+use std::sync::OnceLock;
+
+use dml::core::{Capabilities, Strategy, Traits, validate};
+use dml::{AbstractOperator, DataType, FeatureLevel};
+use dml_ops::reference::{Case, Random};
+use dml_ops::{OPERATORS, Operator, TransferUse};
+
+use super::hostile;
+
+/// One descriptor, its buffers, and the device that it is lowered for.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    /// The operator, and how its tensors are bound.
+    pub case: Case,
+    /// Whether fields were changed at random, so that it may have to be refused.
+    pub is_changed: bool,
+    /// The level that the device was created at.
+    pub level: FeatureLevel,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// Whether its buffers have transfer usage.
+    pub transfer: TransferUse,
+    /// What is said to suit it.
+    pub traits: Traits,
+    /// Whether steps between two barriers are executed in the opposite order.
+    pub is_reversed: bool,
+}
+
+impl Draw {
+    /// Draws everything. Most of what is drawn is legal.
+    pub fn new(random: &mut Random) -> Self {
+        // The highest has every operator.
+        let level =
+            if random.one_in(2) { FeatureLevel::HIGHEST } else { random.pick(&FeatureLevel::ALL) };
+        let mut case = legal(random, level);
+        let is_changed = random.one_in(5);
+        if is_changed {
+            case.operator = hostile::change(&case.operator, random);
+            // They are as many as the tensor had elements before.
+            case.inputs.clear();
+        }
+        Self {
+            case,
+            is_changed,
+            level,
+            capabilities: capabilities(random),
+            transfer: transfer(random),
+            traits: traits(random),
+            is_reversed: random.one_in(2),
+        }
+    }
+}
+
+/// A case of which mostly `level` accepts the operator, and some level always does.
+pub fn legal(random: &mut Random, level: FeatureLevel) -> Case {
+    let cell = Cell::new(random, level);
+    cell.operator.reference().random(random, cell.data_type, cell.rank)
+}
+
+/// An operator with tensors of one type and rank.
+#[derive(Clone, Copy)]
+struct Cell {
+    operator: &'static dyn Operator,
+    data_type: DataType,
+    rank: usize,
+}
+
+impl Cell {
+    /// Mostly one that `level` accepts; each operator as often as any other.
+    fn new(random: &mut Random, level: FeatureLevel) -> Self {
+        let operator = random.pick(OPERATORS);
+        let accepted = accepted(level, operator);
+        if accepted.is_empty() || random.one_in(32) {
+            let data_type = random.pick(&DataType::ALL);
+            let rank = random.pick(&[1, 2, 3, 4, 5, 6, 7, 8]);
+            return Self { operator, data_type, rank }.drawable();
+        }
+        random.pick(accepted)
+    }
+
+    fn all(operator: &'static dyn Operator) -> impl Iterator<Item = Self> {
+        DataType::ALL
+            .into_iter()
+            .flat_map(move |data_type| (1..=8).map(move |rank| Self { operator, data_type, rank }))
+    }
+
+    fn minimal(&self) -> AbstractOperator {
+        self.operator.reference().minimal(self.data_type, self.rank)
+    }
+
+    /// Operators draw cases only for what some level accepts; of the rest there is the rank that
+    /// comes next.
+    fn drawable(self) -> Self {
+        let is_accepted = |cell: &Self| validate(&cell.minimal(), FeatureLevel::HIGHEST).is_ok();
+        let ranks = (1..=8).map(|rank| Self { rank, ..self });
+        let distance = |cell: &Self| cell.rank.abs_diff(self.rank);
+        ranks.filter(is_accepted).min_by_key(distance).unwrap_or(self)
+    }
+}
+
+/// What `level` accepts of an operator.
+fn accepted(level: FeatureLevel, operator: &'static dyn Operator) -> &'static [Cell] {
+    /// By level and number of the operator.
+    static CELLS: OnceLock<Vec<(FeatureLevel, u32, Vec<Cell>)>> = OnceLock::new();
+    let cells = CELLS.get_or_init(|| {
+        let of = |level, operator| {
+            Cell::all(operator).filter(move |it| validate(&it.minimal(), level).is_ok()).collect()
+        };
+        let rows = FeatureLevel::ALL.into_iter().flat_map(|level| {
+            OPERATORS.iter().map(move |it| (level, it.schema().operator_type, of(level, *it)))
+        });
+        rows.collect()
+    });
+    let wanted = (level, operator.schema().operator_type);
+    let found = cells.iter().find(|(level, number, _)| (*level, *number) == wanted);
+    found.map_or(&[], |(.., cells)| cells)
+}
+
+/// What a device may have, or a cap may leave of it. No feature: the runtime enables none.
+pub fn capabilities(random: &mut Random) -> Capabilities {
+    let mut capabilities = Capabilities::vulkan_minimum();
+    if random.one_in(4) {
+        return capabilities;
+    }
+    let limits = &mut capabilities.limits;
+    limits.max_storage_buffer_range =
+        random.pick(&[1 << 27, 1 << 16, 1 << 14, 4096, 1024, 516, 272, 64, u32::MAX.into()]);
+    limits.min_storage_buffer_offset_alignment = random.pick(&[4, 16, 32, 64, 256]);
+    for count in &mut limits.max_compute_work_group_count {
+        *count = random.pick(&[65_535, u32::MAX, 1024, 64, 7, 3, 2, 1]);
+    }
+    limits.max_compute_work_group_invocations = random.pick(&[128, 1024, 64, 32, 8, 2]);
+    limits.max_compute_work_group_size_x = random.pick(&[128, 1024, 64, 16, 4]);
+    capabilities
+}
+
+/// Storage usage alone in one draw of four.
+pub fn transfer(random: &mut Random) -> TransferUse {
+    if random.one_in(4) { TransferUse::StorageOnly } else { TransferUse::Allowed }
+}
+
+/// Other preferences than the default in most draws, a strategy among them in half.
+pub fn traits(random: &mut Random) -> Traits {
+    let mut traits = Traits::default();
+    if random.one_in(2) {
+        traits = traits.with_local_size(random.pick(&[64, 2, 4, 32, 128, 256, 1024]));
+        let mut size = || random.pick(&[0, 1, 16, 64, 256, 1024, 4096, 65_536, u32::MAX]);
+        traits = traits.with_sizes(size(), size(), size());
+    }
+    if random.one_in(2) {
+        traits = traits.with_strategy(random.pick(&Strategy::ALL));
+    }
+    traits
+}
