@@ -1,4 +1,5 @@
-//! What it takes to build shaderc from source: cmake with make, a C++ compiler and Python.
+//! What it takes to build shaderc from source: cmake with make, a C++ compiler and Python. libFuzzer
+//! takes the compiler alone.
 
 use std::path::PathBuf;
 
@@ -20,14 +21,23 @@ struct Tool {
     package: &'static str,
 }
 
+/// cmake looks for these names itself.
+const COMPILER: Tool = Tool { programs: &["c++", "g++", "clang++"], package: "g++" };
+
 const TOOLS: [Tool; 4] = [
     Tool { programs: &["cmake"], package: "cmake" },
     // What cmake writes its build files for; cmake's package only recommends it.
     Tool { programs: &["make"], package: "make" },
-    // cmake looks for these names itself.
-    Tool { programs: &["c++", "g++", "clang++"], package: "g++" },
+    COMPILER,
     Tool { programs: &["python3"], package: "python3" },
 ];
+
+/// The environment in which C++ can be built: the system's compiler, or that with which shaderc is
+/// built, so that it is unpacked once.
+pub(crate) fn compiler(sh: &Shell) -> Result<Environment> {
+    let is_here = COMPILER.programs.iter().any(|name| find_program(name).is_some());
+    if is_here { Ok(Environment::system()) } else { ensure(sh) }
+}
 
 /// The environment in which shaderc can be built: the system's tools, and unpacked packages for
 /// those that it lacks.
@@ -37,7 +47,7 @@ pub(crate) fn ensure(sh: &Shell) -> Result<Environment> {
         return Ok(Environment::system());
     }
     if !apt::present() {
-        bail!("building shaderc needs these tools, please install them: {}", missing.join(", "));
+        bail!("building C++ needs these tools, please install them: {}", missing.join(", "));
     }
     let folder = workspace::setup_dir();
     let _lock = setup::lock(sh, &folder)?;

@@ -10,7 +10,8 @@ use xshell::{Shell, cmd};
 
 use crate::process::succeed;
 use crate::{
-    c_api, conformance, generate_header, html_report, leaks, shader_compiler, stress, test, tools,
+    c_api, conformance, fuzz, generate_header, html_report, leaks, shader_compiler, stress, test,
+    tools,
 };
 
 /// Run all checks, stopping at the first that fails
@@ -27,7 +28,7 @@ struct Step {
 }
 
 /// In this order: what says most first, what takes longest last.
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step { name: "test", run: run_tests },
     Step { name: "fmt", run: fmt },
     Step { name: "clippy", run: clippy },
@@ -41,6 +42,7 @@ const STEPS: [Step; 14] = [
     Step { name: "stress", run: stress::short },
     Step { name: "shader-recompile", run: shader_recompile },
     Step { name: "html-report", run: html_report::check },
+    Step { name: "fuzz", run: fuzz_shortly },
     Step { name: "conformance", run: conformance },
 ];
 
@@ -160,6 +162,13 @@ fn shader_recompile(sh: &Shell) -> Result<()> {
     let code = shader_compiler::build_shaders(sh, &arguments)?;
     ensure!(code == 0, "build-shaders ended with exit code {code}");
     shader_compiler::lint_and_test(sh)
+}
+
+/// A few seconds of each target: that all of them still build and run, and find nothing at once.
+fn fuzz_shortly(sh: &Shell) -> Result<()> {
+    let code = fuzz::run(sh, &fuzz::Args { time: 8, targets: Vec::new(), jobs: 2, input: None })?;
+    ensure!(code == 0, "fuzzing has a finding");
+    Ok(())
 }
 
 fn conformance(sh: &Shell) -> Result<()> {

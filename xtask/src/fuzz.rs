@@ -1,0 +1,270 @@
+//! `cargo xtask fuzz`: every fuzz target for a while, from its seeds and what earlier runs found.
+//!
+//! cargo-fuzz builds and runs them on the stable toolchain, without a sanitizer: what is fuzzed is
+//! safe Rust, and promises are asserted.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use anyhow::{Context, Result, ensure};
+use xshell::{Cmd, Shell, cmd};
+
+use crate::environment::Environment;
+use crate::{build_tools, process, tools, workspace};
+
+/// Run the fuzz targets
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Seconds that each target runs
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) time: u32,
+    /// Only this target; may be repeated
+    #[arg(long = "target", value_name = "TARGET")]
+    pub(crate) targets: Vec<String>,
+    /// Targets that run at the same time
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: u16,
+    /// Run one target on this file alone, such as a finding
+    #[arg(long, value_name = "FILE", requires = "targets")]
+    pub(crate) input: Option<PathBuf>,
+}
+
+/// An input that takes longer, or more memory in MiB, is a finding. Seconds of the clock, so that a
+/// busy machine is none.
+const LIMITS: [&str; 2] = ["-timeout=25", "-rss_limit_mb=2048"];
+
+/// Runs the command and returns the exit code: 1 where there is a finding.
+pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
+    let targets = chosen(&all_targets(sh)?, &args.targets)?;
+    let fuzzer = Fuzzer::build(sh)?;
+    if let Some(input) = &args.input {
+        ensure!(targets.len() == 1, "--input takes one --target");
+        let input = std::path::absolute(input)?;
+        return process::exit_code(
+            fuzzer.command(sh, &targets[0]).arg(input).arg("--").args(LIMITS),
+        );
+    }
+    let left = Mutex::new(targets.into_iter());
+    let reports = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs {
+            scope.spawn(|| {
+                while let Some(target) = next(&left) {
+                    let report = fuzzer.fuzz(&target, args.time);
+                    eprintln!("{}", line(&target, &report));
+                    lock(&reports).push((target, report));
+                }
+            });
+        }
+    });
+    let mut reports = reports.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    reports.sort_by(|(one, _), (other, _)| one.cmp(other));
+    println!();
+    for (target, report) in &reports {
+        println!("{}", line(target, report));
+    }
+    let is_clean = reports.iter().all(|(_, report)| report.as_ref().is_ok_and(Report::is_clean));
+    Ok(i32::from(!is_clean))
+}
+
+fn next(left: &Mutex<std::vec::IntoIter<String>>) -> Option<String> {
+    lock(left).next()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// The names of the programs in `fuzz/fuzz_targets`.
+fn all_targets(sh: &Shell) -> Result<Vec<String>> {
+    let programs = sh.read_dir(workspace::root().join("fuzz/fuzz_targets"))?;
+    let stem = |path: &PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
+    Ok(programs.iter().filter_map(stem).collect())
+}
+
+fn chosen(all: &[String], wanted: &[String]) -> Result<Vec<String>> {
+    for name in wanted {
+        ensure!(all.contains(name), "there is no fuzz target {name}; there are {}", all.join(", "));
+    }
+    Ok(if wanted.is_empty() { all.to_vec() } else { wanted.to_vec() })
+}
+
+/// The programs, built, and where they work.
+struct Fuzzer {
+    program: PathBuf,
+    environment: Environment,
+    folder: PathBuf,
+}
+
+impl Fuzzer {
+    fn build(sh: &Shell) -> Result<Self> {
+        let program = tools::cargo_fuzz(sh)?;
+        let environment = build_tools::compiler(sh).context("preparing the build of libFuzzer")?;
+        let folder = workspace::root().join("target/fuzz");
+        let fuzzer = Self { program, environment, folder };
+        // cargo-fuzz has no --locked.
+        let manifest = workspace::root().join("fuzz/Cargo.toml");
+        let metadata =
+            cmd!(sh, "cargo metadata --locked --format-version 1 --manifest-path {manifest}");
+        metadata.quiet().ignore_stdout().run().context("fuzz/Cargo.lock is not up to date")?;
+        process::succeed(fuzzer.cargo_fuzz(sh, "build"))?;
+        Ok(fuzzer)
+    }
+
+    fn cargo_fuzz<'a>(&self, sh: &'a Shell, command: &str) -> Cmd<'a> {
+        let (program, build) = (&self.program, self.folder.join("build"));
+        let fuzz = workspace::root().join("fuzz");
+        let command =
+            cmd!(sh, "{program} {command} --fuzz-dir {fuzz} --target-dir {build} --sanitizer none");
+        self.environment.apply(command)
+    }
+
+    fn command<'a>(&self, sh: &'a Shell, target: &str) -> Cmd<'a> {
+        self.cargo_fuzz(sh, "run").arg(target)
+    }
+
+    /// Runs one target. What it prints goes to a file beside its corpus.
+    fn fuzz(&self, target: &str, seconds: u32) -> Result<Report> {
+        let folder = self.folder.join(target);
+        let (corpus, findings) = (folder.join("corpus"), folder.join("findings"));
+        let _ = std::fs::remove_dir_all(&findings);
+        for made in [&corpus, &findings] {
+            std::fs::create_dir_all(made)?;
+        }
+        let log = folder.join("log");
+        let seeds = workspace::root().join("fuzz/seeds").join(target);
+        // One for each thread: shells are not shared.
+        let sh = Shell::new()?;
+        let command = self
+            .command(&sh, target)
+            .args([&corpus, &seeds])
+            .arg("--")
+            .args(LIMITS)
+            .arg(format!("-max_total_time={seconds}"))
+            .arg(format!("-artifact_prefix={}/", findings.display()));
+        eprintln!("{target}: {seconds} s, see {}", log.display());
+        let status = Command::from(command)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(&log)?)
+            .status()
+            .with_context(|| format!("could not start {target}"))?;
+        let text = String::from_utf8_lossy(&std::fs::read(&log)?).into_owned();
+        let findings = findings_in(&findings)?;
+        ensure!(
+            status.success() || !findings.is_empty(),
+            "{target} ended with {status} and left no input; see {}",
+            log.display()
+        );
+        Ok(Report { counts: Counts::read(&text), findings })
+    }
+}
+
+fn findings_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder)?;
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|it| it.path())).collect::<std::io::Result<_>>()?;
+    files.sort();
+    Ok(files)
+}
+
+/// What came of one target.
+struct Report {
+    /// `None` where libFuzzer did not come to its end, as at a finding.
+    counts: Option<Counts>,
+    findings: Vec<PathBuf>,
+}
+
+impl Report {
+    fn is_clean(&self) -> bool {
+        self.counts.is_some() && self.findings.is_empty()
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Counts {
+    runs: u64,
+    seconds: u64,
+    /// Places of the code that were reached, as libFuzzer counts them.
+    coverage: u64,
+    inputs: u64,
+}
+
+impl Counts {
+    /// From the lines `#9 .. cov: 1 ft: 2 corp: 3/4b ..` and `Done 9 runs in 600 second(s)`.
+    fn read(log: &str) -> Option<Self> {
+        let after = |line: &str, key: &str| -> Option<u64> {
+            let rest = line.split(key).nth(1)?.trim_start();
+            rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
+        };
+        let last = |key: &str| log.lines().rev().find(|line| line.contains(key));
+        let (done, state) = (last("Done ")?, last(" cov: ")?);
+        Some(Self {
+            runs: after(done, "Done ")?,
+            seconds: after(done, "runs in ")?,
+            coverage: after(state, " cov: ")?,
+            inputs: after(state, " corp: ")?,
+        })
+    }
+}
+
+fn line(target: &str, report: &Result<Report>) -> String {
+    let report = match report {
+        Ok(report) => report,
+        Err(error) => return format!("{target}: {error:#}"),
+    };
+    let mut text = match &report.counts {
+        Some(Counts { runs, seconds, coverage, inputs }) => format!(
+            "{target}: {runs} runs in {seconds} s, coverage {coverage}, {inputs} inputs, {} findings",
+            report.findings.len()
+        ),
+        None => format!("{target}: {} findings", report.findings.len()),
+    };
+    for finding in &report.findings {
+        let input = finding.strip_prefix(workspace::root()).unwrap_or(finding).display();
+        text += &format!("\n  again: cargo xtask fuzz --target {target} --input {input}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = "INFO: seed corpus: files: 2\n\
+        #2\tINITED cov: 20 ft: 30 corp: 2/9b exec/s: 0 rss: 30Mb\n\
+        #900\tNEW    cov: 2811 ft: 7384 corp: 642/132Kb lim: 17 exec/s: 111 rss: 32Mb L: 3/11 MS: 1\n";
+
+    #[test]
+    fn counts_are_those_of_the_last_lines() {
+        let log = format!("{LOG}Done 14949205 runs in 601 second(s)\n");
+        let counts = Counts { runs: 14_949_205, seconds: 601, coverage: 2811, inputs: 642 };
+        assert_eq!(Counts::read(&log), Some(counts));
+        assert_eq!(Counts::read(LOG), None, "it did not come to its end");
+    }
+
+    #[test]
+    fn a_finding_and_an_early_end_are_not_clean() {
+        let report = |log: &str, findings: &[&str]| Report {
+            counts: Counts::read(log),
+            findings: findings.iter().map(PathBuf::from).collect(),
+        };
+        let whole = format!("{LOG}Done 5 runs in 6 second(s)\n");
+        assert!(report(&whole, &[]).is_clean());
+        assert!(!report(LOG, &[]).is_clean());
+        let found = report(LOG, &["crash-1"]);
+        assert!(!found.is_clean());
+        let text = line("npy", &Ok(found));
+        assert!(text.contains("cargo xtask fuzz --target npy --input crash-1"), "{text}");
+    }
+
+    #[test]
+    fn an_unknown_target_is_refused_with_those_that_there_are() {
+        let all = ["npy".to_owned(), "onnx".to_owned()];
+        assert_eq!(chosen(&all, &[]).unwrap(), all);
+        assert_eq!(chosen(&all, &all[1..]).unwrap(), all[1..]);
+        let error = chosen(&all, &["onx".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("no fuzz target onx; there are npy, onnx"), "{error}");
+    }
+}
