@@ -83,6 +83,10 @@ unsafe extern "system" fn no_pipeline_barrier(
 
 impl Default for EntryPoints {
     fn default() -> Self {
+        #[cfg(feature = "fault-injection")]
+        if let Some(injected) = Self::injected_everywhere() {
+            return injected;
+        }
         Self { resolve: Arc::new(|_, original| original) }
     }
 }

@@ -58,6 +58,8 @@ mod descriptors;
 mod device;
 mod entry;
 mod error;
+#[cfg(feature = "fault-injection")]
+pub mod fault;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

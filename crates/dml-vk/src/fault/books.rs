@@ -1,0 +1,199 @@
+//! What the injector knows of the process: calls, objects, and what is to fail.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+use ash::vk::{self, Handle as _};
+
+use super::{EntryPoint, Fault, Hit, Injector};
+
+/// Kinds of Vulkan objects that are created and destroyed one by one. Command buffers and descriptor
+/// sets go with their pools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "Vulkan's names")]
+pub enum ObjectKind {
+    Instance,
+    DebugUtilsMessenger,
+    Device,
+    DeviceMemory,
+    Buffer,
+    Semaphore,
+    QueryPool,
+    CommandPool,
+    DescriptorSetLayout,
+    DescriptorPool,
+    PipelineLayout,
+    PipelineCache,
+    ShaderModule,
+    Pipeline,
+}
+
+/// An object that is in the books.
+pub(super) trait Counted: vk::Handle + Copy {
+    const KIND: ObjectKind;
+}
+
+macro_rules! counted {
+    ($($object:ident: $kind:ident;)*) => {
+        $(impl Counted for vk::$object { const KIND: ObjectKind = ObjectKind::$kind; })*
+    };
+}
+
+counted! {
+    Instance: Instance;
+    DebugUtilsMessengerEXT: DebugUtilsMessenger;
+    Device: Device;
+    DeviceMemory: DeviceMemory;
+    Buffer: Buffer;
+    Semaphore: Semaphore;
+    QueryPool: QueryPool;
+    CommandPool: CommandPool;
+    DescriptorSetLayout: DescriptorSetLayout;
+    DescriptorPool: DescriptorPool;
+    PipelineLayout: PipelineLayout;
+    PipelineCache: PipelineCache;
+    ShaderModule: ShaderModule;
+    Pipeline: Pipeline;
+}
+
+static BOOKS: Mutex<Option<Books>> = Mutex::new(None);
+
+#[derive(Default)]
+pub(super) struct Books {
+    /// Whether there is an injector.
+    active: bool,
+    pub(super) everywhere: bool,
+    pub(super) calls: Vec<&'static EntryPoint>,
+    pub(super) fault: Option<Fault>,
+    pub(super) hit: Option<Hit>,
+    pub(super) foreign: Vec<ObjectKind>,
+    /// Devices that were made to report their loss.
+    lost: Vec<u64>,
+    queues: HashMap<u64, u64>,
+    /// The device that was asked last.
+    device: Option<u64>,
+    /// Some drivers give out one handle several times.
+    objects: BTreeMap<(ObjectKind, u64), usize>,
+}
+
+impl Books {
+    pub(super) fn live(&self) -> Vec<(ObjectKind, usize)> {
+        let mut live = BTreeMap::<_, usize>::new();
+        for ((kind, _), count) in &self.objects {
+            *live.entry(*kind).or_default() += count;
+        }
+        live.into_iter().collect()
+    }
+
+    pub(super) fn write_off(&mut self) {
+        self.objects.clear();
+    }
+
+    /// Whether the call that was just noted fails by the fault that is armed.
+    fn injected(&self, entry_point: &EntryPoint) -> Option<vk::Result> {
+        let result = match self.fault? {
+            Fault::Call { number, result } if number == self.calls.len() => result,
+            Fault::Named { name, first, count, result } if name == entry_point.name() => {
+                let number = self.calls.iter().filter(|it| it.name() == name).count();
+                (number >= first && number - first < count).then_some(result)?
+            }
+            _ => return None,
+        };
+        entry_point.failures().contains(&result).then_some(result)
+    }
+}
+
+/// Nothing is called while the books are open.
+pub(super) fn update<R>(work: impl FnOnce(&mut Books) -> R) -> R {
+    work(BOOKS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+}
+
+pub(super) fn begin() -> Result<Injector, String> {
+    update(|books| {
+        if books.active {
+            return Err("there is one in this process already".to_owned());
+        }
+        let live = books.live();
+        if !live.is_empty() {
+            return Err(format!("objects are left of an earlier one: {live:?}"));
+        }
+        *books = Books { active: true, ..Books::default() };
+        Ok(Injector { _the_only_one: () })
+    })
+}
+
+/// Objects that are left are still kept in the books.
+pub(super) fn end() {
+    update(|books| {
+        let (objects, queues) =
+            (std::mem::take(&mut books.objects), std::mem::take(&mut books.queues));
+        *books = Books { objects, queues, ..Books::default() };
+    });
+}
+
+/// Notes a call on `device`. Where it is to fail: with what, and whether a loss is reported first.
+pub(super) fn called(
+    entry_point: &'static EntryPoint,
+    device: Option<u64>,
+) -> Option<(vk::Result, bool)> {
+    let lost = vk::Result::ERROR_DEVICE_LOST;
+    update(|books| {
+        if !books.active {
+            return None;
+        }
+        books.device = device.or(books.device);
+        books.calls.push(entry_point);
+        let is_lost = device.is_some_and(|device| books.lost.contains(&device));
+        if is_lost && entry_point.failures().contains(&lost) {
+            return Some((lost, false));
+        }
+        let result = books.injected(entry_point)?;
+        let entry_point = entry_point.name();
+        books.hit = Some(Hit { entry_point, result, host_allocation: false });
+        let is_new_loss = result == lost && device.is_some();
+        if is_new_loss {
+            books.lost.extend(device);
+        }
+        Some((result, is_new_loss))
+    })
+}
+
+pub(super) fn created<T: Counted>(object: T) {
+    update(|books| *books.objects.entry((T::KIND, object.as_raw())).or_default() += 1);
+}
+
+/// Null is allowed and nothing.
+pub(super) fn destroyed<T: Counted>(object: T) {
+    let (kind, handle) = (T::KIND, object.as_raw());
+    if handle == 0 {
+        return;
+    }
+    update(|books| match books.objects.get_mut(&(kind, handle)) {
+        Some(1) => {
+            books.objects.remove(&(kind, handle));
+            if kind == ObjectKind::Device {
+                books.lost.retain(|device| *device != handle);
+                books.queues.retain(|_, device| *device != handle);
+            }
+        }
+        Some(count) => *count -= 1,
+        None => books.foreign.push(kind),
+    });
+}
+
+pub(super) fn note_queue(queue: vk::Queue, device: vk::Device) {
+    update(|books| books.queues.insert(queue.as_raw(), device.as_raw()));
+}
+
+pub(super) fn device_of(queue: vk::Queue) -> Option<u64> {
+    // A caller's queue was retrieved elsewhere; it is one of the caller's device.
+    update(|books| books.queues.get(&queue.as_raw()).copied().or(books.device))
+}
+
+/// A caller's device and queue are gone.
+pub(super) fn forget_device(device: vk::Device) {
+    update(|books| {
+        books.lost.retain(|it| *it != device.as_raw());
+        books.queues.retain(|_, it| *it != device.as_raw());
+    });
+}

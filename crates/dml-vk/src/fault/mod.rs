@@ -1,0 +1,202 @@
+//! A testing tool: makes any Vulkan call fail, and counts what is left over.
+//!
+//! An [`Injector`] stands between the runtime and the loader. It numbers the calls, lets one of them
+//! fail with a result that the Vulkan specification documents for it, without calling the driver, and
+//! keeps the books of every object that is created and destroyed. gpu-allocator calls through the same
+//! table, so its calls are among them.
+//!
+//! An entry point that the tool does not know can be looked up, but a call of it ends the process with
+//! the name: a new call of the runtime cannot escape the tests. [`EntryPoint::all`] lists those that it
+//! knows; those whose [`EntryPoint::failures`] are empty return nothing and cannot fail.
+//!
+//! Only with the feature `fault-injection`, and not for use in production: there is one injector in a
+//! process, it serves one physical device at a time, and its books cost a lock for each call.
+
+mod books;
+mod caller;
+mod entry_point;
+mod host;
+mod shapes;
+mod table;
+mod unknown;
+
+use ash::vk;
+
+use crate::entry::EntryPoints;
+use crate::error::{Error, Result};
+
+pub use books::ObjectKind;
+pub use caller::Caller;
+pub use entry_point::EntryPoint;
+
+/// What is to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The call of this number, where 1 is the first one after [`Injector::arm`]. Nothing happens
+    /// where the result is none of [`EntryPoint::failures`].
+    Call {
+        /// The number.
+        number: usize,
+        /// What it returns.
+        result: vk::Result,
+    },
+    /// Calls of one entry point after [`Injector::arm`].
+    Named {
+        /// Its name.
+        name: &'static str,
+        /// The first call of it that fails, where 1 is the first one.
+        first: usize,
+        /// How many fail from there on.
+        count: usize,
+        /// What they return.
+        result: vk::Result,
+    },
+    /// The host allocation of this number, where 1 is the first one after [`Injector::arm`] that the
+    /// calling thread makes inside of a call that can report a failure. Needs
+    /// [`Injector::with_host_allocations`].
+    HostAllocation {
+        /// The number.
+        number: usize,
+    },
+}
+
+/// A fault that took place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The entry point that failed, or in which the host allocation did.
+    pub entry_point: &'static str,
+    /// What it returned, or was to return.
+    pub result: vk::Result,
+    /// Whether a host allocation failed and the driver was called.
+    pub host_allocation: bool,
+}
+
+/// Makes calls fail, and keeps the books. See [`EntryPoints::injecting`].
+///
+/// A device that was made to report its loss stays lost: every later call of that device for which
+/// Vulkan documents VK_ERROR_DEVICE_LOST returns it, until the device is destroyed. Before the loss is
+/// reported the device finishes what it was given, as a lost device executes nothing.
+#[derive(Debug)]
+pub struct Injector {
+    _the_only_one: (),
+}
+
+impl Injector {
+    /// The only injector of the process.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where there is one already, or where objects are left of one.
+    pub fn new() -> Result<Self> {
+        Self::begin(false)
+    }
+
+    /// The same, which also gives VkAllocationCallbacks to every call that takes them, counts what
+    /// drivers and the loader allocate through them, and lets one such allocation fail. Every object
+    /// is destroyed with the callbacks that it was created with.
+    ///
+    /// # Errors
+    ///
+    /// As [`Injector::new`].
+    pub fn with_host_allocations() -> Result<Self> {
+        Self::begin(true)
+    }
+
+    fn begin(host_allocations: bool) -> Result<Self> {
+        let begun = books::begin().map_err(|problem| Error::invalid("injector", problem))?;
+        host::begin(host_allocations);
+        Ok(begun)
+    }
+
+    /// Also gives this injector's functions to everybody who asks for [`EntryPoints::default`] as long
+    /// as the injector lives: for code that offers no other way, such as the C library.
+    pub fn inject_everywhere(&self) {
+        books::update(|books| books.everywhere = true);
+    }
+
+    /// Forgets the calls so far and numbers those that come from 1; `fault` is what fails. A lost device
+    /// stays lost.
+    pub fn arm(&self, fault: Option<Fault>) {
+        books::update(|books| {
+            books.fault = fault;
+            books.hit = None;
+            books.calls.clear();
+        });
+        host::arm(match fault {
+            Some(Fault::HostAllocation { number }) => Some(number),
+            _ => None,
+        });
+    }
+
+    /// The fault that took place since [`Injector::arm`].
+    pub fn hit(&self) -> Option<Hit> {
+        let host = host::failed().map(|entry_point| Hit {
+            entry_point,
+            result: vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+            host_allocation: true,
+        });
+        books::update(|books| books.hit).or(host)
+    }
+
+    /// The calls since [`Injector::arm`], in their order.
+    pub fn calls(&self) -> Vec<&'static EntryPoint> {
+        books::update(|books| books.calls.clone())
+    }
+
+    /// How many objects of each kind were created and not destroyed. Kinds without any are left out.
+    pub fn live_objects(&self) -> Vec<(ObjectKind, usize)> {
+        books::update(|books| books.live())
+    }
+
+    /// Takes the objects that are left out of the books, so that another run starts with none.
+    pub fn write_off(&self) {
+        books::update(books::Books::write_off);
+        host::write_off();
+    }
+
+    /// Objects that were destroyed but never created through the injector, such as a caller's own,
+    /// since the last call.
+    pub fn foreign_destructions(&self) -> Vec<ObjectKind> {
+        books::update(|books| std::mem::take(&mut books.foreign))
+    }
+
+    /// How many blocks were allocated through the callbacks since [`Injector::arm`], inside of calls
+    /// that can report a failure.
+    pub fn host_allocations(&self) -> usize {
+        host::allocations()
+    }
+
+    /// How many blocks that were allocated inside of calls that create objects are not freed, by the
+    /// call; those allocated before [`Injector::arm`] are included.
+    pub fn live_host_blocks(&self) -> Vec<(&'static str, usize)> {
+        host::live()
+    }
+}
+
+impl Drop for Injector {
+    fn drop(&mut self) {
+        books::end();
+        host::end();
+    }
+}
+
+impl EntryPoints {
+    /// A table that asks `injector` before each call.
+    ///
+    /// Once the injector is gone its functions call the driver and nothing else.
+    pub fn injecting(_: &Injector) -> Self {
+        Self::injected()
+    }
+
+    fn injected() -> Self {
+        // SAFETY: each function of the table has the signature of its namesake, checked by the
+        // compiler, and calls the original or returns one of the documented failures; an unknown one
+        // never returns. All are functions of this crate, so they stay callable.
+        unsafe { Self::replacing(table::replacement) }
+    }
+
+    /// What everybody gets who asks for nothing in particular.
+    pub(crate) fn injected_everywhere() -> Option<Self> {
+        books::update(|books| books.everywhere).then(Self::injected)
+    }
+}
