@@ -148,11 +148,17 @@ impl Queue {
         Ok(value)
     }
 
+    /// Waits until `value` is signalled, however long it takes.
+    pub(crate) fn wait(&self, value: u64) -> Result<()> {
+        // A driver may bound a wait by less than what it was asked for.
+        while !self.wait_timeout(value, Duration::MAX)? {}
+        Ok(())
+    }
+
     /// Waits until `value` is signalled; false where `timeout` passed first.
-    pub(crate) fn wait(&self, value: u64, timeout: Option<Duration>) -> Result<bool> {
+    pub(crate) fn wait_timeout(&self, value: u64, timeout: Duration) -> Result<bool> {
         self.raw.ensure_alive()?;
-        let nanoseconds =
-            timeout.map_or(u64::MAX, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let nanoseconds = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         let (semaphores, values) = ([self.semaphore], [value]);
         let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
         let wait = self.raw.timeline().wait_semaphores_khr;
@@ -169,14 +175,14 @@ impl Queue {
         // Waiting without the lock lets others submit; a few tries, then they have to wait as well.
         for _ in 0..4 {
             let last = *self.lock();
-            self.wait(last, None)?;
+            self.wait(last)?;
             let guard = self.lock();
             if *guard == last {
                 return work();
             }
         }
         let guard = self.lock();
-        self.wait(*guard, None)?;
+        self.wait(*guard)?;
         work()
     }
 

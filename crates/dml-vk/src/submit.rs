@@ -6,9 +6,14 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::recorder::CommandList;
 
+/// How often a dropped ticket waits again where there is no memory to wait, and the pause before.
+const PATIENCE: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// A ticket for work that was submitted. It owns everything that the work uses.
 ///
-/// Dropping the ticket of unfinished work waits for it; a loss of the device is ignored there.
+/// Dropping the ticket of unfinished work waits for it; a loss of the device is ignored there. Where
+/// there is no memory even to wait, for a second, everything that the work uses is leaked.
 #[derive(Debug)]
 #[must_use = "dropping a submission waits for it"]
 pub struct Submission {
@@ -59,7 +64,7 @@ impl Submission {
     ///
     /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
     pub fn wait(&self) -> Result<()> {
-        self.device.queue()?.wait(self.value, None).map(|_| ())
+        self.device.queue()?.wait(self.value)
     }
 
     /// Waits at most `timeout`; says whether the work has completed.
@@ -68,7 +73,7 @@ impl Submission {
     ///
     /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
     pub fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
-        self.device.queue()?.wait(self.value, Some(timeout))
+        self.device.queue()?.wait_timeout(self.value, timeout)
     }
 
     /// Waits until the work has completed, and gives its list back to be submitted again.
@@ -87,9 +92,24 @@ impl Submission {
     }
 }
 
+impl Submission {
+    /// Waits as [`Submission::wait`], again and again where the wait itself finds no memory.
+    fn wait_patiently(&self) -> Result<()> {
+        let mut waited = self.wait();
+        for _ in 0..PATIENCE {
+            if !waited.as_ref().is_err_and(Error::is_out_of_memory) {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+            waited = self.wait();
+        }
+        waited
+    }
+}
+
 impl Drop for Submission {
     fn drop(&mut self) {
-        match self.wait() {
+        match self.wait_patiently() {
             // A lost device executes nothing any more, so its objects may be destroyed.
             Ok(()) | Err(Error::DeviceLost { .. }) => {}
             Err(error) => {
