@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use ash::{ext, khr, vk};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, VkContext as _};
 
 type Resolve = dyn Fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction + Send + Sync;
 
@@ -157,15 +157,16 @@ impl Loader {
     }
 
     /// The version of Vulkan that the loader speaks.
-    pub(crate) fn version(&self) -> u32 {
+    pub(crate) fn version(&self) -> Result<u32> {
         let name = c"vkEnumerateInstanceVersion";
         if load_global(self.entry.static_fn(), &self.entry_points, name).is_null() {
-            return vk::API_VERSION_1_0;
+            return Ok(vk::API_VERSION_1_0);
         }
         let mut version = vk::API_VERSION_1_0;
         // SAFETY: the function was just seen to be there, and `version` outlives the call.
         let result = unsafe { (self.entry.fp_v1_1().enumerate_instance_version)(&raw mut version) };
-        if result == vk::Result::SUCCESS { version } else { vk::API_VERSION_1_0 }
+        result.result().call("vkEnumerateInstanceVersion")?;
+        Ok(version)
     }
 
     /// The hooked functions of `instance`, which must be one of this loader.

@@ -181,6 +181,7 @@ impl Error {
             vk::Result::ERROR_OUT_OF_DEVICE_MEMORY
             | vk::Result::ERROR_OUT_OF_POOL_MEMORY
             | vk::Result::ERROR_FRAGMENTED_POOL
+            | vk::Result::ERROR_FRAGMENTATION
             | vk::Result::ERROR_TOO_MANY_OBJECTS => {
                 Self::OutOfMemory { kind: MemoryKind::Device, call }
             }

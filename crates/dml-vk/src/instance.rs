@@ -63,7 +63,7 @@ impl Instance {
             return Err(Error::invalid("max_api_version", "below Vulkan 1.1"));
         }
         let loader = Loader::open(desc.entry_points.clone())?;
-        let api_version = loader.version().min(vk::API_VERSION_1_3).min(cap);
+        let api_version = loader.version()?.min(vk::API_VERSION_1_3).min(cap);
         if api_version < vk::API_VERSION_1_1 {
             return Err(Error::unsupported("the Vulkan loader", "it speaks 1.0, 1.1 is needed"));
         }

@@ -198,7 +198,10 @@ fn allocation_error(name: &str, error: AllocationError) -> Error {
         AllocationError::OutOfMemory => Error::OutOfMemory { kind: MemoryKind::Device, call },
         AllocationError::FailedToMap(text) => {
             log::warn!("mapping memory of buffer `{name}` failed: {text}");
-            Error::OutOfMemory { kind: MemoryKind::Host, call: "vkMapMemory" }
+            // What is lacking is room in the host's address space, unless it says otherwise.
+            let device = text == vk::Result::ERROR_OUT_OF_DEVICE_MEMORY.to_string();
+            let kind = if device { MemoryKind::Device } else { MemoryKind::Host };
+            Error::OutOfMemory { kind, call: "vkMapMemory" }
         }
         AllocationError::NoCompatibleMemoryTypeFound => {
             Error::unsupported(format!("buffer `{name}`"), "no memory type fits its location")
