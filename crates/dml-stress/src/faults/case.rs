@@ -1,0 +1,184 @@
+//! One run of a scenario with one fault.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use dml::ash::vk::Result as Code;
+use dml::vk::ValidationLog;
+use dml::vk::fault::{EntryPoint, Fault, Hit};
+
+use super::request::{Trouble, check_lost};
+use super::scenario::{Opened, Place};
+
+/// Failures that the runtime makes up for, so that the request is answered all the same: names and
+/// kept pipelines are a convenience, a ticket that is dropped waits as long as it takes, and memory for
+/// uploads is looked for in another type as well.
+const TOLERATED: [&str; 7] = [
+    "vkAllocateMemory",
+    "vkMapMemory",
+    "vkSetDebugUtilsObjectNameEXT",
+    "vkCreatePipelineCache",
+    "vkGetPipelineCacheData",
+    "vkWaitSemaphores",
+    "vkGetQueryPoolResults",
+];
+
+/// In these the loader may find no memory and go on with fewer drivers, so that there is no such device.
+const LOADER: [&str; 2] = ["vkCreateInstance", "vkEnumeratePhysicalDevices"];
+
+/// What came of a run.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// There was no fault, and everything was answered.
+    Clean(Vec<&'static EntryPoint>),
+    /// The fault became a typed error.
+    Refused(Hit),
+    /// The fault was made up for.
+    Tolerated(Hit),
+}
+
+/// Runs the scenario with `fault`; `Err` says which promise was broken.
+pub(crate) fn run(place: &Place<'_>, fault: Option<Fault>) -> Result<Outcome, String> {
+    let injector = place.injector;
+    injector.arm(fault);
+    let mut logs = Vec::new();
+    let ended = catch_unwind(AssertUnwindSafe(|| attempt(place, &mut logs)));
+    let result = ended.unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        Err(format!("a panic: {}", text.unwrap_or("without a message")))
+    });
+    let (live, blocks) = (injector.live_objects(), injector.live_host_blocks());
+    injector.write_off();
+    let foreign = injector.foreign_destructions();
+    if !live.is_empty() {
+        return Err(format!("{live:?} are left{}", also(&result)));
+    }
+    if !foreign.is_empty() {
+        return Err(format!("{foreign:?} of somebody else were destroyed{}", also(&result)));
+    }
+    if !blocks.is_empty() {
+        return Err(format!("host allocations are left: {blocks:?}{}", also(&result)));
+    }
+    let messages: Vec<_> = logs.iter().flat_map(ValidationLog::take).collect();
+    match messages.first() {
+        Some(first) => Err(format!("{} validation messages, first {first}", messages.len())),
+        None => result,
+    }
+}
+
+/// What is wrong beside that.
+fn also(result: &Result<Outcome, String>) -> String {
+    result.as_ref().err().map_or_else(String::new, |problem| format!("; {problem}"))
+}
+
+/// What the fault did, as far as is known before everything has been dropped.
+enum Seen {
+    Nothing,
+    Error,
+}
+
+fn attempt(place: &Place<'_>, logs: &mut Vec<ValidationLog>) -> Result<Outcome, String> {
+    let mut seen = Seen::Nothing;
+    let mut hit = None;
+    for _ in 0..place.rounds() {
+        seen = once(place, logs, &mut hit)?;
+        if matches!(seen, Seen::Error) {
+            break;
+        }
+    }
+    let injector = place.injector;
+    match (seen, hit.or_else(|| injector.hit())) {
+        (Seen::Nothing, None) => Ok(Outcome::Clean(injector.calls())),
+        (Seen::Error, Some(hit)) => Ok(Outcome::Refused(hit)),
+        (Seen::Nothing, Some(hit)) if is_tolerable(hit) => Ok(Outcome::Tolerated(hit)),
+        (Seen::Nothing, Some(_)) => Err("the failure was swallowed".to_owned()),
+        (Seen::Error, None) => Err("an error without a fault".to_owned()),
+    }
+}
+
+fn is_tolerable(hit: Hit) -> bool {
+    // A loader or driver may do without what it could not allocate.
+    hit.host_allocation || TOLERATED.contains(&hit.entry_point)
+}
+
+/// Opens a device, asks for everything, and drops everything. After an error it goes on as a program
+/// would: with the same device, or with a new one where the device was lost.
+fn once(
+    place: &Place<'_>,
+    logs: &mut Vec<ValidationLog>,
+    hit: &mut Option<Hit>,
+) -> Result<Seen, String> {
+    let injector = place.injector;
+    let mut on_error = |error: &dml::Error| {
+        let found = injector.hit().ok_or_else(|| format!("an error without a fault: {error}"))?;
+        injector.arm(None);
+        *hit = Some(found);
+        check_error(error, found)
+    };
+    let opened = match place.open(logs) {
+        Ok(opened) => opened,
+        Err(error) => {
+            on_error(&error)?;
+            return again(place, logs);
+        }
+    };
+    match opened.request() {
+        Ok(()) => Ok(Seen::Nothing),
+        Err(Trouble::Wrong(text)) => Err(text),
+        Err(Trouble::Error(error)) => {
+            on_error(&error)?;
+            if error.is_device_lost() {
+                check_lost(&opened.device)?;
+                let new = again(place, logs);
+                // The lost one goes after the new one has worked.
+                drop(opened);
+                return new;
+            }
+            answered(&opened, "the same device")?;
+            Ok(Seen::Error)
+        }
+    }
+}
+
+/// A new device in the same process works.
+fn again(place: &Place<'_>, logs: &mut Vec<ValidationLog>) -> Result<Seen, String> {
+    let opened = place.open(logs).map_err(|error| format!("no new device opens: {error}"))?;
+    answered(&opened, "a new device")?;
+    Ok(Seen::Error)
+}
+
+fn answered(opened: &Opened, who: &str) -> Result<(), String> {
+    opened.request().map_err(|trouble| match trouble {
+        Trouble::Error(error) => format!("{who} fails afterwards: {error}"),
+        Trouble::Wrong(text) => format!("{who} is wrong afterwards: {text}"),
+    })
+}
+
+/// Whether `error` is what `hit` should become: of its kind, and naming the call.
+fn check_error(error: &dml::Error, hit: Hit) -> Result<(), String> {
+    let is_right = match hit.result {
+        Code::ERROR_DEVICE_LOST => error.is_device_lost(),
+        Code::ERROR_OUT_OF_HOST_MEMORY
+        | Code::ERROR_OUT_OF_DEVICE_MEMORY
+        | Code::ERROR_OUT_OF_POOL_MEMORY
+        | Code::ERROR_FRAGMENTED_POOL
+        | Code::ERROR_FRAGMENTATION
+        | Code::ERROR_TOO_MANY_OBJECTS
+        | Code::ERROR_MEMORY_MAP_FAILED => error.is_out_of_memory(),
+        Code::ERROR_INCOMPATIBLE_DRIVER => error.is_unsupported(),
+        Code::TIMEOUT | Code::NOT_READY => false,
+        _ => matches!(error, dml::Error::Vulkan(dml::vk::Error::Vulkan { .. })),
+    };
+    if hit.host_allocation && LOADER.contains(&hit.entry_point) {
+        return Ok(());
+    }
+    let name = hit.entry_point;
+    if !is_right {
+        return Err(format!("it became another kind of error: {error:?}"));
+    }
+    let text = error.to_string();
+    if hit.result != Code::ERROR_INCOMPATIBLE_DRIVER && !text.contains(name) {
+        return Err(format!("the error does not name the call: {text}"));
+    }
+    Ok(())
+}
