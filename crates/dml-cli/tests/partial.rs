@@ -1,0 +1,84 @@
+//! A result that could not be written as a whole is not there at all.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `dml` where no file can get longer than a few MiB: as on a full disk, a write fails half-way.
+/// Drivers make files in memory, which still fit.
+fn dml_on_a_full_disk(arguments: &[&str]) -> Output {
+    let limited = "trap '' XFSZ; ulimit -f 8192; exec \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_dml")]).args(arguments);
+    command.env("DML_PIPELINE_CACHE", "off").output().unwrap()
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, path: &Path) {
+    let error = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    let wanted = format!("cannot write {}: ", path.display());
+    assert!(error.contains(&wanted), "{error}");
+    assert_eq!(error.lines().filter(|it| it.starts_with("error: ")).count(), 1, "{error}");
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn diag_leaves_no_half_written_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    let arguments = ["diag", "--sizes", "3000,3000", "--output", path.to_str().unwrap()];
+    assert_refused(&dml_on_a_full_disk(&arguments), &path);
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_there_before_stays_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    std::fs::write(&path, b"an earlier result").unwrap();
+    let arguments = ["diag", "--sizes", "3000,3000", "--output", path.to_str().unwrap()];
+    assert_refused(&dml_on_a_full_disk(&arguments), &path);
+    assert_eq!(std::fs::read(&path).unwrap(), b"an earlier result");
+    assert_eq!(names(folder.path()), ["x.npy"]);
+}
+
+/// A small result still fits, so the limit is what fails the others.
+#[test]
+fn what_fits_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    let arguments = ["diag", "--sizes", "3,3", "--output", path.to_str().unwrap()];
+    let output = dml_on_a_full_disk(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(names(folder.path()), ["x.npy"]);
+}
+
+#[test]
+fn run_leaves_no_half_written_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dml-import/tests/data/models");
+    let model = models.join("onnx_dyn_NM/model.onnx");
+    let out = folder.path().to_str().unwrap();
+    let arguments = ["run", model.to_str().unwrap(), "--shape", "x=3000x3001", "--output-dir", out];
+    assert_refused(&dml_on_a_full_disk(&arguments), &folder.path().join("y.npy"));
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+/// A device that takes no byte is written directly, and says so.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_that_is_full_is_an_error() {
+    let output = Command::new(env!("CARGO_BIN_EXE_dml"))
+        .args(["diag", "--sizes", "3,3", "--output", "/dev/full"])
+        .env("DML_PIPELINE_CACHE", "off")
+        .output()
+        .unwrap();
+    assert_refused(&output, Path::new("/dev/full"));
+}
