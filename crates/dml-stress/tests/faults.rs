@@ -19,7 +19,7 @@ fn every_entry_point_fails_at_its_first_and_last_call_without_harm() {
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // Together they call everything.
     let scenario = ["cached", "submitting"].map(str::to_owned).to_vec();
-    let reports = sweep(&Args { quick: true, scenario, device: None }, &|_| {}).unwrap();
+    let reports = sweep(&Args { quick: true, scenario, ..Args::default() }, &|_| {}).unwrap();
     for report in &reports {
         let injected: usize = report.sweeps().map(|it| it.injected).sum();
         println!("{}: {injected} faults injected", report.device);

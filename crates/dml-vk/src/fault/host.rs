@@ -18,7 +18,8 @@ use ash::vk;
 static ENABLED: AtomicBool = AtomicBool::new(false);
 /// Blocks that are not freed, by the call that they were allocated in.
 static LIVE: Mutex<BTreeMap<&'static str, usize>> = Mutex::new(BTreeMap::new());
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+/// For each numbered allocation the call that it was made in.
+static ALLOCATIONS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 /// The number of the allocation that fails; 0 for none.
 static FAILING: AtomicUsize = AtomicUsize::new(0);
 /// In which call one has failed.
@@ -64,7 +65,7 @@ pub(super) fn end() {
 
 pub(super) fn arm(failing: Option<usize>) {
     FAILING.store(failing.unwrap_or(0), SeqCst);
-    ALLOCATIONS.store(0, SeqCst);
+    lock_allocations().clear();
     *FAILED.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
@@ -73,8 +74,12 @@ pub(super) fn failed() -> Option<&'static str> {
     *FAILED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn allocations() -> usize {
-    ALLOCATIONS.load(SeqCst)
+pub(super) fn allocations() -> Vec<&'static str> {
+    lock_allocations().clone()
+}
+
+fn lock_allocations() -> MutexGuard<'static, Vec<&'static str>> {
+    ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn live() -> Vec<(&'static str, usize)> {
@@ -134,7 +139,11 @@ fn layout(size: usize, alignment: usize) -> Option<(Layout, usize)> {
 fn allocate_block(size: usize, alignment: usize) -> *mut c_void {
     let call = CALL.get();
     if let Some(call) = call {
-        let number = ALLOCATIONS.fetch_add(1, SeqCst) + 1;
+        let number = {
+            let mut allocations = lock_allocations();
+            allocations.push(call.name);
+            allocations.len()
+        };
         if number == FAILING.load(SeqCst) {
             *FAILED.lock().unwrap_or_else(PoisonError::into_inner) = Some(call.name);
             return ptr::null_mut();

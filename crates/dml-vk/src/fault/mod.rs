@@ -160,9 +160,9 @@ impl Injector {
         books::update(|books| std::mem::take(&mut books.foreign))
     }
 
-    /// How many blocks were allocated through the callbacks since [`Injector::arm`], inside of calls
-    /// that can report a failure.
-    pub fn host_allocations(&self) -> usize {
+    /// What was allocated through the callbacks since [`Injector::arm`], inside of calls that can report
+    /// a failure: for each allocation the call.
+    pub fn host_allocations(&self) -> Vec<&'static str> {
         host::allocations()
     }
 
