@@ -156,6 +156,16 @@ fn compare_all(operator: &Validated, memory: &Memory, after: &After) -> Result<u
             .map_err(|difference| format!("output {index}: {difference}"))?;
         bytes += after.len() as u64;
     }
+    bytes += unwritten_inputs(memory, after)?;
+    if bytes == 0 {
+        return Err("nothing was compared".to_owned());
+    }
+    Ok(bytes)
+}
+
+/// How many bytes of inputs are as they were: all of them.
+fn unwritten_inputs(memory: &Memory, after: &After) -> Result<u64, String> {
+    let mut bytes = 0;
     for (index, (input, after)) in memory.inputs.iter().zip(&after.inputs).enumerate() {
         let Some(input) = input.as_ref().filter(|input| Input::is_only_read(input)) else {
             continue;
@@ -164,9 +174,6 @@ fn compare_all(operator: &Validated, memory: &Memory, after: &After) -> Result<u
             return Err(format!("input {index} was written to"));
         }
         bytes += input.tensor.before.len() as u64;
-    }
-    if bytes == 0 {
-        return Err("nothing was compared".to_owned());
     }
     Ok(bytes)
 }
@@ -214,6 +221,38 @@ fn reverse(steps: &mut [Step], capabilities: &Capabilities) {
 mod tests {
     use super::*;
     use dml_ops::reference::Random;
+
+    #[test]
+    fn an_element_that_is_not_written_and_an_input_that_is_are_found() {
+        for implementation in dml_ops::OPERATORS {
+            let minimal = implementation.reference().minimal(dml::DataType::Int16, 4);
+            let operator = validate(&minimal, dml::FeatureLevel::HIGHEST).unwrap();
+            let case = dml_ops::reference::Case::new("a", minimal);
+            let mut memory = Memory::new(&operator, &case);
+            let before = |it: &Option<dml_conformance::memory::Tensor>| Some(it.clone()?.before);
+            let outputs = memory.outputs.iter().map(before).collect();
+            let mut after = After { inputs: vec![], outputs };
+            let found = compare_all(&operator, &memory, &after).unwrap_err();
+            assert!(found.contains("(not written)"), "{found}");
+            let layout = operator.tensors(FieldKind::Output).next().unwrap().1.unwrap();
+            let expected = implementation.reference().outputs(&operator, &[None]).unwrap();
+            let (output, at) =
+                (after.outputs[0].as_mut().unwrap(), usize::try_from(GUARD).unwrap());
+            output[at..at + 2].copy_from_slice(&expected[0][0].to_le_bytes()[..2]);
+            assert_eq!(compare_all(&operator, &memory, &after), Ok(output_bytes(&after)));
+            assert_eq!(layout.element_count(), 1);
+            let tensor = memory.outputs[0].clone().unwrap();
+            let input = Input { tensor, is_owned: false, is_output: false };
+            after.inputs = vec![Some(vec![0; 4])];
+            memory.inputs = vec![Some(input)];
+            let found = unwritten_inputs(&memory, &after).unwrap_err();
+            assert!(found.contains("input 0 was written to"), "{found}");
+        }
+    }
+
+    fn output_bytes(after: &After) -> u64 {
+        after.outputs.iter().flatten().map(|it| it.len() as u64).sum()
+    }
 
     fn outcomes(seed: &str, count: u32) -> Vec<Outcome> {
         let draw = |at: u32| Draw::new(&mut Random::new(&format!("{seed}/{at}")));
