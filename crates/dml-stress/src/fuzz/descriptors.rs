@@ -1,5 +1,5 @@
-//! `descriptors`: any operator with any values in its fields, or any JSON, validated at every level
-//! and lowered for any device.
+//! `descriptors`: any operator with any values in its fields, or any JSON, validated at the highest
+//! level and another, and lowered for any device.
 //!
 //! Nothing is executed, so sizes are not bounded: time and memory must be bounded by the runtime.
 
@@ -24,7 +24,7 @@ pub(super) fn run(bytes: &[u8]) -> bool {
         let Some(operator) = operator(&mut random) else { return true };
         (operator, random)
     };
-    for level in FeatureLevel::ALL {
+    for level in [FeatureLevel::HIGHEST, random.pick(&FeatureLevel::ALL)] {
         let operator = match validate(&operator, level) {
             Ok(operator) => operator,
             Err(error) => {
