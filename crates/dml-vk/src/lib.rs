@@ -46,6 +46,7 @@
 #![allow(unsafe_code, reason = "the one crate that calls Vulkan")]
 
 mod access;
+#[cfg(feature = "fault-injection")]
 #[doc(hidden)]
 pub mod bare;
 mod barrier;
