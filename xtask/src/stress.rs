@@ -3,30 +3,61 @@
 use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
-use crate::{conformance, process, setup, test};
+use crate::environment::Environment;
+use crate::{conformance, fuzz, process, setup, test};
 
 /// Put the runtime through faults, random plans, cycles and mixed load
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// For `dml-stress`, of which `--help` lists them
+    /// For `dml-stress`, of which `--help` lists them; or `full`: all that docs/reliability.md promises,
+    /// fuzzing included, in about three hours
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<String>,
 }
 
+/// What `full` runs before it fuzzes.
+const FULL: [&[&str]; 5] = [
+    &["faults"],
+    &["plans", "--count", "13000000", "--seed", "1"],
+    &["cycles"],
+    &["soak", "--time", "10m", "--seed", "1"],
+    &["soak", "--time", "2m", "--seed", "2", "--validation"],
+];
+
 /// Runs the command and returns its exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let environment = conformance::environment(sh, true)?;
-    let arguments = &args.args;
+    if args.args != ["full"] {
+        let arguments: Vec<&str> = args.args.iter().map(String::as_str).collect();
+        return stress(sh, &environment, &arguments);
+    }
+    let mut failed = Vec::new();
+    for arguments in FULL {
+        println!("\n=== stress {} ===", arguments.join(" "));
+        if stress(sh, &environment, arguments)? != 0 {
+            failed.push(arguments.join(" "));
+        }
+    }
+    println!("\n=== fuzz ===");
+    if fuzz::run(sh, &fuzz::Args { time: 600, targets: vec![], jobs: 2, input: None })? != 0 {
+        failed.push("fuzz".to_owned());
+    }
+    println!("\n{} of {} failed {failed:?}", failed.len(), FULL.len() + 1);
+    Ok(i32::from(!failed.is_empty()))
+}
+
+fn stress(sh: &Shell, environment: &Environment, arguments: &[&str]) -> Result<i32> {
     // Millions of plans want an optimized build; the others wait for devices.
-    let is_host_only = args.args.first().is_some_and(|command| command == "plans");
-    let profile = if is_host_only { "stress" } else { "dev" };
+    let profile = if arguments.first() == Some(&"plans") { "stress" } else { "dev" };
     let command =
         cmd!(sh, "cargo run --locked --profile {profile} --package dml-stress -- {arguments...}");
     process::exit_code(environment.apply(command))
 }
 
 /// The step `stress` of `ci`: what says enough in a short time, on both CPU drivers.
-const SHORT: [&[&str]; 2] = [
+const SHORT: [&[&str]; 4] = [
+    &["faults", "--quick", "--scenario", "owning"],
+    &["plans", "--count", "20000"],
     &["cycles", "--buffers", "2000", "--devices", "20"],
     &["soak", "--time", "5s", "--threads", "4", "--validation"],
 ];
