@@ -12,7 +12,7 @@ use crate::work::SENTINEL;
 /// What a lane leaves in its buffer.
 #[derive(Clone, Copy)]
 pub(crate) enum Expected<'a> {
-    /// Exactly this.
+    /// Exactly this, and behind it zeros or what was there.
     Bytes(&'a [u8]),
     /// Zeros.
     Zeros,
@@ -149,7 +149,10 @@ impl<'a> Lane<'a> {
                 found[at..at + length].iter().all(|byte| *byte == 0)
             }),
             Expected::Bytes(bytes) => first_difference(&found, |at, length| {
-                bytes.get(at..at + length) == Some(&found[at..at + length])
+                let (start, end) = (at.min(bytes.len()), (at + length).min(bytes.len()));
+                let is_untouched = |byte: &u8| [0, SENTINEL].contains(byte);
+                bytes[start..end] == found[start..end]
+                    && found[end.max(at)..at + length].iter().all(is_untouched)
             }),
         };
         match first_wrong {
