@@ -10,7 +10,7 @@ mod onnx;
 use std::path::Path;
 use std::process::Command;
 
-use onnx::{Graph, Message, initializer, model, node, value};
+use onnx::{Graph, Message, circle, model, node, of_shape, outputs, value, vast_initializer};
 
 /// Kibibytes. The rest of the command's own needs is a few mebibytes.
 const MEMORY: u64 = 512 << 10;
@@ -43,18 +43,6 @@ fn file(name: &str, bytes: impl AsRef<[u8]>, message: &str) {
     refused(&path, message);
 }
 
-fn outputs() -> Vec<Message> {
-    vec![value("y", 1, &[])]
-}
-
-/// `op` of a ConstantOfShape of `sizes`.
-fn of_shape(sizes: &[i64], op: &str) -> Vec<u8> {
-    let rank = i64::try_from(sizes.len()).unwrap();
-    let nodes = vec![node("ConstantOfShape", &["s"], &["c"], &[]), node(op, &["c"], &["y"], &[])];
-    let initializers = vec![initializer("s", &[rank], sizes)];
-    model(14, Graph { nodes, initializers, outputs: outputs(), ..Graph::default() })
-}
-
 #[test]
 fn declared_sizes_cost_nothing() {
     for sizes in [[1 << 32, 1 << 31], [i64::MAX, i64::MAX], [i64::MAX, 1]] {
@@ -62,13 +50,7 @@ fn declared_sizes_cost_nothing() {
             file("a.onnx", of_shape(&sizes, op), "has too many elements");
         }
     }
-    let tensor = Graph {
-        nodes: vec![node("EyeLike", &["s"], &["y"], &[])],
-        initializers: vec![initializer("s", &[i64::MAX, 1], &[1])],
-        outputs: outputs(),
-        ..Graph::default()
-    };
-    file("a.onnx", model(13, tensor), "tensor 's': 8 bytes for int64");
+    file("a.onnx", vast_initializer(), "tensor 's': 8 bytes for int64");
     // A message of 2^62 bytes, and one that is not there.
     file("a.onnx", b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x3f\0", "is no ONNX model");
     let script = |field: &str| {
@@ -93,13 +75,7 @@ fn declared_sizes_cost_nothing() {
 
 #[test]
 fn circles_and_depth_cost_little() {
-    let nodes = vec![
-        node("Identity", &["b"], &["a"], &[]),
-        node("Identity", &["a"], &["b"], &[]),
-        node("EyeLike", &["a"], &["y"], &[]),
-    ];
-    let circle = Graph { nodes, outputs: outputs(), ..Graph::default() };
-    file("a.onnx", model(13, circle), "in a circle");
+    file("a.onnx", circle(), "in a circle");
     let layer = |id: u32, kind: &str| {
         format!(
             "<layer id=\"{id}\" name=\"n{id}\" type=\"{kind}\" version=\"opset1\">\

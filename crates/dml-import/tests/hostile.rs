@@ -5,7 +5,9 @@
 
 mod common;
 
-use common::onnx::{Graph, Message, initializer, model, node, value};
+use common::onnx::{
+    Graph, Message, circle, initializer, model, node, of_shape, outputs, value, vast_initializer,
+};
 use common::{data, int64};
 use dml_import::{Inputs, Model};
 
@@ -21,10 +23,6 @@ fn refused(bytes: impl Into<Vec<u8>>, inputs: &Inputs, message: &str) {
     let error = error.to_string();
     assert!(error.contains(message), "{error}");
     assert!(!error.contains('\n') && error.len() < 600, "{error}");
-}
-
-fn outputs() -> Vec<Message> {
-    vec![value("y", 1, &[])]
 }
 
 #[test]
@@ -43,13 +41,7 @@ fn truncated_files_are_refused_wherever_they_end() {
 
 #[test]
 fn nodes_in_a_circle_are_refused() {
-    let nodes = vec![
-        node("Identity", &["b"], &["a"], &[]),
-        node("Identity", &["a"], &["b"], &[]),
-        node("EyeLike", &["a"], &["y"], &[]),
-    ];
-    let graph = Graph { nodes, outputs: outputs(), ..Graph::default() };
-    refused(model(13, graph), &Inputs::new(), "nodes use each other's outputs in a circle");
+    refused(circle(), &Inputs::new(), "nodes use each other's outputs in a circle");
     let itself = vec![node("EyeLike", &["y"], &["y"], &[])];
     let graph = Graph { nodes: itself, outputs: outputs(), ..Graph::default() };
     refused(model(13, graph), &Inputs::new(), "EyeLike 'y': nodes use each other's outputs");
@@ -57,28 +49,8 @@ fn nodes_in_a_circle_are_refused() {
 
 #[test]
 fn huge_declared_sizes_are_refused() {
-    // A tensor of 2^63 - 1 elements with 8 bytes.
-    let graph = Graph {
-        nodes: vec![node("EyeLike", &["s"], &["y"], &[])],
-        initializers: vec![initializer("s", &[i64::MAX, 1], &[1])],
-        outputs: outputs(),
-        ..Graph::default()
-    };
-    refused(model(13, graph), &Inputs::new(), "tensor 's': 8 bytes for int64");
+    refused(vast_initializer(), &Inputs::new(), "tensor 's': 8 bytes for int64");
     // Shapes that only the model's arithmetic makes so large.
-    let of_shape = |sizes: &[i64], op: &str| {
-        let rank = i64::try_from(sizes.len()).unwrap();
-        let graph = Graph {
-            nodes: vec![
-                node("ConstantOfShape", &["s"], &["c"], &[]),
-                node(op, &["c"], &["y"], &[]),
-            ],
-            initializers: vec![initializer("s", &[rank], sizes)],
-            outputs: outputs(),
-            ..Graph::default()
-        };
-        model(14, graph)
-    };
     for op in ["EyeLike", "Trilu", "Identity"] {
         refused(of_shape(&[1 << 32, 1 << 31], op), &Inputs::new(), "has too many elements");
         refused(of_shape(&[i64::MAX, i64::MAX], op), &Inputs::new(), "has too many elements");

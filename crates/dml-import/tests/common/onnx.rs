@@ -106,6 +106,36 @@ pub(crate) fn model(opset: i64, graph: Graph) -> Vec<u8> {
     Message::default().int(1, 8).message(7, message).message(8, opset).0
 }
 
+/// The outputs of a graph with one, `y`.
+pub(crate) fn outputs() -> Vec<Message> {
+    vec![value("y", 1, &[])]
+}
+
+/// Two nodes that use each other's outputs, before an EyeLike.
+pub(crate) fn circle() -> Vec<u8> {
+    let nodes = vec![
+        node("Identity", &["b"], &["a"], &[]),
+        node("Identity", &["a"], &["b"], &[]),
+        node("EyeLike", &["a"], &["y"], &[]),
+    ];
+    model(13, Graph { nodes, outputs: outputs(), ..Graph::default() })
+}
+
+/// EyeLike of an initializer that declares 2^63 - 1 elements and has 8 bytes.
+pub(crate) fn vast_initializer() -> Vec<u8> {
+    let nodes = vec![node("EyeLike", &["s"], &["y"], &[])];
+    let initializers = vec![initializer("s", &[i64::MAX, 1], &[1])];
+    model(13, Graph { nodes, initializers, outputs: outputs(), ..Graph::default() })
+}
+
+/// `op` of a ConstantOfShape of `sizes`.
+pub(crate) fn of_shape(sizes: &[i64], op: &str) -> Vec<u8> {
+    let rank = i64::try_from(sizes.len()).unwrap();
+    let nodes = vec![node("ConstantOfShape", &["s"], &["c"], &[]), node(op, &["c"], &["y"], &[])];
+    let initializers = vec![initializer("s", &[rank], sizes)];
+    model(14, Graph { nodes, initializers, outputs: outputs(), ..Graph::default() })
+}
+
 /// One EyeLike between an input and an output.
 pub(crate) fn eye_like(
     opset: i64,
