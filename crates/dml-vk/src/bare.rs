@@ -56,7 +56,11 @@ pub fn device_cycle(index: usize, kernel: &KernelVariant) -> Result<()> {
     Ok(())
 }
 
-fn compute_family(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Result<u32> {
+/// The first queue family of a physical device of the instance that computes.
+pub(crate) fn compute_family(
+    instance: &ash::Instance,
+    physical: vk::PhysicalDevice,
+) -> Result<u32> {
     // SAFETY: the physical device is the instance's.
     let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
     let computes =

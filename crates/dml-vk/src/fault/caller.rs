@@ -11,6 +11,7 @@ use dml_core::capabilities::Features;
 
 use super::{Injector, books};
 use crate::access::access;
+use crate::bare::compute_family;
 use crate::buffer::{Buffer, BufferUsage};
 use crate::device::{Device, DeviceDesc, LiveObjects};
 use crate::entry::EntryPoints;
@@ -349,12 +350,7 @@ fn parts(instance: &ash::Instance, name: &str) -> Result<Parts> {
         found.to_lowercase().contains(&name.to_lowercase())
     };
     let physical = devices.into_iter().find(is_named).ok_or_else(none)?;
-    // SAFETY: the physical device belongs to the instance.
-    let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
-    let computes = |(_, it): &(u32, vk::QueueFamilyProperties)| {
-        it.queue_flags.contains(vk::QueueFlags::COMPUTE)
-    };
-    let (family, _) = (0..).zip(families).find(computes).ok_or_else(none)?;
+    let family = compute_family(instance, physical)?;
     let priorities = [1.0];
     let queues = [vk::DeviceQueueCreateInfo::default()
         .queue_family_index(family)
