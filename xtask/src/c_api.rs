@@ -2,6 +2,7 @@
 //! prefix, run on both CPU drivers under the validation layer.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
 use anyhow::{Context, Result, bail, ensure};
 use xshell::{Cmd, Shell, cmd};
@@ -103,8 +104,7 @@ impl Tools {
         let program =
             self.output.join(format!("{}-{kind}{}", example.source, define.unwrap_or_default()));
         let is_cpp = example.source.ends_with(".cpp");
-        let chosen = std::env::var(if is_cpp { "CXX" } else { "CC" });
-        let compiler = chosen.unwrap_or_else(|_| if is_cpp { "g++" } else { "cc" }.to_owned());
+        let compiler = compiler(is_cpp);
         let standard = if is_cpp { "-std=c++14" } else { "-std=c11" };
         let flags = self.pkg_config(sh, example.is_static)?;
         let mut command = cmd!(
@@ -125,10 +125,10 @@ impl Tools {
         let flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"];
         let include = self.prefix.join("include");
         for header in ["dmlvk/dmlvk.h", "dmlvk/directml_types.h"] {
-            for (variable, default, language, standard) in
-                [("CC", "cc", "c", "-std=c99"), ("CXX", "g++", "c++", "-std=c++11")]
+            for (is_cpp, language, standard) in
+                [(false, "c", "-std=c99"), (true, "c++", "-std=c++11")]
             {
-                let compiler = std::env::var(variable).unwrap_or_else(|_| default.to_owned());
+                let compiler = compiler(is_cpp);
                 let program = format!("#include <{header}>\n#include <{header}>\n");
                 let command = cmd!(sh, "{compiler} -x {language} {standard} {flags...}")
                     .arg("-I")
@@ -162,12 +162,9 @@ fn execute(
     device: usize,
 ) -> Result<()> {
     let device = device.to_string();
-    let command: Cmd<'_> = environment.apply(cmd!(sh, "{program} {device}").ignore_status());
-    let output = command.output()?;
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
+    let (status, text) = outcome(environment.apply(cmd!(sh, "{program} {device}")))?;
     let name = program.file_name().unwrap_or_default().display();
-    ensure!(output.status.success(), "{name} on device {device}: {}\n{text}", output.status);
+    ensure!(status.success(), "{name} on device {device}: {status}\n{text}");
     match (is_reported(&text), example.is_reported) {
         (true, false) => bail!("{name} on device {device}: the layer reports\n{text}"),
         (false, true) => {
@@ -175,6 +172,19 @@ fn execute(
         }
         _ => Ok(()),
     }
+}
+
+/// How a program ends, and all that it prints.
+pub(crate) fn outcome(command: Cmd<'_>) -> Result<(ExitStatus, String)> {
+    let output = command.ignore_status().output()?;
+    let text = [output.stdout, output.stderr].concat();
+    Ok((output.status, String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// The user's choice, or what is usual.
+fn compiler(is_cpp: bool) -> String {
+    let (variable, usual) = if is_cpp { ("CXX", "g++") } else { ("CC", "cc") };
+    std::env::var(variable).unwrap_or_else(|_| usual.to_owned())
 }
 
 /// Where nobody asks for the layer's messages it prints them.

@@ -111,18 +111,16 @@ impl Valgrind {
             command = command.env("VALGRIND_LIB", library);
             command = command.arg(format!("--extra-debuginfo-path={}", debug.display()));
         }
-        let command = environment.apply(command.arg(program).arg(&device).ignore_status());
-        let output = command.output()?;
-        let text = [output.stdout, output.stderr].concat();
-        let text = String::from_utf8_lossy(&text);
+        let command = environment.apply(command.arg(program).arg(&device));
+        let (status, text) = c_api::outcome(command)?;
         let name = program.file_name().unwrap_or_default().display();
-        match (output.status.code(), example.is_reported) {
+        match (status.code(), example.is_reported) {
             (Some(0), false) => Ok(()),
             (Some(FOUND), true) if text.contains("dml") => Ok(()),
             (Some(0), true) => bail!(
                 "{name} on device {device}: valgrind reports nothing, though nothing is destroyed"
             ),
-            (_, _) => bail!("{name} on device {device}: {}\n{text}", output.status),
+            (_, _) => bail!("{name} on device {device}: {status}\n{text}"),
         }
     }
 }

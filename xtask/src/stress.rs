@@ -29,12 +29,12 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let environment = conformance::environment(sh, true)?;
     if args.args != ["full"] {
         let arguments: Vec<&str> = args.args.iter().map(String::as_str).collect();
-        return stress(sh, &environment, &arguments);
+        return stress(sh, &environment, profile(&arguments), &arguments);
     }
     let mut failed = Vec::new();
     for arguments in FULL {
         println!("\n=== stress {} ===", arguments.join(" "));
-        if stress(sh, &environment, arguments)? != 0 {
+        if stress(sh, &environment, profile(arguments), arguments)? != 0 {
             failed.push(arguments.join(" "));
         }
     }
@@ -46,9 +46,12 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     Ok(i32::from(!failed.is_empty()))
 }
 
-fn stress(sh: &Shell, environment: &Environment, arguments: &[&str]) -> Result<i32> {
-    // Millions of plans want an optimized build; the others wait for devices.
-    let profile = if arguments.first() == Some(&"plans") { "stress" } else { "dev" };
+/// Millions of plans want an optimized build; the others wait for devices.
+fn profile(arguments: &[&str]) -> &'static str {
+    if arguments.first() == Some(&"plans") { "stress" } else { "dev" }
+}
+
+fn stress(sh: &Shell, environment: &Environment, profile: &str, arguments: &[&str]) -> Result<i32> {
     let command =
         cmd!(sh, "cargo run --locked --profile {profile} --package dml-stress -- {arguments...}");
     process::exit_code(environment.apply(command))
@@ -67,8 +70,7 @@ pub(crate) fn short(sh: &Shell) -> Result<()> {
     let drivers = setup::make_sure(sh)?.environment()?;
     let environment = test::with_hazards(drivers).with("DML_PIPELINE_CACHE", "off");
     for arguments in SHORT {
-        let command = cmd!(sh, "cargo run --locked --package dml-stress -- {arguments...}");
-        let code = process::exit_code(environment.apply(command))?;
+        let code = stress(sh, &environment, "dev", arguments)?;
         ensure!(code == 0, "`dml-stress {}` ended with exit code {code}", arguments.join(" "));
     }
     Ok(())
