@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::case::Baseline;
 use crate::lane::{Expected, Lane};
-use crate::measure::{Effort, rotation};
+use crate::measure::{Effort, in_turns, rotation};
 use crate::stats::{Ratio, Summary};
 
 const BYTES: u64 = 64 << 20;
@@ -113,13 +113,9 @@ fn one(device: &Device, name: String, mut lanes: Vec<Lane<'_>>, effort: Effort) 
             break;
         }
         let at = turn % lanes.len();
-        if turn.is_multiple_of(2) {
-            pieces.push(lanes[at].run()?.wall);
-            baseline.push(whole[at].run()?.wall);
-        } else {
-            baseline.push(whole[at].run()?.wall);
-            pieces.push(lanes[at].run()?.wall);
-        }
+        let (one, other) = in_turns(turn, &mut lanes[at], &mut whole[at])?;
+        pieces.push(one.wall);
+        baseline.push(other.wall);
     }
     Ok(Limit { name, ratio: Ratio::of(&pieces, &baseline), time: Summary::of(&pieces) })
 }

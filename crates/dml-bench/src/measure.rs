@@ -162,19 +162,13 @@ impl<'a> Turns<'a> {
         Ok(summarize(&times, runs))
     }
 
-    /// Operator before baseline and baseline before operator, alternately: what drifts, drifts for
-    /// both.
     fn turn(&mut self, turn: usize, times: &mut Times) -> Result<()> {
         let count = self.operators.len();
         let operator = &mut self.operators[turn % count];
         let baseline = &mut self.baselines[turn % count];
-        if turn.is_multiple_of(2) {
-            times.operator.push(operator.run()?);
-            times.baseline.push(baseline.run()?);
-        } else {
-            times.baseline.push(baseline.run()?);
-            times.operator.push(operator.run()?);
-        }
+        let (one, other) = in_turns(turn, operator, baseline)?;
+        times.operator.push(one);
+        times.baseline.push(other);
         if !self.host.is_empty() {
             let index = turn % self.host.len();
             times.memset.push(memset(&mut self.host[index]));
@@ -182,6 +176,21 @@ impl<'a> Turns<'a> {
         operator.verify().context("the operator")?;
         operator.reset()
     }
+}
+
+/// Runs one lane before the other and the other before the one, alternately: what drifts, drifts for
+/// both.
+pub(crate) fn in_turns(
+    turn: usize,
+    one: &mut Lane<'_>,
+    other: &mut Lane<'_>,
+) -> Result<(Sample, Sample)> {
+    if turn.is_multiple_of(2) {
+        let first = one.run()?;
+        return Ok((first, other.run()?));
+    }
+    let first = other.run()?;
+    Ok((one.run()?, first))
 }
 
 fn summarize(times: &Times, runs: Vec<Runs>) -> Measured {
