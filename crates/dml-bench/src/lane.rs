@@ -1,5 +1,6 @@
 //! A command buffer that is recorded once and submitted again and again, with the buffer it writes.
 
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -14,8 +15,8 @@ use crate::work::SENTINEL;
 pub(crate) enum Expected<'a> {
     /// Exactly this, and behind it zeros or what was there.
     Bytes(&'a [u8]),
-    /// Zeros.
-    Zeros,
+    /// So many zeros, and whatever behind them.
+    Zeros(usize),
     /// There is nothing to look at.
     Nothing,
 }
@@ -29,10 +30,11 @@ pub(crate) struct Sample {
     pub(crate) device: Option<Duration>,
 }
 
-/// One of several that take turns, so that none finds its memory in a cache.
+/// One of several that take turns, so that none finds its memory in a cache. What is compared shares
+/// its buffers: how fast memory is depends on where it is.
 pub(crate) struct Lane<'a> {
     device: dml::vk::Device,
-    buffer: Option<Buffer>,
+    buffer: Option<Rc<Buffer>>,
     // `None` while a submission has it.
     work: Option<CommandList>,
     reset: Option<CommandList>,
@@ -41,20 +43,20 @@ pub(crate) struct Lane<'a> {
 }
 
 impl<'a> Lane<'a> {
-    /// Executes a compiled operator.
+    /// Executes a compiled operator, with `buffer` as its output.
     pub(crate) fn operator(
         device: &Device,
         compiled: &CompiledOperator,
+        buffer: &Rc<Buffer>,
         input: Option<&Buffer>,
         expected: &'a [u8],
         timed: bool,
     ) -> Result<Self> {
-        let buffer = device.create_buffer(compiled.output_size(0))?;
         let size = compiled.binding_properties().temporary_resource_size;
         let temporary = if size > 0 { Some(device.create_buffer(size)?) } else { None };
         let has_input = !compiled.vulkan().inputs().is_empty();
         let inputs = [input.map(BufferBinding::whole)];
-        let outputs = [Some(BufferBinding::whole(&buffer))];
+        let outputs = [Some(BufferBinding::whole(buffer))];
         let bindings = Bindings {
             inputs: if has_input { &inputs } else { &[] },
             outputs: &outputs,
@@ -63,31 +65,33 @@ impl<'a> Lane<'a> {
         };
         let table = BindingTable::new(compiled.vulkan(), &bindings)?;
         let expected = Expected::Bytes(expected);
-        Self::new(device, Some(buffer), expected, timed, |recorder, _| recorder.dispatch(&table))
+        let buffer = Some(Rc::clone(buffer));
+        Self::new(device, buffer, expected, timed, |recorder, _| recorder.dispatch(&table))
     }
 
-    /// Does what the device does on its own.
+    /// Does what the device does on its own, to the first `bytes` of `buffer`.
     pub(crate) fn baseline(
         device: &Device,
         baseline: Baseline,
+        buffer: &Rc<Buffer>,
         bytes: u64,
         input: Option<(&Buffer, &'a [u8])>,
         timed: bool,
     ) -> Result<Self> {
+        let buffer = Some(Rc::clone(buffer));
         match (baseline, input) {
             (Baseline::EmptySubmit, _) => {
                 Self::new(device, None, Expected::Nothing, timed, |_, _| Ok(()))
             }
             (Baseline::Fill, _) => {
-                let buffer = device.create_buffer(bytes)?;
-                Self::new(device, Some(buffer), Expected::Zeros, timed, |recorder, buffer| {
+                let expected = Expected::Zeros(usize::try_from(bytes)?);
+                Self::new(device, buffer, expected, timed, |recorder, buffer| {
                     buffer.map_or(Ok(()), |buffer| recorder.fill_buffer(buffer, 0..bytes, 0))
                 })
             }
             (Baseline::Copy, Some((source, expected))) => {
-                let buffer = device.create_buffer(bytes)?;
                 let expected = Expected::Bytes(expected);
-                Self::new(device, Some(buffer), expected, timed, |recorder, buffer| {
+                Self::new(device, buffer, expected, timed, |recorder, buffer| {
                     buffer
                         .map_or(Ok(()), |buffer| recorder.copy_buffer(source, 0, buffer, 0, bytes))
                 })
@@ -99,7 +103,7 @@ impl<'a> Lane<'a> {
     /// Records what writes `buffer`, and what overwrites it between two runs.
     pub(crate) fn new(
         device: &Device,
-        buffer: Option<Buffer>,
+        buffer: Option<Rc<Buffer>>,
         expected: Expected<'a>,
         timed: bool,
         record: impl FnOnce(&mut Recorder, Option<&Buffer>) -> dml::vk::Result<()>,
@@ -111,7 +115,7 @@ impl<'a> Lane<'a> {
             recorder.reset_timestamps(timestamps)?;
             recorder.write_timestamp(timestamps, 0)?;
         }
-        record(&mut recorder, buffer.as_ref())?;
+        record(&mut recorder, buffer.as_deref())?;
         if let Some(timestamps) = &timestamps {
             recorder.write_timestamp(timestamps, 1)?;
         }
@@ -145,7 +149,7 @@ impl<'a> Lane<'a> {
         let found = self.device.read_buffer(buffer, 0..buffer.size())?;
         let first_wrong = match self.expected {
             Expected::Nothing => None,
-            Expected::Zeros => first_difference(&found, |at, length| {
+            Expected::Zeros(count) => first_difference(&found[..count], |at, length| {
                 found[at..at + length].iter().all(|byte| *byte == 0)
             }),
             Expected::Bytes(bytes) => first_difference(&found, |at, length| {

@@ -1,28 +1,31 @@
-//! What the device itself loses where it writes in pieces: the bound of every strategy that is made
-//! of fills of rows, or of copies of a block.
+//! What the device itself loses where more than one fill is asked of it: the bound of a fill with a
+//! dispatch behind it, and of what is made of fills of rows or of copies of a block.
+
+use std::rc::Rc;
 
 use anyhow::Result;
-use dml::Device;
 use dml::core::Strategy;
 use dml::core::plan::{BindingRequirement, BoundAt, Copy, CopyRegion, Plan, Repeat, Slot, Step};
 use dml::vk::{BindingTable, Bindings, CompileInput};
-use dml::{Buffer, BufferBinding};
+use dml::{Buffer, BufferBinding, DataType, Device};
 use serde::Serialize;
 
 use crate::case::Baseline;
 use crate::lane::{Expected, Lane};
-use crate::measure::{Effort, in_turns, rotation};
+use crate::measure::{Effort, first_run, in_turns, rotation};
 use crate::stats::{Ratio, Summary};
+use crate::table::bytes_text;
+use crate::work::Work;
 
 const BYTES: u64 = 64 << 20;
-const PIECES: [u64; 4] = [64 << 10, 16 << 10, 4 << 10, 1 << 10];
+const PIECES: [u64; 6] = [16 << 20, 1 << 20, 64 << 10, 16 << 10, 4 << 10, 1 << 10];
 /// What the block of copies is made of.
 const BLOCK_BYTE: u8 = 7;
 
-/// One way to write 64 MiB in pieces, against one fill of as many bytes.
+/// One way to write 64 MiB, against one fill of as many bytes.
 #[derive(Debug, Serialize)]
 pub(crate) struct Limit {
-    /// The pieces.
+    /// The commands.
     pub(crate) name: String,
     /// Its time in times of the fill's.
     pub(crate) ratio: Ratio,
@@ -30,7 +33,8 @@ pub(crate) struct Limit {
     pub(crate) time: Summary,
 }
 
-/// Fills of pieces, and copies of one block of that size over and over, each in turns with one fill.
+/// A fill and a dispatch, fills of pieces, and copies of one block of that size over and over, each
+/// in turns with one fill.
 ///
 /// # Errors
 /// The device failed, or left wrong bytes.
@@ -39,20 +43,42 @@ pub(crate) fn measure(device: &Device, effort: Effort) -> Result<Vec<Limit>> {
     let blocks = vec![BLOCK_BYTE; size];
     let count = rotation(BYTES, effort.cache);
     let mut limits = Vec::new();
+    let buffers: Vec<_> =
+        (0..count).map(|_| device.create_buffer(BYTES).map(Rc::new)).collect::<Result<_, _>>()?;
+    let mut whole: Vec<_> = buffers
+        .iter()
+        .map(|it| Lane::baseline(device, Baseline::Fill, it, BYTES, None, true))
+        .collect::<Result<_>>()?;
+    whole.iter_mut().try_for_each(first_run)?;
+    let corner = corner();
+    let expected = corner.expected(BYTES);
+    let compiled = device
+        .with_traits(device.traits().with_strategy(Strategy::FillAndScatter))
+        .compile(corner.operator())?;
+    let lanes =
+        buffers.iter().map(|it| Lane::operator(device, &compiled, it, None, &expected, true));
+    let name = "a fill, and a dispatch for one element".to_owned();
+    limits.push(one(name, lanes.collect::<Result<_>>()?, &mut whole, effort)?);
     for piece in PIECES {
-        let lanes = (0..count).map(|_| fills(device, piece)).collect::<Result<_>>()?;
-        limits.push(one(device, format!("fills of {} KiB", piece >> 10), lanes, effort)?);
+        let lanes = buffers.iter().map(|it| fills(device, it, piece)).collect::<Result<_>>()?;
+        limits.push(one(format!("fills of {}", bytes_text(piece)), lanes, &mut whole, effort)?);
     }
     for piece in PIECES {
-        let lanes = (0..count).map(|_| copies(device, piece, &blocks)).collect::<Result<_>>()?;
-        limits.push(one(device, format!("copies of {} KiB", piece >> 10), lanes, effort)?);
+        let lanes = buffers.iter().map(|it| copies(device, it, piece, &blocks));
+        let lanes = lanes.collect::<Result<_>>()?;
+        limits.push(one(format!("copies of {}", bytes_text(piece)), lanes, &mut whole, effort)?);
     }
     Ok(limits)
 }
 
-fn fills(device: &Device, piece: u64) -> Result<Lane<'static>> {
-    let buffer = device.create_buffer(BYTES)?;
-    Lane::new(device, Some(buffer), Expected::Zeros, true, |recorder, buffer| {
+/// A matrix of 64 MiB with one element on its diagonal.
+fn corner() -> Work {
+    Work::eye(DataType::Float32, &[4096, 4096]).with_offset(4095)
+}
+
+fn fills(device: &Device, buffer: &Rc<Buffer>, piece: u64) -> Result<Lane<'static>> {
+    let expected = Expected::Zeros(usize::try_from(BYTES)?);
+    Lane::new(device, Some(Rc::clone(buffer)), expected, true, |recorder, buffer| {
         let Some(buffer) = buffer else { return Ok(()) };
         (0..BYTES / piece)
             .map(|index| index * piece)
@@ -60,15 +86,20 @@ fn fills(device: &Device, piece: u64) -> Result<Lane<'static>> {
     })
 }
 
-fn copies<'a>(device: &Device, piece: u64, expected: &'a [u8]) -> Result<Lane<'a>> {
+fn copies<'a>(
+    device: &Device,
+    buffer: &Rc<Buffer>,
+    piece: u64,
+    expected: &'a [u8],
+) -> Result<Lane<'a>> {
     let plan = CompileInput { plan: copy_plan(piece)?, storage_only: None };
     let compiled = device.vulkan().compile(plan)?;
-    let buffer: Buffer = device.create_buffer(BYTES)?;
-    let outputs = [Some(BufferBinding::whole(&buffer))];
+    let outputs = [Some(BufferBinding::whole(buffer))];
     let bindings = Bindings { outputs: &outputs, ..Bindings::default() };
     let table = BindingTable::new(&compiled, &bindings)?;
     let expected = Expected::Bytes(expected);
-    Lane::new(device, Some(buffer), expected, true, |recorder, _| recorder.dispatch(&table))
+    let buffer = Some(Rc::clone(buffer));
+    Lane::new(device, buffer, expected, true, |recorder, _| recorder.dispatch(&table))
 }
 
 fn copy_plan(piece: u64) -> Result<Plan> {
@@ -98,22 +129,22 @@ fn copy_plan(piece: u64) -> Result<Plan> {
     })
 }
 
-fn one(device: &Device, name: String, mut lanes: Vec<Lane<'_>>, effort: Effort) -> Result<Limit> {
-    let fill = || Lane::baseline(device, Baseline::Fill, BYTES, None, true);
-    let mut whole = lanes.iter().map(|_| fill()).collect::<Result<Vec<_>>>()?;
-    for lane in lanes.iter_mut().chain(&mut whole) {
-        lane.reset()?;
-        lane.run()?;
-        lane.verify()?;
-    }
+fn one(
+    name: String,
+    mut lanes: Vec<Lane<'_>>,
+    whole: &mut [Lane<'_>],
+    effort: Effort,
+) -> Result<Limit> {
+    lanes.iter_mut().try_for_each(first_run)?;
     let (mut pieces, mut baseline) = (Vec::new(), Vec::new());
+    let count = lanes.len();
     let start = std::time::Instant::now();
     for turn in 0.. {
         if turn >= effort.least && start.elapsed() > effort.time {
             break;
         }
-        let at = turn % lanes.len();
-        let (one, other) = in_turns(turn, &mut lanes[at], &mut whole[at])?;
+        let [at, other] = [turn, turn + count / 2].map(|it| it % count);
+        let (one, other) = in_turns(turn / count, &mut lanes[at], &mut whole[other])?;
         pieces.push(one.wall);
         baseline.push(other.wall);
     }

@@ -1,7 +1,8 @@
 //! Measuring one case: the operator, its baseline and memset in turns. Each result of the operator is
-//! verified, and the last ones of the baseline.
+//! verified, and the first one of the baseline in each buffer.
 
 use std::hint::black_box;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -28,7 +29,7 @@ pub(crate) struct Effort {
 const MOST_TURNS: usize = 1001;
 /// What takes this many times as long as it may has as few turns as it had by then.
 const PATIENCE: u32 = 4;
-/// Buffers of one case take at most this much memory, as far as there are two of each kind.
+/// Buffers of one case take at most this much memory, as far as there are two.
 const MEMORY: u64 = 4 << 30;
 
 /// Measures `case`; what the device or the runtime refuses is an outcome, not an error.
@@ -118,13 +119,20 @@ impl<'a> Turns<'a> {
         let bytes = case.work.bytes();
         let input = input(device, &data.input)?;
         let count = rotation(bytes, effort.cache);
+        let size = compiled.output_size(0);
+        let buffers: Vec<_> = (0..count)
+            .map(|_| device.create_buffer(size).map(Rc::new))
+            .collect::<Result<_, _>>()?;
         // Timestamps cost time of their own, which only matters where there is nothing else.
         let timed = case.baseline != Baseline::EmptySubmit;
-        let operators = (0..count)
-            .map(|_| Lane::operator(device, compiled, input.as_ref(), &data.expected, timed));
-        let source = input.as_ref().map(|buffer| (buffer, &data.input[..]));
-        let baselines =
-            (0..count).map(|_| Lane::baseline(device, case.baseline, bytes, source, timed));
+        let source = input.as_ref();
+        let operators = buffers
+            .iter()
+            .map(|it| Lane::operator(device, compiled, it, source, &data.expected, timed));
+        let source = source.map(|buffer| (buffer, &data.input[..]));
+        let baselines = buffers
+            .iter()
+            .map(|it| Lane::baseline(device, case.baseline, it, bytes, source, timed));
         let is_fill = case.baseline == Baseline::Fill;
         let host = if is_fill { count.min(4) } else { 0 };
         let length = usize::try_from(bytes)?;
@@ -137,13 +145,11 @@ impl<'a> Turns<'a> {
     }
 
     fn measure(mut self, case: &Case, effort: Effort, peers: &mut Peers) -> Result<Measured> {
-        for lane in self.operators.iter_mut().chain(&mut self.baselines) {
-            lane.reset()?;
-            lane.run()?;
+        for lane in &mut self.baselines {
+            first_run(lane).context("the baseline")?;
         }
         for lane in &mut self.operators {
-            lane.verify().context("the operator")?;
-            lane.reset()?;
+            first_run(lane).context("the operator")?;
         }
         let mut times = Times::default();
         let mut runs = peers.prepare(case);
@@ -156,17 +162,15 @@ impl<'a> Turns<'a> {
             self.turn(turn, &mut times)?;
             peers.turn(&mut runs);
         }
-        for lane in &self.baselines {
-            lane.verify().context("the baseline")?;
-        }
         Ok(summarize(&times, runs))
     }
 
     fn turn(&mut self, turn: usize, times: &mut Times) -> Result<()> {
         let count = self.operators.len();
         let operator = &mut self.operators[turn % count];
-        let baseline = &mut self.baselines[turn % count];
-        let (one, other) = in_turns(turn, operator, baseline)?;
+        // In half as many turns each is where the other is now.
+        let baseline = &mut self.baselines[(turn + count / 2) % count];
+        let (one, other) = in_turns(turn / count, operator, baseline)?;
         times.operator.push(one);
         times.baseline.push(other);
         if !self.host.is_empty() {
@@ -174,18 +178,27 @@ impl<'a> Turns<'a> {
             times.memset.push(memset(&mut self.host[index]));
         }
         operator.verify().context("the operator")?;
-        operator.reset()
+        operator.reset()?;
+        baseline.reset()
     }
 }
 
-/// Runs one lane before the other and the other before the one, alternately: what drifts, drifts for
-/// both.
+/// Also pays for what only the first run has to, and leaves the buffer overwritten.
+pub(crate) fn first_run(lane: &mut Lane<'_>) -> Result<()> {
+    lane.reset()?;
+    lane.run()?;
+    lane.verify()?;
+    lane.reset()
+}
+
+/// Runs one lane before the other in even rounds and the other before the one in odd rounds: what
+/// drifts, drifts for both.
 pub(crate) fn in_turns(
-    turn: usize,
+    round: usize,
     one: &mut Lane<'_>,
     other: &mut Lane<'_>,
 ) -> Result<(Sample, Sample)> {
-    if turn.is_multiple_of(2) {
+    if round.is_multiple_of(2) {
         let first = one.run()?;
         return Ok((first, other.run()?));
     }
@@ -223,8 +236,8 @@ fn memset(bytes: &mut [u8]) -> Duration {
 /// small enough that it is meant to be there.
 pub(crate) fn rotation(bytes: u64, cache: u64) -> usize {
     let wanted = if bytes < 1 << 20 { 4 } else { (2 * cache).div_ceil(bytes).clamp(2, 32) };
-    let affordable = (MEMORY / (2 * bytes)).max(1);
-    usize::try_from(wanted.min(affordable)).unwrap_or(1)
+    let affordable = (MEMORY / bytes).max(2);
+    usize::try_from(wanted.min(affordable)).unwrap_or(2)
 }
 
 fn input(device: &Device, bytes: &[u8]) -> Result<Option<Buffer>> {

@@ -40,7 +40,7 @@ pub(crate) struct DeviceReport {
     pub(crate) driver: String,
     /// The operator on shapes.
     pub(crate) cases: Vec<CaseResult>,
-    /// What the device itself loses where it writes in pieces.
+    /// What the device itself loses where more than one fill is asked of it.
     pub(crate) limits: Vec<Limit>,
     /// What recording costs.
     pub(crate) recording: Vec<Recording>,

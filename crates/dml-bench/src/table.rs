@@ -53,7 +53,7 @@ pub(crate) fn device(device: &DeviceReport) -> String {
 pub(crate) fn sections(device: &DeviceReport, style: Style) -> Vec<(&'static str, String)> {
     let all = [
         ("Against the device itself", cases(&device.cases, style)),
-        ("The device in pieces, against one fill of 64 MiB", limits(device, style)),
+        ("More than one command, against one fill of 64 MiB", limits(device, style)),
         ("Against other libraries", peers(&device.cases, style)),
         ("Recording one operator", recording(device, style)),
         ("Process start to first result", cold_start(device, style)),

@@ -54,6 +54,11 @@ impl Work {
         Self { row_pitch: Some(pitch), ..self }
     }
 
+    /// The same with ones on another diagonal.
+    pub(crate) fn with_offset(self, offset: i32) -> Self {
+        Self { begin: offset, end: offset + 1, ..self }
+    }
+
     /// An input with ones on its main diagonal.
     pub(crate) fn with_input(self) -> Self {
         Self { has_input: true, ..self }
