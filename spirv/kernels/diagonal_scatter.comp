@@ -1,13 +1,11 @@
 // Writes a value along the diagonals of a tensor that was filled with zeros.
-//
-// With WORDS_APART no word has two of the elements: a store takes the place of an atomic.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
 #include "include/dispatch.glsl"
 #include "include/element.glsl"
 
-// Mirrored by twins/diagonal_scatter.rs and twins/diagonal_scatter_apart.rs. Strides and `start` are in elements.
+// Mirrored by twins/diagonal_scatter.rs. Strides and `start` are in elements.
 layout(push_constant, std430) uniform PushConstants {
     uint base_word;
     uint first_group;
@@ -33,9 +31,5 @@ void main() {
         + batch / push.size1 * push.stride0
         + batch % push.size1 * push.stride1
         + along * push.diagonal_stride;
-#ifdef WORDS_APART
-    store_alone_on_zero(push.base_word, element, push.value_low, push.value_high);
-#else
     store_on_zero(push.base_word, element, push.value_low, push.value_high);
-#endif
 }

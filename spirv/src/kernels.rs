@@ -201,66 +201,6 @@ pub static DIAGONAL_SCATTER_B64: KernelVariant = KernelVariant {
 };
 const _: () = assert!(twins::diagonal_scatter::PushConstants::WORDS * 4 == 44);
 
-/// As `diagonal_scatter`, where no word of the tensor has two elements that are written.
-pub static DIAGONAL_SCATTER_APART: Kernel = Kernel {
-    b8: &DIAGONAL_SCATTER_APART_B8,
-    b16: &DIAGONAL_SCATTER_APART_B16,
-    b32: &DIAGONAL_SCATTER_APART_B32,
-    b64: &DIAGONAL_SCATTER_APART_B64,
-};
-
-/// `diagonal_scatter_apart` for b8 elements.
-pub static DIAGONAL_SCATTER_APART_B8: KernelVariant = KernelVariant {
-    name: "diagonal_scatter_apart_b8",
-    spirv: include_bytes!("../compiled/diagonal_scatter_apart_b8.spv"),
-    entry_point: "main",
-    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 44,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
-    required_features: &[],
-    host: twins::diagonal_scatter_apart::b8,
-};
-const _: () = assert!(twins::diagonal_scatter_apart::PushConstants::WORDS * 4 == 44);
-
-/// `diagonal_scatter_apart` for b16 elements.
-pub static DIAGONAL_SCATTER_APART_B16: KernelVariant = KernelVariant {
-    name: "diagonal_scatter_apart_b16",
-    spirv: include_bytes!("../compiled/diagonal_scatter_apart_b16.spv"),
-    entry_point: "main",
-    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 44,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
-    required_features: &[],
-    host: twins::diagonal_scatter_apart::b16,
-};
-const _: () = assert!(twins::diagonal_scatter_apart::PushConstants::WORDS * 4 == 44);
-
-/// `diagonal_scatter_apart` for b32 elements.
-pub static DIAGONAL_SCATTER_APART_B32: KernelVariant = KernelVariant {
-    name: "diagonal_scatter_apart_b32",
-    spirv: include_bytes!("../compiled/diagonal_scatter_apart_b32.spv"),
-    entry_point: "main",
-    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 44,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
-    required_features: &[],
-    host: twins::diagonal_scatter_apart::b32,
-};
-const _: () = assert!(twins::diagonal_scatter_apart::PushConstants::WORDS * 4 == 44);
-
-/// `diagonal_scatter_apart` for b64 elements.
-pub static DIAGONAL_SCATTER_APART_B64: KernelVariant = KernelVariant {
-    name: "diagonal_scatter_apart_b64",
-    spirv: include_bytes!("../compiled/diagonal_scatter_apart_b64.spv"),
-    entry_point: "main",
-    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 44,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
-    required_features: &[],
-    host: twins::diagonal_scatter_apart::b64,
-};
-const _: () = assert!(twins::diagonal_scatter_apart::PushConstants::WORDS * 4 == 44);
-
 /// Writes every element of a tensor: a value in a band of diagonals, zero elsewhere.
 pub static DIAGONAL_WRITE: Kernel = Kernel {
     b8: &DIAGONAL_WRITE_B8,
@@ -407,10 +347,6 @@ pub static ALL: &[&KernelVariant] = &[
     &DIAGONAL_SCATTER_B16,
     &DIAGONAL_SCATTER_B32,
     &DIAGONAL_SCATTER_B64,
-    &DIAGONAL_SCATTER_APART_B8,
-    &DIAGONAL_SCATTER_APART_B16,
-    &DIAGONAL_SCATTER_APART_B32,
-    &DIAGONAL_SCATTER_APART_B64,
     &DIAGONAL_WRITE_B8,
     &DIAGONAL_WRITE_B16,
     &DIAGONAL_WRITE_B32,

@@ -48,30 +48,6 @@ impl<const N: usize> Placement<N> {
         }
     }
 
-    /// Whether no word has two elements of a tensor of `sizes`, as far as sorted strides tell: where
-    /// this is false, a word may or may not have two. The slot starts at a word.
-    pub(crate) fn has_words_apart(&self, sizes: [u32; N]) -> bool {
-        let width = u64::from(self.element_bytes);
-        let mut dimensions: Vec<(u64, u64)> = sizes
-            .into_iter()
-            .zip(self.strides)
-            .filter(|(size, _)| *size > 1)
-            .map(|(size, stride)| (u64::from(stride) * width, size.into()))
-            .collect();
-        dimensions.sort_unstable();
-        let first = self.first * width;
-        // Where the last element of the dimensions so far is.
-        let mut last = first;
-        dimensions.into_iter().all(|(stride, size)| {
-            let is_apart = match stride % 4 {
-                0 => stride / 4 > last / 4 - first / 4,
-                _ => stride >= last - first + 4,
-            };
-            last += (size - 1) * stride;
-            is_apart
-        })
-    }
-
     /// Makes boxes of `sizes` smaller until `window` bytes show one wherever it begins. Only what is
     /// outermost in memory is cut, so that as much as possible of what lies together stays together.
     /// `None` where not even one element fits.

@@ -25,11 +25,6 @@ void store_on_zero(uint base_word, uint element, uint low, uint high) {
     atomicOr(words[element_word(base_word, element)], low << element_shift(element));
 }
 
-// The whole word is zero before, and nobody else touches it.
-void store_alone_on_zero(uint base_word, uint element, uint low, uint high) {
-    words[element_word(base_word, element)] = low << element_shift(element);
-}
-
 // Two atomics: nobody else touches these bits, and the other bits of the word keep their value.
 void store(uint base_word, uint element, uint low, uint high) {
     const uint word = element_word(base_word, element);
@@ -46,6 +41,10 @@ void store(uint base_word, uint element, uint low, uint high) {
     words[base_word + element] = low;
 }
 
+void store_on_zero(uint base_word, uint element, uint low, uint high) {
+    store(base_word, element, low, high);
+}
+
 #elif FAMILY_BITS == 64
 
 void store(uint base_word, uint element, uint low, uint high) {
@@ -54,18 +53,10 @@ void store(uint base_word, uint element, uint low, uint high) {
     words[word + 1u] = high;
 }
 
-#else
-#error FAMILY_BITS must be 8, 16, 32 or 64
-#endif
-
-#if FAMILY_BITS >= 32
-
 void store_on_zero(uint base_word, uint element, uint low, uint high) {
     store(base_word, element, low, high);
 }
 
-void store_alone_on_zero(uint base_word, uint element, uint low, uint high) {
-    store(base_word, element, low, high);
-}
-
+#else
+#error FAMILY_BITS must be 8, 16, 32 or 64
 #endif

@@ -35,16 +35,6 @@ push_constants! {
 families!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
 
 fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
-    for_each_element(dispatch, |dispatch, base_word, element, pattern| {
-        store_on_zero(dispatch, family, base_word, element, pattern)
-    })
-}
-
-/// Calls `store` with the base word, each element to be written, and what is written.
-pub(super) fn for_each_element(
-    dispatch: &mut HostDispatch<'_>,
-    mut store: impl FnMut(&mut HostDispatch<'_>, u32, u32, Pattern) -> Result<(), HostError>,
-) -> Result<(), HostError> {
     let push = PushConstants::of(dispatch);
     for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
         let batch = index / push.diagonal_length;
@@ -55,6 +45,6 @@ pub(super) fn for_each_element(
             .wrapping_add((batch % push.size1).wrapping_mul(push.stride1))
             .wrapping_add(along.wrapping_mul(push.diagonal_stride));
         let pattern = Pattern { low: push.value_low, high: push.value_high };
-        store(dispatch, push.base_word, element, pattern)
+        store_on_zero(dispatch, family, push.base_word, element, pattern)
     })
 }

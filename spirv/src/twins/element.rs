@@ -39,23 +39,6 @@ pub(super) fn store_on_zero(
     }
 }
 
-/// Stores an element of which whole words are zero before.
-pub(super) fn store_alone_on_zero(
-    dispatch: &mut HostDispatch<'_>,
-    family: Family,
-    base_word: u32,
-    element: u32,
-    pattern: Pattern,
-) -> Result<(), HostError> {
-    match family {
-        Family::B8 | Family::B16 => {
-            let word = element_word(family, base_word, element);
-            dispatch.store(WORDS, word, pattern.low << element_shift(family, element))
-        }
-        Family::B32 | Family::B64 => store(dispatch, family, base_word, element, pattern),
-    }
-}
-
 /// Stores an element and leaves the other bits of its word alone.
 pub(super) fn store(
     dispatch: &mut HostDispatch<'_>,

@@ -1,5 +1,5 @@
-//! Each kernel on the host: one module for each kernel of `kernels.toml`, of the same name and the
-//! structure of its source, with the kernel's push constants and a function for each family.
+//! Each kernel on the host: one module for each file of `kernels/`, of the same name and structure,
+//! with the kernel's push constants and a function for each family.
 //!
 //! The twins are what [`dml_core::host::interpret`] runs in place of a shader. Their arithmetic wraps
 //! as GLSL's does.
@@ -64,6 +64,5 @@ macro_rules! families {
 pub mod diagonal_band;
 pub mod diagonal_merge;
 pub mod diagonal_scatter;
-pub mod diagonal_scatter_apart;
 pub mod diagonal_write;
 pub mod fill_write;

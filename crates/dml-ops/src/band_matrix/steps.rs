@@ -71,10 +71,9 @@ impl Matrices {
             element_bytes: self.family.bytes(),
         };
         let [value_low, value_high] = words(self.value);
-        let sizes = [size0, size1, diagonal.length];
-        let variant = self.scatter_kernel(sizes, &output);
+        let variant = kernels::DIAGONAL_SCATTER.variant(self.family);
         let mut dispatches = self.dispatches(target);
-        for part in dispatches.boxes(sizes, &[output])? {
+        for part in dispatches.boxes([size0, size1, diagonal.length], &[output])? {
             let [size0, size1, diagonal_length] = part.sizes;
             let shown = output.show(&part);
             let push = diagonal_scatter::PushConstants {
@@ -96,15 +95,6 @@ impl Matrices {
             })?;
         }
         Ok(dispatches.into_steps())
-    }
-
-    /// Atomics only where one word has elements of two invocations.
-    fn scatter_kernel(&self, sizes: [u32; 3], output: &Placement<3>) -> &'static KernelVariant {
-        let kernel = match output.has_words_apart(sizes) {
-            true => &kernels::DIAGONAL_SCATTER_APART,
-            false => &kernels::DIAGONAL_SCATTER,
-        };
-        kernel.variant(self.family)
     }
 
     /// The value in the band, and zero in every other element.

@@ -182,39 +182,3 @@ fn the_largest_tensors_take_few_boxes() {
         assert_eq!(tensor.show(&part).range.end, span.next_multiple_of(4));
     }
 }
-
-#[test]
-fn words_that_are_said_to_be_apart_are() {
-    let mut random = Random(0x5EED_0BAD_CAFE_0001);
-    let mut apart = 0;
-    for _ in 0..20_000 {
-        let sizes: [u32; 4] = std::array::from_fn(|_| 1 + random.below(5));
-        let element_bytes = random.of(&[1, 2, 4, 8]);
-        let output = random.placement(sizes, element_bytes);
-        if !output.has_words_apart(sizes) {
-            continue;
-        }
-        apart += 1;
-        let whole = TensorBox { origin: [0; 4], sizes };
-        let word = |at| (output.first + output.distance(at)) * u64::from(element_bytes) / 4;
-        let words: Vec<u64> = coordinates(whole).map(word).collect();
-        let distinct: HashSet<&u64> = words.iter().collect();
-        assert_eq!(distinct.len(), words.len(), "{output:?} {sizes:?}");
-    }
-    assert!(apart > 1000, "{apart}");
-}
-
-#[test]
-fn diagonals_of_wide_matrices_are_apart() {
-    let diagonals = |[batch, height, width]: [u32; 3], first, element_bytes| {
-        let strides = [0, height * width, width + 1];
-        Placement { first, strides, element_bytes }.has_words_apart([1, batch, height.min(width)])
-    };
-    assert!(diagonals([1, 3, 3], 0, 1));
-    assert!(!diagonals([1, 2, 2], 0, 1));
-    assert!(diagonals([1, 2, 2], 0, 2));
-    assert!(diagonals([64, 512, 512], 0, 1) && diagonals([64, 512, 512], 0, 2));
-    // The last element of a matrix and the first of the next one.
-    assert!(!diagonals([2, 3, 3], 0, 1) && !diagonals([2, 5, 5], 0, 2));
-    assert!(diagonals([2, 3, 3], 0, 4) && diagonals([2, 1, 1], 0, 8));
-}
