@@ -5,6 +5,7 @@
 #include "include/band.glsl"
 #include "include/dispatch.glsl"
 #include "include/element.glsl"
+#include "include/runs.glsl"
 #include "include/matrices.glsl"
 
 // Mirrored by twins/diagonal_band.rs. Strides are in elements: batches, rows, columns. Diagonals are
@@ -21,16 +22,9 @@ layout(push_constant, std430) uniform PushConstants {
     uint band_end;   // the one after the last
 } push;
 
-void main() {
-    uint index;
-    if (!linear_index(push.first_group, push.count, index)) {
-        return;
-    }
-    const Matrices matrices = push.matrices;
-    uvec4 at = coordinate_of(index, matrices, push.columns);
-
-    // The row's part of the band, from x = first up to x = end; it is empty where the band passes
-    // the row on either side.
+// Writes the element at a column of the row's part of the band, where that has so many.
+void store_in_row(uvec4 at, Matrices matrices, uvec4 strides) {
+    // From x = first up to x = end; it is empty where the band passes the row on either side.
     const uint diagonal = row_diagonal(matrices.height, at[2]);
     const uint first = max(push.band_begin, diagonal) - diagonal;
     const uint end = min(max(push.band_end, diagonal) - diagonal, matrices.width);
@@ -38,8 +32,22 @@ void main() {
         return;
     }
     at[3] += first;
-    const uvec4 strides =
-        uvec4(push.strides[0], push.strides[1], push.strides[2], push.strides[3]);
     const uint element = matrices.start + offset_of(at, strides);
     store(push.base_word, element, matrices.value_low, matrices.value_high);
+}
+
+void main() {
+    Run run;
+    if (!run_of(push.first_group, push.count, run)) {
+        return;
+    }
+    const Matrices matrices = push.matrices;
+    const uvec4 strides =
+        uvec4(push.strides[0], push.strides[1], push.strides[2], push.strides[3]);
+    const uvec4 step = coordinate_of(LOCAL_SIZE, matrices, push.columns);
+    uvec4 at = coordinate_of(run.first, matrices, push.columns);
+    for (uint turn = 0u; turn < run.count; ++turn) {
+        store_in_row(at, matrices, strides);
+        at = advance(at, step, matrices, push.columns);
+    }
 }

@@ -7,6 +7,7 @@
 #include "include/dispatch.glsl"
 #include "include/element.glsl"
 #include "include/input.glsl"
+#include "include/runs.glsl"
 #include "include/matrices.glsl"
 
 // The output's four strides, then the input's, in elements: batches, rows, columns. They do not fit
@@ -37,18 +38,22 @@ uvec4 strides_at(uint offset) {
 }
 
 void main() {
-    uint index;
-    if (!linear_index(push.first_group, push.count, index)) {
+    Run run;
+    if (!run_of(push.first_group, push.count, run)) {
         return;
     }
     const Matrices matrices = push.matrices;
-    const uvec4 at = coordinate_of(index, matrices, matrices.width);
-
-    uvec2 pattern = uvec2(matrices.value_low, matrices.value_high);
-    if (!in_band(matrices.height, at[2], at[3], push.band_begin, push.band_length)) {
-        const uint element = push.input_start + offset_of(at, strides_at(INPUT_STRIDES));
-        pattern = load(push.input_word, element);
+    const uvec4 input_strides = strides_at(INPUT_STRIDES);
+    const uvec4 output_strides = strides_at(OUTPUT_STRIDES);
+    const uvec4 step = coordinate_of(LOCAL_SIZE, matrices, matrices.width);
+    uvec4 at = coordinate_of(run.first, matrices, matrices.width);
+    for (uint turn = 0u; turn < run.count; ++turn) {
+        uvec2 pattern = uvec2(matrices.value_low, matrices.value_high);
+        if (!in_band(matrices.height, at[2], at[3], push.band_begin, push.band_length)) {
+            pattern = load(push.input_word, push.input_start + offset_of(at, input_strides));
+        }
+        const uint element = matrices.start + offset_of(at, output_strides);
+        store(push.base_word, element, pattern.x, pattern.y);
+        at = advance(at, step, matrices, matrices.width);
     }
-    const uint element = matrices.start + offset_of(at, strides_at(OUTPUT_STRIDES));
-    store(push.base_word, element, pattern.x, pattern.y);
 }

@@ -6,6 +6,7 @@
 #include "include/band.glsl"
 #include "include/dispatch.glsl"
 #include "include/element.glsl"
+#include "include/runs.glsl"
 #include "include/matrices.glsl"
 
 // Mirrored by twins/diagonal_write.rs. Strides are in elements: batches, rows, columns.
@@ -20,18 +21,21 @@ layout(push_constant, std430) uniform PushConstants {
 } push;
 
 void main() {
-    uint index;
-    if (!linear_index(push.first_group, push.count, index)) {
+    Run run;
+    if (!run_of(push.first_group, push.count, run)) {
         return;
     }
     const Matrices matrices = push.matrices;
-    const uvec4 at = coordinate_of(index, matrices, matrices.width);
     const uvec4 strides =
         uvec4(push.strides[0], push.strides[1], push.strides[2], push.strides[3]);
-    const uint element = matrices.start + offset_of(at, strides);
-
-    const bool inside = in_band(matrices.height, at[2], at[3], push.band_begin, push.band_length);
-    const uint low = inside ? matrices.value_low : 0u;
-    const uint high = inside ? matrices.value_high : 0u;
-    store(push.base_word, element, low, high);
+    const uvec4 step = coordinate_of(LOCAL_SIZE, matrices, matrices.width);
+    uvec4 at = coordinate_of(run.first, matrices, matrices.width);
+    for (uint turn = 0u; turn < run.count; ++turn) {
+        const bool inside =
+            in_band(matrices.height, at[2], at[3], push.band_begin, push.band_length);
+        const uint low = inside ? matrices.value_low : 0u;
+        const uint high = inside ? matrices.value_high : 0u;
+        store(push.base_word, matrices.start + offset_of(at, strides), low, high);
+        at = advance(at, step, matrices, matrices.width);
+    }
 }

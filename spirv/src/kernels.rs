@@ -20,7 +20,10 @@ pub static DIAGONAL_BAND_B8: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
     push_constant_size: 64,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_band::b8,
 };
@@ -33,7 +36,10 @@ pub static DIAGONAL_BAND_B16: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
     push_constant_size: 64,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_band::b16,
 };
@@ -46,7 +52,10 @@ pub static DIAGONAL_BAND_B32: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 64,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_band::b32,
 };
@@ -59,7 +68,10 @@ pub static DIAGONAL_BAND_B64: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 64,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_band::b64,
 };
@@ -84,7 +96,10 @@ pub static DIAGONAL_MERGE_B8: KernelVariant = KernelVariant {
         KernelBinding { binding: 2, access: Access::Read },
     ],
     push_constant_size: 56,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_merge::b8,
 };
@@ -101,7 +116,10 @@ pub static DIAGONAL_MERGE_B16: KernelVariant = KernelVariant {
         KernelBinding { binding: 2, access: Access::Read },
     ],
     push_constant_size: 56,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_merge::b16,
 };
@@ -118,7 +136,10 @@ pub static DIAGONAL_MERGE_B32: KernelVariant = KernelVariant {
         KernelBinding { binding: 2, access: Access::Read },
     ],
     push_constant_size: 56,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_merge::b32,
 };
@@ -135,7 +156,10 @@ pub static DIAGONAL_MERGE_B64: KernelVariant = KernelVariant {
         KernelBinding { binding: 2, access: Access::Read },
     ],
     push_constant_size: 56,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_merge::b64,
 };
@@ -216,7 +240,10 @@ pub static DIAGONAL_WRITE_B8: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
     push_constant_size: 60,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_write::b8,
 };
@@ -229,7 +256,10 @@ pub static DIAGONAL_WRITE_B16: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
     push_constant_size: 60,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_write::b16,
 };
@@ -242,7 +272,10 @@ pub static DIAGONAL_WRITE_B32: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 60,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_write::b32,
 };
@@ -255,11 +288,30 @@ pub static DIAGONAL_WRITE_B64: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 60,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::diagonal_write::b64,
 };
 const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
+
+/// `fill_words` for b32 elements.
+pub static FILL_WORDS_B32: KernelVariant = KernelVariant {
+    name: "fill_words_b32",
+    spirv: include_bytes!("../compiled/fill_words_b32.spv"),
+    entry_point: "main",
+    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
+    push_constant_size: 16,
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
+    required_features: &[],
+    host: twins::fill_words::b32,
+};
+const _: () = assert!(twins::fill_words::PushConstants::WORDS * 4 == 16);
 
 /// Writes one value to every element of a tensor.
 pub static FILL_WRITE: Kernel = Kernel {
@@ -279,7 +331,10 @@ pub static FILL_WRITE_B8: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
     ],
     push_constant_size: 60,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::fill_write::b8,
 };
@@ -295,7 +350,10 @@ pub static FILL_WRITE_B16: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
     ],
     push_constant_size: 60,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::fill_write::b16,
 };
@@ -311,7 +369,10 @@ pub static FILL_WRITE_B32: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
     ],
     push_constant_size: 60,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::fill_write::b32,
 };
@@ -327,7 +388,10 @@ pub static FILL_WRITE_B64: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
     ],
     push_constant_size: 60,
-    specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
+    specialization_constants: &[
+        SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
+    ],
     required_features: &[],
     host: twins::fill_write::b64,
 };
@@ -351,6 +415,7 @@ pub static ALL: &[&KernelVariant] = &[
     &DIAGONAL_WRITE_B16,
     &DIAGONAL_WRITE_B32,
     &DIAGONAL_WRITE_B64,
+    &FILL_WORDS_B32,
     &FILL_WRITE_B8,
     &FILL_WRITE_B16,
     &FILL_WRITE_B32,

@@ -65,7 +65,7 @@ fn step(kernel: &Kernel, family: Family, windows: &[(Slot, usize)], push: Vec<u8
     let variant = kernel.variant(family);
     let windows = windows.iter().zip(variant.bindings).zip(0..);
     Step::Dispatch(Dispatch {
-        kernel: KernelKey { variant, specialization: vec![32] },
+        kernel: KernelKey { variant, specialization: vec![32, 2] },
         windows: windows
             .map(|(((slot, size), binding), index)| Window {
                 slot: *slot,
@@ -75,7 +75,7 @@ fn step(kernel: &Kernel, family: Family, windows: &[(Slot, usize)], push: Vec<u8
             })
             .collect(),
         push_constants: push,
-        groups: [5, 1, 1],
+        groups: [3, 1, 1],
     })
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 
 use dml_core::host::{HostBuffer, HostError, HostMemory, interpret};
+use dml_core::kernel::KernelVariant;
 use dml_core::plan::{Dispatch, Fill, KernelKey, Slot, Step, Window};
 use dml_spirv::{Family, Kernel, kernels, twins};
 
@@ -164,11 +165,18 @@ fn dispatch(
     let variant = kernel.variant(family);
     let access = variant.bindings[0].access;
     Step::Dispatch(Dispatch {
-        kernel: KernelKey { variant, specialization: vec![local_size] },
+        kernel: KernelKey { variant, specialization: specialization(variant, local_size) },
         windows: vec![Window { slot: OUTPUT, range: 0..size as u64, access, base_word_at: 0 }],
         push_constants,
         groups,
     })
+}
+
+/// Indices of one invocation of the kernels that take runs, in these tests.
+const RUN_LENGTH: u32 = 3;
+
+fn specialization(variant: &KernelVariant, local_size: u32) -> Vec<u32> {
+    [local_size, RUN_LENGTH][..variant.specialization_constants.len()].to_vec()
 }
 
 /// Every way to spread a dispatch: in one line, over three dimensions with groups to spare, and in
@@ -180,6 +188,9 @@ fn spreads(kernel: &Kernel, push: Push, case: &Case, family: Family) -> Vec<Vec<
         dispatch(kernel, family, size, local_size, bytes, groups)
     };
     let (_, count) = push(case, family, 0);
+    // Groups of so many indices for each invocation.
+    let run: u32 = specialization(kernel.variant(family), 1).iter().product();
+    let count = count.div_ceil(run);
     let plane = count.div_ceil(3 * 2 * 4);
     let half = count.div_ceil(8);
     vec![

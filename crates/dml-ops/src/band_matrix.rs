@@ -12,8 +12,9 @@
 //!   strides.
 //! - **seed-and-copy**: [`crate::seed`]. For batches of matrices, and all that repeats.
 //! - **row-copies**: [`rows`]. For padded rows and for wide bands.
-//! - **kernel**: one kernel writes every element and nothing else; zeros or an input of any layout
-//!   around the band. It needs no transfer usage.
+//! - **kernel**: dispatches alone, so it needs no transfer usage. Dense outputs are filled by a
+//!   kernel, and the value follows; of any other, one kernel writes every element and nothing else,
+//!   with zeros or an input of any layout around the band.
 //!
 //! Executed in place, the value alone is written, by row copies or by a kernel. [`strategy`] chooses.
 //!
@@ -34,7 +35,7 @@ use dml_spirv::Family;
 
 use crate::constants::Constants;
 use crate::diagonal::Band;
-use crate::fill::{fill, inline};
+use crate::fill::{fill, fill_by_kernel, inline};
 use crate::seed;
 use crate::{Target, TransferUse};
 use steps::{Batches, Matrices, Source};
@@ -186,10 +187,7 @@ impl Matrices {
             (Strategy::SeedAndCopy, _) => vec![self.repeat(target, constants)],
             (Strategy::FillAndScatter, _) => {
                 let mut steps = fill(self.element_bytes(), 0);
-                steps.extend(match self.band.single() {
-                    Some(diagonal) => self.scatter(diagonal, target)?,
-                    None => self.band(target)?,
-                });
+                steps.extend(self.band_on_zeros(target)?);
                 steps
             }
             (Strategy::CopyAndBand, Around::Input(source)) => {
@@ -201,10 +199,30 @@ impl Matrices {
             (Strategy::RowCopies, Around::Input(source)) => self.rows_on(Some(source), constants),
             (Strategy::RowCopies, Around::Output) => self.rows_on(None, constants),
             (Strategy::RowCopies, _) => self.rows_on_zeros(constants),
+            (_, Around::Zeros) if self.is_dense => {
+                let mut steps = self.fill_by_kernel(0, target)?;
+                steps.extend(self.band_on_zeros(target)?);
+                steps
+            }
             (_, Around::Zeros) => self.write(target)?,
+            (_, Around::Nothing) if self.is_dense && self.pattern().is_some() => {
+                self.fill_by_kernel(self.pattern().unwrap_or_default(), target)?
+            }
             (_, Around::Input(source)) => self.merge(source, target, constants)?,
             (_, Around::Output | Around::Nothing) => self.band(target)?,
         })
+    }
+
+    /// The value in the band of an output that is zero.
+    fn band_on_zeros(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
+        match self.band.single() {
+            Some(diagonal) => self.scatter(diagonal, target),
+            None => self.band(target),
+        }
+    }
+
+    fn fill_by_kernel(&self, pattern: u32, target: &Target<'_>) -> Result<Vec<Step>, Error> {
+        fill_by_kernel(self.operator, self.element_bytes(), pattern, target)
     }
 
     /// One matrix, or where the band is everything one element, over the whole output.

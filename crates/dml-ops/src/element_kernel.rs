@@ -1,4 +1,4 @@
-//! Dispatches of kernels with one invocation for each element that they write.
+//! Dispatches of kernels that are given an index for each element that they write.
 
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::{Dispatch, Step, Window};
@@ -50,7 +50,7 @@ impl<'a> Dispatches<'a> {
     }
 
     /// Adds one dispatch, or several where the device's group counts do not suffice for `count`
-    /// invocations. There is a window for each binding of the kernel. `push_constants` makes the
+    /// indices. There is a window for each binding of the kernel. `push_constants` makes the
     /// bytes to push from the first group of a dispatch.
     ///
     /// # Errors
@@ -68,7 +68,9 @@ impl<'a> Dispatches<'a> {
             return Err(self.beyond_window(size));
         }
         let limits = self.target.capabilities.limits.max_compute_work_group_count;
-        for Grid { first_group, groups } in grid::split(count, self.target.local_size(), limits) {
+        for Grid { first_group, groups } in
+            grid::split(count, self.target.group_length(variant), limits)
+        {
             if self.steps.len() >= MAX_STEPS as usize {
                 return Err(self.beyond_steps(u64::from(MAX_STEPS) + 1));
             }

@@ -9,15 +9,15 @@ pub struct Grid {
     pub groups: [u32; 3],
 }
 
-/// Splits the groups that `invocations` need over x, y, z and, where these do not suffice, over
-/// several dispatches. `limits` is maxComputeWorkGroupCount and has no zeros; `local_size` is at
-/// least 2, so that no group's number passes 2^32, those past the end of the range included.
+/// Splits the groups that `indices` need over x, y, z and, where these do not suffice, over
+/// several dispatches. `limits` is maxComputeWorkGroupCount and has no zeros; a group has at
+/// least 2 indices, so that no group's number passes 2^32, those past the end of the range included.
 pub fn split(
-    invocations: u32,
-    local_size: u32,
+    indices: u32,
+    group_length: u32,
     limits: [u32; 3],
 ) -> impl Iterator<Item = Grid> + use<> {
-    let groups = invocations.div_ceil(local_size);
+    let groups = indices.div_ceil(group_length);
     let most = limits.iter().fold(1u32, |product, limit| product.saturating_mul(*limit));
     (0..groups.div_ceil(most)).map(move |index| {
         let first_group = index * most;

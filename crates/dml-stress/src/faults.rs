@@ -28,6 +28,10 @@ const NOT_COHERENT: [&str; 2] = ["vkFlushMappedMemoryRanges", "vkInvalidateMappe
 /// Mesa 22.3 does not look whether it got memory for a pipeline layout.
 const CRASHES: [(&str, &str); 1] = [("llvmpipe", "vkCreatePipelineLayout")];
 
+/// Where the driver refuses a submission for want of host memory, the validation layer's own thread
+/// follows a null pointer.
+const CRASHES_THE_LAYER: &str = "vkQueueSubmit";
+
 /// Called only where the validation layer is required.
 const VALIDATION: &str = "vkEnumerateInstanceLayerProperties";
 
@@ -144,7 +148,9 @@ fn report(
     let is_wanted = |name| wanted.is_empty() || wanted.iter().any(|it| it == name);
     let scenarios = || SCENARIOS.into_iter().filter(|it| is_wanted(it.name));
     let crashes = CRASHES.into_iter().filter(|(driver, _)| device_name.contains(driver));
-    let spared = args.spare.iter().cloned().chain(crashes.map(|(_, call)| call.to_owned()));
+    let layer = validation_required().then_some(CRASHES_THE_LAYER);
+    let crashes = crashes.map(|(_, call)| call).chain(layer).map(str::to_owned);
+    let spared = args.spare.iter().cloned().chain(crashes);
     let spared: &[String] = &spared.collect::<Vec<_>>();
     let sweeper = |scenario| Sweeper { device_name, scenario, depth, spared, watchdog, progress };
     let calls = scenarios().map(|it| sweeper(it).calls()).collect::<anyhow::Result<_>>()?;
@@ -181,14 +187,21 @@ fn table(report: &Report) -> String {
         );
     }
     let spared: usize = report.host.iter().map(|it| it.spared).sum();
-    text += &format!("  host allocations left alone, as the driver would crash: {spared}\n");
+    text += &format!(
+        "  host allocations left alone, as the driver or the layer would crash: {spared}\n"
+    );
     text + &format!("  not called by any scenario: {}\n", report.uncalled().join(", "))
+}
+
+/// Whether the tests were told that the validation layer must be on.
+fn validation_required() -> bool {
+    std::env::var("DML_TEST_VALIDATION").is_ok_and(|it| it == "required")
 }
 
 /// Entry points that no scenario can call here, in the injector's order: those of memory that is not coherent, and of a required
 /// validation layer where none is.
 pub fn uncallable() -> Vec<&'static str> {
-    let required = std::env::var("DML_TEST_VALIDATION").is_ok_and(|it| it == "required");
+    let required = validation_required();
     let validation = (!required).then_some(VALIDATION);
     validation.into_iter().chain(NOT_COHERENT).collect()
 }

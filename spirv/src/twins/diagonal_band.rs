@@ -4,7 +4,7 @@
 use dml_core::host::{HostDispatch, HostError};
 
 use super::band::row_diagonal;
-use super::dispatch::for_each_index;
+use super::dispatch::for_each_run;
 use super::element::store;
 use super::matrices::{Matrices, offset_of};
 use crate::Family;
@@ -32,18 +32,29 @@ families!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
 
 fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
     let push = PushConstants::of(dispatch);
-    for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
+    for_each_run(dispatch, push.first_group, push.count, |dispatch, run| {
         let matrices = push.matrices;
-        let [batch0, batch1, y, column] = matrices.coordinate_of(index, push.columns);
-
-        let diagonal = row_diagonal(matrices.height, y);
-        let first = push.band_begin.max(diagonal).wrapping_sub(diagonal);
-        let end = push.band_end.max(diagonal).wrapping_sub(diagonal).min(matrices.width);
-        if first >= end || column >= end.wrapping_sub(first) {
-            return Ok(());
+        let step = matrices.coordinate_of(run.step, push.columns);
+        let mut at = matrices.coordinate_of(run.first, push.columns);
+        for _ in 0..run.count {
+            if let Some(element) = element_in_row(&push, at) {
+                store(dispatch, family, push.base_word, element, matrices.value())?;
+            }
+            at = matrices.advance(at, step, push.columns);
         }
-        let at = [batch0, batch1, y, first.wrapping_add(column)];
-        let element = matrices.start.wrapping_add(offset_of(at, push.strides));
-        store(dispatch, family, push.base_word, element, matrices.value())
+        Ok(())
     })
+}
+
+/// The element at a column of the row's part of the band, where that has so many.
+fn element_in_row(push: &PushConstants, [batch0, batch1, y, column]: [u32; 4]) -> Option<u32> {
+    let matrices = push.matrices;
+    let diagonal = row_diagonal(matrices.height, y);
+    let first = push.band_begin.max(diagonal).wrapping_sub(diagonal);
+    let end = push.band_end.max(diagonal).wrapping_sub(diagonal).min(matrices.width);
+    if first >= end || column >= end.wrapping_sub(first) {
+        return None;
+    }
+    let at = [batch0, batch1, y, first.wrapping_add(column)];
+    Some(matrices.start.wrapping_add(offset_of(at, push.strides)))
 }

@@ -4,7 +4,7 @@
 use dml_core::host::{HostDispatch, HostError};
 
 use super::band::in_band;
-use super::dispatch::for_each_index;
+use super::dispatch::for_each_run;
 use super::element::{Pattern, store};
 use super::matrices::{Matrices, offset_of};
 use crate::Family;
@@ -31,17 +31,21 @@ families!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
 
 fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
     let push = PushConstants::of(dispatch);
-    for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
+    for_each_run(dispatch, push.first_group, push.count, |dispatch, run| {
         let matrices = push.matrices;
-        let at = matrices.coordinate_of(index, matrices.width);
-        let element = matrices.start.wrapping_add(offset_of(at, push.strides));
-
-        let [_, _, y, x] = at;
-        let pattern = if in_band(matrices.height, y, x, push.band_begin, push.band_length) {
-            matrices.value()
-        } else {
-            Pattern { low: 0, high: 0 }
-        };
-        store(dispatch, family, push.base_word, element, pattern)
+        let step = matrices.coordinate_of(run.step, matrices.width);
+        let mut at = matrices.coordinate_of(run.first, matrices.width);
+        for _ in 0..run.count {
+            let [_, _, y, x] = at;
+            let pattern = if in_band(matrices.height, y, x, push.band_begin, push.band_length) {
+                matrices.value()
+            } else {
+                Pattern { low: 0, high: 0 }
+            };
+            let element = matrices.start.wrapping_add(offset_of(at, push.strides));
+            store(dispatch, family, push.base_word, element, pattern)?;
+            at = matrices.advance(at, step, matrices.width);
+        }
+        Ok(())
     })
 }

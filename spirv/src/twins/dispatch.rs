@@ -1,9 +1,19 @@
-//! `include/dispatch.glsl` on the host.
+//! `include/dispatch.glsl` and `include/runs.glsl` on the host.
 
 use dml_core::host::{HostDispatch, HostError};
 
 /// Index of the specialization constant `LOCAL_SIZE`.
 const LOCAL_SIZE: usize = 0;
+/// Index of the specialization constant `RUN_LENGTH`, of the kernels that have it.
+const RUN_LENGTH: usize = 1;
+
+/// The indices of one invocation: as many as `count`, each `step` behind the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) first: u32,
+    pub(super) count: u32,
+    pub(super) step: u32,
+}
 
 /// Runs `main` for every invocation of the dispatch that has an index, with that index.
 pub(super) fn for_each_index(
@@ -12,6 +22,36 @@ pub(super) fn for_each_index(
     count: u32,
     mut main: impl FnMut(&mut HostDispatch<'_>, u32) -> Result<(), HostError>,
 ) -> Result<(), HostError> {
+    for_each_invocation(dispatch, first_group, |dispatch, group, local, local_size| {
+        match linear_index(group, local, local_size, count) {
+            Some(index) => main(dispatch, index),
+            None => Ok(()),
+        }
+    })
+}
+
+/// Runs `main` for every invocation of the dispatch that has indices, with these.
+pub(super) fn for_each_run(
+    dispatch: &mut HostDispatch<'_>,
+    first_group: u32,
+    count: u32,
+    mut main: impl FnMut(&mut HostDispatch<'_>, Run) -> Result<(), HostError>,
+) -> Result<(), HostError> {
+    let run_length = dispatch.specialization(RUN_LENGTH);
+    for_each_invocation(dispatch, first_group, |dispatch, group, local, local_size| {
+        match run_of(group, local, local_size, run_length, count) {
+            Some(run) => main(dispatch, run),
+            None => Ok(()),
+        }
+    })
+}
+
+/// Runs `main` with the number of every group, every invocation in it, and how many these are.
+fn for_each_invocation(
+    dispatch: &mut HostDispatch<'_>,
+    first_group: u32,
+    mut main: impl FnMut(&mut HostDispatch<'_>, u32, u32, u32) -> Result<(), HostError>,
+) -> Result<(), HostError> {
     let local_size = dispatch.specialization(LOCAL_SIZE);
     let groups = dispatch.groups();
     for z in 0..groups[2] {
@@ -19,9 +59,7 @@ pub(super) fn for_each_index(
             for x in 0..groups[0] {
                 let group = linear_group(first_group, groups, [x, y, z]);
                 for local in 0..local_size {
-                    if let Some(index) = linear_index(group, local, local_size, count) {
-                        main(dispatch, index)?;
-                    }
+                    main(dispatch, group, local, local_size)?;
                 }
             }
         }
@@ -46,6 +84,21 @@ fn linear_index(group: u32, local: u32, local_size: u32, count: u32) -> Option<u
     Some(first + local)
 }
 
+fn run_of(group: u32, local: u32, local_size: u32, run_length: u32, count: u32) -> Option<Run> {
+    let last = count.wrapping_sub(1);
+    let group_length = local_size * run_length;
+    if group > last / group_length {
+        return None;
+    }
+    let first = group * group_length;
+    if local > last - first {
+        return None;
+    }
+    let first = first + local;
+    let in_run = run_length.min((last - first) / local_size + 1);
+    Some(Run { first, count: in_run, step: local_size })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +113,27 @@ mod tests {
                 .collect();
             let expected: Vec<u32> = (last_group * local_size..u32::MAX).collect();
             assert_eq!(indices, expected, "local size {local_size}");
+        }
+    }
+
+    #[test]
+    fn runs_have_every_index_once() {
+        for (local_size, run_length) in [(2, 16), (64, 16), (1024, 16), (3, 5), (64, 1)] {
+            for count in [1, 2, 63, 64, 65, 1023, 1024, 1025, 5000, u32::MAX] {
+                let last_group = (count - 1) / (local_size * run_length);
+                let from = last_group.saturating_sub(1);
+                let groups = from..=last_group.saturating_add(1);
+                let mut indices: Vec<u32> = groups
+                    .flat_map(|group| (0..local_size).map(move |local| (group, local)))
+                    .filter_map(|(group, local)| {
+                        run_of(group, local, local_size, run_length, count)
+                    })
+                    .flat_map(|run| (0..run.count).map(move |turn| run.first + turn * run.step))
+                    .collect();
+                indices.sort_unstable();
+                let expected: Vec<u32> = (from * local_size * run_length..count).collect();
+                assert_eq!(indices, expected, "{local_size} x {run_length} of {count}");
+            }
         }
     }
 

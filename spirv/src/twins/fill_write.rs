@@ -3,7 +3,7 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-use super::dispatch::for_each_index;
+use super::dispatch::for_each_run;
 use super::element::{Pattern, store};
 use crate::Family;
 
@@ -57,15 +57,39 @@ families!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
 
 fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
     let push = PushConstants::of(dispatch);
-    for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
-        let mut remaining = index;
-        let mut element = push.start;
-        for (at, size) in (0..8).zip(push.sizes).rev() {
-            let stride = dispatch.load(CONSTANTS, push.constants_word.wrapping_add(at))?;
-            element = element.wrapping_add((remaining % size).wrapping_mul(stride));
-            remaining /= size;
+    let mut strides = [0; DIMENSIONS];
+    for (at, stride) in (push.constants_word..).zip(&mut strides) {
+        *stride = dispatch.load(CONSTANTS, at)?;
+    }
+    let pattern = Pattern { low: push.value_low, high: push.value_high };
+    for_each_run(dispatch, push.first_group, push.count, |dispatch, run| {
+        let step = coordinate_of(run.step, push.sizes);
+        let mut at = coordinate_of(run.first, push.sizes);
+        for _ in 0..run.count {
+            let terms = at.iter().zip(strides).map(|(at, stride)| at.wrapping_mul(stride));
+            let element = terms.fold(push.start, u32::wrapping_add);
+            store(dispatch, family, push.base_word, element, pattern)?;
+            advance(&mut at, step, push.sizes);
         }
-        let pattern = Pattern { low: push.value_low, high: push.value_high };
-        store(dispatch, family, push.base_word, element, pattern)
+        Ok(())
     })
+}
+
+fn coordinate_of(mut index: u32, sizes: [u32; DIMENSIONS]) -> [u32; DIMENSIONS] {
+    let mut coordinate = [0; DIMENSIONS];
+    for (at, size) in coordinate.iter_mut().zip(sizes).rev() {
+        *at = index % size;
+        index /= size;
+    }
+    coordinate
+}
+
+/// Goes `step` elements on. Behind the last element it means nothing.
+fn advance(at: &mut [u32; DIMENSIONS], step: [u32; DIMENSIONS], sizes: [u32; DIMENSIONS]) {
+    let mut carry = 0;
+    for ((at, step), size) in at.iter_mut().zip(step).zip(sizes).rev() {
+        let sum = at.wrapping_add(step).wrapping_add(carry);
+        carry = u32::from(sum >= size);
+        *at = sum.wrapping_sub(carry.wrapping_mul(size));
+    }
 }

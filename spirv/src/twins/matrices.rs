@@ -34,6 +34,20 @@ impl Matrices {
         let batch = row / self.height;
         [batch / self.size1, batch % self.size1, row % self.height, index % columns]
     }
+
+    /// The coordinate that is `step` elements behind `at`. Behind the last element it means nothing.
+    pub(super) fn advance(&self, at: [u32; 4], step: [u32; 4], columns: u32) -> [u32; 4] {
+        let mut next = at;
+        let mut carry = 0;
+        let sizes = [self.size1, self.height, columns];
+        for ((next, step), size) in next[1..].iter_mut().zip(&step[1..]).zip(sizes).rev() {
+            let sum = next.wrapping_add(*step).wrapping_add(carry);
+            carry = u32::from(sum >= size);
+            *next = sum.wrapping_sub(carry.wrapping_mul(size));
+        }
+        next[0] = next[0].wrapping_add(step[0]).wrapping_add(carry);
+        next
+    }
 }
 
 /// How far an element is from the first one.

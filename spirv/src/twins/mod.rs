@@ -65,4 +65,5 @@ pub mod diagonal_band;
 pub mod diagonal_merge;
 pub mod diagonal_scatter;
 pub mod diagonal_write;
+pub mod fill_words;
 pub mod fill_write;

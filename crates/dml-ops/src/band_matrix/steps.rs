@@ -230,13 +230,8 @@ pub(super) fn copy_words(
 ) -> Result<Vec<Step>, Error> {
     let strides = [0, 0, 0, 1];
     let block = add_strides(constants, strides, strides);
-    let piece = (target.max_window() / 4).clamp(1, u32::MAX.into()) * 4;
     let mut dispatches = Dispatches::new(operator, "InputTensor", target);
-    let mut start = 0;
-    while start < source.bytes {
-        let range = start..source.bytes.min(start + piece);
-        start = range.end;
-        let count = u32::try_from((range.end - range.start) / 4).expect("a piece has no more");
+    for (range, count) in target.word_pieces(source.bytes) {
         let matrices = twins::Matrices { size1: 1, height: 1, width: count, ..Default::default() };
         let push = diagonal_merge::PushConstants { count, matrices, ..Default::default() };
         let tensors = [(source.slot, range.clone()), (Slot::Input(0), range)];

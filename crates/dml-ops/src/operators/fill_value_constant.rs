@@ -1,11 +1,9 @@
 //! FILL_VALUE_CONSTANT: every element becomes Value.
 //!
-//! Two strategies:
-//!
-//! - **fill**: the value repeats every 32 bits, and the tensor is dense, so that no padding is
-//!   overwritten. Needs transfer usage.
-//! - **write**: a kernel writes every element and nothing else, box by box. Up to 8 strides do not fit
-//!   the push constants beside the sizes and go into the constant block.
+//! A dense tensor is an update, a fill where the value repeats every 32 bits, or copies of a block
+//! where it does not. Without transfer usage a kernel fills it with words. Of any other tensor, and
+//! where the value does not repeat, a kernel writes every element and nothing else, box by box: up to
+//! 8 strides do not fit the push constants beside the sizes and go into the constant block.
 
 use dml_core::operators::FILL_VALUE_CONSTANT;
 use dml_core::plan::{Access, BindingRequirement, Plan, Slot, Step, Window};
@@ -17,7 +15,7 @@ use dml_spirv::{Family, kernels};
 use crate::boxes::Placement;
 use crate::constants::Constants;
 use crate::element_kernel::{Dispatches, scalar_bits, words};
-use crate::fill::{MAX_UPDATE_BYTES, fill, inline, repeated};
+use crate::fill::{MAX_UPDATE_BYTES, fill, fill_by_kernel, inline, repeated};
 use crate::seed;
 use crate::{Operator, Target, TransferUse};
 
@@ -42,17 +40,21 @@ impl Operator for FillValueConstant {
             operator: FILL_VALUE_CONSTANT.name,
             problem: format!("no kernel family for {}", output.data_type()),
         })?;
-        let strategy = choose(output, repeated(value, family), target);
+        let pattern = repeated(value, family);
+        let strategy = choose(output, pattern, target);
         let bytes = output.span() * u64::from(family.bytes());
         let mut constants = Constants::default();
         let exec = match strategy {
             Strategy::Inline => vec![inline(content(value, family, output))],
-            Strategy::Fill => fill(bytes, repeated(value, family).unwrap_or_default()),
+            Strategy::Fill => fill(bytes, pattern.unwrap_or_default()),
             Strategy::SeedAndCopy => {
                 let element = &value.to_le_bytes()[..family.bytes() as usize];
                 vec![seed::repeat(element, bytes, target.traits, &mut constants)]
             }
-            _ => write(output, family, value, target, &mut constants)?,
+            _ => match pattern.filter(|_| output.is_dense()) {
+                Some(pattern) => fill_by_kernel(FILL_VALUE_CONSTANT.name, bytes, pattern, target)?,
+                None => write(output, family, value, target, &mut constants)?,
+            },
         };
         Ok(Plan {
             operator: FILL_VALUE_CONSTANT.name,

@@ -91,7 +91,7 @@ impl Place<'_> {
             let device = Device::from_vulkan(vulkan, &options)?;
             return Ok(Opened { device, caller: Some(caller) });
         }
-        let required = std::env::var("DML_TEST_VALIDATION").is_ok_and(|it| it == "required");
+        let required = super::validation_required();
         let instance = Instance::new(&InstanceDesc {
             validation: if required { Validation::Required } else { Validation::Off },
             entry_points: EntryPoints::injecting(self.injector),

@@ -60,7 +60,11 @@ fn the_strategy_follows_layout_usage_and_value() {
     assert_eq!(lower(short_rows, 1.0, allowed), ("kernel", write.clone()));
     let columns = large().with_strides(&[1, 2003]);
     assert_eq!(lower(columns, 1.0, allowed), ("kernel", write.clone()));
-    assert_eq!(lower(packed(&[3, 3]), 1.0, TransferUse::StorageOnly), ("kernel", write));
+    let storage_only = |tensor| lower(tensor, 1.0, TransferUse::StorageOnly);
+    let words = vec!["fill_words_b32", "diagonal_scatter_b8"];
+    assert_eq!(storage_only(packed(&[3, 3])), ("kernel", words.clone()));
+    assert_eq!(storage_only(large().with_strides(&[1, 2000])), ("kernel", words));
+    assert_eq!(storage_only(large().with_strides(&[2003, 1])), ("kernel", write));
     // Negative zero has bits of its own.
     let halves = || TensorDesc::packed(DataType::Float16, &[2000, 2000]);
     assert_eq!(lower(halves(), -0.0, allowed).0, "fill-and-scatter");

@@ -64,7 +64,10 @@ fn without_an_input_the_value_is_written_on_zeros() {
     // What is left of the band within the matrix decides.
     assert_eq!(strategy((i32::MIN, -1), ALLOWED), ["fill", "diagonal_scatter_b16"]);
     assert_eq!(strategy((9, 12), ALLOWED), ["fill"]);
-    assert_eq!(strategy((1, 0), STORAGE_ONLY), ["diagonal_write_b16"]);
+    let fill = "fill_words_b32";
+    assert_eq!(strategy((1, 2), STORAGE_ONLY), [fill, "diagonal_scatter_b16"]);
+    assert_eq!(strategy((1, 0), STORAGE_ONLY), [fill, band, band]);
+    assert_eq!(strategy((9, 12), STORAGE_ONLY), [fill]);
     let padded =
         DiagonalMatrix1Desc { output_tensor: tensor().with_strides(&[5, 1]), ..desc(None, (0, 2)) };
     assert_eq!(kinds(&lower(padded, ALLOWED)), ["diagonal_write_b16"]);
@@ -129,7 +132,7 @@ fn what_is_above_a_diagonal_is_two_copies_that_share_no_byte() {
 fn where_the_band_is_everything_the_input_is_bound_and_not_read() {
     for transfer in [ALLOWED, STORAGE_ONLY] {
         let plan = lower(desc(Some(tensor()), (i32::MIN, i32::MAX)), transfer);
-        let expected = if transfer == ALLOWED { "fill" } else { "diagonal_band_b16" };
+        let expected = if transfer == ALLOWED { "fill" } else { "fill_words_b32" };
         assert_eq!(kinds(&plan), [expected]);
         assert!(plan.inputs[0].is_some() && !reads(&plan.exec, Slot::Input(0)));
     }

@@ -30,7 +30,11 @@ fn the_strategy_follows_layout_usage_and_value() {
     assert_eq!(allowed(int8(&[2, 3]).with_strides(&[1, 2]), 7), ["fill", "update"]);
     assert_eq!(allowed(int64(), 5 << 32 | 5), ["fill"]);
     assert_eq!(allowed(int64(), 5), ["copy"]);
-    assert_eq!(kinds(&lower(int8(&[8]), 7, TransferUse::StorageOnly)), ["fill_write_b8"]);
+    let storage_only = |tensor, value| kinds(&lower(tensor, value, TransferUse::StorageOnly));
+    assert_eq!(storage_only(int8(&[8]), 7), ["fill_words_b32"]);
+    assert_eq!(storage_only(int8(&[9]), 7), ["fill_words_b32", "fill_words_b32"]);
+    assert_eq!(storage_only(int8(&[2, 3]).with_strides(&[4, 1]), 7), ["fill_write_b8"]);
+    assert_eq!(storage_only(int64(), 5), ["fill_write_b64"]);
 }
 
 #[test]

@@ -1,0 +1,32 @@
+//! `fill_words.comp`: writes one word to a range of words.
+
+use dml_core::host::{HostDispatch, HostError};
+
+use super::dispatch::for_each_run;
+use super::element::{Pattern, store};
+use crate::Family;
+
+push_constants! {
+    /// Words from the start of the descriptor to the window's first byte.
+    base_word: u32,
+    /// Where a dispatch split over several continues.
+    first_group: u32,
+    /// Words, at least 1.
+    count: u32,
+    /// What each of them becomes.
+    pattern: u32,
+}
+
+families!(run: b32 = B32);
+
+fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
+    let push = PushConstants::of(dispatch);
+    let pattern = Pattern { low: push.pattern, high: 0 };
+    for_each_run(dispatch, push.first_group, push.count, |dispatch, run| {
+        for turn in 0..run.count {
+            let word = run.first + turn * run.step;
+            store(dispatch, family, push.base_word, word, pattern)?;
+        }
+        Ok(())
+    })
+}
