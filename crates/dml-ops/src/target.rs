@@ -69,11 +69,8 @@ impl Target<'_> {
         KernelKey { variant, specialization }
     }
 
-    /// Indices of a work group of `variant`: those of all its invocations.
-    pub fn group_length(&self, variant: &KernelVariant) -> u32 {
-        match variant.specialization_constants.len() {
-            1 => self.local_size(),
-            _ => self.local_size() * RUN_LENGTH,
-        }
+    /// Indices of a work group of `variant`: those of each invocation, times how many these are.
+    pub(crate) fn group_length(&self, variant: &'static KernelVariant) -> u32 {
+        self.kernel_key(variant).specialization.iter().product()
     }
 }

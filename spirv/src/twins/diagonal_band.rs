@@ -34,13 +34,10 @@ fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError>
     let push = PushConstants::of(dispatch);
     for_each_run(dispatch, push.first_group, push.count, |dispatch, run| {
         let matrices = push.matrices;
-        let step = matrices.coordinate_of(run.step, push.columns);
-        let mut at = matrices.coordinate_of(run.first, push.columns);
-        for _ in 0..run.count {
+        for at in matrices.coordinates_of(run, push.columns) {
             if let Some(element) = element_in_row(&push, at) {
                 store(dispatch, family, push.base_word, element, matrices.value())?;
             }
-            at = matrices.advance(at, step, push.columns);
         }
         Ok(())
     })

@@ -69,9 +69,7 @@ fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError>
         let matrices = push.matrices;
         let input_strides = strides_at(dispatch, &push, INPUT_STRIDES)?;
         let output_strides = strides_at(dispatch, &push, OUTPUT_STRIDES)?;
-        let step = matrices.coordinate_of(run.step, matrices.width);
-        let mut at = matrices.coordinate_of(run.first, matrices.width);
-        for _ in 0..run.count {
+        for at in matrices.coordinates_of(run, matrices.width) {
             let [_, _, y, x] = at;
             let pattern = if in_band(matrices.height, y, x, push.band_begin, push.band_length) {
                 matrices.value()
@@ -81,7 +79,6 @@ fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError>
             };
             let element = matrices.start.wrapping_add(offset_of(at, output_strides));
             store(dispatch, family, push.base_word, element, pattern)?;
-            at = matrices.advance(at, step, matrices.width);
         }
         Ok(())
     })

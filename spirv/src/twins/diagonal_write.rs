@@ -33,9 +33,7 @@ fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError>
     let push = PushConstants::of(dispatch);
     for_each_run(dispatch, push.first_group, push.count, |dispatch, run| {
         let matrices = push.matrices;
-        let step = matrices.coordinate_of(run.step, matrices.width);
-        let mut at = matrices.coordinate_of(run.first, matrices.width);
-        for _ in 0..run.count {
+        for at in matrices.coordinates_of(run, matrices.width) {
             let [_, _, y, x] = at;
             let pattern = if in_band(matrices.height, y, x, push.band_begin, push.band_length) {
                 matrices.value()
@@ -44,7 +42,6 @@ fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError>
             };
             let element = matrices.start.wrapping_add(offset_of(at, push.strides));
             store(dispatch, family, push.base_word, element, pattern)?;
-            at = matrices.advance(at, step, matrices.width);
         }
         Ok(())
     })

@@ -99,6 +99,14 @@ fn run_of(group: u32, local: u32, local_size: u32, run_length: u32, count: u32) 
     Some(Run { first, count: in_run, step: local_size })
 }
 
+/// Adds to one part of a coordinate its part of a step and the carry of the part behind it, and
+/// carries on. `step` is less than `size`.
+pub(super) fn add_with_carry(size: u32, step: u32, at: &mut u32, carry: &mut u32) {
+    let sum = at.wrapping_add(step).wrapping_add(*carry);
+    *carry = u32::from(sum >= size);
+    *at = sum.wrapping_sub(carry.wrapping_mul(size));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-use super::dispatch::for_each_run;
+use super::dispatch::{add_with_carry, for_each_run};
 use super::element::{Pattern, store};
 use crate::Family;
 
@@ -88,8 +88,6 @@ fn coordinate_of(mut index: u32, sizes: [u32; DIMENSIONS]) -> [u32; DIMENSIONS] 
 fn advance(at: &mut [u32; DIMENSIONS], step: [u32; DIMENSIONS], sizes: [u32; DIMENSIONS]) {
     let mut carry = 0;
     for ((at, step), size) in at.iter_mut().zip(step).zip(sizes).rev() {
-        let sum = at.wrapping_add(step).wrapping_add(carry);
-        carry = u32::from(sum >= size);
-        *at = sum.wrapping_sub(carry.wrapping_mul(size));
+        add_with_carry(size, step, at, &mut carry);
     }
 }

@@ -1,5 +1,6 @@
 //! `include/matrices.glsl` on the host.
 
+use super::dispatch::{Run, add_with_carry};
 use super::element::Pattern;
 use super::words::Words;
 
@@ -35,18 +36,22 @@ impl Matrices {
         [batch / self.size1, batch % self.size1, row % self.height, index % columns]
     }
 
+    /// The coordinates of a run, as [`Self::coordinate_of`] has them.
+    pub(super) fn coordinates_of(self, run: Run, columns: u32) -> impl Iterator<Item = [u32; 4]> {
+        let step = self.coordinate_of(run.step, columns);
+        let first = self.coordinate_of(run.first, columns);
+        let next = move |at: &[u32; 4]| Some(self.advance(*at, step, columns));
+        (0..run.count).zip(std::iter::successors(Some(first), next)).map(|(_, at)| at)
+    }
+
     /// The coordinate that is `step` elements behind `at`. Behind the last element it means nothing.
-    pub(super) fn advance(&self, at: [u32; 4], step: [u32; 4], columns: u32) -> [u32; 4] {
-        let mut next = at;
+    fn advance(&self, mut at: [u32; 4], step: [u32; 4], columns: u32) -> [u32; 4] {
         let mut carry = 0;
-        let sizes = [self.size1, self.height, columns];
-        for ((next, step), size) in next[1..].iter_mut().zip(&step[1..]).zip(sizes).rev() {
-            let sum = next.wrapping_add(*step).wrapping_add(carry);
-            carry = u32::from(sum >= size);
-            *next = sum.wrapping_sub(carry.wrapping_mul(size));
-        }
-        next[0] = next[0].wrapping_add(step[0]).wrapping_add(carry);
-        next
+        add_with_carry(columns, step[3], &mut at[3], &mut carry);
+        add_with_carry(self.height, step[2], &mut at[2], &mut carry);
+        add_with_carry(self.size1, step[1], &mut at[1], &mut carry);
+        at[0] = at[0].wrapping_add(step[0]).wrapping_add(carry);
+        at
     }
 }
 
