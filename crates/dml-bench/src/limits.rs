@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::case::Baseline;
 use crate::lane::{Expected, Lane};
-use crate::measure::{Effort, first_run, in_turns, rotation};
+use crate::measure::{Effort, buffers, first_run, in_turns, rotation};
 use crate::stats::{Ratio, Summary};
 use crate::table::bytes_text;
 use crate::work::Work;
@@ -41,10 +41,8 @@ pub(crate) struct Limit {
 pub(crate) fn measure(device: &Device, effort: Effort) -> Result<Vec<Limit>> {
     let size = usize::try_from(BYTES)?;
     let blocks = vec![BLOCK_BYTE; size];
-    let count = rotation(BYTES, effort.cache);
     let mut limits = Vec::new();
-    let buffers: Vec<_> =
-        (0..count).map(|_| device.create_buffer(BYTES).map(Rc::new)).collect::<Result<_, _>>()?;
+    let buffers = buffers(device, BYTES, rotation(BYTES, effort.cache))?;
     let mut whole: Vec<_> = buffers
         .iter()
         .map(|it| Lane::baseline(device, Baseline::Fill, it, BYTES, None, true))
@@ -137,14 +135,12 @@ fn one(
 ) -> Result<Limit> {
     lanes.iter_mut().try_for_each(first_run)?;
     let (mut pieces, mut baseline) = (Vec::new(), Vec::new());
-    let count = lanes.len();
     let start = std::time::Instant::now();
     for turn in 0.. {
         if turn >= effort.least && start.elapsed() > effort.time {
             break;
         }
-        let [at, other] = [turn, turn + count / 2].map(|it| it % count);
-        let (one, other) = in_turns(turn / count, &mut lanes[at], &mut whole[other])?;
+        let (one, other) = in_turns(turn, &mut lanes, whole)?;
         pieces.push(one.wall);
         baseline.push(other.wall);
     }

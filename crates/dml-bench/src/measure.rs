@@ -166,20 +166,17 @@ impl<'a> Turns<'a> {
     }
 
     fn turn(&mut self, turn: usize, times: &mut Times) -> Result<()> {
-        let count = self.operators.len();
-        let operator = &mut self.operators[turn % count];
-        // In half as many turns each is where the other is now.
-        let baseline = &mut self.baselines[(turn + count / 2) % count];
-        let (one, other) = in_turns(turn / count, operator, baseline)?;
+        let (one, other) = in_turns(turn, &mut self.operators, &mut self.baselines)?;
         times.operator.push(one);
         times.baseline.push(other);
         if !self.host.is_empty() {
             let index = turn % self.host.len();
             times.memset.push(memset(&mut self.host[index]));
         }
-        operator.verify().context("the operator")?;
-        operator.reset()?;
-        baseline.reset()
+        let [operator, baseline] = places(turn, self.operators.len());
+        self.operators[operator].verify().context("the operator")?;
+        self.operators[operator].reset()?;
+        self.baselines[baseline].reset()
     }
 }
 
@@ -191,19 +188,33 @@ pub(crate) fn first_run(lane: &mut Lane<'_>) -> Result<()> {
     lane.reset()
 }
 
-/// Runs one lane before the other in even rounds and the other before the one in odd rounds: what
-/// drifts, drifts for both.
+/// Runs a lane of each, on different buffers: the one before the other in even rounds and the other
+/// before the one in odd rounds. What drifts, drifts for both.
 pub(crate) fn in_turns(
-    round: usize,
-    one: &mut Lane<'_>,
-    other: &mut Lane<'_>,
+    turn: usize,
+    ones: &mut [Lane<'_>],
+    others: &mut [Lane<'_>],
 ) -> Result<(Sample, Sample)> {
-    if round.is_multiple_of(2) {
+    let count = ones.len();
+    let [one, other] = places(turn, count);
+    let (one, other) = (&mut ones[one], &mut others[other]);
+    if (turn / count).is_multiple_of(2) {
         let first = one.run()?;
         return Ok((first, other.run()?));
     }
     let first = other.run()?;
     Ok((one.run()?, first))
+}
+
+/// Which lanes of `count` on each side take this turn: in half as many turns the one is where the
+/// other is now.
+fn places(turn: usize, count: usize) -> [usize; 2] {
+    [turn % count, (turn + count / 2) % count]
+}
+
+/// As many buffers, which the lanes of both sides share.
+pub(crate) fn buffers(device: &Device, size: u64, count: usize) -> Result<Vec<Rc<Buffer>>> {
+    (0..count).map(|_| Ok(Rc::new(device.create_buffer(size)?))).collect()
 }
 
 fn summarize(times: &Times, runs: Vec<Runs>) -> Measured {
