@@ -1,181 +1,122 @@
-//! `cargo xtask ci`: everything that must hold before a change is merged.
+//! `cargo xtask ci`: everything that must hold before a change is merged. `cargo xtask nightly`: the
+//! same, and what takes hours.
 //!
-//! Nothing is skipped: a tool, device or layer that cannot be had fails its step.
+//! Each step is a process of its own, so that one that hangs can be ended. No step is left out for
+//! want of a tool, a device or a layer: what cannot be had fails its step.
 
-use std::ffi::OsString;
-use std::time::{Duration, Instant};
+mod inputs;
+mod process;
+mod steps;
 
-use anyhow::{Result, ensure};
-use xshell::{Shell, cmd};
+use std::time::Duration;
 
-use crate::process::succeed;
-use crate::{
-    c_api, conformance, fuzz, generate_header, html_report, leaks, shader_compiler, stress, test,
-    tools,
-};
+use anyhow::{Context, Result, ensure};
+use xshell::Shell;
 
-/// Run all checks, stopping at the first that fails
+use inputs::Record;
+use process::{Outcome, run_step};
+use steps::{CI, NIGHTLY, Step};
+
+/// Run all checks that a change must pass
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Run only this step; may be repeated
-    #[arg(long, value_name = "STEP", value_parser = STEPS.map(|step| step.name))]
+    /// Run only this step, whatever it depends on; may be repeated
+    #[arg(long, value_name = "STEP")]
     only: Vec<String>,
+    /// Record what the steps that pass depend on in xtask/passed.toml, if they run only when it
+    /// changes
+    #[arg(long)]
+    record: bool,
+    /// Print the steps with their time budgets and end
+    #[arg(long)]
+    list: bool,
 }
 
-struct Step {
-    name: &'static str,
-    run: fn(&Shell) -> Result<()>,
+/// Run one step in this process
+#[derive(clap::Args)]
+pub(crate) struct StepArgs {
+    name: String,
 }
-
-/// In this order: what says most first, what takes longest last.
-const STEPS: [Step; 15] = [
-    Step { name: "test", run: run_tests },
-    Step { name: "fmt", run: fmt },
-    Step { name: "clippy", run: clippy },
-    Step { name: "doc", run: doc },
-    Step { name: "deny", run: deny },
-    Step { name: "typos", run: typos },
-    Step { name: "shader-hashes", run: shader_hashes },
-    Step { name: "c-header", run: c_header },
-    Step { name: "c-api", run: c_api::run },
-    Step { name: "leaks", run: leaks::run },
-    Step { name: "stress", run: stress::short },
-    Step { name: "shader-recompile", run: shader_recompile },
-    Step { name: "html-report", run: html_report::check },
-    Step { name: "fuzz", run: fuzz_shortly },
-    Step { name: "conformance", run: conformance },
-];
 
 /// Runs the steps and returns the exit code. The last line printed is `N passed, M failed`.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
-    let chosen = STEPS
-        .iter()
-        .filter(|step| args.only.is_empty() || args.only.iter().any(|name| name == step.name));
-    let outcomes = run_steps(sh, chosen);
-    print!("{}", summary(&outcomes));
-    Ok(i32::from(outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failed(_)))))
+    run_these(sh, args, CI.iter().collect(), false)
 }
 
-enum Outcome {
-    Passed(Duration),
-    Failed(Duration),
-    NotRun,
+/// The same with the steps that take hours, and with all inputs.
+pub(crate) fn nightly(sh: &Shell, args: &Args) -> Result<i32> {
+    run_these(sh, args, CI.iter().chain(NIGHTLY).collect(), true)
 }
 
-fn run_steps<'a>(
-    sh: &Shell,
-    steps: impl Iterator<Item = &'a Step>,
-) -> Vec<(&'static str, Outcome)> {
+/// Does what one step does.
+pub(crate) fn step(sh: &Shell, args: &StepArgs) -> Result<i32> {
+    let step = CI.iter().chain(NIGHTLY).find(|it| it.name == args.name);
+    (step.with_context(|| format!("there is no step {}", args.name))?.run)(sh).map(|()| 0)
+}
+
+fn run_these(sh: &Shell, args: &Args, steps: Vec<&Step>, always: bool) -> Result<i32> {
+    if args.list {
+        steps.iter().for_each(|it| println!("{:18}at most {}", it.name, minutes(it.budget)));
+        return Ok(0);
+    }
+    for name in &args.only {
+        let names: Vec<&str> = steps.iter().map(|it| it.name).collect();
+        let is_known = names.contains(&name.as_str());
+        ensure!(is_known, "there is no step {name}; there are {}", names.join(", "));
+    }
+    let mut record = Record::read(sh)?;
     let mut outcomes = Vec::new();
-    let mut stopped = false;
     for step in steps {
-        if stopped {
-            outcomes.push((step.name, Outcome::NotRun));
+        let is_asked_for = args.only.iter().any(|name| name == step.name);
+        if !args.only.is_empty() && !is_asked_for {
             continue;
         }
         println!("\n=== {} ===", step.name);
-        let start = Instant::now();
-        let result = (step.run)(sh);
-        let duration = start.elapsed();
-        let outcome = match result {
-            Ok(()) => Outcome::Passed(duration),
-            Err(error) => {
-                eprintln!("error: {error:#}");
-                stopped = true;
-                Outcome::Failed(duration)
-            }
+        let digest = record.digest(sh, step)?;
+        let outcome = if !always && !is_asked_for && record.has(step, digest.as_deref()) {
+            Outcome::Skipped
+        } else {
+            run_step(process::this_program(step), step.budget)
         };
         println!("=== {}: {}", step.name, describe(&outcome));
+        if args.record && matches!(outcome, Outcome::Passed(_)) {
+            record.write(sh, step, digest)?;
+        }
         outcomes.push((step.name, outcome));
     }
-    outcomes
+    print!("{}", summary(&outcomes));
+    Ok(i32::from(outcomes.iter().any(|(_, outcome)| outcome.is_failure())))
+}
+
+fn minutes(duration: Duration) -> String {
+    format!("{:.0} min", (duration.as_secs_f64() / 60.0).ceil())
 }
 
 fn describe(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Passed(duration) => format!("passed in {:.1} s", duration.as_secs_f64()),
-        Outcome::Failed(duration) => format!("FAILED after {:.1} s", duration.as_secs_f64()),
-        Outcome::NotRun => "not run".to_owned(),
+        Outcome::Passed(time) => format!("passed in {:.1} s", time.as_secs_f64()),
+        Outcome::Failed { time, why } => {
+            format!("FAILED after {:.1} s: {why}", time.as_secs_f64())
+        }
+        Outcome::Skipped => {
+            "skipped: what it depends on is as it was when it last passed (xtask/passed.toml)".into()
+        }
     }
 }
 
 fn summary(outcomes: &[(&str, Outcome)]) -> String {
     let mut text = String::from("\n");
-    let (mut passed, mut failed) = (0, 0);
     for (name, outcome) in outcomes {
         text += &format!("{name:18}{}\n", describe(outcome));
-        match outcome {
-            Outcome::Passed(_) => passed += 1,
-            Outcome::Failed(_) => failed += 1,
-            Outcome::NotRun => {}
-        }
     }
-    text + &format!("\n{passed} passed, {failed} failed\n")
-}
-
-fn run_tests(sh: &Shell) -> Result<()> {
-    let code = test::run(sh, &test::Args { args: Vec::new() })?;
-    ensure!(code == 0, "the tests ended with exit code {code}");
-    Ok(())
-}
-
-fn fmt(sh: &Shell) -> Result<()> {
-    succeed(cmd!(sh, "cargo fmt --all -- --check"))
-}
-
-fn clippy(sh: &Shell) -> Result<()> {
-    let arguments = ["--all-targets", "--features", "dml-core/json", "--", "-D", "warnings"];
-    succeed(cmd!(sh, "cargo clippy --locked --workspace {arguments...}"))
-}
-
-fn doc(sh: &Shell) -> Result<()> {
-    let arguments = ["--no-deps", "--document-private-items", "--features", "dml-core/json"];
-    let command = cmd!(sh, "cargo doc --locked --workspace {arguments...}");
-    succeed(command.env("RUSTDOCFLAGS", "-D warnings"))
-}
-
-/// Without advisories: those change with no change of ours, so they are no property of a commit.
-fn deny(sh: &Shell) -> Result<()> {
-    let program = tools::cargo_deny(sh)?;
-    succeed(cmd!(sh, "{program} --locked --workspace --all-features check bans licenses sources"))
-}
-
-fn typos(sh: &Shell) -> Result<()> {
-    let program = tools::typos(sh)?;
-    succeed(cmd!(sh, "{program} --config typos.toml"))
-}
-
-/// As a developer runs it. Not through this process's own file: the steps before may have built
-/// another one in its place.
-fn shader_hashes(sh: &Shell) -> Result<()> {
-    succeed(cmd!(sh, "cargo xtask build-shaders --check"))
-}
-
-/// As a developer runs it, for the same reason.
-fn c_header(sh: &Shell) -> Result<()> {
-    succeed(cmd!(sh, "cargo xtask generate-header --check"))?;
-    generate_header::lint(sh)
-}
-
-fn shader_recompile(sh: &Shell) -> Result<()> {
-    let arguments = ["--check", "--recompile"].map(OsString::from);
-    let code = shader_compiler::build_shaders(sh, &arguments)?;
-    ensure!(code == 0, "build-shaders ended with exit code {code}");
-    shader_compiler::lint_and_test(sh)
-}
-
-/// A few seconds of each target: that all of them still build and run, and find nothing at once.
-fn fuzz_shortly(sh: &Shell) -> Result<()> {
-    let code = fuzz::run(sh, &fuzz::Args { time: 8, targets: Vec::new(), jobs: 2, input: None })?;
-    ensure!(code == 0, "fuzzing has a finding");
-    Ok(())
-}
-
-fn conformance(sh: &Shell) -> Result<()> {
-    let args = conformance::Args { cpu_drivers: true, full: false, args: Vec::new() };
-    let code = conformance::run(sh, &args)?;
-    ensure!(code == 0, "the conformance run ended with exit code {code}");
-    Ok(())
+    let failed = outcomes.iter().filter(|(_, it)| it.is_failure()).count();
+    let skipped = outcomes.iter().filter(|(_, it)| matches!(it, Outcome::Skipped)).count();
+    let passed = outcomes.len() - failed - skipped;
+    text += &format!("\n{passed} passed, {failed} failed");
+    if skipped > 0 {
+        text += &format!(", {skipped} skipped");
+    }
+    text + "\n"
 }
 
 #[cfg(test)]
@@ -183,20 +124,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_failure_stops_and_is_counted() {
-        fn good(_: &Shell) -> Result<()> {
-            Ok(())
+    fn failures_are_counted_and_named_and_the_last_line_is_the_count() {
+        let time = Duration::from_secs(1);
+        let text = summary(&[
+            ("one", Outcome::Passed(time)),
+            ("two", Outcome::Failed { time, why: "exit code 7".into() }),
+            ("three", Outcome::Skipped),
+            ("four", Outcome::Failed { time, why: "over its budget".into() }),
+        ]);
+        assert!(text.contains("two               FAILED after 1.0 s: exit code 7\n"), "{text}");
+        assert!(text.contains("four              FAILED"), "{text}");
+        assert_eq!(text.lines().last(), Some("1 passed, 2 failed, 1 skipped"));
+        let text = summary(&[("one", Outcome::Passed(time))]);
+        assert_eq!(text.lines().last(), Some("1 passed, 0 failed"));
+    }
+
+    #[test]
+    fn names_are_unique_and_every_step_can_be_started() {
+        let names: Vec<&str> = CI.iter().chain(NIGHTLY).map(|it| it.name).collect();
+        for (index, name) in names.iter().enumerate() {
+            assert!(!names[..index].contains(name), "{name}");
         }
-        fn bad(_: &Shell) -> Result<()> {
-            anyhow::bail!("deliberate")
-        }
-        let steps = [
-            Step { name: "one", run: good },
-            Step { name: "two", run: bad },
-            Step { name: "three", run: good },
-        ];
-        let text = summary(&run_steps(&Shell::new().unwrap(), steps.iter()));
-        assert!(text.contains("three             not run"), "{text}");
-        assert_eq!(text.lines().last(), Some("1 passed, 1 failed"));
+        let error = step(&Shell::new().unwrap(), &StepArgs { name: "nothing".into() });
+        assert_eq!(error.unwrap_err().to_string(), "there is no step nothing");
+    }
+
+    #[test]
+    fn an_unknown_step_is_refused_with_the_known_ones() {
+        let args = Args { only: vec!["tset".into()], record: false, list: false };
+        let error = run(&Shell::new().unwrap(), &args).unwrap_err().to_string();
+        assert!(error.starts_with("there is no step tset; there are test, fmt, "), "{error}");
     }
 }

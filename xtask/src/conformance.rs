@@ -6,6 +6,7 @@ use xshell::{Shell, cmd};
 use crate::devices;
 use crate::environment::Environment;
 use crate::process;
+use crate::programs;
 use crate::setup;
 use crate::test;
 
@@ -67,8 +68,8 @@ fn run_full(sh: &Shell, environment: &Environment, args: &[String]) -> Result<i3
 }
 
 fn run_with(sh: &Shell, environment: &Environment, arguments: &[String]) -> Result<i32> {
-    let command = cmd!(sh, "cargo run --locked --package dml-conformance -- run {arguments...}");
-    process::exit_code(environment.apply(command))
+    let program = programs::build(sh, "dml-conformance", "dml-conformance")?;
+    process::exit_code(environment.apply(cmd!(sh, "{program} run {arguments...}")))
 }
 
 /// The system as it is where it has a device, unless the CPU drivers are asked for. Then real

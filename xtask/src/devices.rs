@@ -7,16 +7,16 @@ use serde_json::Value;
 use xshell::{Shell, cmd};
 
 use crate::environment::Environment;
+use crate::programs;
 
 /// `dml devices` ends with this code where there is no device (or no loader).
 const NO_DEVICE: i32 = 3;
 
 /// The names of the usable devices that answer in `environment`. Builds `dml` first.
 pub(crate) fn names(sh: &Shell, environment: &Environment) -> Result<Vec<String>> {
-    // Built in the plain environment, so that only `dml` itself sees the changed one.
-    cmd!(sh, "cargo build --locked --quiet --package dml-cli").quiet().run()?;
-    let command = cmd!(sh, "cargo run --locked --quiet --package dml-cli -- devices --json");
-    let output = Command::from(environment.apply(command)).output().context("starting cargo")?;
+    let dml = programs::build(sh, "dml-cli", "dml")?;
+    let command = environment.apply(cmd!(sh, "{dml} devices --json"));
+    let output = Command::from(command).output().context("starting dml")?;
     match output.status.code() {
         Some(0) => parse(&String::from_utf8_lossy(&output.stdout)),
         // Why there is none is no news to a caller that is about to set one up.
@@ -30,10 +30,9 @@ pub(crate) fn names(sh: &Shell, environment: &Environment) -> Result<Vec<String>
 
 /// Whether a device works under the validation layer in `environment`. Builds `dml` first.
 pub(crate) fn have_validation_layer(sh: &Shell, environment: &Environment) -> Result<bool> {
-    cmd!(sh, "cargo build --locked --quiet --package dml-cli").quiet().run()?;
-    let dml = cmd!(sh, "cargo run --locked --quiet --package dml-cli -- diag");
-    let command = environment.apply(dml.args(["--sizes", "1,1", "--validation"]));
-    let output = Command::from(command).output().context("starting cargo")?;
+    let dml = programs::build(sh, "dml-cli", "dml")?;
+    let command = environment.apply(cmd!(sh, "{dml} diag --sizes 1,1 --validation"));
+    let output = Command::from(command).output().context("starting dml")?;
     Ok(output.status.success())
 }
 

@@ -9,6 +9,7 @@ use xshell::{Shell, cmd};
 
 use crate::browser::{Browser, View};
 use crate::process::succeed;
+use crate::programs;
 use crate::workspace;
 
 /// A run in which every kind of result occurs.
@@ -39,7 +40,8 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     notices_errors(sh, &browser, &folder)?;
     let page = folder.join("report.html");
     let arguments = ["--format", "html", "--output"];
-    let convert = cmd!(sh, "cargo run --locked --package dml-conformance -- convert {SAMPLE}");
+    let program = programs::build(sh, "dml-conformance", "dml-conformance")?;
+    let convert = cmd!(sh, "{program} convert {SAMPLE}");
     succeed(convert.args(arguments).arg(&page))?;
     let failures = failures(&sh.read_file(SAMPLE)?)?;
     ensure!(!failures.is_empty(), "{SAMPLE} has no failure that could be found");

@@ -26,7 +26,7 @@ pub(crate) struct Args {
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<()> {
     let release = (!args.debug).then_some("--release");
     process::succeed(cmd!(sh, "cargo build --locked --package dml-capi --lib {release...}"))?;
-    let built = target_dir().join(if args.debug { "debug" } else { "release" });
+    let built = workspace::target_dir().join(if args.debug { "debug" } else { "release" });
     let source = workspace::root().join("crates/dml-capi");
     let prefix = workspace::root().join(&args.prefix);
     let (lib, include) = (prefix.join("lib"), prefix.join("include/dmlvk"));
@@ -41,11 +41,6 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<()> {
     sh.write_file(lib.join("pkgconfig/dmlvk.pc"), template.replace("@VERSION@", VERSION))?;
     eprintln!("install-capi: dmlvk {VERSION} is below {}", prefix.display());
     Ok(())
-}
-
-fn target_dir() -> PathBuf {
-    let chosen = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    workspace::root().join(chosen.unwrap_or_else(|| "target".into()))
 }
 
 /// The shared library with the names that the linker and the loader look for, and the static one.

@@ -15,6 +15,7 @@ mod ci;
 mod conformance;
 mod contents;
 mod devices;
+mod dist;
 mod env;
 mod environment;
 mod fuzz;
@@ -25,6 +26,7 @@ mod install_capi;
 mod leaks;
 mod peers;
 mod process;
+mod programs;
 mod schema;
 mod setup;
 mod shader_compiler;
@@ -58,11 +60,17 @@ enum Command {
     Bench(bench::Args),
     BuildShaders(build_shaders::Args),
     GenerateSchema(schema::Args),
-    GenerateHeader(generate_header::Args),
+    /// Generate dmlvk.h from the functions of crates/dml-capi
+    GenerateHeader,
     InstallCapi(install_capi::Args),
     Stress(stress::Args),
     Fuzz(fuzz::Args),
+    Dist(dist::Args),
     Ci(ci::Args),
+    /// Run all checks, those that take hours included
+    Nightly(ci::Args),
+    #[command(hide = true)]
+    Step(ci::StepArgs),
 }
 
 fn main() -> ExitCode {
@@ -96,8 +104,11 @@ fn run(command: Command) -> Result<i32> {
             shader_compiler::build_shaders(&sh, &raw)
         }
         Command::GenerateSchema(args) => schema::run(args).map(|()| 0),
-        Command::GenerateHeader(args) => generate_header::run(&sh, args),
+        Command::GenerateHeader => generate_header::run(&sh),
         Command::InstallCapi(args) => install_capi::run(&sh, &args).map(|()| 0),
+        Command::Dist(dist::Args {}) => dist::run(&sh).map(|()| 0),
         Command::Ci(args) => ci::run(&sh, &args),
+        Command::Nightly(args) => ci::nightly(&sh, &args),
+        Command::Step(args) => ci::step(&sh, &args),
     }
 }

@@ -65,9 +65,6 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<()> {
     for line in &setup.found {
         println!("{line}");
     }
-    if !setup.packages.is_empty() {
-        println!("packages: {}", setup.packages.join(" "));
-    }
     if !setup.found.is_empty() {
         println!("\nTo use them in this shell: eval \"$(cargo xtask env)\"");
     }
@@ -90,6 +87,10 @@ pub(crate) fn make_sure(sh: &Shell) -> Result<Setup> {
         let missing = vec![WITHOUT_APT.to_owned()];
         Setup { announced: Announced::default(), found: vec![], missing, packages: vec![] }
     };
+    if !setup.packages.is_empty() {
+        // They change under us: whoever reads a log of this run has to know what ran.
+        eprintln!("setup: unpacked are {}", setup.packages.join(" "));
+    }
     if !setup.missing.is_empty() {
         let missing = setup.missing.join("\n");
         if in_ci() {
@@ -108,7 +109,7 @@ pub(crate) fn lock(sh: &Shell, folder: &Path) -> Result<File> {
     Ok(file)
 }
 
-fn in_ci() -> bool {
+pub(crate) fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| matches!(value.as_str(), "true" | "1"))
 }
 

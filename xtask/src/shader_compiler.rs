@@ -1,8 +1,8 @@
 //! Runs `build-shaders` in an xtask that has the GLSL compiler.
 //!
 //! shaderc is C++ and takes about ten minutes to build on two cores. So it is an optional feature,
-//! and the xtask that has it lies in a target directory of its own: otherwise every switch between
-//! the two would rebuild both.
+//! and the xtask that has it lies in a target directory of its own, which every checkout of this
+//! user shares: cargo builds the compiler there once for each of its versions.
 
 use std::ffi::OsString;
 
@@ -13,6 +13,7 @@ use crate::build_tools;
 use crate::environment::Environment;
 use crate::process;
 use crate::setup;
+use crate::workspace;
 
 /// Whether this xtask was built with the compiler.
 pub(crate) fn is_here() -> bool {
@@ -35,11 +36,9 @@ pub(crate) fn lint_and_test(sh: &Shell) -> Result<()> {
 /// `cargo COMMAND` on the xtask with the compiler. Optimized: cmake is told so in either case, and
 /// a development build would only add debug information to all of the C++.
 fn with_compiler<'a>(sh: &'a Shell, command: &str) -> Result<Cmd<'a>> {
-    let command = cmd!(
-        sh,
-        "cargo {command} --locked --release --package xtask --features shaderc --target-dir target/shaderc"
-    );
-    Ok(environment(sh)?.apply(command))
+    let target = workspace::tools_dir().join("shaderc");
+    let command = cmd!(sh, "cargo {command} --locked --release --package xtask --features shaderc");
+    Ok(environment(sh)?.apply(command.arg("--target-dir").arg(target)))
 }
 
 /// spirv-val is on PATH, and what the compiler's build needs.

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use etcetera::BaseStrategy as _;
+
 /// The folder that holds the workspace's Cargo.toml.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -15,7 +17,16 @@ pub(crate) fn setup_dir() -> PathBuf {
     root().join("target/setup")
 }
 
-/// Command-line tools that `ci` installs for itself.
+/// Where cargo builds.
+pub(crate) fn target_dir() -> PathBuf {
+    let chosen = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    root().join(chosen.unwrap_or_else(|| "target".into()))
+}
+
+/// What takes minutes to build and depends on a version alone: kept in the user's cache folder, so
+/// that every checkout finds it; below the checkout where there is no such folder.
 pub(crate) fn tools_dir() -> PathBuf {
-    root().join("target/tools")
+    let strategy = etcetera::base_strategy::choose_native_strategy();
+    let cache = strategy.map(|it| it.cache_dir()).unwrap_or_else(|_| root().join("target"));
+    cache.join("dml-tools")
 }

@@ -151,7 +151,7 @@ const OWNING: [&str; 4] = {
 };
 
 /// The header declares these functions and no other: it is as new as the sources, as far as names go.
-/// `cargo xtask generate-header --check` compares all of it.
+/// A test of `dml-c-header` compares all of it.
 #[test]
 fn the_header_declares_every_function() {
     let header = include_str!("../include/dmlvk/dmlvk.h");

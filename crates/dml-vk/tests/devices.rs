@@ -31,6 +31,23 @@ fn every_device_says_who_it_is_and_what_it_can() {
     }
 }
 
+/// `cargo xtask test` names the drivers that it brings: one that does not answer tests nothing.
+#[test]
+fn the_devices_that_must_answer_do() {
+    let wanted = std::env::var("DML_TEST_DEVICES").unwrap_or_default();
+    let (_messages, instance) = instance();
+    let devices = instance.physical_devices().unwrap();
+    let names: Vec<&str> = devices
+        .iter()
+        .filter(|it| it.unsuitable().is_none())
+        .map(|it| it.info().name.as_str())
+        .collect();
+    for part in wanted.split(',').filter(|it| !it.is_empty()) {
+        let is_there = names.iter().any(|name| name.contains(part));
+        assert!(is_there, "{part} does not answer, see `cargo xtask setup`; {names:?} do");
+    }
+}
+
 #[test]
 fn a_device_is_found_by_index_name_and_uuid() {
     let (_messages, instance) = instance();

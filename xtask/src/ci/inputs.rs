@@ -1,0 +1,137 @@
+//! What a step depends on, and with which of it the step last passed.
+//!
+//! A step that takes minutes and depends on few files runs only where they differ from those of its
+//! recorded pass. `cargo xtask nightly` runs it in any case.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::{Context, Result};
+use sha2::{Digest as _, Sha256};
+use xshell::{Shell, cmd};
+
+use super::steps::Step;
+
+const FILE: &str = "xtask/passed.toml";
+
+const HEADER: &str = "\
+# Written by `cargo xtask ci --only STEP --record`: digests of what a step depended on when it last
+# passed. `cargo xtask ci` leaves a step out where they are the same.
+";
+
+/// The digest of the last recorded pass of each step.
+pub(super) struct Record(BTreeMap<String, String>);
+
+impl Record {
+    pub(super) fn read(sh: &Shell) -> Result<Self> {
+        let text = sh.read_file(FILE)?;
+        Ok(Self(toml::from_str(&text).context(FILE)?))
+    }
+
+    /// Of what `step` depends on; `None` where that is everything.
+    pub(super) fn digest(&self, sh: &Shell, step: &Step) -> Result<Option<String>> {
+        if step.inputs.is_empty() { Ok(None) } else { digest(sh, step.inputs).map(Some) }
+    }
+
+    pub(super) fn has(&self, step: &Step, digest: Option<&str>) -> bool {
+        digest.is_some() && self.0.get(step.name).map(String::as_str) == digest
+    }
+
+    /// Nothing where `step` has no inputs of its own.
+    pub(super) fn write(&mut self, sh: &Shell, step: &Step, digest: Option<String>) -> Result<()> {
+        let Some(digest) = digest else { return Ok(()) };
+        self.0.insert(step.name.to_owned(), digest);
+        sh.write_file(FILE, format!("{HEADER}{}", toml::to_string(&self.0)?))?;
+        eprintln!("recorded in {FILE}");
+        Ok(())
+    }
+}
+
+/// Of the names and contents of the files that git tracks or would track below `inputs`. An input
+/// `Cargo.lock#NAME` is the version of that package.
+fn digest(sh: &Shell, inputs: &[&str]) -> Result<String> {
+    let mut hash = Sha256::new();
+    let (packages, paths): (Vec<&str>, Vec<&str>) =
+        inputs.iter().partition(|it| it.contains('#'));
+    for package in packages {
+        hash.update(format!("{package} {}\n", locked_version(sh, package)?));
+    }
+    let listed = cmd!(sh, "git ls-files -z --cached --others --exclude-standard -- {paths...}");
+    let listed = listed.quiet().read()?;
+    for path in listed.split('\0').filter(|it| !it.is_empty()) {
+        // A deleted file may still be in git's index.
+        let Ok(bytes) = sh.read_binary_file(path) else { continue };
+        hash.update(format!("{path} {}\n", bytes.len()));
+        hash.update(bytes);
+    }
+    let mut text = String::new();
+    hash.finalize().iter().try_for_each(|byte| write!(text, "{byte:02x}"))?;
+    Ok(text)
+}
+
+/// Of `Cargo.lock#NAME`.
+fn locked_version(sh: &Shell, input: &str) -> Result<String> {
+    let (file, name) = input.split_once('#').context("no package is named")?;
+    let lock: toml::Table = toml::from_str(&sh.read_file(file)?)?;
+    let packages = lock.get("package").and_then(toml::Value::as_array).context("no packages")?;
+    let package = packages.iter().find(|it| it["name"].as_str() == Some(name));
+    let version = package.and_then(|it| it["version"].as_str());
+    Ok(version.with_context(|| format!("{file} has no package {name}"))?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::steps::CI;
+    use super::*;
+    use crate::workspace;
+
+    fn shell_in(folder: &std::path::Path) -> Shell {
+        let sh = Shell::new().unwrap();
+        sh.change_dir(folder);
+        sh
+    }
+
+    #[test]
+    fn a_digest_changes_with_contents_names_and_versions_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let sh = shell_in(folder.path());
+        cmd!(sh, "git init --quiet").run().unwrap();
+        let lock = |version| format!("[[package]]\nname = \"p\"\nversion = \"{version}\"\n");
+        sh.write_file("Cargo.lock", lock("1.0.0")).unwrap();
+        sh.write_file("a/one", "1").unwrap();
+        sh.write_file("b/two", "2").unwrap();
+        let inputs = ["a", "Cargo.lock#p"];
+        let mut seen = vec![digest(&sh, &inputs).unwrap()];
+        sh.write_file("b/two", "3").unwrap();
+        assert_eq!(digest(&sh, &inputs).unwrap(), seen[0]);
+        let changes: [&dyn Fn(); 3] = [
+            &|| sh.write_file("a/one", "2").unwrap(),
+            &|| sh.write_file("a/three", "").unwrap(),
+            &|| sh.write_file("Cargo.lock", lock("1.0.1")).unwrap(),
+        ];
+        for change in changes {
+            change();
+            let now = digest(&sh, &inputs).unwrap();
+            assert!(!seen.contains(&now), "a change is not seen");
+            seen.push(now);
+        }
+        let error = digest(&sh, &["Cargo.lock#q"]).unwrap_err().to_string();
+        assert_eq!(error, "Cargo.lock has no package q");
+    }
+
+    /// A path that matches nothing would let its step be left out for ever.
+    #[test]
+    fn every_input_is_there() {
+        let sh = shell_in(workspace::root());
+        for input in CI.iter().flat_map(|it| it.inputs) {
+            if input.contains('#') {
+                locked_version(&sh, input).unwrap();
+            } else {
+                let listed = cmd!(sh, "git ls-files -- {input}").quiet().read().unwrap();
+                assert!(!listed.is_empty(), "{input}");
+            }
+        }
+        let known = |name: &String| CI.iter().any(|it| it.name == name && !it.inputs.is_empty());
+        assert!(Record::read(&sh).unwrap().0.keys().all(known));
+    }
+}

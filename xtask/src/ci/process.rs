@@ -1,0 +1,151 @@
+//! One step as a process that may not take longer than its budget.
+
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::steps::Step;
+use crate::setup;
+
+/// What came of a step.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Passed(Duration),
+    Failed { time: Duration, why: String },
+    Skipped,
+}
+
+impl Outcome {
+    pub(super) fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed { .. })
+    }
+}
+
+/// This program, doing one step. Linux finds it also where an earlier step has built another one in
+/// its place.
+pub(super) fn this_program(step: &Step) -> Command {
+    let program = if cfg!(target_os = "linux") {
+        "/proc/self/exe".into()
+    } else {
+        std::env::current_exe().unwrap_or_else(|_| "xtask".into())
+    };
+    let mut command = Command::new(program);
+    command.args(["step", step.name]);
+    command
+}
+
+/// Runs `command` for at most `budget`.
+pub(super) fn run_step(command: Command, budget: Duration) -> Outcome {
+    let start = Instant::now();
+    let ended = wait(command, budget);
+    let time = start.elapsed();
+    match ended {
+        Ok(None) => Outcome::Passed(time),
+        Ok(Some(why)) => Outcome::Failed { time, why },
+        Err(error) => Outcome::Failed { time, why: format!("{error:#}") },
+    }
+}
+
+/// Why it failed, if it did.
+fn wait(mut command: Command, budget: Duration) -> Result<Option<String>> {
+    let has_group = setup::in_ci() && make_group(&mut command);
+    let mut child = command.spawn()?;
+    let deadline = Instant::now() + budget;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok((!status.success()).then(|| status.to_string()));
+        }
+        if Instant::now() >= deadline {
+            end(&mut child, has_group)?;
+            return Ok(Some(format!("it took longer than its budget, {} s", budget.as_secs())));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// What a step starts ends with it. Only where nobody presses Ctrl-C: a group of its own would not
+/// hear that.
+#[cfg(unix)]
+fn make_group(command: &mut Command) -> bool {
+    use std::os::unix::process::CommandExt as _;
+    command.process_group(0);
+    true
+}
+
+#[cfg(not(unix))]
+fn make_group(_: &mut Command) -> bool {
+    false
+}
+
+fn end(child: &mut Child, has_group: bool) -> Result<()> {
+    if has_group {
+        // The standard library can end one process only.
+        let group = format!("-{}", child.id());
+        Command::new("sh").args(["-c", "kill -9 -- \"$0\"", &group]).status()?;
+    } else {
+        child.kill()?;
+    }
+    child.wait()?;
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn an_exit_code_a_signal_and_a_missing_program_are_failures() {
+        let budget = Duration::from_secs(60);
+        assert!(matches!(run_step(shell("exit 0"), budget), Outcome::Passed(_)));
+        for (command, expected) in [
+            (shell("exit 7"), "exit status: 7"),
+            (shell("kill -ABRT $$"), "signal: 6"),
+            (Command::new("no-such-program"), "No such file"),
+        ] {
+            let Outcome::Failed { why, .. } = run_step(command, budget) else {
+                panic!("{expected} is a failure")
+            };
+            assert!(why.contains(expected), "{why}");
+        }
+    }
+
+    #[test]
+    fn what_hangs_is_ended_and_is_a_failure() {
+        let outcome = run_step(shell("exec sleep 600"), Duration::from_millis(300));
+        let Outcome::Failed { time, why } = outcome else { panic!("it hangs") };
+        assert_eq!(why, "it took longer than its budget, 0 s");
+        assert!(time < Duration::from_secs(300));
+    }
+
+    #[test]
+    fn a_group_ends_with_what_it_has_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pid");
+        let mut command = shell(&format!("sleep 600 & echo $! > {}; wait", file.display()));
+        assert!(make_group(&mut command));
+        let mut child = command.spawn().unwrap();
+        let started = || std::fs::read_to_string(&file).ok().filter(|it| it.ends_with('\n'));
+        let pid = loop {
+            match started() {
+                Some(pid) => break pid,
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        end(&mut child, true).unwrap();
+        // Ended at once, though whoever adopts it may take a moment to notice.
+        let state = format!("/proc/{}/stat", pid.trim());
+        let is_running = || {
+            std::fs::read_to_string(&state).is_ok_and(|stat| !stat.contains(") Z "))
+        };
+        while is_running() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}

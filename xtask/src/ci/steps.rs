@@ -1,0 +1,141 @@
+//! What is checked, in which order, and for how long at most.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use xshell::{Shell, cmd};
+
+use crate::process::succeed;
+use crate::{
+    c_api, conformance, dist, fuzz, html_report, leaks, shader_compiler, stress, test, tools,
+};
+
+/// One check.
+pub(super) struct Step {
+    pub(super) name: &'static str,
+    /// Twice what it takes on two cores, building its tools included: it finds what hangs, and
+    /// what has become slow for good.
+    pub(super) budget: Duration,
+    /// Paths of git, or `Cargo.lock#PACKAGE`: the step runs where they have changed since its
+    /// recorded pass. Empty: it always runs.
+    pub(super) inputs: &'static [&'static str],
+    pub(super) run: fn(&Shell) -> Result<()>,
+}
+
+const fn step(name: &'static str, minutes: u64, run: fn(&Shell) -> Result<()>) -> Step {
+    Step { name, budget: Duration::from_secs(60 * minutes), inputs: &[], run }
+}
+
+impl Step {
+    const fn only_for(self, inputs: &'static [&'static str]) -> Self {
+        Self { inputs, ..self }
+    }
+}
+
+/// In this order: what says most first.
+pub(super) const CI: &[Step] = &[
+    step("test", 20, tests),
+    step("fmt", 2, fmt),
+    step("clippy", 6, clippy),
+    step("doc", 4, doc),
+    step("typos", 8, typos),
+    step("conformance", 4, short_conformance),
+    step("stress", 6, stress::short),
+    step("c-api", 6, c_api::run),
+    step("dist", 12, dist::check),
+    step("deny", 12, deny).only_for(&["*Cargo.toml", "Cargo.lock", "deny.toml"]),
+    step("shader-recompile", 45, shader_recompile).only_for(&[
+        "spirv",
+        "xtask/src/build_shaders",
+        "xtask/src/shader_compiler.rs",
+        "Cargo.lock#shaderc-sys",
+        "Cargo.lock#rspirv",
+    ]),
+];
+
+/// What takes longer than somebody who waits for a merge has.
+pub(super) const NIGHTLY: &[Step] = &[
+    step("release-test", 25, release_tests),
+    step("html-report", 4, html_report::check),
+    step("leaks", 6, leaks::run),
+    step("full-conformance", 60, full_conformance),
+    step("faults", 60, |sh| stress::one(sh, &["faults"])),
+    step("plans", 60, |sh| stress::one(sh, &["plans", "--count", "13000000", "--seed", "1"])),
+    step("cycles", 10, |sh| stress::one(sh, &["cycles"])),
+    step("soak", 30, |sh| stress::one(sh, &["soak", "--time", "10m", "--seed", "1"])),
+    step("validated-soak", 10, |sh| {
+        stress::one(sh, &["soak", "--time", "2m", "--seed", "2", "--validation"])
+    }),
+    step("fuzz", 90, fuzz_in_full),
+];
+
+fn tests(sh: &Shell) -> Result<()> {
+    run_tests(sh, &["--no-fail-fast"])
+}
+
+/// What the development build forgives, such as a dangling temporary, shows here.
+fn release_tests(sh: &Shell) -> Result<()> {
+    run_tests(sh, &["--release", "--no-fail-fast"])
+}
+
+fn run_tests(sh: &Shell, args: &[&str]) -> Result<()> {
+    let args = args.iter().map(|&it| it.to_owned()).collect();
+    let code = test::run(sh, &test::Args { args })?;
+    ensure!(code == 0, "the tests ended with exit code {code}");
+    Ok(())
+}
+
+fn fmt(sh: &Shell) -> Result<()> {
+    succeed(cmd!(sh, "cargo fmt --all -- --check"))
+}
+
+fn clippy(sh: &Shell) -> Result<()> {
+    let arguments = ["--all-targets", "--features", "dml-core/json", "--", "-D", "warnings"];
+    succeed(cmd!(sh, "cargo clippy --locked --workspace {arguments...}"))
+}
+
+fn doc(sh: &Shell) -> Result<()> {
+    let arguments = ["--no-deps", "--document-private-items", "--features", "dml-core/json"];
+    let command = cmd!(sh, "cargo doc --locked --workspace {arguments...}");
+    succeed(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Without advisories: those change with no change of ours, so they are no property of a commit.
+fn deny(sh: &Shell) -> Result<()> {
+    let program = tools::cargo_deny(sh)?;
+    succeed(cmd!(sh, "{program} --locked --workspace --all-features check bans licenses sources"))
+}
+
+fn typos(sh: &Shell) -> Result<()> {
+    let program = tools::typos(sh)?;
+    succeed(cmd!(sh, "{program} --config typos.toml"))
+}
+
+fn shader_recompile(sh: &Shell) -> Result<()> {
+    let arguments = ["--check", "--recompile"].map(OsString::from);
+    let code = shader_compiler::build_shaders(sh, &arguments)?;
+    ensure!(code == 0, "build-shaders ended with exit code {code}");
+    shader_compiler::lint_and_test(sh)
+}
+
+fn short_conformance(sh: &Shell) -> Result<()> {
+    run_conformance(sh, false)
+}
+
+fn full_conformance(sh: &Shell) -> Result<()> {
+    run_conformance(sh, true)
+}
+
+fn run_conformance(sh: &Shell, full: bool) -> Result<()> {
+    let args = conformance::Args { cpu_drivers: true, full, args: Vec::new() };
+    let code = conformance::run(sh, &args)?;
+    ensure!(code == 0, "the conformance run ended with exit code {code}");
+    Ok(())
+}
+
+fn fuzz_in_full(sh: &Shell) -> Result<()> {
+    let code = fuzz::run(sh, &fuzz::Args { time: 600, targets: Vec::new(), jobs: 2, input: None })?;
+    ensure!(code == 0, "fuzzing has a finding");
+    Ok(())
+}

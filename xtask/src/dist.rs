@@ -1,0 +1,125 @@
+//! `cargo xtask dist`: an archive for a machine that has a Vulkan loader and driver, and no Rust.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use xshell::{Shell, cmd};
+
+use crate::{install_capi, process, setup, workspace};
+
+/// Build an archive of the programs, the C library and a script that runs them all
+#[derive(clap::Args)]
+pub(crate) struct Args {}
+
+/// What is in the archive's `bin`, by package.
+const PROGRAMS: [(&str, &str); 3] =
+    [("dml-cli", "dml"), ("dml-conformance", "dml-conformance"), ("dml-bench", "dml-bench")];
+
+const SCRIPT: &str = include_str!("dist/run-suite.sh");
+
+/// People carry it to other machines.
+const MOST_BYTES: u64 = 40 << 20;
+
+/// Runs the command.
+pub(crate) fn run(sh: &Shell) -> Result<()> {
+    let archive = build(sh)?;
+    let size = archive.metadata()?.len();
+    ensure!(size < MOST_BYTES, "{} has {size} bytes, at most are {MOST_BYTES}", archive.display());
+    let shown = archive.strip_prefix(workspace::root()).unwrap_or(&archive).display();
+    println!("{shown} ({:.1} MiB)", size as f64 / f64::from(1 << 20));
+    Ok(())
+}
+
+/// The step `dist` of `ci`: what is in the archive runs on both CPU drivers, from another folder.
+pub(crate) fn check(sh: &Shell) -> Result<()> {
+    run(sh)?;
+    let folder = workspace::root().join("target/dist/check");
+    sh.remove_path(&folder)?;
+    sh.create_dir(&folder)?;
+    let archive = archive();
+    cmd!(sh, "tar -C {folder} -xzf {archive}").run()?;
+    let script = folder.join(name()).join("run-suite.sh");
+    let reports = folder.join("reports");
+    let command = cmd!(sh, "{script} --quick --output {reports}");
+    process::succeed(setup::make_sure(sh)?.environment()?.apply(command))?;
+    for report in ["machine.txt", "devices.txt", "conformance.html", "benchmark.md"] {
+        ensure!(reports.join(report).is_file(), "{report} is missing in {}", reports.display());
+    }
+    Ok(())
+}
+
+/// Such as `dmlvk-0.1.0-x86_64-linux`.
+fn name() -> String {
+    let (arch, system) = (std::env::consts::ARCH, std::env::consts::OS);
+    format!("dmlvk-{}-{arch}-{system}", env!("CARGO_PKG_VERSION"))
+}
+
+fn archive() -> PathBuf {
+    workspace::root().join("target/dist").join(format!("{}.tar.gz", name()))
+}
+
+fn build(sh: &Shell) -> Result<PathBuf> {
+    let folder = workspace::root().join("target/dist").join(name());
+    sh.remove_path(&folder)?;
+    sh.create_dir(folder.join("bin"))?;
+    let packages = PROGRAMS.iter().flat_map(|(package, _)| ["--package", package]);
+    process::succeed(cmd!(sh, "cargo build --locked --release").args(packages))?;
+    for (_, program) in PROGRAMS {
+        let built = workspace::target_dir().join("release").join(program);
+        let place = folder.join("bin").join(program);
+        sh.copy_file(&built, &place)?;
+        // Its own debug information: none is built, but the standard library brings some.
+        cmd!(sh, "strip --strip-debug {place}").run()?;
+    }
+    install_capi::run(sh, &install_capi::Args { prefix: folder.clone(), debug: false })?;
+    sh.write_file(folder.join("run-suite.sh"), SCRIPT)?;
+    let script = folder.join("run-suite.sh");
+    cmd!(sh, "chmod +x {script}").run()?;
+    for license in ["LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
+        sh.copy_file(workspace::root().join(license), folder.join(license))?;
+    }
+    sh.write_file(folder.join("CONTENTS"), contents(sh, &folder)?)?;
+    let (archive, parent) = (archive(), workspace::root().join("target/dist"));
+    let name = name();
+    cmd!(sh, "tar -C {parent} --owner=0 --group=0 -czf {archive} {name}").run()?;
+    Ok(archive)
+}
+
+/// What was built from what, and what it needs.
+fn contents(sh: &Shell, folder: &Path) -> Result<String> {
+    let commit = cmd!(sh, "git describe --always --dirty").quiet().read()?;
+    let compiler = cmd!(sh, "rustc --version").quiet().read()?;
+    let mut needed = (0, 0);
+    for (_, program) in PROGRAMS {
+        let file = folder.join("bin").join(program);
+        let symbols = cmd!(sh, "objdump -T {file}").quiet().read()?;
+        needed = needed.max(newest_glibc(&symbols).context("no symbol of glibc is used")?);
+    }
+    let (major, minor) = needed;
+    Ok(format!(
+        "{}\ncommit {commit}\n{compiler}\nneeds glibc {major}.{minor} or newer, libvulkan.so.1, and a driver of Vulkan 1.1\n",
+        name()
+    ))
+}
+
+/// The highest `GLIBC_MAJOR.MINOR` of a symbol table.
+fn newest_glibc(symbols: &str) -> Option<(u32, u32)> {
+    let versions = symbols.split("GLIBC_").skip(1).filter_map(|rest| {
+        let version = rest.split(|it: char| !it.is_ascii_digit() && it != '.').next()?;
+        let mut parts = version.split('.');
+        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    });
+    versions.max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_symbols_are_compared_as_numbers() {
+        let symbols = "0000 DF *UND* 0 (GLIBC_2.4)  a\n0000 (GLIBC_2.34) b\n(GLIBC_2.2.5) c\n";
+        assert_eq!(newest_glibc(symbols), Some((2, 34)));
+        assert_eq!(newest_glibc("nothing"), None);
+    }
+}
