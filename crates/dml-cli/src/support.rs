@@ -2,6 +2,7 @@
 
 mod answers;
 mod grid;
+mod implemented;
 mod json;
 
 use dml::core::Capabilities;
@@ -24,6 +25,9 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print the implemented operators as a table in Markdown, for no device in particular
+    #[arg(long, conflicts_with_all = ["operator", "json", "device", "profile", "feature_level"])]
+    implemented: bool,
 }
 
 /// What the answers are for.
@@ -42,6 +46,10 @@ struct Subject {
 /// A profile answers by itself, without any device, unless a device is named.
 #[expect(clippy::print_stdout, reason = "the answers are the command's output")]
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    if args.implemented {
+        println!("{}", implemented::table());
+        return Ok(());
+    }
     let subject = subject(args)?;
     let text = match (args.operator, args.json) {
         (Some(operator), true) => json::document(&subject, &[operator])?,

@@ -179,3 +179,13 @@ fn diag_runs_under_a_profile() {
     assert!(text(&output.stderr).starts_with("note: the profile states more than this device has"));
     assert_eq!(stdout(output), "[[1]]\n");
 }
+
+#[test]
+fn readme_has_the_table_of_what_is_implemented() {
+    let table = stdout(without_device(&["support", "--implemented"]));
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    assert!(readme.contains(&table), "README.md lacks the output of `dml support --implemented`:\n{table}");
+    let output = without_device(&["support", "--implemented", "--json"]);
+    fails(output, 2, "cannot be used with");
+}

@@ -37,7 +37,8 @@ fn unpack(archive: &Path, folder: &Path) {
 fn a_program_outside_the_workspace_builds_on_the_packaged_crates() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumer");
-    let target = folder.join("target");
+    // With the workspace's profile, so that what both depend on is built once.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let packages = folder.join("packages");
     let _ = fs::remove_dir_all(&packages);
     fs::create_dir_all(packages.join("src")).unwrap();
@@ -49,6 +50,7 @@ fn a_program_outside_the_workspace_builds_on_the_packaged_crates() {
 
     let version = env!("CARGO_PKG_VERSION");
     let mut manifest = "[package]\nname = \"consumer\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n\n\
          [dependencies]\ndml = \"0.1\"\n\n[patch.crates-io]\n"
         .to_owned();
     for name in CRATES {

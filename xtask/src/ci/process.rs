@@ -3,7 +3,7 @@
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::steps::Step;
 use crate::setup;
@@ -82,7 +82,8 @@ fn end(child: &mut Child, has_group: bool) -> Result<()> {
     if has_group {
         // The standard library can end one process only.
         let group = format!("-{}", child.id());
-        Command::new("sh").args(["-c", "kill -9 -- \"$0\"", &group]).status()?;
+        let status = Command::new("sh").args(["-c", "kill -9 \"$0\"", &group]).status()?;
+        ensure!(status.success(), "it hangs, and cannot be ended: {status}");
     } else {
         child.kill()?;
     }

@@ -101,7 +101,7 @@ part() {
     fi
 }
 
-part support "$here/bin/dml" support
+"$here/bin/dml" support >"$output/support.txt" 2>&1
 # shellcheck disable=SC2086 # empty, or one word
 part conformance "$here/bin/dml-conformance" run $validation --feature-level "$levels" \
     --device "$device" --format json --output "$output/conformance.json"
