@@ -99,7 +99,8 @@ fn describe(outcome: &Outcome) -> String {
             format!("FAILED after {:.1} s: {why}", time.as_secs_f64())
         }
         Outcome::Skipped => {
-            "skipped: what it depends on is as it was when it last passed (xtask/passed.toml)".into()
+            "skipped: what it depends on is as it was when it last passed (xtask/passed.toml)"
+                .into()
         }
     }
 }

@@ -185,7 +185,10 @@ fn readme_has_the_table_of_what_is_implemented() {
     let table = stdout(without_device(&["support", "--implemented"]));
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
-    assert!(readme.contains(&table), "README.md lacks the output of `dml support --implemented`:\n{table}");
+    assert!(
+        readme.contains(&table),
+        "README.md lacks the output of `dml support --implemented`:\n{table}"
+    );
     let output = without_device(&["support", "--implemented", "--json"]);
     fails(output, 2, "cannot be used with");
 }

@@ -51,8 +51,7 @@ impl Record {
 /// `Cargo.lock#NAME` is the version of that package.
 fn digest(sh: &Shell, inputs: &[&str]) -> Result<String> {
     let mut hash = Sha256::new();
-    let (packages, paths): (Vec<&str>, Vec<&str>) =
-        inputs.iter().partition(|it| it.contains('#'));
+    let (packages, paths): (Vec<&str>, Vec<&str>) = inputs.iter().partition(|it| it.contains('#'));
     for package in packages {
         hash.update(format!("{package} {}\n", locked_version(sh, package)?));
     }

@@ -142,9 +142,8 @@ mod tests {
         end(&mut child, true).unwrap();
         // Ended at once, though whoever adopts it may take a moment to notice.
         let state = format!("/proc/{}/stat", pid.trim());
-        let is_running = || {
-            std::fs::read_to_string(&state).is_ok_and(|stat| !stat.contains(") Z "))
-        };
+        let is_running =
+            || std::fs::read_to_string(&state).is_ok_and(|stat| !stat.contains(") Z "));
         while is_running() {
             std::thread::sleep(Duration::from_millis(20));
         }
