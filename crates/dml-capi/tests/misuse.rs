@@ -46,9 +46,7 @@ fn null_pointers_are_refused_by_name() {
         refused(dmlvk_create_buffer(device, 16, null.cast()), E_INVALIDARG, "buffer: null");
         let code = dmlvk_create_binding_table(operator, 1, ptr::null(), &raw mut table);
         refused(code, E_INVALIDARG, "bindings: null");
-        let mut bindings = bindings(&[]);
-        bindings.output_count = 1;
-        bindings.outputs = ptr::null();
+        let bindings = DmlVkBindings { output_count: 1, ..no_bindings() };
         let code = dmlvk_create_binding_table(operator, 1, &raw const bindings, &raw mut table);
         refused(code, E_INVALIDARG, "bindings.outputs: null, with 1 elements");
         refused(dmlvk_get_access(ptr::null_mut()), E_INVALIDARG, "masks: null");
@@ -138,7 +136,7 @@ fn wrong_bindings_are_refused() {
         let bindings = bindings(outputs);
         // SAFETY: both pointers are to what the function asks for.
         let code = unsafe {
-            dmlvk_create_binding_table(operator, phase, &raw const bindings, &raw mut table)
+            dmlvk_create_binding_table(operator, phase, bindings.as_ptr(), &raw mut table)
         };
         refused(code, E_INVALIDARG, wanted);
     };

@@ -199,14 +199,14 @@ fn assert_lost(device: DmlVkDevice, work: &Work, submission: DmlVkSubmission) {
     let (code, operator) = Diagonal::new(1, &[9, 9], 324, 0, 1.0).compile(device, 0);
     lost(code);
     assert!(operator.is_null() && buffer.is_null());
-    let output = DmlVkBufferBinding { buffer: work.buffer, offset: 0, size: 40_400 };
-    let (bindings, mut table) = (bindings(&[output]), ptr::null_mut());
+    let outputs = [DmlVkBufferBinding { buffer: work.buffer, offset: 0, size: 40_400 }];
+    let (bindings, mut table) = (bindings(&outputs), ptr::null_mut());
     // SAFETY: both pointers are to what the function asks for.
     lost(unsafe {
         dmlvk_create_binding_table(
             work.operator,
             DMLVK_PHASE_EXECUTE,
-            &raw const bindings,
+            bindings.as_ptr(),
             &raw mut table,
         )
     });

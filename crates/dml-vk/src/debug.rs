@@ -58,9 +58,7 @@ impl ValidationLog {
 
     /// How to create a messenger that writes here. The log must stay where it is, and alive, as
     /// long as the messenger is.
-    pub(crate) fn messenger_info(
-        self: &Arc<Self>,
-    ) -> vk::DebugUtilsMessengerCreateInfoEXT<'static> {
+    pub(crate) fn messenger_info(self: &Arc<Self>) -> vk::DebugUtilsMessengerCreateInfoEXT<'_> {
         use vk::{
             DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFlagsEXT as Type,
         };

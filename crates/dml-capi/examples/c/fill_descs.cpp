@@ -26,6 +26,8 @@ struct IdentityMatrix {
     DML_DIAGONAL_MATRIX_OPERATOR_DESC operatorDesc = {};
     DML_OPERATOR_DESC desc = {};
 
+    // Its members point to one another.
+    IdentityMatrix(const IdentityMatrix &) = delete;
     IdentityMatrix()
     {
         bufferDesc.DataType = DML_TENSOR_DATA_TYPE_FLOAT16;

@@ -8,6 +8,10 @@ use crate::types::{
     DML_DIAGONAL_MATRIX_OPERATOR_DESC, DML_DIAGONAL_MATRIX1_OPERATOR_DESC,
     DML_FILL_VALUE_CONSTANT_OPERATOR_DESC,
 };
+use borrowing::Borrowing;
+
+#[path = "../../tests/common/borrowing.rs"]
+mod borrowing;
 
 /// The rules of C that `offsets` follows are those that the compiler follows.
 #[test]
@@ -44,7 +48,7 @@ fn decode(desc: &DML_OPERATOR_DESC) -> Result<AbstractOperator> {
     unsafe { operator(desc) }
 }
 
-fn buffer_desc(sizes: &[u32]) -> DML_BUFFER_TENSOR_DESC {
+fn buffer_desc(sizes: &'static [u32]) -> DML_BUFFER_TENSOR_DESC {
     DML_BUFFER_TENSOR_DESC {
         DataType: 1,
         Flags: 0,
@@ -56,8 +60,9 @@ fn buffer_desc(sizes: &[u32]) -> DML_BUFFER_TENSOR_DESC {
     }
 }
 
-fn tensor_desc(buffer: &DML_BUFFER_TENSOR_DESC) -> DML_TENSOR_DESC {
-    DML_TENSOR_DESC { Type: BUFFER, Desc: ptr::from_ref(buffer).cast() }
+fn tensor_desc(buffer: &DML_BUFFER_TENSOR_DESC) -> Borrowing<'_, DML_TENSOR_DESC> {
+    let tensor = DML_TENSOR_DESC { Type: BUFFER, Desc: ptr::from_ref(buffer).cast() };
+    Borrowing::new(tensor, buffer)
 }
 
 #[test]
@@ -71,7 +76,7 @@ fn every_field_of_a_descriptor_arrives() {
     };
     let tensor = tensor_desc(&buffer);
     let desc = DML_DIAGONAL_MATRIX1_OPERATOR_DESC {
-        InputTensor: &raw const tensor,
+        InputTensor: tensor.as_ptr(),
         OutputTensor: ptr::null(),
         ValueDataType: 6,
         Value: DML_SCALAR_UNION { Bytes: [1, 2, 3, 4, 5, 6, 7, 8] },
@@ -108,7 +113,7 @@ fn what_cannot_be_followed_is_refused() {
     let read = |buffer: &DML_BUFFER_TENSOR_DESC| {
         let tensor = tensor_desc(buffer);
         let desc = DML_DIAGONAL_MATRIX_OPERATOR_DESC {
-            OutputTensor: &raw const tensor,
+            OutputTensor: tensor.as_ptr(),
             Offset: 0,
             Value: 1.0,
         };
@@ -185,7 +190,7 @@ fn arrays_and_nested_operators_are_read_by_their_counts() {
     let nothing = DML_OPERATOR_DESC { Type: NO_OPERATOR, Desc: ptr::null() };
     let everything = Everything {
         count: 2,
-        tensors: tensors.as_ptr(),
+        tensors: tensors.as_ptr().cast(),
         numbers: numbers.as_ptr(),
         none: ptr::null(),
         scale: &raw const scale,

@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "a module of several test crates")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod borrowing;
 #[path = "../../../dml-vk/tests/common/caller.rs"]
 pub mod caller;
 
@@ -11,6 +12,8 @@ use std::ptr;
 
 use dml::Validation;
 use dmlvk::*;
+
+use borrowing::Borrowing;
 
 pub const E_INVALIDARG: HRESULT = 0x8007_0057_u32.cast_signed();
 pub const E_NOTIMPL: HRESULT = 0x8000_4001_u32.cast_signed();
@@ -112,18 +115,27 @@ pub fn nothing() -> DmlVkBufferBinding {
     DmlVkBufferBinding { buffer: ptr::null_mut(), offset: 0, size: 0 }
 }
 
-/// Bindings with these outputs and nothing else.
-pub fn bindings(outputs: &[DmlVkBufferBinding]) -> DmlVkBindings {
+pub fn no_bindings() -> DmlVkBindings {
     DmlVkBindings {
         struct_size: size_of::<DmlVkBindings>().try_into().unwrap(),
         input_count: 0,
         inputs: ptr::null(),
-        outputs: outputs.as_ptr(),
-        output_count: outputs.len().try_into().unwrap(),
+        outputs: ptr::null(),
+        output_count: 0,
         reserved: 0,
         temporary: nothing(),
         persistent: nothing(),
     }
+}
+
+/// Bindings with these outputs and nothing else.
+pub fn bindings(outputs: &[DmlVkBufferBinding]) -> Borrowing<'_, DmlVkBindings> {
+    let bindings = DmlVkBindings {
+        outputs: outputs.as_ptr(),
+        output_count: outputs.len().try_into().unwrap(),
+        ..no_bindings()
+    };
+    Borrowing::new(bindings, outputs)
 }
 
 pub fn create_table(operator: DmlVkOperator, outputs: &[DmlVkBufferBinding]) -> DmlVkBindingTable {
@@ -131,12 +143,7 @@ pub fn create_table(operator: DmlVkOperator, outputs: &[DmlVkBufferBinding]) -> 
     let bindings = bindings(outputs);
     // SAFETY: both pointers are to what the function asks for.
     ok(unsafe {
-        dmlvk_create_binding_table(
-            operator,
-            DMLVK_PHASE_EXECUTE,
-            &raw const bindings,
-            &raw mut table,
-        )
+        dmlvk_create_binding_table(operator, DMLVK_PHASE_EXECUTE, bindings.as_ptr(), &raw mut table)
     });
     table
 }
