@@ -27,6 +27,7 @@ mod leaks;
 mod peers;
 mod process;
 mod programs;
+mod sanitizer;
 mod schema;
 mod setup;
 mod shader_compiler;

@@ -8,7 +8,8 @@ use xshell::{Shell, cmd};
 
 use crate::process::succeed;
 use crate::{
-    c_api, conformance, dist, fuzz, html_report, leaks, shader_compiler, stress, test, tools,
+    c_api, conformance, dist, fuzz, html_report, leaks, sanitizer, shader_compiler, stress, test,
+    tools,
 };
 
 /// One check.
@@ -59,6 +60,7 @@ pub(super) const NIGHTLY: &[Step] = &[
     step("release-test", 25, release_tests),
     step("html-report", 4, html_report::check),
     step("leaks", 6, leaks::run),
+    step("sanitizer", 15, sanitizer::run),
     step("full-conformance", 60, full_conformance),
     step("faults", 60, |sh| stress::one(sh, &["faults"])),
     step("plans", 60, |sh| stress::one(sh, &["plans", "--count", "13000000", "--seed", "1"])),

@@ -1,0 +1,49 @@
+//! The tests of the C library under AddressSanitizer, on both CPU drivers: whatever a caller's struct
+//! points to is read as far as it goes, and nothing is read or written that is gone.
+//!
+//! Leaks are another matter: `leaks` looks for them.
+
+use anyhow::{Result, ensure};
+use xshell::{Cmd, Shell, cmd};
+
+use crate::environment::Environment;
+use crate::process::succeed;
+use crate::{c_api, setup, workspace};
+
+/// Reads through a pointer to a variable that is gone: what must be found.
+const CONTROL: [&str; 5] =
+    ["--test", "dangling", "--", "--ignored", "a_struct_that_is_gone_is_read"];
+/// What AddressSanitizer calls it.
+const FOUND: &str = "ERROR: AddressSanitizer: stack-use-after-scope";
+
+/// The drivers and their compilers keep memory until the process ends.
+const OPTIONS: &str = "detect_leaks=0:detect_stack_use_after_return=1";
+
+/// Runs the tests, then what must be found.
+pub(crate) fn run(sh: &Shell) -> Result<()> {
+    let drivers = setup::make_sure(sh)?.environment()?;
+    let environment = drivers.with("DML_PIPELINE_CACHE", "off");
+    succeed(test(sh, &environment, &["--lib", "--tests"]))?;
+    let (status, text) = c_api::outcome(test(sh, &environment, &CONTROL))?;
+    ensure!(
+        !status.success() && text.contains(FOUND),
+        "AddressSanitizer is not on: it does not find a struct that is gone ({status})\n{text}"
+    );
+    eprintln!("sanitizer: a struct that is gone was found, as it must be");
+    Ok(())
+}
+
+/// `cargo test` of the library, instrumented: on the stable toolchain that takes RUSTC_BOOTSTRAP, and
+/// with a target named, so that what runs inside the compiler is as it always is.
+fn test<'a>(sh: &'a Shell, environment: &Environment, arguments: &[&str]) -> Cmd<'a> {
+    let folder = workspace::root().join("target/sanitizer");
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let command = cmd!(sh, "cargo test --locked --package dml-capi --target {target}")
+        .arg("--target-dir")
+        .arg(folder)
+        .args(arguments)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        .env("ASAN_OPTIONS", OPTIONS);
+    environment.apply(command)
+}
