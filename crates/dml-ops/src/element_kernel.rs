@@ -106,7 +106,7 @@ impl<'a> Dispatches<'a> {
             field: self.field,
             needed,
             unit: "dispatches",
-            limit: "the steps of a plan at maxStorageBufferRange and maxComputeWorkGroupCount",
+            limit: "what a plan takes, with the maxStorageBufferRange and maxComputeWorkGroupCount",
             available: MAX_STEPS.into(),
         }
     }

@@ -193,8 +193,8 @@ fn what_no_plan_can_hold_is_refused_by_the_limits_names() {
     let input = tensor.clone().with_strides(&[1, 4096]);
     assert_eq!(
         refused(band(Some(&input), &tensor, (0, 1))),
-        "DIAGONAL_MATRIX1: OutputTensor: 16777216 dispatches exceed the steps of a plan at \
-         maxStorageBufferRange and maxComputeWorkGroupCount of this device (131072)"
+        "DIAGONAL_MATRIX1: OutputTensor: 16777216 dispatches exceed what a plan takes, \
+         with the maxStorageBufferRange and maxComputeWorkGroupCount of this device (131072)"
     );
     let without_window = with_window(4, 256);
     let target = Target { capabilities: &without_window, ..target };
@@ -218,5 +218,5 @@ fn too_few_groups_for_the_largest_tensor_are_refused_too() {
     let target = target(&capabilities, TransferUse::StorageOnly);
     let tensor = TensorDesc::packed(DataType::Float32, &LARGEST);
     let error = try_plan(&eye(&tensor, 0), &target).unwrap_err().to_string();
-    assert!(error.contains("131073 dispatches exceed the steps of a plan"), "{error}");
+    assert!(error.contains("131073 dispatches exceed what a plan takes"), "{error}");
 }
