@@ -20,7 +20,8 @@ use crate::worker;
 
 /// Checks that Vulkan devices deliver what each DirectML feature level promises.
 ///
-/// Exit code: 0 all as expected, 1 something failed, 2 wrong usage, 3 no device.
+/// Exit code: 0 all as expected, 1 something failed, 2 wrong usage, 3 no device, 4 incomplete: a limit of
+/// the device refused cases, or none could run.
 #[derive(Debug, Parser)]
 #[command(name = "dml-conformance", version)]
 pub struct Cli {

@@ -2,12 +2,33 @@
 
 use std::fmt;
 
+use crate::results::{Counts, ResultCode};
+
 /// Something was not as expected.
 pub(crate) const FAILED: u8 = 1;
 /// The command was not understood.
 pub(crate) const WRONG_USAGE: u8 = 2;
 /// There is no device to run on.
 pub(crate) const NO_DEVICE: u8 = 3;
+
+/// Nothing failed, but a limit of the device refused cases, or none could run.
+pub(crate) const INCOMPLETE: u8 = 4;
+
+/// The exit code for what cases came to. What an expectation excuses is as expected; what a limit of the
+/// device refuses only where that is allowed.
+pub(crate) fn of(total: Counts, allow_unsupported: bool) -> u8 {
+    let unsupported = total.of(ResultCode::Unsupported);
+    let as_expected = total.of(ResultCode::Pass) + total.of(ResultCode::ExpectedFail);
+    if total.failures() > 0 {
+        FAILED
+    } else if allow_unsupported && as_expected + unsupported > 0
+        || unsupported == 0 && as_expected > 0
+    {
+        0
+    } else {
+        INCOMPLETE
+    }
+}
 
 /// The command line asks for something that cannot be done.
 #[derive(Debug)]
@@ -55,5 +76,31 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
         Some(dml::vk::Error::NoLoader { .. } | dml::vk::Error::NoDevice { .. }) => NO_DEVICE,
         Some(dml::vk::Error::InvalidArgument { .. }) => WRONG_USAGE,
         _ => FAILED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ResultCode::{Crash, ExpectedFail, Fail, NotRun, Pass, UnexpectedPass, Unsupported};
+
+    #[test]
+    fn only_what_was_shown_or_excused_ends_with_0() {
+        let code = |results: &[ResultCode], allow| {
+            let mut total = Counts::default();
+            results.iter().for_each(|result| total.add(*result));
+            of(total, allow)
+        };
+        for as_expected in [&[Pass][..], &[Pass, ExpectedFail], &[ExpectedFail], &[Pass, NotRun]] {
+            assert_eq!([false, true].map(|allow| code(as_expected, allow)), [0, 0]);
+        }
+        for refused in [&[Pass, Unsupported][..], &[Unsupported, NotRun]] {
+            assert_eq!([false, true].map(|allow| code(refused, allow)), [INCOMPLETE, 0]);
+        }
+        assert_eq!([false, true].map(|allow| code(&[NotRun], allow)), [INCOMPLETE; 2]);
+        for failure in [Fail, Crash, UnexpectedPass] {
+            let found = [false, true].map(|allow| code(&[Pass, Unsupported, failure], allow));
+            assert_eq!(found, [FAILED; 2], "{failure:?}");
+        }
     }
 }

@@ -6,12 +6,13 @@
 //! device = "Some GPU*"        # optional globs over names, as reports show them
 //! driver = "some driver*"
 //! profile = "*"               # only under a profile
+//! outcome = "crash"           # how it ends: "fail" unless stated, "crash", "timeout", "unsupported"
 //! result = "not-yet"          # or "never"
 //! reason = "what is wrong, and where it is followed up"
 //! ```
 //!
-//! A case that matches and does not pass is an expected failure; one that passes is an unexpected
-//! pass, which fails the run: the entry must go.
+//! A case that matches and ends so is an expected failure; one that ends otherwise is not excused; one
+//! that passes is an unexpected pass, which fails the run: the entry must go.
 
 mod parse;
 
@@ -42,6 +43,8 @@ struct Entry {
     device: Option<GlobMatcher>,
     driver: Option<GlobMatcher>,
     profile: Option<GlobMatcher>,
+    /// How the case ends.
+    outcome: ResultCode,
     expected: Expected,
 }
 
@@ -77,7 +80,11 @@ impl Expectations {
             self.entries.iter().filter(|entry| entry.is_about(&target.device, profile)).collect();
         for case in &mut target.cases {
             let id = case.id.to_string();
-            if let Some(entry) = applying.iter().find(|entry| entry.cases.is_match(&id)) {
+            let expects = |entry: &&&Entry| {
+                [entry.outcome, ResultCode::Pass].contains(&case.result)
+                    && entry.cases.is_match(&id)
+            };
+            if let Some(entry) = applying.iter().find(expects) {
                 entry.apply(case);
             }
         }
@@ -127,6 +134,9 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::ResultCode::{
+        Crash, ExpectedFail, Fail, NotRun, Pass, Timeout, UnexpectedPass, Unsupported,
+    };
     use crate::results::{ExpectedKind, samples};
 
     fn expectations(text: &str) -> Expectations {
@@ -139,6 +149,7 @@ mod tests {
         target.cases.truncate(3);
         target.cases.push(samples::case("5_1/a/int8/rank1/crash", ResultCode::Crash));
         target.cases.push(samples::case("5_1/a/int8/rank1/timeout", ResultCode::Timeout));
+        target.cases.push(samples::case("5_1/a/int8/rank1/not_run", ResultCode::NotRun));
         expectations(text).apply(&mut target);
         target.cases.iter().map(|case| case.result).collect()
     }
@@ -146,14 +157,29 @@ mod tests {
     const REST: &str = "result = 'never'\nreason = 'because'\n";
 
     #[test]
-    fn what_does_not_pass_is_expected_and_a_pass_is_not() {
-        use ResultCode::{Crash, ExpectedFail, Fail, Pass, Timeout, UnexpectedPass, Unsupported};
-        let all = format!("[[expect]]\ncases = '*'\n{REST}");
-        let expected = [UnexpectedPass, ExpectedFail, ExpectedFail, ExpectedFail, ExpectedFail];
-        assert_eq!(applied(&all), expected);
-        let crash = format!("[[expect]]\ncases = '*/crash'\n{REST}");
-        assert_eq!(applied(&crash), [Pass, Fail, Unsupported, ExpectedFail, Timeout]);
-        assert_eq!(applied(""), [Pass, Fail, Unsupported, Crash, Timeout]);
+    fn an_entry_excuses_how_it_says_that_a_case_ends_and_nothing_else() {
+        let all = |outcome: &str| applied(&format!("[[expect]]\ncases = '*'\n{outcome}\n{REST}"));
+        let plain = [UnexpectedPass, ExpectedFail, Unsupported, Crash, Timeout, NotRun];
+        assert_eq!(all(""), plain);
+        assert_eq!(all("outcome = 'fail'"), plain);
+        let excused = |at: usize| {
+            let mut results = [UnexpectedPass, Fail, Unsupported, Crash, Timeout, NotRun];
+            results[at] = ExpectedFail;
+            results
+        };
+        assert_eq!(all("outcome = 'unsupported'"), excused(2));
+        assert_eq!(all("outcome = 'crash'"), excused(3));
+        assert_eq!(all("outcome = 'timeout'"), excused(4));
+        assert_eq!(applied(""), [Pass, Fail, Unsupported, Crash, Timeout, NotRun]);
+    }
+
+    #[test]
+    fn of_several_entries_the_one_that_states_the_outcome_excuses() {
+        let entry =
+            |outcome: &str| format!("[[expect]]\ncases = '*'\noutcome = '{outcome}'\n{REST}");
+        let found = applied(&(entry("fail") + &entry("crash")));
+        let expected = [UnexpectedPass, ExpectedFail, Unsupported, ExpectedFail, Timeout, NotRun];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -152,7 +152,7 @@ pub struct CaseResult {
     pub microseconds: u64,
 }
 
-/// How a case ended.
+/// How a case ended, or that it did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultCode {
@@ -170,11 +170,13 @@ pub enum ResultCode {
     Crash,
     /// It did not end in time.
     Timeout,
+    /// The target cannot run it.
+    NotRun,
 }
 
 impl ResultCode {
     /// All codes.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Pass,
         Self::Fail,
         Self::Unsupported,
@@ -182,6 +184,7 @@ impl ResultCode {
         Self::UnexpectedPass,
         Self::Crash,
         Self::Timeout,
+        Self::NotRun,
     ];
 
     /// Its name in reports.
@@ -194,6 +197,7 @@ impl ResultCode {
             Self::UnexpectedPass => "unexpected-pass",
             Self::Crash => "crash",
             Self::Timeout => "timeout",
+            Self::NotRun => "not-run",
         }
     }
 
@@ -252,18 +256,21 @@ pub struct Matrices {
 }
 
 impl Run {
-    /// Whether anything failed.
-    pub fn failed(&self) -> bool {
-        self.targets.iter().any(|target| target.cases.iter().any(|case| case.result.is_failure()))
-    }
-
     /// Counts over all targets.
     pub fn total(&self) -> Counts {
         let mut total = Counts::default();
-        for case in self.targets.iter().flat_map(|target| &target.cases) {
-            total.add(case.result);
-        }
+        self.targets.iter().for_each(|target| total.merge(target.total()));
         total
+    }
+}
+
+impl DeviceIdentity {
+    /// The kind of what executes plans on the host: no driver, and no kernel in SPIR-V.
+    pub(crate) const INTERPRETER: &str = "host interpreter";
+
+    /// Whether it is the host interpreter.
+    pub fn is_interpreter(&self) -> bool {
+        self.kind == Self::INTERPRETER
     }
 }
 
@@ -285,14 +292,15 @@ impl TargetRun {
     pub fn levels(&self) -> BTreeMap<FeatureLevel, Counts> {
         let mut levels = BTreeMap::<_, Counts>::new();
         for case in &self.cases {
-            levels.entry(case.id.level()).or_default().add(case.result);
+            let none = || Counts::on(&self.device);
+            levels.entry(case.id.level()).or_insert_with(none).add(case.result);
         }
         levels
     }
 
     /// Counts over all levels.
     pub fn total(&self) -> Counts {
-        let mut total = Counts::default();
+        let mut total = Counts::on(&self.device);
         for case in &self.cases {
             total.add(case.result);
         }

@@ -8,15 +8,16 @@ use dml::FeatureLevel;
 use crate::cases::{Case, CaseId};
 use crate::execute::{Details, Lowering, run};
 use crate::pool::Pool;
-use crate::results::{CaseResult, TargetRun};
+use crate::results::{CaseResult, ResultCode, TargetRun};
 use crate::target::Target;
 
 /// Of so many failures of a target the matrices are kept: a device that does everything wrong fills
 /// no disk.
 const KEPT_FAILURES: usize = 200;
 
-/// Runs those of `cases` that `target` can run in this process, and calls `progress` after each.
-/// With a `lowering` its plans are executed, otherwise what the runtime compiles.
+/// Runs those of `cases` that `target` can run in this process, and calls `progress` after each; the
+/// others are reported as not run. With a `lowering` its plans are executed, otherwise what the runtime
+/// compiles.
 ///
 /// # Errors
 /// The target cannot be opened.
@@ -28,21 +29,20 @@ pub fn run_in_process(
     mut progress: impl FnMut(&CaseResult),
 ) -> anyhow::Result<TargetRun> {
     let mut executor = target.open(lowering)?;
-    let chosen: Vec<&Case> = cases.iter().filter(|case| target.can_run(case)).collect();
-    let mut collector = Collector::new(chosen.len());
-    for (index, case) in chosen.iter().enumerate() {
-        let result = run(case, &*executor, details);
+    let mut collector = Collector::new(target, cases);
+    for index in collector.missing() {
+        let result = run(&cases[index], &*executor, details);
         progress(&result);
         collector.add(index, result);
         if executor.is_lost() {
             executor = target.open(lowering)?;
         }
     }
-    Ok(collector.finish(target, &chosen))
+    Ok(collector.finish(target, cases))
 }
 
-/// Runs those of `cases` that `target` can run in worker processes, and calls `progress` after each.
-/// Results are in the order of `cases`, however many workers there are.
+/// Runs those of `cases` that `target` can run in worker processes, and calls `progress` after each; the
+/// others are reported as not run. Results are in the order of `cases`, however many workers there are.
 ///
 /// # Errors
 /// A worker cannot be started or cannot open the target.
@@ -52,17 +52,28 @@ pub(crate) fn run_isolated(
     pool: &Pool,
     mut progress: impl FnMut(&CaseResult),
 ) -> anyhow::Result<TargetRun> {
-    let chosen: Vec<&Case> = cases.iter().filter(|case| target.can_run(case)).collect();
-    let ids: Vec<&CaseId> = chosen.iter().map(|case| &case.id).collect();
-    let mut collector = Collector::new(chosen.len());
+    let mut collector = Collector::new(target, cases);
+    let missing = collector.missing();
+    let ids: Vec<&CaseId> = missing.iter().map(|index| &cases[*index].id).collect();
     pool.run(target, &ids, |index, result| {
         progress(&result);
-        collector.add(index, result);
+        collector.add(missing[index], result);
     })?;
-    Ok(collector.finish(target, &chosen))
+    Ok(collector.finish(target, cases))
 }
 
-/// Results in any order.
+fn not_run(case: &Case) -> CaseResult {
+    CaseResult {
+        id: case.id.clone(),
+        result: ResultCode::NotRun,
+        detail: Some("it is about bindings: it needs a Vulkan device".to_owned()),
+        expected: None,
+        failure: None,
+        microseconds: 0,
+    }
+}
+
+/// Results, which come in any order.
 struct Collector {
     start: Instant,
     results: Vec<Option<CaseResult>>,
@@ -71,8 +82,19 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(count: usize) -> Self {
-        Self { start: Instant::now(), results: vec![None; count], kept: BTreeSet::new() }
+    /// Of `cases` on `target`, with the results of those that it cannot run.
+    fn new(target: &Target, cases: &[Case]) -> Self {
+        let known = |case: &Case| (!target.can_run(case)).then(|| not_run(case));
+        Self::of(cases.iter().map(known).collect())
+    }
+
+    fn of(results: Vec<Option<CaseResult>>) -> Self {
+        Self { start: Instant::now(), results, kept: BTreeSet::new() }
+    }
+
+    /// The cases without a result.
+    fn missing(&self) -> Vec<usize> {
+        (0..self.results.len()).filter(|index| self.results[*index].is_none()).collect()
     }
 
     fn add(&mut self, index: usize, result: CaseResult) {
@@ -88,8 +110,8 @@ impl Collector {
         }
     }
 
-    fn finish(self, target: &Target, chosen: &[&Case]) -> TargetRun {
-        let levels: BTreeSet<FeatureLevel> = chosen.iter().map(|case| case.level).collect();
+    fn finish(self, target: &Target, cases: &[Case]) -> TargetRun {
+        let levels: BTreeSet<FeatureLevel> = cases.iter().map(|case| case.level).collect();
         let levels: Vec<FeatureLevel> = levels.into_iter().collect();
         TargetRun {
             device: target.device.clone(),
@@ -108,7 +130,7 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{ResultCode, samples};
+    use crate::results::samples;
 
     #[test]
     fn the_matrices_of_the_first_failures_are_kept_in_any_order() {
@@ -116,7 +138,7 @@ mod tests {
             samples::case(&format!("5_1/a/int8/rank1/case_{index}"), ResultCode::Fail)
         };
         let count = KEPT_FAILURES + 50;
-        let mut collector = Collector::new(count);
+        let mut collector = Collector::of(vec![None; count]);
         for index in (0..count).rev() {
             collector.add(index, result(index));
         }

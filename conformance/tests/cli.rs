@@ -7,7 +7,7 @@ mod common;
 use std::process::Stdio;
 
 use common::{Folder, conformance, results, runner, text};
-use dml_conformance::results::ResultCode;
+use dml_conformance::results::{ResultCode, Verdict};
 
 const INTERPRETER: [&str; 2] = ["--device", "interpreter"];
 
@@ -146,6 +146,42 @@ fn diff_finds_what_got_worse() {
     assert_eq!(code(&good, "no/such/file.json"), Some(2));
     let table = folder.write("table.txt", "a table\n");
     assert_eq!(code(&good, &table), Some(2));
+}
+
+#[test]
+fn what_a_limit_refuses_is_incomplete_unless_allowed() {
+    let folder = Folder::new();
+    let limits = "about = 'A descriptor shows 4 bytes.'\n[limits]\n\
+                           maxStorageBufferRange = 260\nminStorageBufferOffsetAlignment = 256\n";
+    let profile = folder.write("small.toml", limits);
+    // By kernels, which need a descriptor for 8 bytes.
+    let filter = ["--filter", "5_1/*/int64/rank2/offset_*", "--strategy", "kernel"];
+    let code = |more: &[&str]| {
+        let chosen = [&filter[..], &["--profile", &profile], more].concat();
+        let (run, output) = folder.run(runner(), &chosen);
+        assert!(run.total().of(ResultCode::Unsupported) > 0, "{output:?}");
+        assert_eq!(run.total().verdict(), Verdict::Incomplete);
+        (output.status.code(), text(&output.stderr).contains("--allow-unsupported"))
+    };
+    assert_eq!(code(&[]), (Some(4), true));
+    assert_eq!(code(&["--allow-unsupported"]), (Some(0), false));
+}
+
+#[test]
+fn the_interpreter_says_what_it_cannot_run() {
+    let folder = Folder::new();
+    let cases = |filter: &str| {
+        let filter = format!("5_1/diagonal_matrix/int8/rank2/{filter}");
+        folder.run(runner(), &[&INTERPRETER[..], &["--filter", &filter]].concat())
+    };
+    let (run, output) = cases("*_*");
+    let total = run.total();
+    assert_eq!((output.status.code(), total.verdict()), (Some(0), Verdict::PlansVerified));
+    assert_eq!(total.of(ResultCode::NotRun), 4, "as many as there are wrong bindings");
+    assert!(text(&output.stderr).contains("0 failed, 4 not run"), "{}", text(&output.stderr));
+    assert!(!text(&output.stdout).contains("conformant"), "{}", text(&output.stdout));
+    let (run, output) = cases("binding_*");
+    assert_eq!((output.status.code(), run.total().verdict()), (Some(4), Verdict::Incomplete));
 }
 
 #[test]

@@ -83,17 +83,22 @@ fn any_number_of_jobs_reports_the_same_in_the_same_order() {
 }
 
 #[test]
-fn an_expectation_excuses_a_crash() {
+fn an_expectation_excuses_a_crash_only_where_it_says_so() {
     let folder = Folder::new();
-    let text = "[[expect]]\ncases = '*/doc_shift_right_up'\nresult = 'never'\nreason = 'x'\n";
-    let file = folder.write("expected.toml", text);
-    let arguments = ["--device", "interpreter", "--filter", DOCUMENTED, "--expectations", &file];
-    let (run, output) = folder.run(faulty("crash:*/doc_shift_right_up"), &arguments);
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(find(&run, "doc_shift_right_up").result, ResultCode::ExpectedFail);
-    let (run, output) = folder.run(runner(), &arguments);
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(find(&run, "doc_shift_right_up").result, ResultCode::UnexpectedPass);
+    let rest = "result = 'never'\nreason = 'x'\n";
+    let with = |outcome: &str, command: Command| {
+        let text = format!("[[expect]]\ncases = '*/doc_shift_right_up'\n{outcome}\n{rest}");
+        let file = folder.write("expected.toml", &text);
+        let arguments =
+            ["--device", "interpreter", "--filter", DOCUMENTED, "--expectations", &file];
+        let (run, output) = folder.run(command, &arguments);
+        (output.status.code(), find(&run, "doc_shift_right_up").result)
+    };
+    let crashing = || faulty("crash:*/doc_shift_right_up");
+    assert_eq!(with("outcome = 'crash'", crashing()), (Some(0), ResultCode::ExpectedFail));
+    assert_eq!(with("outcome = 'timeout'", crashing()), (Some(1), ResultCode::Crash));
+    assert_eq!(with("", crashing()), (Some(1), ResultCode::Crash));
+    assert_eq!(with("outcome = 'crash'", runner()), (Some(1), ResultCode::UnexpectedPass));
 }
 
 #[test]

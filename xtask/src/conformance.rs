@@ -43,6 +43,9 @@ const FULL: [&[&str]; 4] = [
     &["--feature-level", "6_4", "--device", "interpreter", "--profile", "all", "--random", "64"],
 ];
 
+/// `dml-conformance run` ends so where nothing failed, but not everything could run.
+const INCOMPLETE: i32 = 4;
+
 /// Runs every part, whatever the others found, and returns the worst exit code.
 fn run_full(sh: &Shell, environment: &Environment, args: &[String]) -> Result<i32> {
     let is_report = |arg: &&String| arg.starts_with("--output") || arg.starts_with("--format");
@@ -54,7 +57,7 @@ fn run_full(sh: &Shell, environment: &Environment, args: &[String]) -> Result<i3
     }
     let environment =
         if has_layer { test::with_hazards(environment.clone()) } else { environment.clone() };
-    let mut worst = 0;
+    let mut codes = Vec::new();
     for part in FULL {
         let mut arguments: Vec<String> = part.iter().map(|arg| (*arg).to_owned()).collect();
         if has_layer && !part.contains(&"interpreter") {
@@ -62,9 +65,15 @@ fn run_full(sh: &Shell, environment: &Environment, args: &[String]) -> Result<i3
         }
         arguments.extend_from_slice(args);
         eprintln!("\ndml-conformance run {}", arguments.join(" "));
-        worst = worst.max(run_with(sh, &environment, &arguments)?);
+        codes.push(run_with(sh, &environment, &arguments)?);
     }
-    Ok(worst)
+    Ok(worst(&codes))
+}
+
+/// A failure is worse than a run that is incomplete.
+fn worst(codes: &[i32]) -> i32 {
+    let rank = |code: &&i32| (**code != 0, **code != INCOMPLETE, **code);
+    codes.iter().max_by_key(rank).copied().unwrap_or(0)
 }
 
 fn run_with(sh: &Shell, environment: &Environment, arguments: &[String]) -> Result<i32> {
@@ -109,6 +118,14 @@ fn with_defaults(args: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_is_worse_than_an_incomplete_run() {
+        assert_eq!(worst(&[0, 0]), 0);
+        assert_eq!(worst(&[0, INCOMPLETE, 0]), INCOMPLETE);
+        assert_eq!(worst(&[0, 1, INCOMPLETE]), 1);
+        assert_eq!(worst(&[INCOMPLETE, 2, 1, 0]), 2);
+    }
 
     #[test]
     fn the_callers_choice_replaces_a_default() {

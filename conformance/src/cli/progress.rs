@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::results::{CaseResult, TargetRun};
+use crate::results::{CaseResult, ResultCode, TargetRun};
 
 /// The progress of one target: a bar where standard error is a terminal, and a line at the end.
 pub(super) struct Progress {
@@ -33,8 +33,10 @@ impl Progress {
 
     pub(super) fn done(self, run: &TargetRun) {
         self.bar.finish_and_clear();
-        let (count, seconds) = (run.cases.len(), run.seconds);
-        let failures = run.total().failures();
-        eprintln!("{}: {count} cases in {seconds:.1} s, {failures} failed", self.title);
+        let (total, seconds) = (run.total(), run.seconds);
+        let not_run = total.of(ResultCode::NotRun);
+        let (count, failures) = (total.all() - not_run, total.failures());
+        let rest = if not_run > 0 { format!(", {not_run} not run") } else { String::new() };
+        eprintln!("{}: {count} cases in {seconds:.1} s, {failures} failed{rest}", self.title);
     }
 }

@@ -15,7 +15,7 @@ use crate::exit::{self, Usage};
 use crate::expectations::Expectations;
 use crate::pool::Pool;
 use crate::report::{self, Format};
-use crate::results::{FORMAT, Run, TargetRun};
+use crate::results::{FORMAT, ResultCode, Run, TargetRun};
 use crate::runner::{run_in_process, run_isolated};
 use crate::target::{Devices, Target};
 
@@ -38,6 +38,9 @@ pub(super) struct Args {
     /// Cases that are known not to pass, beside the built-in ones
     #[arg(long, value_name = "FILE")]
     expectations: Vec<PathBuf>,
+    /// Do not call the run incomplete where a limit of the device refuses legal cases
+    #[arg(long)]
+    allow_unsupported: bool,
     /// The form of the report
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -72,7 +75,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     write(&run, args.format, output)?;
-    Ok(if run.failed() { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
+    let code = exit::of(run.total(), args.allow_unsupported);
+    if code == exit::INCOMPLETE {
+        let unsupported = run.total().of(ResultCode::Unsupported);
+        eprintln!(
+            "incomplete: {unsupported} cases refused by a limit of the device \
+             (--allow-unsupported accepts that), {} passed",
+            run.total().of(ResultCode::Pass)
+        );
+    }
+    Ok(ExitCode::from(code))
 }
 
 fn run_target(

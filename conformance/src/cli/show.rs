@@ -58,5 +58,5 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     for result in &run.cases {
         write!(output, "{}", side_by_side(result))?;
     }
-    Ok(if run.total().failures() > 0 { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
+    Ok(ExitCode::from(exit::of(run.total(), false)))
 }

@@ -4,9 +4,13 @@ use globset::{Glob, GlobMatcher};
 use toml::{Table, Value};
 
 use super::Entry;
-use crate::results::{Expected, ExpectedKind};
+use crate::results::{Expected, ExpectedKind, ResultCode};
 
-const KEYS: [&str; 6] = ["cases", "device", "driver", "profile", "result", "reason"];
+const KEYS: [&str; 7] = ["cases", "device", "driver", "profile", "outcome", "result", "reason"];
+
+/// What an expectation can excuse.
+const OUTCOMES: [ResultCode; 4] =
+    [ResultCode::Fail, ResultCode::Crash, ResultCode::Timeout, ResultCode::Unsupported];
 
 /// Why a file of expectations was refused. Messages name the file, the entry, the key, the value and
 /// what is accepted.
@@ -93,9 +97,20 @@ impl Place {
             device: self.glob(table, "device")?,
             driver: self.glob(table, "driver")?,
             profile: self.glob(table, "profile")?,
+            outcome: self.outcome(table)?,
             expected: Expected { kind, reason: reason.to_owned() },
             place: self.0.clone(),
         })
+    }
+
+    /// A plain failure where the entry does not say: a crash or a hang is another defect.
+    fn outcome(&self, table: &Table) -> Result<ResultCode, Error> {
+        let accepted = OUTCOMES.map(ResultCode::name).join(", ");
+        let Some(text) = self.text(table, "outcome", &accepted)? else {
+            return Ok(ResultCode::Fail);
+        };
+        let found = OUTCOMES.into_iter().find(|outcome| outcome.name() == text);
+        found.ok_or_else(|| self.refused(table, "outcome", &accepted))
     }
 
     fn known(&self, table: &Table, keys: &[&str]) -> Result<(), Error> {
@@ -187,7 +202,12 @@ mod tests {
         assert_eq!(
             second("case = '*'"),
             "my.toml: expect[1]: case: is unknown; accepted: cases, device, driver, profile, \
-             result, reason"
+             outcome, result, reason"
+        );
+        assert_eq!(
+            second("cases = '*'\noutcome = 'pass'\nresult = 'never'\nreason = 'x'"),
+            "my.toml: expect[1]: outcome: \"pass\" is no such value; accepted: fail, crash, timeout, \
+             unsupported"
         );
     }
 

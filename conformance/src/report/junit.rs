@@ -40,22 +40,22 @@ fn write_target(writer: &mut Xml<'_>, run: &Run, target: &TargetRun) -> io::Resu
             .with_attributes(counts(total))
             .with_attribute(("time", seconds(microseconds).as_str()))
             .write_inner_content(|writer| {
-                write_properties(writer, run, target, &level.to_string())?;
+                write_properties(writer, run, target, (&level.to_string(), total))?;
                 cases().try_for_each(|case| write_case(writer, case))
             })?;
     }
     Ok(())
 }
 
-/// The attributes that count. A crash and a timeout are errors; what is excused is skipped.
+/// The attributes that count. A crash and a timeout are errors; what is excused or did not run is skipped.
 fn counts(total: Counts) -> [(&'static str, Cow<'static, str>); 4] {
-    use ResultCode::{Crash, ExpectedFail, Fail, Timeout, UnexpectedPass, Unsupported};
+    use ResultCode::{Crash, ExpectedFail, Fail, NotRun, Timeout, UnexpectedPass, Unsupported};
     let sum = |codes: &[ResultCode]| codes.iter().map(|code| total.of(*code)).sum::<u64>();
     [
         ("tests", total.all()),
         ("failures", sum(&[Fail, UnexpectedPass])),
         ("errors", sum(&[Crash, Timeout])),
-        ("skipped", sum(&[Unsupported, ExpectedFail])),
+        ("skipped", sum(&[Unsupported, ExpectedFail, NotRun])),
     ]
     .map(|(name, count)| (name, count.to_string().into()))
 }
@@ -64,7 +64,7 @@ fn write_properties(
     writer: &mut Xml<'_>,
     run: &Run,
     target: &TargetRun,
-    level: &str,
+    (level, total): (&str, Counts),
 ) -> io::Result<()> {
     let device = &target.device;
     let profile = target.profile.as_ref().map_or("", |profile| profile.name.as_str());
@@ -79,6 +79,7 @@ fn write_properties(
         ("strategy", target.strategy.as_deref().unwrap_or("")),
         ("validation", validation),
         ("feature level", level),
+        ("verdict", &total.verdict().to_string()),
         ("conformance version", &run.conformance_version),
     ];
     writer.create_element("properties").write_inner_content(|writer| {
@@ -122,12 +123,14 @@ fn write_case(writer: &mut Xml<'_>, case: &CaseResult) -> io::Result<()> {
 
 /// The element of a case that did not pass.
 fn outcome(result: ResultCode) -> Option<&'static str> {
-    use ResultCode::{Crash, ExpectedFail, Fail, Pass, Timeout, UnexpectedPass, Unsupported};
+    use ResultCode::{
+        Crash, ExpectedFail, Fail, NotRun, Pass, Timeout, UnexpectedPass, Unsupported,
+    };
     match result {
         Pass => None,
         Fail | UnexpectedPass => Some("failure"),
         Crash | Timeout => Some("error"),
-        Unsupported | ExpectedFail => Some("skipped"),
+        Unsupported | ExpectedFail | NotRun => Some("skipped"),
     }
 }
 

@@ -123,8 +123,13 @@ fn write_cases(target: &TargetRun, code: ResultCode, output: &mut dyn Write) -> 
     }
     let hidden = all.saturating_sub(PRINTED_CASES as u64);
     let note = if hidden > 0 { format!(", the first {PRINTED_CASES}") } else { String::new() };
+    let mut cases = target.cases.iter().filter(|case| case.result == code);
+    if code == ResultCode::NotRun {
+        // They are the same in every run of this target.
+        let why = cases.next().map_or("", why);
+        return writeln!(output, "{}: {}: {}", code.name(), count(all, "case"), one_line(why));
+    }
     writeln!(output, "{}: {}{note}", code.name(), count(all, "case"))?;
-    let cases = target.cases.iter().filter(|case| case.result == code);
     for case in cases.take(PRINTED_CASES) {
         writeln!(output, "  {}: {}", case.id, one_line(why(case)))?;
     }
@@ -168,7 +173,8 @@ mod tests {
         assert!(text.starts_with(heading), "{text}");
         let row = text.lines().find(|line| line.starts_with("│ 5_1")).unwrap();
         let cells: Vec<_> = row.split('┆').map(|it| it.trim_matches(['│', ' '])).collect();
-        assert_eq!(cells, ["5_1", "7", "1", "1", "1", "1", "1", "1", "1", "not conformant"]);
+        assert_eq!(cells, ["5_1", "8", "1", "1", "1", "1", "1", "1", "1", "1", "not conformant"]);
+        assert!(text.contains("not-run: 1 case: not-run & why\n"), "{text}");
         assert!(
             text.contains(
                 "fail: 1 case\n  5_1/diagonal_matrix/int32/rank2/offset_zero: fail & why\n"
@@ -178,9 +184,19 @@ mod tests {
         assert!(text.contains("/rank2/offset_zero: a reason\n"), "{text}");
         assert!(text.contains("`dml-conformance show ID`"), "{text}");
         assert!(text.ends_with(
-            "7 cases on 1 target: not conformant, 1 pass, 1 fail, 1 unsupported, \
-             1 expected-fail, 1 unexpected-pass, 1 crash, 1 timeout\n"
+            "8 cases on 1 target: not conformant, 1 pass, 1 fail, 1 unsupported, \
+             1 expected-fail, 1 unexpected-pass, 1 crash, 1 timeout, 1 not-run\n"
         ));
+    }
+
+    #[test]
+    fn the_interpreter_is_not_called_conformant() {
+        let text = written(&samples::interpreted());
+        assert!(
+            text.ends_with("2 cases on 1 target: plans verified, 1 pass, 1 not-run\n"),
+            "{text}"
+        );
+        assert!(!text.contains("conformant"), "{text}");
     }
 
     #[test]

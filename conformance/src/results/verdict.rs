@@ -4,15 +4,23 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::ResultCode;
+use super::{DeviceIdentity, ResultCode};
 
 /// How many cases ended in which way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     counts: [u64; ResultCode::ALL.len()],
+    /// Whether there are cases of the host interpreter among them.
+    #[serde(default)]
+    interpreted: bool,
 }
 
 impl Counts {
+    /// None yet, of cases on `device`.
+    pub fn on(device: &DeviceIdentity) -> Self {
+        Self { interpreted: device.is_interpreter(), ..Self::default() }
+    }
+
     /// Counts one more case.
     pub fn add(&mut self, result: ResultCode) {
         self.counts[result as usize] += 1;
@@ -21,6 +29,7 @@ impl Counts {
     /// Counts what `other` has counted too.
     pub fn merge(&mut self, other: Self) {
         self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
+        self.interpreted |= other.interpreted;
     }
 
     /// How many ended this way.
@@ -40,9 +49,15 @@ impl Counts {
 
     /// What they say about the device.
     pub fn verdict(&self) -> Verdict {
+        let passed = self.of(ResultCode::Pass);
+        let ran = self.all() - self.of(ResultCode::NotRun);
         if self.failures() > 0 {
             Verdict::NotConformant
-        } else if self.of(ResultCode::Pass) < self.all() || self.all() == 0 {
+        } else if passed == 0 || passed < ran {
+            Verdict::Incomplete
+        } else if self.interpreted {
+            Verdict::PlansVerified
+        } else if ran < self.all() {
             Verdict::Incomplete
         } else {
             Verdict::Conformant
@@ -54,8 +69,11 @@ impl Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Every case passed.
+    /// Every case passed, on a device.
     Conformant,
+    /// Every case that the host interpreter can run passed: the plans are right. No driver ran, and no
+    /// kernel in SPIR-V.
+    PlansVerified,
     /// Nothing failed unexpectedly, but not every case passed: a limit of the device refused some,
     /// or expectations excuse some.
     Incomplete,
@@ -67,6 +85,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Conformant => "conformant",
+            Self::PlansVerified => "plans verified",
             Self::Incomplete => "incomplete",
             Self::NotConformant => "not conformant",
         })
@@ -76,16 +95,21 @@ impl fmt::Display for Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ResultCode::{
+        Crash, ExpectedFail, Fail, NotRun, Pass, Timeout, UnexpectedPass, Unsupported,
+    };
 
     fn counts(results: &[ResultCode]) -> Counts {
-        let mut counts = Counts::default();
+        counted(Counts::default(), results)
+    }
+
+    fn counted(mut counts: Counts, results: &[ResultCode]) -> Counts {
         results.iter().for_each(|result| counts.add(*result));
         counts
     }
 
     #[test]
     fn only_passes_are_conformant() {
-        use ResultCode::{Crash, ExpectedFail, Fail, Pass, Timeout, UnexpectedPass, Unsupported};
         assert_eq!(counts(&[Pass, Pass]).verdict(), Verdict::Conformant);
         assert_eq!(counts(&[]).verdict(), Verdict::Incomplete);
         for excused in [Unsupported, ExpectedFail] {
@@ -95,5 +119,21 @@ mod tests {
             assert_eq!(counts(&[Pass, Unsupported, failure]).verdict(), Verdict::NotConformant);
             assert_eq!(counts(&[Pass, failure]).failures(), 1);
         }
+        assert_eq!(counts(&[Pass, NotRun]).verdict(), Verdict::Incomplete);
+    }
+
+    #[test]
+    fn the_interpreter_verifies_plans_and_is_never_conformant() {
+        let mut device = crate::results::samples::target().device;
+        device.kind = DeviceIdentity::INTERPRETER.to_owned();
+        let verdict = |results: &[_]| counted(Counts::on(&device), results).verdict();
+        assert_eq!(verdict(&[Pass, Pass]), Verdict::PlansVerified);
+        assert_eq!(verdict(&[Pass, NotRun]), Verdict::PlansVerified);
+        assert_eq!(verdict(&[NotRun, NotRun]), Verdict::Incomplete);
+        assert_eq!(verdict(&[Pass, NotRun, Unsupported]), Verdict::Incomplete);
+        assert_eq!(verdict(&[Pass, NotRun, Fail]), Verdict::NotConformant);
+        let mut both = counts(&[Pass]);
+        both.merge(counted(Counts::on(&device), &[Pass]));
+        assert_eq!(both.verdict(), Verdict::PlansVerified);
     }
 }

@@ -207,8 +207,8 @@ fn interpreters(profiles: &[Named], validation: bool) -> Vec<Target> {
 
 fn interpreter() -> DeviceIdentity {
     DeviceIdentity {
-        name: "host interpreter".to_owned(),
-        kind: "host interpreter".to_owned(),
+        name: DeviceIdentity::INTERPRETER.to_owned(),
+        kind: DeviceIdentity::INTERPRETER.to_owned(),
         vendor_id: 0,
         device_id: 0,
         api_version: String::new(),

@@ -24,7 +24,9 @@ fn change(a: Option<ResultCode>, b: Option<ResultCode>) -> (Option<ChangeKind>, 
 #[test]
 fn every_pair_of_results_means_something() {
     use ChangeKind::*;
-    use ResultCode::{Crash, ExpectedFail, Fail, Pass, Timeout, UnexpectedPass, Unsupported};
+    use ResultCode::{
+        Crash, ExpectedFail, Fail, NotRun, Pass, Timeout, UnexpectedPass, Unsupported,
+    };
     for (a, b, kind, worse) in [
         (Pass, Fail, Worse, true),
         (Pass, Crash, Worse, true),
@@ -33,6 +35,9 @@ fn every_pair_of_results_means_something() {
         (Unsupported, Timeout, Worse, true),
         (Pass, Unsupported, Lost, false),
         (Pass, ExpectedFail, Lost, false),
+        (Pass, NotRun, Lost, false),
+        (NotRun, Pass, Better, false),
+        (NotRun, Fail, Worse, true),
         (Fail, Pass, Better, false),
         (Fail, ExpectedFail, Better, false),
         (UnexpectedPass, Pass, Better, false),
@@ -77,7 +82,7 @@ fn targets_are_found_again_under_another_driver() {
         "conformance version: 0.0.0-sample -> 0.0.1\n",
         "Sample <device> & co: driver: sample driver 1.2 -> sample driver 1.3\n",
         "Sample <device> & co: shaderInt64: false -> true\n",
-        "  pass 1 -> 0, fail 0 -> 1\n",
+        "  conformant -> not conformant: pass 1 -> 0, fail 0 -> 1\n",
         "  worse: 1 case\n    5_1/diagonal_matrix/int64/rank2/offset_zero: pass -> fail: fail & why\n",
         "\nworse: 1 worse\n",
     ] {
@@ -93,7 +98,8 @@ fn new_and_gone_targets_are_named() {
     let diff = Diff::between(&a, &b);
     assert!(diff.is_worse(), "a failure on a new target is a new failure");
     let text = diff.to_string();
-    assert!(text.contains("Other: only in the second run\n"), "{text}");
+    let counts = "  not conformant: pass 0 -> 1, fail 0 -> 1\n";
+    assert!(text.contains(&format!("Other: only in the second run\n{counts}")), "{text}");
     assert!(text.contains("Sample <device> & co: only in the first run\n"), "{text}");
     assert!(text.contains(&format!("    {OTHER}: fail")), "{text}");
     assert!(!text.contains(&format!("    {ID}")), "a case that passes is only counted: {text}");

@@ -103,7 +103,13 @@ impl fmt::Display for TargetDiff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let note = if self.is_new { ": only in the second run" } else { "" };
         writeln!(f, "{}{note}", one_line(&self.title))?;
-        writeln!(f, "  {}", totals(self.counts))?;
+        let [before, after] = self.counts;
+        if !self.is_new && before.verdict() != after.verdict() {
+            write!(f, "  {} -> {}: ", before.verdict(), after.verdict())?;
+        } else {
+            write!(f, "  {}: ", after.verdict())?;
+        }
+        writeln!(f, "{}", totals(self.counts))?;
         for kind in ChangeKind::ALL {
             self.write_kind(f, kind)?;
         }

@@ -34,11 +34,12 @@ pub(super) struct ReasonView {
 }
 
 impl ExcuseView {
-    /// What is expected to fail, and what the device does not support.
+    /// What is expected to fail, what the device does not support, and what did not run.
     pub(super) fn all(target: &TargetRun) -> Vec<Self> {
         let of = [
             (ResultCode::ExpectedFail, "known not to pass"),
             (ResultCode::Unsupported, "legal, but refused by a limit of the device"),
+            (ResultCode::NotRun, "beyond what the host interpreter can run"),
         ];
         of.into_iter().filter_map(|(code, what)| Self::new(target, code, what)).collect()
     }

@@ -107,7 +107,9 @@ pub(super) fn operators(target: &TargetRun) -> Vec<OperatorView> {
         let Some(level) = levels.map(|levels| levels.entry(id.level()).or_default()) else {
             continue;
         };
-        level.entry((id.data_type(), id.rank())).or_default().counts.add(case.result);
+        let mut counts = Counts::on(&target.device);
+        counts.add(case.result);
+        level.entry((id.data_type(), id.rank())).or_default().counts.merge(counts);
     }
     operators.into_iter().map(|(name, levels)| OperatorView::new(&name, &levels)).collect()
 }

@@ -82,12 +82,13 @@ fn counts_and_verdicts_are_words_too() {
     let text = page(&samples::run());
     for part in [
         "not conformant</span> Sample &#60;device&#62; &#38; co</h1>",
-        "7 cases, feature level 5_1",
+        "8 cases, feature level 5_1",
         "title=\"5_1: not conformant, 1 pass, 1 fail, 1 unsupported",
         "title=\"1_0: not run, no cases\"",
         "<h3 id=\"target-1-failures\">4 failures</h3>",
         "emulated (without shaderInt64: two 32-bit words): 1 pass",
         "<b>unsupported</b>: 1 case, legal",
+        "<b>not-run</b>: 1 case, beyond",
         "a reason (not yet)",
     ] {
         assert!(text.contains(part), "{part:?} in {text}");
@@ -95,6 +96,21 @@ fn counts_and_verdicts_are_words_too() {
     assert!(!text.contains("class=\"overview\""), "one target needs no overview");
     assert_eq!(text.matches("<details class=\"case\"").count(), 4);
     assert!(text.contains("<td class=\"d\">165</td>"), "{text}");
+}
+
+#[test]
+fn the_interpreter_has_a_verdict_of_its_own() {
+    let text = page(&samples::interpreted());
+    for part in [
+        "<span class=\"chip plan\"><span aria-hidden=\"true\">P</span> plans verified</span>",
+        "title=\"5_1: plans verified, 1 pass, 1 not-run\"",
+        "<td class=\"emulated plan\"",
+        "<b>not-run</b>: 1 case, beyond",
+    ] {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+    let of_the_overview = "only targets that are not conformant";
+    assert!(!text.replace(of_the_overview, "").contains("conformant"), "{text}");
 }
 
 #[test]

@@ -28,10 +28,14 @@ fn programs_find_counts_and_verdicts_by_name() {
         [&json["total"], &json["targets"][0]["total"], &json["targets"][0]["levels"]["5_1"]]
     {
         assert_eq!(counts["verdict"], "not-conformant");
-        assert_eq!(counts["cases"], 7);
+        assert_eq!(counts["cases"], 8);
         assert_eq!(counts["unexpected-pass"], 1);
     }
     assert_eq!(json["targets"][0]["title"], "Sample <device> & co");
+    let json: Value = serde_json::from_str(&written(&samples::interpreted())).unwrap();
+    for counts in [&json["total"], &json["targets"][0]["levels"]["5_1"]] {
+        assert_eq!((&counts["verdict"], &counts["not-run"]), (&"plans-verified".into(), &1.into()));
+    }
 }
 
 #[test]

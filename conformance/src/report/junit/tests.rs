@@ -77,11 +77,11 @@ fn suites_count_and_cases_have_outcomes() {
     for name in ["testsuites", "testsuite"] {
         let attributes = &named(&all, name)[0].attributes;
         let counts = ["tests", "failures", "errors", "skipped"].map(|it| attributes[it].as_str());
-        assert_eq!(counts, ["7", "2", "2", "2"], "{name}");
+        assert_eq!(counts, ["8", "2", "2", "3"], "{name}");
     }
     assert_eq!(named(&all, "testsuite")[0].attributes["name"], "Sample <device> & co at 5_1");
     let cases = named(&all, "testcase");
-    assert_eq!(cases.len(), 7);
+    assert_eq!(cases.len(), 8);
     assert_eq!(cases[0].attributes["classname"], "5_1.diagonal_matrix.int64.rank2");
     assert_eq!(cases[0].attributes["name"], "offset_zero");
     assert_eq!(cases[0].attributes["time"], "0.000250");
@@ -91,7 +91,7 @@ fn suites_count_and_cases_have_outcomes() {
         |all: &[&Element]| all.iter().map(|it| it.attributes["type"].clone()).collect::<Vec<_>>();
     assert_eq!(types(&outcomes[0]), ["fail", "unexpected-pass"]);
     assert_eq!(types(&outcomes[1]), ["crash", "timeout"]);
-    assert_eq!(types(&outcomes[2]), ["unsupported", "expected-fail"]);
+    assert_eq!(types(&outcomes[2]), ["unsupported", "expected-fail", "not-run"]);
 }
 
 #[test]
@@ -108,6 +108,12 @@ fn properties_say_what_it_ran_on() {
     assert_eq!(value("driver"), Some("sample driver 1.2"));
     assert_eq!(value("profile"), None);
     assert_eq!(value("feature level"), Some("5_1"));
+    assert_eq!(value("verdict"), Some("not conformant"));
+    let all = parsed(&samples::interpreted());
+    let is_verdict = |it: &&&Element| it.attributes["name"] == "verdict";
+    let verdict =
+        named(&all, "property").iter().find(is_verdict).unwrap().attributes["value"].clone();
+    assert_eq!(verdict, "plans verified");
 }
 
 #[test]
