@@ -21,7 +21,7 @@ pub struct Memory {
 pub struct Tensor {
     /// Every byte of the buffer before execution.
     pub before: Vec<u8>,
-    /// Where the tensor starts, behind a guard.
+    /// Where the tensor starts, after a guard.
     pub offset: u64,
     /// Its bytes.
     pub size: u64,

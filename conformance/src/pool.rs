@@ -53,7 +53,7 @@ impl Pool {
             }
             (worker, _) => {
                 worker.stop();
-                anyhow::bail!("a worker process answered something else")
+                anyhow::bail!("a worker process gave an answer to another question")
             }
         }
     }
@@ -157,7 +157,7 @@ impl Lane<'_> {
             (worker, Reply::Ready) => Ok(worker),
             (worker, _) => {
                 worker.stop();
-                anyhow::bail!("a worker process answered something else")
+                anyhow::bail!("a worker process gave an answer to another question")
             }
         }
     }

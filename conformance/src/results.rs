@@ -280,7 +280,7 @@ impl TargetRun {
         title(&self.device, self.profile.as_ref(), self.strategy.as_deref())
     }
 
-    /// The options that lead to the target again, but for its device, each behind a space.
+    /// The options that lead to the target again, but for its device, each after a space.
     pub fn options(&self) -> String {
         let sources = self.profile.iter().map(|profile| ("profile", profile.source.as_str()));
         let strategies = self.strategy.iter().map(|strategy| ("strategy", strategy.as_str()));

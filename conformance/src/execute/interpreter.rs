@@ -161,11 +161,16 @@ fn check_dispatch(
     let limits = &capabilities.limits;
     let counts = dispatch.groups.iter().zip(limits.max_compute_work_group_count);
     if counts.into_iter().any(|(count, most)| *count > most) {
-        return Err(format!("{:?} groups exceed maxComputeWorkGroupCount", dispatch.groups));
+        let (groups, most) = (dispatch.groups, limits.max_compute_work_group_count);
+        return Err(format!("{groups:?} groups exceed maxComputeWorkGroupCount ({most:?})"));
     }
     let size = dispatch.push_constants.len();
     if size > MAX_PUSH_CONSTANT_BYTES || size as u64 > u64::from(limits.max_push_constants_size) {
-        return Err(format!("{size} bytes of push constants exceed maxPushConstantsSize"));
+        let most = limits.max_push_constants_size;
+        return Err(format!(
+            "{size} bytes of push constants exceed maxPushConstantsSize ({most}) or the \
+             {MAX_PUSH_CONSTANT_BYTES} that a plan may have"
+        ));
     }
     let required = dispatch.kernel.variant.required_features;
     if let Some(missing) = required.iter().find(|it| !capabilities.features.has(**it)) {
@@ -175,7 +180,8 @@ fn check_dispatch(
         let bound = bound_offset(host, window.slot);
         let placed = window.place(bound, limits.min_storage_buffer_offset_alignment);
         if placed.size > limits.max_storage_buffer_range {
-            return Err(format!("a window of {} bytes exceeds maxStorageBufferRange", placed.size));
+            let (size, most) = (placed.size, limits.max_storage_buffer_range);
+            return Err(format!("a window of {size} bytes exceeds maxStorageBufferRange ({most})"));
         }
     }
     Ok(())

@@ -145,7 +145,7 @@ impl Place {
     }
 
     fn wrong(&self, key: &str, value: &Value, accepted: &str) -> Error {
-        self.error(key, format!("{value} is no such value"), accepted)
+        self.error(key, format!("{value} is not accepted"), accepted)
     }
 
     /// The key is missing, or has a value that is not accepted.
@@ -176,7 +176,7 @@ mod tests {
         let second = |entry: &str| error(&format!("{good}[[expect]]\n{entry}"));
         assert_eq!(
             second("cases = '*'\nresult = 'maybe'\nreason = 'x'"),
-            "my.toml: expect[1]: result: \"maybe\" is no such value; accepted: never, not-yet"
+            "my.toml: expect[1]: result: \"maybe\" is not accepted; accepted: never, not-yet"
         );
         assert_eq!(
             second("cases = '*'\nresult = 'never'"),
@@ -184,7 +184,7 @@ mod tests {
         );
         assert_eq!(
             second("cases = '*'\nresult = 'never'\nreason = '  '"),
-            "my.toml: expect[1]: reason: \"  \" is no such value; accepted: a text that is not empty"
+            "my.toml: expect[1]: reason: \"  \" is not accepted; accepted: a text that is not empty"
         );
         assert_eq!(
             second("result = 'never'\nreason = 'x'"),
@@ -197,7 +197,7 @@ mod tests {
         );
         assert_eq!(
             second("cases = 3\nresult = 'never'\nreason = 'x'"),
-            "my.toml: expect[1]: cases: 3 is no such value; accepted: a glob"
+            "my.toml: expect[1]: cases: 3 is not accepted; accepted: a glob"
         );
         assert_eq!(
             second("case = '*'"),
@@ -206,7 +206,7 @@ mod tests {
         );
         assert_eq!(
             second("cases = '*'\noutcome = 'pass'\nresult = 'never'\nreason = 'x'"),
-            "my.toml: expect[1]: outcome: \"pass\" is no such value; accepted: fail, crash, timeout, \
+            "my.toml: expect[1]: outcome: \"pass\" is not accepted; accepted: fail, crash, timeout, \
              unsupported"
         );
     }

@@ -13,9 +13,9 @@ use crate::work::SENTINEL;
 /// What a lane leaves in its buffer.
 #[derive(Clone, Copy)]
 pub(crate) enum Expected<'a> {
-    /// Exactly this, and behind it zeros or what was there.
+    /// Exactly this, then zeros or what was there.
     Bytes(&'a [u8]),
-    /// So many zeros, and whatever behind them.
+    /// So many zeros, then whatever there is.
     Zeros(usize),
     /// There is nothing to look at.
     Nothing,

@@ -1,5 +1,5 @@
 //! What the device itself loses where more than one fill is asked of it: the bound of a fill with a
-//! dispatch behind it, and of what is made of fills of rows or of copies of a block.
+//! dispatch after it, and of what is made of fills of rows or of copies of a block.
 
 use std::rc::Rc;
 

@@ -118,7 +118,7 @@ fn run(cli: &Cli) -> Result<()> {
     }
     write(cli, &report)?;
     let failures: usize = report.devices.iter().map(DeviceReport::failures).sum();
-    ensure!(failures == 0, "{failures} cases failed, see the tables");
+    ensure!(failures == 0, "{failures} cases failed: the tables say FAILED and why");
     Ok(())
 }
 

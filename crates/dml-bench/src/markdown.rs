@@ -30,8 +30,7 @@ pub(crate) fn page(report: &Report, plots: &[PathBuf]) -> String {
         };
     }
     for (device, plot) in report.devices.iter().zip(plots) {
-        let (met, targets) = device.score();
-        text += &format!("\n## {}\n\n{met} of {targets} targets are met.\n\n", device.name);
+        text += &format!("\n## {}\n\n{}.\n\n", device.name, device.score());
         text += &format!("![Time against size]({})\n", file_name(plot));
         for (title, table) in table::sections(device, Style::Markdown) {
             text += &format!("\n### {title}\n\n{table}\n");
@@ -49,7 +48,7 @@ fn command(report: &Report) -> String {
     };
     let arguments: Vec<String> = report.arguments.iter().map(word).collect();
     let command = format!("cargo xtask bench {}", arguments.join(" "));
-    // The folder behind --peers is added by the command itself.
+    // The folder after --peers is added by the command itself.
     command.replace("--peers peers", "--peers").trim_end().to_owned()
 }
 

@@ -58,7 +58,7 @@ fn draw(
     let mut chart = ChartBuilder::on(&area)
         .caption(format!("{title}: packed FLOAT32 matrices"), ("sans-serif", 20))
         .margin(12)
-        // Half of the last size's label is behind the end of its axis.
+        // Half of the last size's label lies beyond the end of its axis.
         .margin_right(40)
         .x_label_area_size(45)
         .y_label_area_size(75)

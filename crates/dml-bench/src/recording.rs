@@ -30,7 +30,7 @@ pub(crate) struct Recording {
 impl Recording {
     /// Whether the target is met.
     pub(crate) fn verdict(&self) -> Verdict {
-        Verdict::of(Some(self.time.median), Some(self.target))
+        Verdict::of(self.time.median, self.target)
     }
 }
 

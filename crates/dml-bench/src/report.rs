@@ -1,5 +1,7 @@
 //! What was measured, as it is printed and written.
 
+use std::fmt;
+
 use serde::{Serialize, Serializer};
 
 use crate::cold_start::ColdStart;
@@ -145,22 +147,64 @@ pub(crate) enum Verdict {
     Met,
     /// Above the target, or not done at all.
     Missed,
+    /// The ratio says too little to tell.
+    TooNoisy,
+}
+
+/// How many targets of a device are met, and how many are not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Score {
+    met: usize,
+    missed: usize,
+    too_noisy: usize,
+}
+
+impl Score {
+    fn of(verdicts: impl IntoIterator<Item = Verdict>) -> Self {
+        let mut score = Self::default();
+        for verdict in verdicts {
+            match verdict {
+                Verdict::NoTarget => {}
+                Verdict::Met => score.met += 1,
+                Verdict::Missed => score.missed += 1,
+                Verdict::TooNoisy => score.too_noisy += 1,
+            }
+        }
+        score
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { met, missed, too_noisy } = self;
+        let all = met + missed + too_noisy;
+        write!(f, "{met} met, {missed} missed, {too_noisy} too noisy to tell, of {all} targets")
+    }
 }
 
 impl Verdict {
-    /// Of a ratio; `None` where there is none.
-    pub(crate) fn of(ratio: Option<f64>, target: Option<f64>) -> Self {
+    /// Of a value that may be as high as `target`.
+    pub(crate) fn of(value: f64, target: f64) -> Self {
+        if value <= target { Self::Met } else { Self::Missed }
+    }
+
+    /// Of a ratio; `None` where there is none. A noisy one never meets its target, and misses it where
+    /// nine pairs of ten are above.
+    fn of_ratio(ratio: Option<&Ratio>, target: Option<f64>) -> Self {
         match (ratio, target) {
             (_, None) => Self::NoTarget,
-            (Some(ratio), Some(target)) if ratio <= target => Self::Met,
-            _ => Self::Missed,
+            (None, Some(_)) => Self::Missed,
+            (Some(ratio), Some(target)) if ratio.is_noisy() && ratio.p10 <= target => {
+                Self::TooNoisy
+            }
+            (Some(ratio), Some(target)) => Self::of(ratio.of_medians, target),
         }
     }
 
     /// For a table.
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Self::NoTarget => "",
+            Self::NoTarget | Self::TooNoisy => "",
             Self::Met => "met",
             Self::Missed => "MISSED",
         }
@@ -170,8 +214,7 @@ impl Verdict {
 impl CaseResult {
     /// The operator against the baseline.
     pub(crate) fn verdict(&self) -> Verdict {
-        let ratio = self.measured().map(|it| it.ratio.of_medians);
-        Verdict::of(ratio, self.target)
+        Verdict::of_ratio(self.measured().map(|it| &it.ratio), self.target)
     }
 
     /// The times, where there are any.
@@ -187,7 +230,7 @@ impl PeerResult {
     /// The operator against the peer; no verdict without the peer.
     pub(crate) fn verdict(&self) -> Verdict {
         match &self.outcome {
-            Ok(times) => Verdict::of(Some(times.ratio.of_medians), self.target),
+            Ok(times) => Verdict::of_ratio(Some(&times.ratio), self.target),
             Err(_) => Verdict::NoTarget,
         }
     }
@@ -199,15 +242,13 @@ impl DeviceReport {
         self.cases.iter().filter(|it| matches!(it.outcome, Outcome::Failed(_))).count()
     }
 
-    /// How many targets are met, and how many there are.
-    pub(crate) fn score(&self) -> (usize, usize) {
+    /// What came of its targets.
+    pub(crate) fn score(&self) -> Score {
         let peers = self.cases.iter().filter_map(CaseResult::measured).flat_map(|it| &it.peers);
-        let verdicts: Vec<Verdict> = (self.cases.iter().map(CaseResult::verdict))
+        let verdicts = (self.cases.iter().map(CaseResult::verdict))
             .chain(peers.map(PeerResult::verdict))
-            .chain(self.recording.iter().map(Recording::verdict))
-            .collect();
-        let count = |wanted| verdicts.iter().filter(|it| **it == wanted).count();
-        (count(Verdict::Met), count(Verdict::Met) + count(Verdict::Missed))
+            .chain(self.recording.iter().map(Recording::verdict));
+        Score::of(verdicts)
     }
 }
 
@@ -225,9 +266,31 @@ mod tests {
 
     #[test]
     fn a_target_is_met_up_to_its_value_and_missed_without_a_result() {
-        assert_eq!(Verdict::of(Some(1.1), Some(1.1)), Verdict::Met);
-        assert_eq!(Verdict::of(Some(1.11), Some(1.1)), Verdict::Missed);
-        assert_eq!(Verdict::of(None, Some(1.1)), Verdict::Missed);
-        assert_eq!(Verdict::of(Some(9.0), None), Verdict::NoTarget);
+        let of = |ratio| Verdict::of_ratio(Some(&calm(ratio)), Some(1.1));
+        assert_eq!((of(1.1), of(1.11)), (Verdict::Met, Verdict::Missed));
+        assert_eq!(Verdict::of_ratio(None, Some(1.1)), Verdict::Missed);
+        assert_eq!(Verdict::of_ratio(Some(&calm(9.0)), None), Verdict::NoTarget);
+    }
+
+    /// A ratio without noise.
+    fn calm(ratio: f64) -> Ratio {
+        Ratio { of_medians: ratio, p10: ratio, p90: ratio, turns: 50 }
+    }
+
+    #[test]
+    fn what_is_noisy_does_not_meet_its_target() {
+        let of = |ratio, target| Verdict::of_ratio(Some(&ratio), target);
+        let verdicts = [
+            of(Ratio { p90: 9.0, ..calm(1.0) }, Some(1.1)),
+            of(Ratio { p10: 0.1, ..calm(9.0) }, Some(1.1)),
+            of(Ratio { turns: 3, ..calm(1.0) }, Some(1.1)),
+            of(Ratio { turns: 3, ..calm(1.0) }, None),
+            of(Ratio { p90: 9.0, turns: 3, ..calm(2.0) }, Some(1.1)),
+            of(calm(1.0), Some(1.1)),
+            of(calm(2.0), Some(1.1)),
+            Verdict::of_ratio(None, Some(1.1)),
+        ];
+        let text = "1 met, 3 missed, 3 too noisy to tell, of 7 targets";
+        assert_eq!(Score::of(verdicts).to_string(), text);
     }
 }

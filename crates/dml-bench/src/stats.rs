@@ -39,7 +39,12 @@ pub(crate) struct Ratio {
     pub(crate) p10: f64,
     /// One of ten pairs is above.
     pub(crate) p90: f64,
+    /// How many pairs there are.
+    pub(crate) turns: usize,
 }
+
+/// With fewer, one disturbed turn is the median.
+const LEAST_TURNS: usize = 5;
 
 impl Ratio {
     /// `one` and `other` have the same length, of at least 1: each pair was measured together.
@@ -51,14 +56,13 @@ impl Ratio {
             of_medians: percentile(&seconds(one), 50) / percentile(&seconds(other), 50),
             p10: percentile(&ratios, 10),
             p90: percentile(&ratios, 90),
+            turns: ratios.len(),
         }
     }
-}
 
-impl Ratio {
-    /// Whether pairs differ so much that the machine had other things to do.
+    /// Whether there are so few pairs, or they differ so much, that the ratio says little.
     pub(crate) fn is_noisy(&self) -> bool {
-        self.p90 > 1.5 * self.p10
+        self.turns < LEAST_TURNS || self.p90 > 1.5 * self.p10
     }
 }
 
@@ -93,6 +97,9 @@ mod tests {
             (1..=11).map(|it| Duration::from_millis(factor * it)).collect::<Vec<_>>()
         });
         let ratio = Ratio::of(&one, &other);
-        assert_eq!((ratio.of_medians, ratio.p10, ratio.p90), (2.0, 2.0, 2.0));
+        assert_eq!((ratio.of_medians, ratio.p10, ratio.p90, ratio.turns), (2.0, 2.0, 2.0, 11));
+        assert!(!ratio.is_noisy());
+        assert!(Ratio { turns: LEAST_TURNS - 1, ..ratio.clone() }.is_noisy());
+        assert!(Ratio { p90: 3.1, ..ratio }.is_noisy());
     }
 }

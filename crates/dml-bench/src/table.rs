@@ -6,9 +6,6 @@ use comfy_table::{ContentArrangement, Table};
 use crate::report::{CaseResult, DeviceReport, Outcome, PeerResult, Report, Verdict};
 use crate::stats::Ratio;
 
-/// With fewer, one disturbed turn is the median.
-const LEAST_TURNS: usize = 5;
-
 /// How tables are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -41,12 +38,11 @@ pub(crate) fn header(report: &Report) -> String {
 
 /// Everything of one device, for a terminal.
 pub(crate) fn device(device: &DeviceReport) -> String {
-    let (met, targets) = device.score();
     let mut text = format!("\n{} ({})\n", device.name, device.driver);
     for (title, table) in sections(device, Style::Terminal) {
         text += &format!("\n{title}\n{table}\n");
     }
-    text + &format!("\n{}: {met} of {targets} targets met\n", device.name)
+    text + &format!("\n{}: {}\n", device.name, device.score())
 }
 
 /// The tables of one device with their titles; those without a row are left out.
@@ -114,7 +110,7 @@ fn case_row(case: &CaseResult) -> Vec<String> {
         case.id.clone(),
         middle(&measured.ratio),
         target,
-        remark(case.verdict(), &measured.ratio, measured.operator.count),
+        remark(case.verdict(), &measured.ratio),
         spread(&measured.ratio),
         optional(&measured.device_ratio),
         case.baseline.to_owned(),
@@ -141,7 +137,7 @@ fn peer_row(case: &CaseResult, peer: &PeerResult) -> Vec<String> {
         Ok(times) => vec![
             middle(&times.ratio),
             target,
-            remark(peer.verdict(), &times.ratio, times.times.count),
+            remark(peer.verdict(), &times.ratio),
             spread(&times.ratio),
             middle(&times.baseline_ratio),
             time_text(times.times.median),
@@ -154,16 +150,16 @@ fn peer_row(case: &CaseResult, peer: &PeerResult) -> Vec<String> {
     [start, rest].concat()
 }
 
-/// A verdict, and whether it is worth something.
-fn remark(verdict: Verdict, ratio: &Ratio, turns: usize) -> String {
-    let doubt = if ratio.is_noisy() || turns < LEAST_TURNS { "noisy" } else { "" };
+/// A verdict, and whether the ratio says little.
+fn remark(verdict: Verdict, ratio: &Ratio) -> String {
+    let doubt = if ratio.is_noisy() { "noisy" } else { "" };
     format!("{} {doubt}", verdict.text()).trim().to_owned()
 }
 
 fn limits(device: &DeviceReport, style: Style) -> Option<String> {
     let row = |it: &crate::limits::Limit| {
-        let (ratio, count) = (&it.ratio, it.time.count);
-        let remark = remark(Verdict::NoTarget, ratio, count);
+        let ratio = &it.ratio;
+        let remark = remark(Verdict::NoTarget, ratio);
         vec![it.name.clone(), middle(ratio), remark, spread(ratio), time_text(it.time.median)]
     };
     let rows = device.limits.iter().map(row).collect();
@@ -199,7 +195,7 @@ fn spread(ratio: &Ratio) -> String {
     format!("{}..{}", ratio_text(ratio.p10), ratio_text(ratio.p90))
 }
 
-/// Two digits behind the point, three below a tenth.
+/// Two digits after the point, three below a tenth.
 fn ratio_text(ratio: f64) -> String {
     if ratio < 0.1 { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
 }

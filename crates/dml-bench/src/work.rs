@@ -20,7 +20,7 @@ pub(crate) struct Work {
     pub(crate) has_input: bool,
     /// The first diagonal of the band.
     pub(crate) begin: i32,
-    /// The diagonal behind the band.
+    /// The first diagonal above the band.
     pub(crate) end: i32,
     /// What is in the band.
     pub(crate) value: Value,
@@ -155,7 +155,7 @@ impl Work {
             }
             self.write_band(target, index % height);
         }
-        // What is behind the last element, up to a whole word, may get zeros or keep its bytes.
+        // What follows the last element, up to a whole word, may get zeros or keep its bytes.
         bytes.truncate((rows - 1) * pitch + row);
         bytes
     }
