@@ -66,7 +66,7 @@ fn not_run(case: &Case) -> CaseResult {
     CaseResult {
         id: case.id.clone(),
         result: ResultCode::NotRun,
-        detail: Some("it is about bindings: it needs a Vulkan device".to_owned()),
+        detail: Some("only a Vulkan device can refuse a wrong binding".to_owned()),
         expected: None,
         failure: None,
         microseconds: 0,

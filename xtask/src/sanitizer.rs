@@ -1,5 +1,5 @@
-//! The tests of the C library under AddressSanitizer, on both CPU drivers: whatever a caller's struct
-//! points to is read as far as it goes, and nothing is read or written that is gone.
+//! The tests of what has `unsafe`, the C library and `dml-vk`, under AddressSanitizer on both CPU drivers:
+//! nothing is read or written that is gone, or beyond its end. Drivers are not instrumented.
 //!
 //! Leaks are another matter: `leaks` looks for them.
 
@@ -33,12 +33,12 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// `cargo test` of the library, instrumented: on the stable toolchain that takes RUSTC_BOOTSTRAP, and
-/// with a target named, so that what runs inside the compiler is as it always is.
+/// `cargo test` of both, instrumented: on the stable toolchain that takes RUSTC_BOOTSTRAP. A target is
+/// named so that build scripts and macros are not.
 fn test<'a>(sh: &'a Shell, environment: &Environment, arguments: &[&str]) -> Cmd<'a> {
     let folder = workspace::root().join("target/sanitizer");
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let command = cmd!(sh, "cargo test --locked --package dml-capi --target {target}")
+    let command = cmd!(sh, "cargo test --locked -p dml-capi -p dml-vk --target {target}")
         .arg("--target-dir")
         .arg(folder)
         .args(arguments)
