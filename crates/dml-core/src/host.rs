@@ -3,8 +3,10 @@
 //! The interpreter keeps every access inside the range that the step declared: a plan or a kernel
 //! twin that leaves its window is reported, not executed.
 
+use std::ops::Range;
+
 use crate::kernel::KernelVariant;
-use crate::plan::{Access, Copy, Dispatch, Fill, Plan, Slot, Step, Update};
+use crate::plan::{Access, Copy, Dispatch, Fill, InvalidCopy, Plan, Slot, Step, Update, span};
 
 /// A kernel's computation on the host: the twin of the shader of the same name.
 pub type HostKernel = fn(&mut HostDispatch<'_>) -> Result<(), HostError>;
@@ -19,9 +21,9 @@ pub enum HostError {
         /// The slot.
         slot: Slot,
     },
-    /// A step touches bytes outside its binding, or off the required multiple of 4.
+    /// A step touches no bytes, or some outside its binding, or off the required multiple of 4.
     #[error(
-        "{slot:?}: bytes {start}..{end} are outside the {size} bytes that are bound, or off a multiple of 4"
+        "{slot:?}: bytes {start}..{end} are none, outside the {size} bytes that are bound, or off a multiple of 4"
     )]
     OutOfBinding {
         /// The slot.
@@ -33,6 +35,9 @@ pub enum HostError {
         /// Size of the binding.
         size: u64,
     },
+    /// The regions of a copy touch each other.
+    #[error(transparent)]
+    Copy(#[from] InvalidCopy),
     /// A kernel touches a word outside the descriptor that it was given, or against its access.
     #[error(
         "{kernel}: word {word} of binding {binding} is outside its descriptor ({words} words) or not declared for {access}"
@@ -81,13 +86,19 @@ impl HostBuffer {
         &self.bytes[to_index(self.offset)..to_index(self.offset + self.size)]
     }
 
-    fn check(&self, slot: Slot, start: u64, size: u64, multiple: u64) -> Result<usize, HostError> {
-        let end = start.saturating_add(size);
-        let off_multiple = !start.is_multiple_of(multiple) || !size.is_multiple_of(multiple);
-        if end > self.size || off_multiple {
+    /// Where `range` of the binding is in the bytes of the buffer.
+    fn check(
+        &self,
+        slot: Slot,
+        range: Range<u64>,
+        multiple: u64,
+    ) -> Result<Range<usize>, HostError> {
+        let Range { start, end } = range;
+        let off_multiple = !start.is_multiple_of(multiple) || !end.is_multiple_of(multiple);
+        if range.is_empty() || end > self.size || off_multiple {
             return Err(HostError::OutOfBinding { slot, start, end, size: self.size });
         }
-        Ok(to_index(self.offset + start))
+        Ok(to_index(self.offset + start)..to_index(self.offset + end))
     }
 }
 
@@ -154,10 +165,9 @@ pub fn interpret(steps: &[Step], memory: &mut HostMemory, alignment: u64) -> Res
 }
 
 fn run_fill(fill: &Fill, memory: &mut HostMemory) -> Result<(), HostError> {
-    let size = fill.range.end.saturating_sub(fill.range.start);
     let buffer = memory.get(fill.slot)?;
-    let start = buffer.check(fill.slot, fill.range.start, size, 4)?;
-    for word in buffer.bytes[start..start + to_index(size)].chunks_exact_mut(4) {
+    let filled = buffer.check(fill.slot, fill.range.clone(), 4)?;
+    for word in buffer.bytes[filled].chunks_exact_mut(4) {
         word.copy_from_slice(&fill.pattern.to_le_bytes());
     }
     Ok(())
@@ -165,19 +175,22 @@ fn run_fill(fill: &Fill, memory: &mut HostMemory) -> Result<(), HostError> {
 
 fn run_update(update: &Update, memory: &mut HostMemory) -> Result<(), HostError> {
     let buffer = memory.get(update.slot)?;
-    let start = buffer.check(update.slot, update.offset, update.data.len() as u64, 4)?;
-    buffer.bytes[start..start + update.data.len()].copy_from_slice(&update.data);
+    let range = span(update.offset, update.data.len() as u64);
+    let updated = buffer.check(update.slot, range, 4)?;
+    buffer.bytes[updated].copy_from_slice(&update.data);
     Ok(())
 }
 
 fn run_copy(copy: &Copy, memory: &mut HostMemory) -> Result<(), HostError> {
+    copy.check()?;
     for region in copy.regions.iter().flat_map(|region| region.regions()) {
         let source = memory.get(copy.source)?;
-        let from = source.check(copy.source, region.source_offset, region.size, 1)?;
-        let bytes = source.bytes[from..from + to_index(region.size)].to_vec();
+        let from = source.check(copy.source, span(region.source_offset, region.size), 1)?;
+        let bytes = source.bytes[from].to_vec();
         let destination = memory.get(copy.destination)?;
-        let to = destination.check(copy.destination, region.destination_offset, region.size, 1)?;
-        destination.bytes[to..to + bytes.len()].copy_from_slice(&bytes);
+        let range = span(region.destination_offset, region.size);
+        let to = destination.check(copy.destination, range, 1)?;
+        destination.bytes[to].copy_from_slice(&bytes);
     }
     Ok(())
 }
@@ -192,9 +205,8 @@ fn run_dispatch(
     let mut push_constants = dispatch.push_constants.clone();
     let mut descriptors = Vec::with_capacity(dispatch.windows.len());
     for window in &dispatch.windows {
-        let size = window.range.end.saturating_sub(window.range.start);
         let buffer = memory.get(window.slot)?;
-        buffer.check(window.slot, window.range.start, size, 4)?;
+        buffer.check(window.slot, window.range.clone(), 4)?;
         let placed = window.place(buffer.offset, alignment);
         let at = window.base_word_at as usize;
         push_constants[at..at + 4].copy_from_slice(&placed.base_word.to_le_bytes());

@@ -8,9 +8,11 @@
 //! Barriers are not part of a plan. Each step states what it reads and writes ([`Step::uses`]), and
 //! whoever executes the plan derives from that which steps must wait for which.
 
+mod copy_check;
 mod describe;
 mod region;
 
+pub use copy_check::InvalidCopy;
 pub use describe::Totals;
 pub use region::{CopyRegion, Repeat};
 
@@ -104,7 +106,8 @@ pub struct Update {
     pub data: Vec<u8>,
 }
 
-/// Copies regions whose destinations overlap neither each other nor any source.
+/// Copies regions in any order: what is written shares no byte with another region's destination, nor
+/// with what any region reads. [`Copy::check`] tells whether that is so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
     /// Where the bytes come from.
@@ -234,7 +237,7 @@ impl Step {
 }
 
 /// Saturates: a range that passes 2^64 lies outside every buffer, and is refused as such.
-fn span(offset: u64, size: u64) -> Range<u64> {
+pub(crate) fn span(offset: u64, size: u64) -> Range<u64> {
     offset..offset.saturating_add(size)
 }
 

@@ -79,6 +79,27 @@ fn leaving_the_binding_is_reported() {
 }
 
 #[test]
+#[expect(clippy::reversed_empty_ranges, reason = "a defect of a plan")]
+fn no_bytes_at_all_are_reported() {
+    let fill = |range| Step::Fill(Fill { slot: Slot::Output(0), range, pattern: 0 });
+    let window = |range| Step::Dispatch(probe(range));
+    for step in [fill(8..4), fill(4..4), window(8..4), window(4..4)] {
+        let error = interpret(&[step], &mut memory(8), 4).unwrap_err();
+        assert!(matches!(error, HostError::OutOfBinding { size: 8, .. }), "{error}");
+    }
+}
+
+#[test]
+fn regions_that_touch_each_other_are_reported() {
+    let mut memory = memory(16);
+    let region = CopyRegion::once(0, 4, 8);
+    let slot = Slot::Output(0);
+    let copy = Copy { source: slot, destination: slot, regions: vec![region] };
+    let error = interpret(&[Step::Copy(copy.clone())], &mut memory, 4).unwrap_err();
+    assert_eq!(error, HostError::Copy(copy.check().unwrap_err()));
+}
+
+#[test]
 fn leaving_the_descriptor_is_reported() {
     let error = interpret(&[Step::Dispatch(probe(0..4))], &mut memory(8), 4).unwrap_err();
     assert!(matches!(error, HostError::OutOfDescriptor { word: 1, words: 1, .. }), "{error}");

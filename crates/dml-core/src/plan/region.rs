@@ -45,16 +45,19 @@ impl CopyRegion {
     /// The regions one by one. A region that leaves 64 bits wraps: it is outside of every buffer
     /// or, if not, a region like any other.
     pub fn regions(self) -> impl DoubleEndedIterator<Item = Self> {
-        (0..self.repeat.count).map(move |index| {
-            let moved =
-                |from: u64, by: i64| from.wrapping_add_signed(by.wrapping_mul(i64::from(index)));
-            let Repeat { source_stride, destination_stride, growth, .. } = self.repeat;
-            Self::once(
-                moved(self.source_offset, source_stride),
-                moved(self.destination_offset, destination_stride),
-                moved(self.size, growth),
-            )
-        })
+        (0..self.repeat.count).map(move |index| self.at(index))
+    }
+
+    /// The region with this index.
+    pub(super) fn at(&self, index: u32) -> Self {
+        let moved =
+            |from: u64, by: i64| from.wrapping_add_signed(by.wrapping_mul(i64::from(index)));
+        let Repeat { source_stride, destination_stride, growth, .. } = self.repeat;
+        Self::once(
+            moved(self.source_offset, source_stride),
+            moved(self.destination_offset, destination_stride),
+            moved(self.size, growth),
+        )
     }
 
     /// The bytes of all regions together.

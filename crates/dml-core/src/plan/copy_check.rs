@@ -1,0 +1,164 @@
+//! Whether the regions of a copy keep apart. Vulkan executes them in any order, so a byte that one
+//! writes and another touches has no defined value.
+
+use std::ops::Range;
+
+use super::{Copy, CopyRegion, Slot};
+
+/// Why a copy is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidCopy {
+    /// There is nothing to copy.
+    #[error("copy to {destination}: no region (accepted: 1 and more)")]
+    NoRegion {
+        /// Where nothing goes.
+        destination: Slot,
+    },
+    /// A region, or one of those that it repeats as, has no bytes or passes 2^64.
+    #[error("{0:?}: empty or too far (accepted: regions of 1 byte and more that end below 2^64)")]
+    Region(CopyRegion),
+    /// Two regions write the same bytes, or one writes what another reads.
+    #[error(
+        "copy to {destination}: bytes {one:?} and {other:?} overlap (accepted: regions that write \
+         nothing twice and nothing that is read)"
+    )]
+    Overlap {
+        /// Where the bytes are.
+        destination: Slot,
+        /// Some of the bytes.
+        one: Range<u64>,
+        /// Some others.
+        other: Range<u64>,
+    },
+}
+
+impl Copy {
+    /// Checks what Vulkan demands of a copy and its slots do not tell. Takes time for the loops, and
+    /// only where two of them interleave for their regions.
+    ///
+    /// # Errors
+    /// The first [`InvalidCopy`].
+    pub fn check(&self) -> Result<(), InvalidCopy> {
+        let destination = self.destination;
+        if self.regions.is_empty() {
+            return Err(InvalidCopy::NoRegion { destination });
+        }
+        let overlap = |[one, other]: [Range<u64>; 2]| InvalidCopy::Overlap { destination, one, other };
+        for region in &self.regions {
+            if !region.is_within_64_bits() {
+                return Err(InvalidCopy::Region(*region));
+            }
+            region.overlap_of_neighbours().map_or(Ok(()), |it| Err(overlap(it)))?;
+        }
+        // What encloses a loop is apart from the others in most plans.
+        let enclosing = self.touched(
+            |region| vec![enclosing(region, CopyRegion::source)],
+            |region| vec![enclosing(region, CopyRegion::destination)],
+        );
+        if first_overlap(enclosing).is_none() {
+            return Ok(());
+        }
+        let exact = self.touched(CopyRegion::sources, CopyRegion::destinations);
+        first_overlap(exact).map_or(Ok(()), |it| Err(overlap(it)))
+    }
+
+    /// What is touched of the destination's slot.
+    fn touched(
+        &self,
+        sources: impl Fn(CopyRegion) -> Vec<Range<u64>>,
+        destinations: impl Fn(CopyRegion) -> Vec<Range<u64>>,
+    ) -> Vec<Touched> {
+        let mut touched = Vec::new();
+        for region in &self.regions {
+            let written = destinations(*region).into_iter();
+            touched.extend(written.map(|range| Touched { range, is_written: true }));
+            if self.source == self.destination {
+                let read = sources(*region).into_iter();
+                touched.extend(read.map(|range| Touched { range, is_written: false }));
+            }
+        }
+        touched
+    }
+}
+
+/// Bytes that a region reads or writes.
+struct Touched {
+    range: Range<u64>,
+    is_written: bool,
+}
+
+/// Two ranges that share a byte, at least one of which is written.
+fn first_overlap(mut touched: Vec<Touched>) -> Option<[Range<u64>; 2]> {
+    // Loops are sorted runs already, which this sort takes as they are.
+    touched.sort_by_key(|it| it.range.start);
+    // Those that end last of what is written and of what is read below.
+    let (mut written, mut read) = (0..0, 0..0);
+    for Touched { range, is_written } in touched {
+        let below = if is_written && read.end > range.start { &read } else { &written };
+        if below.end > range.start {
+            return Some([below.clone(), range]);
+        }
+        let farthest = if is_written { &mut written } else { &mut read };
+        if farthest.end < range.end {
+            *farthest = range;
+        }
+    }
+    None
+}
+
+/// From the first byte to the last one that a loop reads or writes.
+fn enclosing(region: CopyRegion, of: impl Fn(&CopyRegion) -> Range<u64>) -> Range<u64> {
+    let (first, last) = (of(&region), of(&region.last()));
+    first.start.min(last.start)..first.end.max(last.end)
+}
+
+impl CopyRegion {
+    fn source(&self) -> Range<u64> {
+        super::span(self.source_offset, self.size)
+    }
+
+    fn destination(&self) -> Range<u64> {
+        super::span(self.destination_offset, self.size)
+    }
+
+    fn last(&self) -> Self {
+        self.at(self.repeat.count.saturating_sub(1))
+    }
+
+    /// Offsets and sizes grow evenly: what holds for the first and the last region holds between
+    /// them, if the way there leaves 64 bits nowhere.
+    fn is_within_64_bits(&self) -> bool {
+        let Some(steps) = self.repeat.count.checked_sub(1).map(i128::from) else { return false };
+        let arrives = |from: u64, by: i64, at: u64| {
+            i128::from(from) + steps * i128::from(by) == i128::from(at)
+        };
+        let has_end = |region: &Self| {
+            let ends = [region.source_offset, region.destination_offset];
+            region.size > 0 && ends.iter().all(|start| start.checked_add(region.size).is_some())
+        };
+        let (last, repeat) = (self.last(), &self.repeat);
+        arrives(self.source_offset, repeat.source_stride, last.source_offset)
+            && arrives(self.destination_offset, repeat.destination_stride, last.destination_offset)
+            && arrives(self.size, repeat.growth, last.size)
+            && has_end(self)
+            && has_end(&last)
+    }
+
+    /// Two destinations of the loop that follow each other and share a byte. Where no such two do, no
+    /// others do: each begins where the one below it has ended.
+    fn overlap_of_neighbours(&self) -> Option<[Range<u64>; 2]> {
+        let stride = self.repeat.destination_stride;
+        // The longest of them are at an end of the loop.
+        let firsts = [0, self.repeat.count.checked_sub(2)?];
+        firsts.into_iter().find_map(|first| {
+            let (one, other) = (self.at(first), self.at(first + 1));
+            let lower = if stride < 0 { &other } else { &one };
+            let overlaps = lower.size > stride.unsigned_abs();
+            overlaps.then(|| [one.destination(), other.destination()])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
