@@ -22,8 +22,14 @@ const LIMITS: [(&str, &[Limit]); 8] = [
         ],
     ),
     ("maxComputeWorkGroupInvocations", &[Limit::MaxComputeWorkGroupInvocations]),
-    // Work groups have one dimension: what is stated for y and z bounds nothing.
-    ("maxComputeWorkGroupSize", &[Limit::MaxComputeWorkGroupSizeX]),
+    (
+        "maxComputeWorkGroupSize",
+        &[
+            Limit::MaxComputeWorkGroupSizeX,
+            Limit::MaxComputeWorkGroupSizeY,
+            Limit::MaxComputeWorkGroupSizeZ,
+        ],
+    ),
     ("maxPushConstantsSize", &[Limit::MaxPushConstantsSize]),
     ("maxMemoryAllocationSize", &[Limit::MaxMemoryAllocationSize]),
     ("maxBufferSize", &[Limit::MaxBufferSize]),

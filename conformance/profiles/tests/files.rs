@@ -27,7 +27,12 @@ fn every_file_is_part_of_the_crate_and_loads() {
 
 #[test]
 fn a_device_states_every_feature_and_the_limits_that_every_report_has() {
-    let sometimes_absent = [Limit::MaxBufferSize, Limit::MaxComputeWorkGroupSizeX];
+    let sometimes_absent = [
+        Limit::MaxBufferSize,
+        Limit::MaxComputeWorkGroupSizeX,
+        Limit::MaxComputeWorkGroupSizeY,
+        Limit::MaxComputeWorkGroupSizeZ,
+    ];
     for profile in all().unwrap().iter().filter(|it| it.is_device()) {
         for feature in Feature::ALL {
             assert!(profile.cap.feature(feature).is_some(), "{}: {feature}", profile.name);
@@ -52,6 +57,8 @@ fn a_device_has_what_its_report_has() {
     assert_eq!(profile.cap.api_version().unwrap().to_string(), "1.1.176");
     assert_eq!(profile.cap.feature(Feature::ShaderFloat64), Some(false));
     assert_eq!(profile.cap.limit(Limit::MinStorageBufferOffsetAlignment), Some(16));
+    let profile = find("nvidia-geforce-gtx-660-470-161-3-0-ubuntu-22-04").unwrap();
+    assert_eq!(profile.cap.alone().limits.max_compute_work_group_size, [1536, 1024, 64]);
 }
 
 #[test]

@@ -24,8 +24,8 @@ pub struct Limits {
     pub max_compute_work_group_count: [u32; 3],
     /// maxComputeWorkGroupInvocations.
     pub max_compute_work_group_invocations: u32,
-    /// maxComputeWorkGroupSize in x.
-    pub max_compute_work_group_size_x: u32,
+    /// maxComputeWorkGroupSize.
+    pub max_compute_work_group_size: [u32; 3],
     /// maxPushConstantsSize.
     pub max_push_constants_size: u32,
     /// maxMemoryAllocationSize: bytes that one allocation can have.
@@ -125,7 +125,7 @@ impl Capabilities {
                 min_storage_buffer_offset_alignment: 256,
                 max_compute_work_group_count: [65_535; 3],
                 max_compute_work_group_invocations: 128,
-                max_compute_work_group_size_x: 128,
+                max_compute_work_group_size: [128, 128, 64],
                 max_push_constants_size: 128,
                 max_memory_allocation_size: 1 << 30,
                 max_buffer_size: 1 << 30,

@@ -34,8 +34,8 @@ impl Target<'_> {
     /// Invocations in a work group: the driver's preference as far as the device allows it.
     pub fn local_size(&self) -> u32 {
         let limits = &self.capabilities.limits;
-        let most =
-            limits.max_compute_work_group_invocations.min(limits.max_compute_work_group_size_x);
+        let [most_x, ..] = limits.max_compute_work_group_size;
+        let most = limits.max_compute_work_group_invocations.min(most_x);
         self.traits.with_local_size(self.traits.local_size.min(most)).local_size
     }
 

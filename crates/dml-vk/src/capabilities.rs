@@ -154,7 +154,7 @@ fn limits(limits: &vk::PhysicalDeviceLimits, max_allocation: u64, max_buffer: u6
         min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
         max_compute_work_group_count: limits.max_compute_work_group_count,
         max_compute_work_group_invocations: limits.max_compute_work_group_invocations,
-        max_compute_work_group_size_x: limits.max_compute_work_group_size[0],
+        max_compute_work_group_size: limits.max_compute_work_group_size,
         max_push_constants_size: limits.max_push_constants_size,
         max_memory_allocation_size: max_allocation,
         max_buffer_size: max_buffer,

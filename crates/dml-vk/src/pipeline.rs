@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use dml_core::capabilities::Capabilities;
+use dml_core::capabilities::{Capabilities, Limit};
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::KernelKey;
 
@@ -170,8 +170,8 @@ struct ShaderModule<'a> {
 impl<'a> ShaderModule<'a> {
     fn new(raw: &'a RawDevice, words: &[u32]) -> Result<Self> {
         let info = vk::ShaderModuleCreateInfo::default().code(words);
-        // SAFETY: kernels are validated when they are built, and the features that this one needs
-        // were checked.
+        // SAFETY: `Device::compile` alone leads here, whose caller promises valid SPIR-V; the features
+        // that it needs were checked.
         let handle = unsafe { raw.core().create_shader_module(&info, None) };
         Ok(Self { handle: raw.check("vkCreateShaderModule", handle)?, raw })
     }
@@ -246,7 +246,8 @@ fn make_pipeline(
         .name(&entry_point)
         .specialization_info(&specialization);
     let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
-    // SAFETY: module and layout are alive and fit each other, as both come from the same variant.
+    // SAFETY: module and layout are alive and made from one variant, of which the caller of
+    // `Device::compile` promises that they fit each other.
     let made = unsafe { raw.core().create_compute_pipelines(cache, &[info], None) };
     let made = raw.check("vkCreateComputePipelines", made.map_err(|(_, code)| code))?;
     made.first().copied().ok_or_else(|| Error::internal("vkCreateComputePipelines made nothing"))
@@ -277,23 +278,20 @@ fn check(key: &KernelKey, words: &[u32], capabilities: &Capabilities) -> Result<
     }
     let ids = variant.specialization_constants.iter().map(|constant| constant.id);
     let values = ids.zip(key.specialization.iter().copied()).collect();
-    let [x, y, z] = local_size(words, &values)
+    let size = local_size(words, &values)
         .ok_or_else(|| Error::internal(format!("{}: no work group size", variant.name)))?;
-    let invocations = u64::from(x).saturating_mul(u64::from(y)).saturating_mul(u64::from(z));
-    let limits = &capabilities.limits;
+    let [x, y, z] = size.map(u64::from);
     let checks = [
-        (
-            "maxPushConstantsSize",
-            u64::from(variant.push_constant_size),
-            limits.max_push_constants_size,
-        ),
-        ("maxComputeWorkGroupSize[0]", u64::from(x), limits.max_compute_work_group_size_x),
-        ("maxComputeWorkGroupInvocations", invocations, limits.max_compute_work_group_invocations),
+        (Limit::MaxPushConstantsSize, u64::from(variant.push_constant_size)),
+        (Limit::MaxComputeWorkGroupSizeX, x),
+        (Limit::MaxComputeWorkGroupSizeY, y),
+        (Limit::MaxComputeWorkGroupSizeZ, z),
+        (Limit::MaxComputeWorkGroupInvocations, x.saturating_mul(y).saturating_mul(z)),
     ];
-    for (limit, needed, available) in checks {
-        let available = u64::from(available);
+    for (limit, needed) in checks {
+        let available = capabilities.limits.get(limit);
         if needed > available {
-            let what = format!("kernel {}", variant.name);
+            let (what, limit) = (format!("kernel {}", variant.name), limit.name());
             return Err(Error::LimitExceeded { what, limit, needed, available });
         }
     }

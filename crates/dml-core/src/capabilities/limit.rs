@@ -21,6 +21,10 @@ pub enum Limit {
     MaxComputeWorkGroupInvocations,
     /// `maxComputeWorkGroupSize[0]`
     MaxComputeWorkGroupSizeX,
+    /// `maxComputeWorkGroupSize[1]`
+    MaxComputeWorkGroupSizeY,
+    /// `maxComputeWorkGroupSize[2]`
+    MaxComputeWorkGroupSizeZ,
     /// `maxPushConstantsSize`
     MaxPushConstantsSize,
     /// `maxMemoryAllocationSize`
@@ -31,7 +35,7 @@ pub enum Limit {
 
 impl Limit {
     /// All limits, in a fixed order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::MaxStorageBufferRange,
         Self::MinStorageBufferOffsetAlignment,
         Self::MaxComputeWorkGroupCountX,
@@ -39,6 +43,8 @@ impl Limit {
         Self::MaxComputeWorkGroupCountZ,
         Self::MaxComputeWorkGroupInvocations,
         Self::MaxComputeWorkGroupSizeX,
+        Self::MaxComputeWorkGroupSizeY,
+        Self::MaxComputeWorkGroupSizeZ,
         Self::MaxPushConstantsSize,
         Self::MaxMemoryAllocationSize,
         Self::MaxBufferSize,
@@ -54,6 +60,8 @@ impl Limit {
             Self::MaxComputeWorkGroupCountZ => "maxComputeWorkGroupCount[2]",
             Self::MaxComputeWorkGroupInvocations => "maxComputeWorkGroupInvocations",
             Self::MaxComputeWorkGroupSizeX => "maxComputeWorkGroupSize[0]",
+            Self::MaxComputeWorkGroupSizeY => "maxComputeWorkGroupSize[1]",
+            Self::MaxComputeWorkGroupSizeZ => "maxComputeWorkGroupSize[2]",
             Self::MaxPushConstantsSize => "maxPushConstantsSize",
             Self::MaxMemoryAllocationSize => "maxMemoryAllocationSize",
             Self::MaxBufferSize => "maxBufferSize",
@@ -86,6 +94,7 @@ impl Limits {
     /// The value of `limit`.
     pub fn get(&self, limit: Limit) -> u64 {
         let [x, y, z] = self.max_compute_work_group_count;
+        let [size_x, size_y, size_z] = self.max_compute_work_group_size;
         match limit {
             Limit::MaxStorageBufferRange => self.max_storage_buffer_range,
             Limit::MinStorageBufferOffsetAlignment => self.min_storage_buffer_offset_alignment,
@@ -93,7 +102,9 @@ impl Limits {
             Limit::MaxComputeWorkGroupCountY => y.into(),
             Limit::MaxComputeWorkGroupCountZ => z.into(),
             Limit::MaxComputeWorkGroupInvocations => self.max_compute_work_group_invocations.into(),
-            Limit::MaxComputeWorkGroupSizeX => self.max_compute_work_group_size_x.into(),
+            Limit::MaxComputeWorkGroupSizeX => size_x.into(),
+            Limit::MaxComputeWorkGroupSizeY => size_y.into(),
+            Limit::MaxComputeWorkGroupSizeZ => size_z.into(),
             Limit::MaxPushConstantsSize => self.max_push_constants_size.into(),
             Limit::MaxMemoryAllocationSize => self.max_memory_allocation_size,
             Limit::MaxBufferSize => self.max_buffer_size,
@@ -115,7 +126,9 @@ impl Limits {
             Limit::MaxComputeWorkGroupInvocations => {
                 self.max_compute_work_group_invocations = short;
             }
-            Limit::MaxComputeWorkGroupSizeX => self.max_compute_work_group_size_x = short,
+            Limit::MaxComputeWorkGroupSizeX => self.max_compute_work_group_size[0] = short,
+            Limit::MaxComputeWorkGroupSizeY => self.max_compute_work_group_size[1] = short,
+            Limit::MaxComputeWorkGroupSizeZ => self.max_compute_work_group_size[2] = short,
             Limit::MaxPushConstantsSize => self.max_push_constants_size = short,
             Limit::MaxMemoryAllocationSize => self.max_memory_allocation_size = value,
             Limit::MaxBufferSize => self.max_buffer_size = value,

@@ -132,7 +132,7 @@ pub fn capabilities(random: &mut Random) -> Capabilities {
         *count = random.pick(&[65_535, u32::MAX, 1024, 64, 7, 3, 2, 1]);
     }
     limits.max_compute_work_group_invocations = random.pick(&[128, 1024, 64, 32, 8, 2]);
-    limits.max_compute_work_group_size_x = random.pick(&[128, 1024, 64, 16, 4]);
+    limits.max_compute_work_group_size[0] = random.pick(&[128, 1024, 64, 16, 4]);
     capabilities
 }
 
