@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dml_core::kernel::KernelVariant;
+use dml_core::kernel::{Feature, KernelVariant};
 use dml_core::plan::MAX_PUSH_CONSTANT_BYTES;
 use dml_spirv::{Family, kernels};
 
@@ -55,8 +55,18 @@ fn a_kernel_is_asked_for_by_family() {
 }
 
 #[test]
-fn a_variant_is_identified_by_its_name() {
+fn a_variant_is_identified_by_what_it_is() {
     let one: &KernelVariant = kernels::DIAGONAL_SCATTER.variant(Family::B8);
     assert_eq!(one, &kernels::DIAGONAL_SCATTER_B8);
     assert_ne!(one, &kernels::DIAGONAL_SCATTER_B16);
+    assert_eq!(one, &KernelVariant { host: |_| Ok(()), ..*one });
+    let others = [
+        KernelVariant { spirv: kernels::DIAGONAL_SCATTER_B16.spirv, ..*one },
+        KernelVariant { entry_point: "other", ..*one },
+        KernelVariant { bindings: &[], ..*one },
+        KernelVariant { push_constant_size: 4, ..*one },
+        KernelVariant { specialization_constants: &[], ..*one },
+        KernelVariant { required_features: &[Feature::ShaderInt64], ..*one },
+    ];
+    others.iter().for_each(|other| assert_ne!(one, other));
 }

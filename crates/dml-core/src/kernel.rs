@@ -90,7 +90,7 @@ pub struct SpecializationConstant {
 
 /// One kernel compiled for one type family.
 pub struct KernelVariant {
-    /// Unique, such as `copy_b32`: kernel and family.
+    /// What it is called in messages and tools, such as `copy_b32`: kernel and family.
     pub name: &'static str,
     /// SPIR-V in host byte order of a little-endian machine, a multiple of 4 bytes.
     pub spirv: &'static [u8],
@@ -114,10 +114,17 @@ impl fmt::Debug for KernelVariant {
     }
 }
 
-// Names are unique in the generated table, so a variant is identified by its name.
+/// Everything that a pipeline and its layout are made from. The twin on the host is no part of it:
+/// functions have no identity.
 impl PartialEq for KernelVariant {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+        let content = |it: &Self| {
+            (
+                (it.name, it.entry_point, it.bindings, it.push_constant_size),
+                (it.specialization_constants, it.required_features, it.spirv),
+            )
+        };
+        std::ptr::eq(self, other) || content(self) == content(other)
     }
 }
 
@@ -125,6 +132,7 @@ impl Eq for KernelVariant {}
 
 impl Hash for KernelVariant {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
+        // Plans are compiled by the thousand: not the words, which seldom differ where this does not.
+        (self.name, self.spirv.len(), self.push_constant_size).hash(state);
     }
 }

@@ -44,7 +44,8 @@ impl Copy {
         if self.regions.is_empty() {
             return Err(InvalidCopy::NoRegion { destination });
         }
-        let overlap = |[one, other]: [Range<u64>; 2]| InvalidCopy::Overlap { destination, one, other };
+        let overlap =
+            |[one, other]: [Range<u64>; 2]| InvalidCopy::Overlap { destination, one, other };
         for region in &self.regions {
             if !region.is_within_64_bits() {
                 return Err(InvalidCopy::Region(*region));

@@ -27,7 +27,9 @@ impl Totals {
         let mut totals = Self::default();
         for step in steps {
             match step {
-                Step::Fill(fill) => totals.filled += fill.range.end.saturating_sub(fill.range.start),
+                Step::Fill(fill) => {
+                    totals.filled += fill.range.end.saturating_sub(fill.range.start)
+                }
                 Step::Update(update) => totals.updated += update.data.len() as u64,
                 Step::Copy(copy) => {
                     totals.copied += copy.bytes();
