@@ -25,7 +25,7 @@ mod tests;
 #[cfg(feature = "reference")]
 pub mod reference;
 
-pub use registry::{OPERATORS, find, lower};
+pub use registry::{OPERATORS, find, lower, lower_both};
 pub use target::{Target, TransferUse};
 
 use dml_core::plan::Plan;
