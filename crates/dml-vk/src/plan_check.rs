@@ -58,6 +58,9 @@ fn check_step(
     capabilities: &Capabilities,
     is_bound: impl Fn(Slot) -> bool,
 ) -> Result<(), String> {
+    if let Step::Copy(copy) = step {
+        copy.check().map_err(|problem| problem.to_string())?;
+    }
     for used in step.uses() {
         if !is_bound(used.slot) {
             return Err(format!("{:?} is not bound when it is used", used.slot));
@@ -80,7 +83,6 @@ fn check_step(
         {
             Err(format!("update of {} bytes at {}", update.data.len(), update.offset))
         }
-        Step::Copy(copy) if copy.regions.is_empty() => Err("copy of no region".to_owned()),
         Step::Dispatch(dispatch) => check_dispatch(dispatch, capabilities),
         _ => Ok(()),
     }
