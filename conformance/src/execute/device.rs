@@ -3,7 +3,7 @@
 use dml::core::Validated;
 use dml::core::plan::Plan;
 use dml::core::schema::FieldKind;
-use dml::vk::CompileInput;
+use dml::vk::{CompileInput, fuzzing};
 use dml::{
     AbstractOperator, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device,
     FeatureLevel, Instance, MemoryLocation,
@@ -52,14 +52,12 @@ impl<'a> DeviceExecutor<'a> {
         level: FeatureLevel,
     ) -> dml::Result<CompiledOperator> {
         let operator = lowering.validate(operator, level)?;
-        let plan = self.lower(&operator, self.transfer())?;
-        let storage_only = if plan.is_dispatch_only() {
-            None
-        } else {
-            self.lower(&operator, TransferUse::StorageOnly).ok()
-        };
-        let device = self.device.at_feature_level(level);
-        device.compile_lowered(operator, CompileInput { plan, storage_only })
+        let has_transfers = self.transfer() == TransferUse::Allowed;
+        let (plan, storage_only) =
+            dml_ops::lower_both(has_transfers, |transfer| self.lower(&operator, transfer))?;
+        let input = CompileInput { plan, storage_only };
+        let compiled = fuzzing::compile(self.device.vulkan(), input)?;
+        Ok(CompiledOperator::from_vulkan(operator, compiled))
     }
 }
 

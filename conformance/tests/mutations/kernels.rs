@@ -35,8 +35,7 @@ impl Changed {
         made.entry(right.name).or_insert_with(|| self.make(right))
     }
 
-    /// It lives as long as the program, as any kernel does. Its name is its own: a device keeps
-    /// pipelines by it.
+    /// It lives as long as the program, as any kernel does.
     fn make(&self, right: &'static KernelVariant) -> &'static KernelVariant {
         let mut module = rspirv::dr::load_bytes(right.spirv).unwrap();
         if (self.change)(&mut module) == 0 {

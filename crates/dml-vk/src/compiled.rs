@@ -82,12 +82,31 @@ impl Device {
     /// Compiles an operator: makes the pipelines that are not in the device's cache yet, derives
     /// the barriers, uploads the constants.
     ///
+    /// Plans are checked as far as they are data: slots, ranges, sizes, counts and limits. What a
+    /// kernel does cannot be seen.
+    ///
     /// # Errors
     ///
     /// [`Error::MissingFeatures`] or [`Error::LimitExceeded`] where the device cannot run one of
     /// the kernels, [`Error::Internal`] where a plan is malformed, [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`].
-    pub fn compile(&self, input: CompileInput) -> Result<CompiledOperator> {
+    ///
+    /// # Safety
+    ///
+    /// Of every kernel that the plans name:
+    ///
+    /// - Its SPIR-V is valid for Vulkan 1.1 and needs no capability, extension or feature but those of
+    ///   [`required_features`](dml_core::kernel::KernelVariant::required_features). Its entry point is
+    ///   a compute shader, and bindings, push constants and specialization constants are declared as
+    ///   the variant says.
+    ///
+    /// Of every dispatch, for each place where its buffers may be bound, and whatever they hold:
+    ///
+    /// - With its specialization, its groups, and its push constants with the base words patched in,
+    ///   the kernel reads and writes through its bindings alone, inside the windows that the dispatch
+    ///   declares, and as their [`Access`](dml_core::plan::Access) says.
+    /// - It ends, and does nothing else that Vulkan leaves undefined.
+    pub unsafe fn compile(&self, input: CompileInput) -> Result<CompiledOperator> {
         self.shared.raw.ensure_alive()?;
         let operator = input.plan.operator;
         if let Some(alternative) = &input.storage_only {

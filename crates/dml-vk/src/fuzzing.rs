@@ -1,9 +1,12 @@
-//! What is called by this project's fuzz targets and random plans, and by nothing else.
+//! What is called by this project's fuzz targets, random plans, mutation tests and benchmark, and by
+//! nothing else.
 
 use ash::vk;
 use dml_core::capabilities::Capabilities;
 use dml_core::plan::Plan;
 
+use crate::compiled::{CompileInput, CompiledOperator};
+use crate::device::Device;
 use crate::error::Result;
 use crate::pipeline_file::{self, Identity};
 use crate::plan_check;
@@ -14,6 +17,17 @@ use crate::plan_check;
 /// [`crate::Error::Internal`]: the plan breaks a rule.
 pub fn check_plan(plan: &Plan, capabilities: &Capabilities) -> Result<()> {
     plan_check::check_plan(plan, capabilities)
+}
+
+/// [`Device::compile`] for tools without `unsafe`, of whose plans this project keeps the promises.
+///
+/// # Errors
+/// As there.
+pub fn compile(device: &Device, input: CompileInput) -> Result<CompiledOperator> {
+    // SAFETY: kernels are those of this project. What the mutation tests change in one may leave its
+    // windows; they execute it on devices of this crate, whose robustBufferAccess then keeps it inside
+    // of the buffers.
+    unsafe { device.compile(input) }
 }
 
 /// Whether the pipeline cache file with these bytes is given to the driver of the device with this

@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::caller::{Caller, CallerBuffer, each_caller};
 use common::kernels::{plan, ramp, requirement, sum};
-use common::{pattern, words};
+use common::{compile, pattern, words};
 use dml_core::capabilities::Features;
 use dml_core::plan::{Fill, Plan, Slot, Step};
 use dml_vk::ash::vk;
 use dml_vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompileInput, CompiledOperator,
-    Device, DeviceDesc, EntryPoints, Error, QueueLock, RawBufferDesc, RawDeviceDesc, RawQueue,
-    Recorder, access, record_plan,
+    BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompiledOperator, Device,
+    DeviceDesc, EntryPoints, Error, QueueLock, RawBufferDesc, RawDeviceDesc, RawQueue, Recorder,
+    access, record_plan,
 };
 
 const OUT: Slot = Slot::Output(0);
@@ -36,10 +36,6 @@ fn wrap_buffer(device: &Device, buffer: &CallerBuffer<'_>) -> Buffer {
     let desc = RawBufferDesc { handle, size, usage: BufferUsage::all(), name: "caller's" };
     // SAFETY: the buffer was created with all three usages and this size, and outlives its use.
     unsafe { device.wrap_buffer(&desc) }.unwrap()
-}
-
-fn compile(device: &Device, plan: Plan) -> CompiledOperator {
-    device.compile(CompileInput { plan, storage_only: None }).unwrap()
 }
 
 fn table(compiled: &CompiledOperator, buffer: &Buffer, offset: u64, size: u64) -> BindingTable {

@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::caller::each_caller;
 use common::kernels::{plan, ramp};
-use common::words;
+use common::{compile, words};
 use counting::allocations;
 use dml_core::plan::{Copy, CopyRegion, Fill, Slot, Step, Update};
 use dml_vk::ash::vk;
 use dml_vk::{
-    BindingTable, Bindings, BufferBinding, BufferUsage, CompileInput, Device, DeviceDesc,
-    EntryPoints, RawBufferDesc, access, record_plan,
+    BindingTable, Bindings, BufferBinding, BufferUsage, Device, DeviceDesc, EntryPoints,
+    RawBufferDesc, access, record_plan,
 };
 
 const OPERATORS: u64 = 1000;
@@ -136,8 +136,7 @@ fn a_thousand_operators_are_recorded_without_allocating_creating_or_submitting()
         let desc = RawBufferDesc { handle: data.handle, size: data.size, usage, name: "data" };
         // SAFETY: as above.
         let buffer = unsafe { device.wrap_buffer(&desc) }.unwrap();
-        let input = CompileInput { plan: plan(BYTES, every_kind_of_step()), storage_only: None };
-        let compiled = device.compile(input).unwrap();
+        let compiled = compile(&device, plan(BYTES, every_kind_of_step()));
         let bind = |index: u64| {
             let binding = BufferBinding { buffer: &buffer, offset: index * BYTES, size: BYTES };
             let bindings = Bindings { outputs: &[Some(binding)], ..Bindings::default() };

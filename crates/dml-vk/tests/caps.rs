@@ -3,15 +3,15 @@
 
 mod common;
 
-use common::kernels::{plan, ramp};
-use common::{buffer, buffer_with, each_device_with, instance, pattern, words};
+use common::kernels::{plan, ramp, ramp_of_size_in};
+use common::{buffer, buffer_with, each_device_with, instance, pattern, try_compile, words};
 use dml_core::CapabilityCap;
 use dml_core::capabilities::{ApiVersion, Limit};
 use dml_core::kernel::Feature;
 use dml_core::plan::{Slot, Step};
 use dml_vk::{
-    BindingTable, Bindings, BufferBinding, BufferDesc, BufferUsage, CompileInput, Device,
-    DeviceDesc, Error, InstanceDesc, MemoryLocation, Recorder, Result, packed_version,
+    BindingTable, Bindings, BufferBinding, BufferDesc, BufferUsage, Device, DeviceDesc, Error,
+    InstanceDesc, MemoryLocation, Recorder, Result, packed_version,
 };
 
 const OUT: Slot = Slot::Output(0);
@@ -29,7 +29,7 @@ fn limited(limit: Limit, value: u64) -> CapabilityCap {
 /// Compiles, runs and reads a plan that counts up from 1 in 64 words at `offset`.
 fn count_up(device: &Device, offset: u64) -> Result<Vec<u32>> {
     let plan = plan(256, vec![ramp(OUT, 0..256, 1)]);
-    let compiled = device.compile(CompileInput { plan, storage_only: None })?;
+    let compiled = try_compile(device, plan)?;
     let buffer = buffer(device, 256 + offset);
     let outputs = [Some(BufferBinding { buffer: &buffer, offset, size: 256 })];
     let table =
@@ -105,6 +105,13 @@ fn kernels_keep_the_lowered_limits() {
         let error = count_up(device, 0).unwrap_err();
         assert!(error.to_string().contains("exceeds maxStorageBufferRange 128"), "{error}");
     });
+    each_device_under(limited(Limit::MaxComputeWorkGroupSizeZ, 8), |device| {
+        let Step::Dispatch(mut dispatch) = ramp(OUT, 0..256, 1) else { panic!("a dispatch") };
+        dispatch.kernel.variant = ramp_of_size_in([false, false, true]);
+        let error = try_compile(device, plan(256, vec![Step::Dispatch(dispatch)])).unwrap_err();
+        let expected = "kernel ramp: needs 64, but maxComputeWorkGroupSize[2] of this device is 8";
+        assert_eq!(error.to_string(), expected);
+    });
     // The window fits, but not the descriptor that starts at the aligned address below.
     let exact = limited(Limit::MaxStorageBufferRange, 256)
         .with_limit(Limit::MinStorageBufferOffsetAlignment, 256)
@@ -118,7 +125,7 @@ fn kernels_keep_the_lowered_limits() {
         let Step::Dispatch(mut dispatch) = ramp(OUT, 0..256, 1) else { panic!("a dispatch") };
         dispatch.groups = [2, 1, 1];
         let plan = plan(256, vec![Step::Dispatch(dispatch)]);
-        let error = device.compile(CompileInput { plan, storage_only: None }).unwrap_err();
+        let error = try_compile(device, plan).unwrap_err();
         assert!(matches!(error, Error::Internal { .. }), "{error}");
     });
 }

@@ -6,11 +6,11 @@
 mod common;
 
 use common::kernels::{plan, ramp};
-use common::{NoMessages, buffer, instance, words};
+use common::{NoMessages, buffer, compile, instance, words};
 use dml_core::plan::Slot;
 use dml_vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, CompileInput, CompiledOperator, Device,
-    Instance, PhysicalDevice, Recorder,
+    BindingTable, Bindings, Buffer, BufferBinding, CompiledOperator, Device, Instance,
+    PhysicalDevice, Recorder,
 };
 
 /// One of everything, on one device.
@@ -36,7 +36,7 @@ fn each(test: impl Fn(Everything)) {
         let device = Device::new(&physical).unwrap();
         let buffer = buffer(&device, 1024);
         let plan = plan(1024, vec![ramp(Slot::Output(0), 0..1024, 3)]);
-        let compiled = device.compile(CompileInput { plan, storage_only: None }).unwrap();
+        let compiled = compile(&device, plan);
         let outputs = [Some(BufferBinding::whole(&buffer))];
         let bindings = Bindings { outputs: &outputs, ..Bindings::default() };
         let table = BindingTable::new(&compiled, &bindings).unwrap();

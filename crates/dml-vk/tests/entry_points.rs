@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::kernels::{plan, ramp};
-use common::{buffer, each_device_with};
+use common::{buffer, compile, each_device_with, try_compile};
 use dml_core::HResult;
 use dml_core::plan::{Fill, Slot, Step};
 use dml_vk::ash::vk;
 use dml_vk::{
-    BindingTable, Bindings, BufferBinding, BufferDesc, BufferUsage, CompileInput, Device,
-    DeviceDesc, EntryPoints, Error, InstanceDesc, MemoryLocation, Recorder,
+    BindingTable, Bindings, BufferBinding, BufferDesc, BufferUsage, Device, DeviceDesc,
+    EntryPoints, Error, InstanceDesc, MemoryLocation, Recorder,
 };
 
 /// The originals belong to one device at a time, so these tests run one after the other.
@@ -165,8 +165,7 @@ fn calls_are_counted_by_name() {
             ramp(Slot::Output(0), 0..256, 1),
             ramp(Slot::Output(0), 256..512, 1),
         ];
-        let input = CompileInput { plan: plan(512, steps), storage_only: None };
-        let compiled = device.compile(input).unwrap();
+        let compiled = compile(device, plan(512, steps));
         // The first buffer makes gpu-allocator allocate a block.
         assert_eq!(ALLOCATE.calls(), 0);
         let buffer = buffer(device, 512);
@@ -271,8 +270,7 @@ fn the_loss_of_a_device_is_sticky() {
         lost(earlier.wait().unwrap_err());
         lost(earlier.is_complete().unwrap_err());
         let steps = vec![ramp(Slot::Output(0), 0..64, 0)];
-        let input = CompileInput { plan: plan(64, steps), storage_only: None };
-        lost(device.compile(input).unwrap_err());
+        lost(try_compile(device, plan(64, steps)).unwrap_err());
         let again = BufferDesc {
             size: 4,
             usage: BufferUsage::STORAGE,

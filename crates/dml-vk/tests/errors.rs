@@ -4,7 +4,7 @@
 mod common;
 
 use common::kernels::{RAMP, plan, ramp, requirement, sum};
-use common::{buffer, buffer_with, each_device};
+use common::{buffer, buffer_with, compile, each_device, try_compile, try_compile_both};
 use dml_core::HResult;
 use dml_core::kernel::{Feature, KernelVariant};
 use dml_core::plan::{Fill, InPlace, Plan, Slot, Step};
@@ -32,7 +32,7 @@ fn operator(device: &Device) -> CompiledOperator {
         temporary_size: 256,
         ..plan(256, vec![sum((OUT, 0..256), (Slot::Input(0), 0..256))])
     };
-    device.compile(CompileInput { plan, storage_only: None }).unwrap()
+    compile(device, plan)
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn objects_of_another_device_are_refused() {
         invalid(recorder.copy_buffer(&own, 0, &foreign, 0, 4), refused);
         invalid(recorder.fill_buffer(&foreign, 0..4, 0), refused);
         let plan = plan(256, vec![ramp(OUT, 0..256, 0)]);
-        let compiled = other.compile(CompileInput { plan, storage_only: None }).unwrap();
+        let compiled = compile(&other, plan);
         let bind = |buffer| {
             let outputs = [part(buffer, 0, 256)];
             BindingTable::new(&compiled, &Bindings { outputs: &outputs, ..Bindings::default() })
@@ -206,8 +206,7 @@ fn a_kernel_whose_features_are_not_enabled_is_refused() {
             dispatch.kernel.specialization.clear();
             dispatch.windows.clear();
         }
-        let input = CompileInput { plan: plan(256, vec![step]), storage_only: None };
-        let error = device.compile(input).unwrap_err();
+        let error = try_compile(device, plan(256, vec![step])).unwrap_err();
         assert!(error.is_unsupported());
         assert_eq!(
             error.to_string(),
@@ -232,8 +231,7 @@ fn a_malformed_plan_is_our_own_defect() {
         let absent = ramp(Slot::Input(3), 0..4, 0);
         let steps = [fill(0..260), fill(0..6), vec![groups], vec![push], vec![absent], fill(8..8)];
         for exec in steps {
-            let input = CompileInput { plan: plan(256, exec), storage_only: None };
-            let error = device.compile(input).unwrap_err();
+            let error = try_compile(device, plan(256, exec)).unwrap_err();
             assert!(matches!(error, Error::Internal { .. }), "{error:?}");
             assert_eq!(error.hresult(), HResult::E_UNEXPECTED);
         }
@@ -246,12 +244,12 @@ fn a_malformed_plan_is_our_own_defect() {
             ..plan(256, vec![])
         };
         for plan in [odd_resource, output_at_initialization, reads_its_alias] {
-            let error = device.compile(CompileInput { plan, storage_only: None }).unwrap_err();
+            let error = try_compile(device, plan).unwrap_err();
             assert!(matches!(error, Error::Internal { .. }), "{error:?}");
         }
         let transfers = plan(256, fill(0..4));
         let input = CompileInput { plan: transfers.clone(), storage_only: Some(transfers) };
-        assert!(matches!(device.compile(input).unwrap_err(), Error::Internal { .. }));
+        assert!(matches!(try_compile_both(device, input).unwrap_err(), Error::Internal { .. }));
         assert_eq!(RAMP.name, "ramp");
     });
 }

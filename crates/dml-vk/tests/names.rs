@@ -8,12 +8,10 @@ use std::ffi::CStr;
 use std::sync::Mutex;
 
 use common::kernels::{plan, ramp};
-use common::{buffer, each_device_with};
+use common::{buffer, compile, each_device_with};
 use dml_core::plan::Slot;
 use dml_vk::ash::vk;
-use dml_vk::{
-    BindingTable, Bindings, BufferBinding, CompileInput, DeviceDesc, EntryPoints, InstanceDesc,
-};
+use dml_vk::{BindingTable, Bindings, BufferBinding, DeviceDesc, EntryPoints, InstanceDesc};
 
 /// The types of what was named. The originals are not called: only names would be lost.
 static NAMED: Mutex<Vec<vk::ObjectType>> = Mutex::new(Vec::new());
@@ -47,7 +45,7 @@ fn a_binding_table_names_its_pool_and_not_the_sets_in_it() {
     each_device_with(instance, &DeviceDesc::default(), |device| {
         let buffer = buffer(device, 1024);
         let plan = plan(1024, vec![ramp(Slot::Output(0), 0..1024, 3)]);
-        let compiled = device.compile(CompileInput { plan, storage_only: None }).unwrap();
+        let compiled = compile(device, plan);
         let outputs = [Some(BufferBinding::whole(&buffer))];
         let bindings = Bindings { outputs: &outputs, ..Bindings::default() };
         NAMED.lock().unwrap().clear();

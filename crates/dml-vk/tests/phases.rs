@@ -4,19 +4,15 @@
 mod common;
 
 use common::kernels::{plan, ramp, requirement, sum};
-use common::{buffer, each_device, words};
+use common::{buffer, compile, each_device, words};
 use dml_core::plan::{BoundAt, Copy, CopyRegion, InPlace, Plan, Slot, Step};
 use dml_vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, CompileInput, CompiledOperator, Device, Phase,
-    Recorder, Result,
+    BindingTable, Bindings, Buffer, BufferBinding, CompiledOperator, Device, Phase, Recorder,
+    Result,
 };
 
 const OUT: Slot = Slot::Output(0);
 const IN: Slot = Slot::Input(0);
-
-fn compile(device: &Device, plan: Plan) -> CompiledOperator {
-    device.compile(CompileInput { plan, storage_only: None }).unwrap()
-}
 
 fn part(buffer: &Buffer, offset: u64, size: u64) -> Option<BufferBinding<'_>> {
     Some(BufferBinding { buffer, offset, size })

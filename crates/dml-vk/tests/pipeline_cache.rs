@@ -12,12 +12,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::kernels::{plan, ramp};
-use common::{NoMessages, buffer, instance, instance_with, words};
+use common::{NoMessages, buffer, compile, instance, instance_with, words};
 use dml_core::plan::Slot;
 use dml_vk::ash::vk;
 use dml_vk::{
-    BindingTable, Bindings, BufferBinding, CompileInput, Device, DeviceDesc, EntryPoints, Instance,
-    InstanceDesc, PhysicalDevice, Recorder,
+    BindingTable, Bindings, BufferBinding, Device, DeviceDesc, EntryPoints, Instance, InstanceDesc,
+    PhysicalDevice, Recorder,
 };
 
 fn desc(folder: &Path) -> DeviceDesc {
@@ -27,11 +27,7 @@ fn desc(folder: &Path) -> DeviceDesc {
 /// Runs one operator on a device with its pipelines in `folder`, and drops the device.
 fn run(physical: &PhysicalDevice, desc: &DeviceDesc) {
     let device = Device::with_desc(physical, desc).unwrap();
-    let input = CompileInput {
-        plan: plan(256, vec![ramp(Slot::Output(0), 0..256, 5)]),
-        storage_only: None,
-    };
-    let compiled = device.compile(input).unwrap();
+    let compiled = compile(&device, plan(256, vec![ramp(Slot::Output(0), 0..256, 5)]));
     let buffer = buffer(&device, 256);
     let outputs = [Some(BufferBinding::whole(&buffer))];
     let bindings = Bindings { outputs: &outputs, ..Bindings::default() };

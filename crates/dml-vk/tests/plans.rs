@@ -3,20 +3,18 @@
 
 mod common;
 
-use common::kernels::{plan, ramp, requirement, sum};
-use common::{buffer, buffer_with, each_device, words};
-use dml_core::plan::{Copy, CopyRegion, Fill, Plan, Slot, Step, Update};
+use common::kernels::{RAMP, SUM, leaked, plan, ramp, ramp_of_size_in, requirement, sum};
+use common::{buffer, buffer_with, compile, each_device, try_compile, try_compile_both, words};
+use dml_core::capabilities::Limit;
+use dml_core::kernel::KernelVariant;
+use dml_core::plan::{Copy, CopyRegion, Fill, KernelKey, Plan, Slot, Step, Update};
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompileInput, CompiledOperator,
-    Device, MemoryLocation, Recorder, Result,
+    Device, Error, MemoryLocation, Recorder, Result,
 };
 
 const OUT: Slot = Slot::Output(0);
 const IN: Slot = Slot::Input(0);
-
-fn compile(device: &Device, plan: Plan) -> CompiledOperator {
-    device.compile(CompileInput { plan, storage_only: None }).unwrap()
-}
 
 fn bind(compiled: &CompiledOperator, buffer: &Buffer, offset: u64) -> Result<BindingTable> {
     let size = buffer.size() - offset;
@@ -152,7 +150,7 @@ fn buffers_without_transfer_usage_get_the_plan_of_dispatches() {
         let transfers = plan(256, vec![fill(OUT, 0..256, 9)]);
         let dispatches = plan(256, vec![ramp(OUT, 0..256, 9)]);
         let input = CompileInput { plan: transfers.clone(), storage_only: Some(dispatches) };
-        let compiled = device.compile(input).unwrap();
+        let compiled = try_compile_both(device, input).unwrap();
         let table = bind(&compiled, &buffer(device, 256), 0).unwrap();
         assert!(table.uses_preferred_plan());
         let storage = buffer_with(device, 256, BufferUsage::STORAGE, MemoryLocation::Readback);
@@ -206,17 +204,73 @@ fn one_table_is_recorded_many_times() {
 #[test]
 fn kernels_keep_the_limits_of_the_device() {
     each_device(|device| {
-        let limits = device.capabilities().limits.clone();
-        let with_local_size = |size| {
+        let limits = &device.capabilities().limits;
+        let with_size = |variant, size| {
             let mut step = ramp(OUT, 0..256, 1);
             if let Step::Dispatch(dispatch) = &mut step {
-                dispatch.kernel.specialization = vec![size];
+                dispatch.kernel = KernelKey { variant, specialization: vec![size] };
             }
-            device.compile(CompileInput { plan: plan(256, vec![step]), storage_only: None })
+            try_compile(device, plan(256, vec![step]))
         };
-        with_local_size(limits.max_compute_work_group_size_x.min(128)).unwrap();
-        let error = with_local_size(limits.max_compute_work_group_size_x + 1).unwrap_err();
-        assert!(error.is_unsupported());
-        assert!(error.to_string().contains("maxComputeWorkGroupSize"), "{error}");
+        let refused = |variant, size, needed: u64, limit: Limit| {
+            let error = with_size(variant, size).unwrap_err();
+            assert!(error.is_unsupported());
+            let (name, available) = (limit.name(), limits.get(limit));
+            let expected =
+                format!("kernel ramp: needs {needed}, but {name} of this device is {available}");
+            assert_eq!(error.to_string(), expected);
+        };
+        let most = limits.max_compute_work_group_invocations;
+        let axes = [
+            ([true, false, false], Limit::MaxComputeWorkGroupSizeX),
+            ([false, true, false], Limit::MaxComputeWorkGroupSizeY),
+            ([false, false, true], Limit::MaxComputeWorkGroupSizeZ),
+        ];
+        for (axes, limit) in axes {
+            let variant = ramp_of_size_in(axes);
+            let size = u32::try_from(limits.get(limit)).unwrap();
+            with_size(variant, size.min(most)).unwrap();
+            refused(variant, size + 1, u64::from(size) + 1, limit);
+        }
+        let size = most.isqrt() + 1;
+        let needed = u64::from(size).pow(2);
+        let square = ramp_of_size_in([true, true, false]);
+        refused(square, size, needed, Limit::MaxComputeWorkGroupInvocations);
+    });
+}
+
+#[test]
+fn two_kernels_of_one_name_are_two_pipelines() {
+    each_device(|device| {
+        let named = |step, of: &'static KernelVariant| {
+            let Step::Dispatch(mut dispatch) = step else { panic!("a dispatch") };
+            dispatch.kernel.variant = leaked(KernelVariant { name: "one name", ..*of });
+            Step::Dispatch(dispatch)
+        };
+        let first = named(ramp(OUT, 0..256, 5), &RAMP);
+        let second = named(sum((OUT, 256..512), (OUT, 0..256)), &SUM);
+        let buffer = buffer(device, 512);
+        device.write_buffer(&buffer, 0, &[0; 512]).unwrap();
+        for steps in [vec![first.clone()], vec![second.clone()], vec![first, second]] {
+            execute(device, &bind(&compile(device, plan(512, steps)), &buffer, 0).unwrap());
+        }
+        let expected: Vec<u32> = (5..69).chain((5..69).map(|word| 2 * word)).collect();
+        assert_eq!(words(&device.read_buffer(&buffer, 0..512).unwrap()), expected);
+        assert_eq!(device.pipeline_count(), 2);
+    });
+}
+
+#[test]
+fn a_copy_whose_regions_touch_each_other_is_refused() {
+    each_device(|device| {
+        let twice = vec![CopyRegion::once(0, 128, 64), CopyRegion::once(64, 160, 64)];
+        let onto_itself = vec![CopyRegion::once(0, 32, 64)];
+        for regions in [twice, onto_itself] {
+            let copy = Copy { source: OUT, destination: OUT, regions };
+            let error = try_compile(device, plan(256, vec![Step::Copy(copy)])).unwrap_err();
+            assert!(matches!(error, Error::Internal { .. }), "{error:?}");
+            assert!(error.to_string().contains("overlap (accepted: regions"), "{error}");
+        }
+        compile(device, plan(256, vec![copy((OUT, 0), (OUT, 64), 64)]));
     });
 }

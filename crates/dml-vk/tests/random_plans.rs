@@ -7,10 +7,10 @@ mod common;
 use std::ops::Range;
 
 use common::kernels::{plan, ramp, requirement, sum};
-use common::{buffer, each_device};
+use common::{buffer, compile, each_device};
 use dml_core::host::{HostMemory, interpret};
 use dml_core::plan::{Copy, CopyRegion, Fill, Plan, Repeat, Slot, Step, Update};
-use dml_vk::{BindingTable, Bindings, BufferBinding, CompileInput, Recorder};
+use dml_vk::{BindingTable, Bindings, BufferBinding, Recorder};
 
 /// Windows start at multiples of this, the largest alignment there is: with its shader-access
 /// heuristic the layer judges whole descriptors, which start at the aligned address below.
@@ -128,7 +128,7 @@ fn a_device_gives_what_the_host_gives() {
         for round in 0..60 {
             let plan = random.plan();
             let expected = on_host(&plan, &bytes);
-            let compiled = device.compile(CompileInput { plan, storage_only: None }).unwrap();
+            let compiled = compile(device, plan);
             let bindings = Bindings {
                 inputs: &[Some(BufferBinding::whole(&input))],
                 outputs: &[Some(BufferBinding::whole(&output))],

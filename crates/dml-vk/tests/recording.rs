@@ -11,13 +11,13 @@ use std::ffi::CStr;
 use std::sync::Mutex;
 
 use common::kernels::{plan, ramp};
-use common::{buffer, each_device_with, words};
+use common::{buffer, compile, each_device_with, words};
 use counting::allocations;
 use dml_core::plan::{Copy, CopyRegion, Fill, Slot, Step, Update};
 use dml_vk::ash::vk;
 use dml_vk::{
-    BindingTable, Bindings, BufferBinding, CompileInput, Device, DeviceDesc, EntryPoints,
-    InstanceDesc, record_plan,
+    BindingTable, Bindings, BufferBinding, Device, DeviceDesc, EntryPoints, InstanceDesc,
+    record_plan,
 };
 
 /// Names of the functions that have been looked up: none while recording.
@@ -71,8 +71,7 @@ fn recording_allocates_nothing() {
     let entry_points = unsafe { EntryPoints::replacing(note) };
     let instance = InstanceDesc { entry_points, ..InstanceDesc::default() };
     each_device_with(instance, &DeviceDesc::default(), |device| {
-        let input = CompileInput { plan: plan(512, every_kind_of_step()), storage_only: None };
-        let compiled = device.compile(input).unwrap();
+        let compiled = compile(device, plan(512, every_kind_of_step()));
         let buffer = buffer(device, 512);
         let outputs = [Some(BufferBinding::whole(&buffer))];
         let bindings = Bindings { outputs: &outputs, ..Bindings::default() };

@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use common::kernels::{plan, ramp};
-use common::{buffer, each_device, each_device_with, words};
+use common::{buffer, compile, each_device, each_device_with, words};
 use counting::allocations;
 use dml_core::plan::Slot;
 use dml_vk::ash::vk;
 use dml_vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, CompileInput, CompiledOperator, Device,
-    DeviceDesc, EntryPoints, InstanceDesc, Recorder, Timestamps,
+    BindingTable, Bindings, Buffer, BufferBinding, CompiledOperator, Device, DeviceDesc,
+    EntryPoints, InstanceDesc, Recorder, Timestamps,
 };
 
 /// Calls of one function; its original belongs to one device at a time.
@@ -104,7 +104,7 @@ fn each_counted_device(test: impl Fn(&Device)) {
 /// An operator that writes `value`, `value + 1`, ... to `bytes` bytes.
 fn operator(device: &Device, bytes: u64, value: u32) -> CompiledOperator {
     let steps = vec![ramp(Slot::Output(0), 0..bytes, value)];
-    device.compile(CompileInput { plan: plan(bytes, steps), storage_only: None }).unwrap()
+    compile(device, plan(bytes, steps))
 }
 
 fn bind(operator: &CompiledOperator, buffer: &Buffer, offset: u64, size: u64) -> BindingTable {

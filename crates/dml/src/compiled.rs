@@ -12,7 +12,7 @@ use dml_vk::{BindingProperties, Buffer};
 /// A cheap handle: clones share the pipelines.
 #[derive(Clone, Debug)]
 pub struct CompiledOperator {
-    pub(crate) operator: Validated,
+    operator: Validated,
     pub(crate) vulkan: dml_vk::CompiledOperator,
     /// The persistent resource, for all clones; made by the first initialization that needs one.
     pub(crate) persistent: Arc<OnceLock<Buffer>>,
@@ -21,6 +21,14 @@ pub struct CompiledOperator {
 }
 
 impl CompiledOperator {
+    /// An operator of plans that somebody has compiled for it with [`dml_vk::Device::compile`], such
+    /// as a test with a plan that is wrong on purpose. Nothing checks that they compute what the
+    /// operator says.
+    pub fn from_vulkan(operator: Validated, vulkan: dml_vk::CompiledOperator) -> Self {
+        let (persistent, initialized) = (Arc::default(), Arc::default());
+        Self { operator, vulkan, persistent, initialized }
+    }
+
     /// The validated operator.
     pub fn operator(&self) -> &Validated {
         &self.operator

@@ -1,13 +1,12 @@
 //! The device: opened at a feature level, it compiles and executes operators.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dml_core::{
     AbstractOperator, Capabilities, CapabilityCap, ExecutionFlags, FeatureLevel, TensorDesc,
-    TensorLayout, Traits, Validated, validate,
+    TensorLayout, Traits, validate,
 };
-use dml_ops::{Target, TransferUse};
+use dml_ops::Target;
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompileInput,
     DeviceDesc, DeviceSelector, Instance, InstanceDesc, MemoryLocation, Phase, PhysicalDevice,
@@ -151,6 +150,10 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::compile`], and where a flag cannot be honoured.
+    #[allow(
+        unsafe_code,
+        reason = "the one place that vouches for this project's plans and kernels"
+    )]
     pub fn compile_with(
         &self,
         operator: impl Into<AbstractOperator>,
@@ -158,34 +161,17 @@ impl Device {
     ) -> Result<CompiledOperator> {
         flags.check().map_err(Error::ExecutionFlags)?;
         let operator = validate(&operator.into(), self.feature_level)?;
-        let lower = |transfer| {
+        let has_transfers = self.vulkan.buffer_usages() == BufferUsage::all();
+        let (plan, storage_only) = dml_ops::lower_both(has_transfers, |transfer| {
             let capabilities = self.capabilities();
             dml_ops::lower(&operator, &Target { capabilities, traits: self.traits, transfer })
-        };
-        let has_transfers = self.vulkan.buffer_usages() == BufferUsage::all();
-        let preferred = if has_transfers { TransferUse::Allowed } else { TransferUse::StorageOnly };
-        let plan = lower(preferred)?;
-        // Buffers of storage usage alone are rare: what only they could not do is no error here.
-        let storage_only =
-            if plan.is_dispatch_only() { None } else { lower(TransferUse::StorageOnly).ok() };
-        self.compile_lowered(operator, CompileInput { plan, storage_only })
-    }
-
-    /// The last part of [`Device::compile_with`]: makes an operator of plans that somebody has made
-    /// for it, such as a test with a plan that is wrong on purpose. Nothing checks that they compute
-    /// what the operator says.
-    ///
-    /// # Errors
-    /// [`Error::Vulkan`]: the device cannot run a kernel, a plan is malformed, memory ran out, or the
-    /// driver failed.
-    pub fn compile_lowered(
-        &self,
-        operator: Validated,
-        input: CompileInput,
-    ) -> Result<CompiledOperator> {
-        let vulkan = self.vulkan.compile(input)?;
-        let (persistent, initialized) = (Arc::default(), Arc::default());
-        Ok(CompiledOperator { operator, vulkan, persistent, initialized })
+        })?;
+        // SAFETY: both plans are what `dml_ops::lower` makes of a validated operator for these
+        // capabilities. They name kernels of `dml-spirv` alone, whose SPIR-V its manifest ties to its
+        // sources and whose variants are reflected from it. That dispatches stay inside their windows
+        // is checked with each kernel's twin, by the tests of both crates and by random plans.
+        let vulkan = unsafe { self.vulkan.compile(CompileInput { plan, storage_only }) }?;
+        Ok(CompiledOperator::from_vulkan(operator, vulkan))
     }
 
     /// Creates a buffer of `size` bytes in device memory that can be bound to any operator and read
@@ -209,8 +195,8 @@ impl Device {
     /// they are bound by [`Device::initialize`], which comes first.
     ///
     /// # Errors
-    /// [`Error::NotInitialized`]; [`Error::Vulkan`]: a binding is wrong, memory ran out, or the
-    /// device was lost.
+    /// [`Error::OtherDevice`]; [`Error::NotInitialized`]; [`Error::Vulkan`]: a binding is wrong,
+    /// memory ran out, or the device was lost.
     pub fn execute(
         &self,
         operator: &CompiledOperator,
@@ -231,34 +217,46 @@ impl Device {
         inputs: &[Option<BufferBinding<'_>>],
         outputs: &[Option<BufferBinding<'_>>],
     ) -> Result<Submission> {
+        self.check_own(operator)?;
         if !operator.is_initialized() {
             return Err(Error::NotInitialized { operator: operator.vulkan.operator() });
         }
-        self.record_and_submit(operator, inputs, outputs, Phase::Execute)
+        let persistent = operator.persistent.get();
+        self.record_and_submit(operator, inputs, outputs, persistent, Phase::Execute)
     }
 
     /// Runs the part of an operator that runs once, and waits for it: copies the inputs that are
     /// OWNED_BY_DML to where executions read them. All other `inputs` are `None`; where none is
     /// owned, `inputs` may be empty, and there is nothing to do.
     ///
-    /// Initializing again replaces what was kept, for submissions that come later.
+    /// Initializing again replaces what was kept, for submissions that come later. A call that is
+    /// refused changes nothing.
     ///
     /// # Errors
-    /// [`Error::Vulkan`]: a binding is wrong, memory ran out, or the device was lost.
+    /// [`Error::OtherDevice`]; [`Error::Vulkan`]: a binding is wrong, memory ran out, or the device
+    /// was lost.
     pub fn initialize(
         &self,
         operator: &CompiledOperator,
         inputs: &[Option<BufferBinding<'_>>],
     ) -> Result<()> {
+        self.check_own(operator)?;
+        let kept = operator.persistent.get().cloned();
         // Not while compiling: a caller who records brings a persistent resource.
-        if operator.persistent.get().is_none() {
-            let size = operator.binding_properties().persistent_resource_size;
-            if let Some(buffer) = self.create_scratch("persistent", size)? {
-                // Where another thread was faster, its buffer is used.
-                let _ = operator.persistent.set(buffer);
+        let persistent = match kept {
+            Some(buffer) => Some(buffer),
+            None => {
+                let size = operator.binding_properties().persistent_resource_size;
+                self.create_scratch("persistent", size)?
             }
+        };
+        let resource = persistent.as_ref();
+        self.record_and_submit(operator, inputs, &[], resource, Phase::Initialize)?.wait()?;
+        // Only what initialization has filled is kept. Where another thread was faster, its buffer
+        // is, or was already.
+        if let Some(buffer) = persistent {
+            let _ = operator.persistent.set(buffer);
         }
-        self.record_and_submit(operator, inputs, &[], Phase::Initialize)?.wait()?;
         operator.initialized.store(true, Ordering::Release);
         Ok(())
     }
@@ -318,11 +316,19 @@ impl Device {
         Ok(self.vulkan.read_buffer(buffer, offset..end)?)
     }
 
+    fn check_own(&self, operator: &CompiledOperator) -> Result<()> {
+        if operator.vulkan.device().is_same(&self.vulkan) {
+            return Ok(());
+        }
+        Err(Error::OtherDevice { operator: operator.vulkan.operator() })
+    }
+
     fn record_and_submit(
         &self,
         operator: &CompiledOperator,
         inputs: &[Option<BufferBinding<'_>>],
         outputs: &[Option<BufferBinding<'_>>],
+        persistent: Option<&Buffer>,
         phase: Phase,
     ) -> Result<Submission> {
         let temporary_size = operator.binding_properties().temporary_resource_size;
@@ -331,7 +337,7 @@ impl Device {
             inputs,
             outputs,
             temporary: temporary.as_ref().map(BufferBinding::whole),
-            persistent: operator.persistent.get().map(BufferBinding::whole),
+            persistent: persistent.map(BufferBinding::whole),
         };
         let mut recorder = Recorder::new(&self.vulkan)?;
         match phase {

@@ -49,6 +49,12 @@ pub enum Error {
     /// A device profile was refused.
     #[error("{0}")]
     Profile(String),
+    /// An operator was given to a device that it was not compiled for.
+    #[error("{operator}: compiled for another device (accepted: operators of this device)")]
+    OtherDevice {
+        /// The operator's name.
+        operator: &'static str,
+    },
     /// The operator has an input that is OWNED_BY_DML, and was not initialized.
     #[error("{operator}: not initialized; an input is OWNED_BY_DML: call Device::initialize first")]
     NotInitialized {
@@ -71,6 +77,7 @@ impl Error {
             Self::Tensor(_)
             | Self::ElementType { .. }
             | Self::Profile(_)
+            | Self::OtherDevice { .. }
             | Self::NotInitialized { .. }
             | Self::ExecutionFlags(_) => HResult::E_INVALIDARG,
         }

@@ -31,7 +31,6 @@
 //!
 //! The layers below are re-exported: [`core`] (descriptors, validation, plans), [`ops`] (lowering),
 //! [`vk`] (Vulkan objects), and [`ash`].
-#![forbid(unsafe_code)]
 
 mod compiled;
 mod device;

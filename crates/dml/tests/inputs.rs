@@ -134,6 +134,33 @@ fn an_owned_input_is_bound_once_and_may_go_then() {
 }
 
 #[test]
+fn a_refused_initialization_leaves_nothing_behind() {
+    on_every_device(|device| {
+        let other = Device::on_with(device.vulkan().physical(), &common::options()).unwrap();
+        let operator = lower_triangle(device, Some(owned()));
+        let [input, output] = [INPUT, [-1; 9]].map(|elements| buffer(device, elements));
+        let foreign = buffer(&other, INPUT);
+        let before = [device, &other].map(|it| it.vulkan().memory_report());
+        for bound in [&foreign, &input] {
+            let error = other.initialize(&operator, &[bind(bound)]).unwrap_err();
+            assert!(matches!(error, Error::OtherDevice { operator: "DIAGONAL_MATRIX1" }));
+            let text = "DIAGONAL_MATRIX1: compiled for another device (accepted: operators of this \
+                        device)";
+            assert_eq!((error.to_string().as_str(), error.is_invalid()), (text, true));
+        }
+        device.initialize(&operator, &[bind(&foreign)]).unwrap_err();
+        device.initialize(&operator, &[]).unwrap_err();
+        assert_eq!([device, &other].map(|it| it.vulkan().memory_report()), before);
+
+        device.initialize(&operator, &[bind(&input)]).unwrap();
+        let error = other.execute(&operator, &[None], &[bind(&output)]).unwrap_err();
+        assert!(matches!(error, Error::OtherDevice { .. }), "{error}");
+        device.execute(&operator, &[None], &[bind(&output)]).unwrap();
+        assert_eq!(read(device, &output), LOWER);
+    });
+}
+
+#[test]
 fn executing_before_initializing_is_refused() {
     on_every_device(|device| {
         let operator = lower_triangle(device, Some(owned()));

@@ -99,15 +99,33 @@ fn dml_ops_is_safe_and_knows_no_vulkan() {
     });
 }
 
+/// Where `dml` vouches for the plans and kernels that it compiles.
+const COMPILING: &str = "crates/dml/src/device.rs";
+
 /// The compiler's lint `unsafe_code` can be allowed anywhere; this rule cannot. An example that owns
 /// its Vulkan objects shows the calls of a program that cannot do without.
 #[test]
 fn unsafe_is_in_dml_vk_and_the_c_boundary_only() {
-    let allowed = ["crates/dml-vk/", "crates/dml-capi/", "crates/dml/examples/"];
+    let allowed = ["crates/dml-vk/", "crates/dml-capi/", "crates/dml/examples/", COMPILING];
     check(
         |path| path.ends_with(".rs") && !allowed.iter().any(|it| path.starts_with(it)),
         |text| code::forbidden_identifiers(text, &["unsafe"]),
     );
+}
+
+/// No safe function of `dml` takes a plan to be compiled: it lowers it itself, and vouches for it once.
+#[test]
+fn dml_has_one_unsafe_block_and_that_compiles() {
+    let but_one_compilation = |text: &str| {
+        let calls = text.matches("unsafe { self.vulkan.compile(").count();
+        let found = code::forbidden_identifiers(text, &["unsafe"]);
+        if (calls, found.len()) == (1, 1) { vec![] } else { found }
+    };
+    let one = "fn a() { let b = unsafe { self.vulkan.compile(c) }; }";
+    assert!(but_one_compilation(one).is_empty());
+    assert_eq!(but_one_compilation(&format!("{one}\n{one}")).len(), 2);
+    assert_eq!(but_one_compilation("unsafe fn a() {}").len(), 1);
+    check(|path| path == COMPILING, but_one_compilation);
 }
 
 #[test]
@@ -233,7 +251,7 @@ fn unsafe_code_is_accounted_for() {
     let (kinds, found): (Vec<_>, Vec<_>) =
         rows.into_iter().map(|mut row| (row.pop().unwrap_or_default(), row)).unzip();
     assert_rows("Unsafe code", &found, &expected);
-    let known = ["F", "V", "C", "P", "S", "T", "all"];
+    let known = ["F", "V", "C", "P", "K", "S", "T", "all"];
     for kind in kinds.iter().flat_map(|it| it.split(", ")) {
         assert!(known.contains(&kind), "docs/security.md explains no '{kind}'");
     }

@@ -58,6 +58,24 @@ fn sum_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
     Ok(())
 }
 
+/// Lives as long as the program, as any kernel does.
+pub fn leaked(variant: KernelVariant) -> &'static KernelVariant {
+    Box::leak(Box::new(variant))
+}
+
+/// [`RAMP`], with its specialization constant as the work group's size in these of x, y and z, and 1
+/// in the others.
+pub fn ramp_of_size_in(axes: [bool; 3]) -> &'static KernelVariant {
+    const OP_SPEC_CONSTANT_COMPOSITE: u32 = 51 | 6 << 16;
+    let mut words: Vec<u32> = super::words(RAMP.spirv);
+    let at = words.iter().position(|word| *word == OP_SPEC_CONSTANT_COMPOSITE).unwrap();
+    let [size, one] = [words[at + 3], words[at + 4]];
+    let ids = axes.map(|has_size| if has_size { size } else { one });
+    words[at + 3..at + 6].copy_from_slice(&ids);
+    let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    leaked(KernelVariant { spirv: Vec::leak(bytes), ..RAMP })
+}
+
 fn count(range: &Range<u64>) -> u32 {
     u32::try_from((range.end - range.start) / 4).unwrap()
 }

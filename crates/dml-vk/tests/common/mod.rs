@@ -7,9 +7,10 @@
 pub mod caller;
 pub mod kernels;
 
+use dml_core::plan::Plan;
 use dml_vk::{
-    Buffer, BufferDesc, BufferUsage, Device, DeviceDesc, Instance, InstanceDesc, MemoryLocation,
-    Validation, ValidationLog,
+    Buffer, BufferDesc, BufferUsage, CompileInput, CompiledOperator, Device, DeviceDesc, Error,
+    Instance, InstanceDesc, MemoryLocation, Validation, ValidationLog,
 };
 
 /// Whether the validation layer must be on: DML_TEST_VALIDATION=required.
@@ -69,6 +70,20 @@ pub fn each_device_with(instance: InstanceDesc, desc: &DeviceDesc, test: impl Fn
         tested > 0,
         "there is no usable Vulkan device: run these tests with `cargo xtask test`"
     );
+}
+
+/// Compiles a plan that needs no other for buffers of storage usage.
+pub fn try_compile(device: &Device, plan: Plan) -> Result<CompiledOperator, Error> {
+    try_compile_both(device, CompileInput { plan, storage_only: None })
+}
+
+pub fn try_compile_both(device: &Device, input: CompileInput) -> Result<CompiledOperator, Error> {
+    // SAFETY: the kernels of these tests are valid, and keep inside their windows.
+    unsafe { device.compile(input) }
+}
+
+pub fn compile(device: &Device, plan: Plan) -> CompiledOperator {
+    try_compile(device, plan).unwrap()
 }
 
 /// A buffer in device memory for every use.
