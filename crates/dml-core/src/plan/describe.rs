@@ -28,7 +28,7 @@ impl Totals {
         for step in steps {
             match step {
                 Step::Fill(fill) => {
-                    totals.filled += fill.range.end.saturating_sub(fill.range.start)
+                    totals.filled += fill.range.end.saturating_sub(fill.range.start);
                 }
                 Step::Update(update) => totals.updated += update.data.len() as u64,
                 Step::Copy(copy) => {
