@@ -206,15 +206,7 @@ impl Step {
             Self::Update(update) => {
                 vec![write(update.slot, span(update.offset, update.data.len() as u64))]
             }
-            Self::Copy(copy) => {
-                let read = |range| Use { slot: copy.source, range, access: Access::Read };
-                let uses = copy.regions.iter().flat_map(|region| {
-                    let written = region.destinations().into_iter();
-                    let written = written.map(|range| write(copy.destination, range));
-                    region.sources().into_iter().map(read).chain(written)
-                });
-                uses.collect()
-            }
+            Self::Copy(copy) => copy.uses(),
             Self::Dispatch(dispatch) => dispatch
                 .windows
                 .iter()
@@ -224,6 +216,14 @@ impl Step {
                     access: window.access,
                 })
                 .collect(),
+        }
+    }
+
+    /// As [`Step::uses`], but for each loop of a copy one range from its first byte to its last.
+    pub fn bounds(&self) -> Vec<Use> {
+        match self {
+            Self::Copy(copy) => copy.bounds(),
+            _ => self.uses(),
         }
     }
 

@@ -61,7 +61,7 @@ fn check_step(
     if let Step::Copy(copy) = step {
         copy.check().map_err(|problem| problem.to_string())?;
     }
-    for used in step.uses() {
+    for used in step.bounds() {
         if !is_bound(used.slot) {
             return Err(format!("{:?} is not bound when it is used", used.slot));
         }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Copy, CopyRegion, Slot};
+use super::{Access, Copy, CopyRegion, Slot, Use, span};
 
 /// Why a copy is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,54 +53,54 @@ impl Copy {
             region.overlap_of_neighbours().map_or(Ok(()), |it| Err(overlap(it)))?;
         }
         // What encloses a loop is apart from the others in most plans.
-        let enclosing = self.touched(
-            |region| vec![enclosing(region, CopyRegion::source)],
-            |region| vec![enclosing(region, CopyRegion::destination)],
-        );
-        if first_overlap(enclosing).is_none() {
+        if first_overlap(self.bounds(), destination).is_none() {
             return Ok(());
         }
-        let exact = self.touched(CopyRegion::sources, CopyRegion::destinations);
-        first_overlap(exact).map_or(Ok(()), |it| Err(overlap(it)))
+        first_overlap(self.uses(), destination).map_or(Ok(()), |it| Err(overlap(it)))
     }
 
-    /// What is touched of the destination's slot.
-    fn touched(
+    /// What is read and written.
+    pub(super) fn uses(&self) -> Vec<Use> {
+        self.touched(CopyRegion::sources, CopyRegion::destinations)
+    }
+
+    /// For each loop from its first byte to its last.
+    pub(super) fn bounds(&self) -> Vec<Use> {
+        self.touched(
+            |region| [enclosing(region, CopyRegion::source)],
+            |region| [enclosing(region, CopyRegion::destination)],
+        )
+    }
+
+    fn touched<R: IntoIterator<Item = Range<u64>>>(
         &self,
-        sources: impl Fn(CopyRegion) -> Vec<Range<u64>>,
-        destinations: impl Fn(CopyRegion) -> Vec<Range<u64>>,
-    ) -> Vec<Touched> {
-        let mut touched = Vec::new();
-        for region in &self.regions {
-            let written = destinations(*region).into_iter();
-            touched.extend(written.map(|range| Touched { range, is_written: true }));
-            if self.source == self.destination {
-                let read = sources(*region).into_iter();
-                touched.extend(read.map(|range| Touched { range, is_written: false }));
-            }
-        }
-        touched
+        sources: impl Fn(CopyRegion) -> R,
+        destinations: impl Fn(CopyRegion) -> R,
+    ) -> Vec<Use> {
+        let read = |range| Use { slot: self.source, range, access: Access::Read };
+        let written = |range| Use { slot: self.destination, range, access: Access::Write };
+        let touched = self.regions.iter().flat_map(|region| {
+            let written = destinations(*region).into_iter().map(written);
+            sources(*region).into_iter().map(read).chain(written)
+        });
+        touched.collect()
     }
 }
 
-/// Bytes that a region reads or writes.
-struct Touched {
-    range: Range<u64>,
-    is_written: bool,
-}
-
-/// Two ranges that share a byte, at least one of which is written.
-fn first_overlap(mut touched: Vec<Touched>) -> Option<[Range<u64>; 2]> {
+/// Two ranges of `slot` that share a byte, at least one of which is written.
+fn first_overlap(mut uses: Vec<Use>, slot: Slot) -> Option<[Range<u64>; 2]> {
+    uses.retain(|it| it.slot == slot);
     // Loops are sorted runs already, which this sort takes as they are.
-    touched.sort_by_key(|it| it.range.start);
+    uses.sort_by_key(|it| it.range.start);
     // Those that end last of what is written and of what is read below.
     let (mut written, mut read) = (0..0, 0..0);
-    for Touched { range, is_written } in touched {
-        let below = if is_written && read.end > range.start { &read } else { &written };
+    for Use { range, access, .. } in uses {
+        let is_read_below = access.writes() && read.end > range.start;
+        let below = if is_read_below { &read } else { &written };
         if below.end > range.start {
             return Some([below.clone(), range]);
         }
-        let farthest = if is_written { &mut written } else { &mut read };
+        let farthest = if access.writes() { &mut written } else { &mut read };
         if farthest.end < range.end {
             *farthest = range;
         }
@@ -116,11 +116,11 @@ fn enclosing(region: CopyRegion, of: impl Fn(&CopyRegion) -> Range<u64>) -> Rang
 
 impl CopyRegion {
     fn source(&self) -> Range<u64> {
-        super::span(self.source_offset, self.size)
+        span(self.source_offset, self.size)
     }
 
     fn destination(&self) -> Range<u64> {
-        super::span(self.destination_offset, self.size)
+        span(self.destination_offset, self.size)
     }
 
     fn last(&self) -> Self {
