@@ -112,7 +112,6 @@ impl<'a> Lane<'a> {
         let timestamps = if timed { Timestamps::new(&device, 2).ok() } else { None };
         let mut recorder = Recorder::repeatable(&device)?;
         if let Some(timestamps) = &timestamps {
-            recorder.reset_timestamps(timestamps)?;
             recorder.write_timestamp(timestamps, 0)?;
         }
         record(&mut recorder, buffer.as_deref())?;

@@ -57,7 +57,7 @@ pub(crate) fn measure(device: &Device, rounds: usize) -> Result<Vec<Recording>> 
 
 fn round(device: &Device, table: &BindingTable) -> Result<Duration> {
     let mut recorder = Recorder::new(device.vulkan())?;
-    recorder.reserve(OPERATORS as usize);
+    recorder.reserve(OPERATORS as usize)?;
     // The first command makes the driver set its command buffer up.
     recorder.dispatch(table)?;
     let start = Instant::now();

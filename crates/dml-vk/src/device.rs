@@ -201,7 +201,8 @@ impl Device {
 
     /// Calls `work` with the device's queue while nothing else uses it.
     ///
-    /// `work` must not call back into this device's submissions or waits: it would wait for itself.
+    /// `work` must not call back into this device's submissions, waits or timestamps: it would wait for
+    /// itself.
     ///
     /// # Errors
     ///

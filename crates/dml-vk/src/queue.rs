@@ -112,13 +112,18 @@ impl Queue {
         work(self.handle)
     }
 
-    /// Submits without waiting; returns the value that will be signalled.
+    /// Submits without waiting; returns the value that will be signalled. `note` is told it before
+    /// anybody else can submit.
     ///
     /// # Safety
     ///
     /// `command_buffer` is recorded, of this queue's device and family, and neither it nor
     /// anything that it uses is destroyed before the returned value is signalled.
-    pub(crate) unsafe fn submit(&self, command_buffer: vk::CommandBuffer) -> Result<u64> {
+    pub(crate) unsafe fn submit(
+        &self,
+        command_buffer: vk::CommandBuffer,
+        note: impl FnOnce(u64),
+    ) -> Result<u64> {
         self.raw.ensure_alive()?;
         let mut queue = self.exclusive();
         let value = *queue.last + 1;
@@ -134,6 +139,7 @@ impl Queue {
             unsafe { self.raw.core().queue_submit(self.handle, &[submit], vk::Fence::null()) };
         self.raw.check("vkQueueSubmit", result)?;
         *queue.last = value;
+        note(value);
         Ok(value)
     }
 
@@ -168,6 +174,12 @@ impl Queue {
             vk::Result::TIMEOUT => Ok(false),
             result => self.raw.check("vkWaitSemaphores", result.result()).map(|()| true),
         }
+    }
+
+    /// Calls `work` while nothing can be submitted through this crate.
+    pub(crate) fn while_nobody_submits<R>(&self, work: impl FnOnce() -> R) -> R {
+        let _last = self.lock();
+        work()
     }
 
     /// Calls `work` while nothing that was submitted is unfinished and nothing can be submitted.

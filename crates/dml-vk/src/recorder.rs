@@ -1,6 +1,7 @@
 //! Recording into a command buffer of the runtime's own.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -13,7 +14,7 @@ use crate::access::access;
 use crate::barrier::Barrier;
 use crate::buffer::{Buffer, BufferUsage};
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryKind, Result};
 use crate::raw::RawDevice;
 use crate::record::{Phase, Writer, record_plan};
 use crate::table::BindingTable;
@@ -44,7 +45,13 @@ pub struct CommandList {
     is_repeatable: bool,
     tables: Vec<BindingTable>,
     buffers: Vec<Buffer>,
-    timestamps: Vec<Timestamps>,
+    timestamps: Vec<Timed>,
+}
+
+/// Timestamps that a list has reset, and the places of them that it writes after that.
+struct Timed {
+    timestamps: Timestamps,
+    places: BTreeSet<u32>,
 }
 
 impl Recorder {
@@ -89,8 +96,14 @@ impl Recorder {
     }
 
     /// Makes room for `operators` more operators, so that recording them allocates nothing.
-    pub fn reserve(&mut self, operators: usize) {
-        self.list.tables.reserve(operators);
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn reserve(&mut self, operators: usize) -> Result<()> {
+        let (kind, call) = (MemoryKind::Host, "Recorder::reserve");
+        let reserved = self.list.tables.try_reserve(operators);
+        reserved.map_err(|_| Error::OutOfMemory { kind, call })
     }
 
     /// Records the initialization of an operator, from a table made with
@@ -205,40 +218,43 @@ impl Recorder {
         unsafe { self.list.writer().barrier(&barrier) };
     }
 
-    /// Records that nothing has been written to `timestamps` yet, which has to come before
-    /// [`Recorder::write_timestamp`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] where they belong to another device.
-    pub fn reset_timestamps(&mut self, timestamps: &Timestamps) -> Result<()> {
-        self.keep(timestamps)?;
-        // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the timestamps
-        // were just stored beside it.
-        unsafe { timestamps.reset(self.list.command_buffer) };
-        Ok(())
-    }
-
     /// Records that the device notes the time in place `index` when everything recorded before is
     /// done. Work that is recorded after it may have begun: only a barrier keeps it from that.
     ///
+    /// The first one in a list also forgets what earlier submissions wrote to these timestamps.
+    ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where they belong to another device or have no such place.
+    /// [`Error::InvalidArgument`] where they belong to another device, have no such place, or where the
+    /// list writes it already.
     pub fn write_timestamp(&mut self, timestamps: &Timestamps, index: u32) -> Result<()> {
         timestamps.check(index)?;
-        self.keep(timestamps)?;
-        // SAFETY: as above; the index was just checked.
+        if !timestamps.is_of(&self.list.device) {
+            return Err(Error::invalid("timestamps", "they belong to another device"));
+        }
+        if !self.timed(timestamps).places.insert(index) {
+            let problem = format!("{index}, a place that the list writes already");
+            return Err(Error::invalid("index", problem));
+        }
+        // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the timestamps
+        // are stored beside it, the index was checked, and it is written once since it was reset.
         unsafe { timestamps.write(self.list.command_buffer, index) };
         Ok(())
     }
 
-    fn keep(&mut self, timestamps: &Timestamps) -> Result<()> {
-        if !timestamps.is_of(&self.list.device) {
-            return Err(Error::invalid("timestamps", "they belong to another device"));
-        }
-        self.list.timestamps.push(timestamps.clone());
-        Ok(())
+    /// What the list knows of `timestamps`, which are reset where it sees them first.
+    fn timed(&mut self, timestamps: &Timestamps) -> &mut Timed {
+        let list = &mut self.list;
+        let known = list.timestamps.iter().position(|it| it.timestamps.is_same(timestamps));
+        let at = known.unwrap_or_else(|| {
+            let timed = Timed { timestamps: timestamps.clone(), places: BTreeSet::new() };
+            list.timestamps.push(timed);
+            // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the timestamps
+            // were just stored beside it.
+            unsafe { timestamps.reset(list.command_buffer) };
+            list.timestamps.len() - 1
+        });
+        &mut list.timestamps[at]
     }
 
     /// Ends recording.
@@ -288,6 +304,11 @@ impl CommandList {
 
     pub(crate) fn command_buffer(&self) -> vk::CommandBuffer {
         self.command_buffer
+    }
+
+    /// Tells what the list uses that the submission of this `value` is its own. Nobody submits meanwhile.
+    pub(crate) fn note_submitted(&self, value: u64) {
+        self.timestamps.iter().for_each(|it| it.timestamps.note_submitted(value));
     }
 
     fn writer(&self) -> Writer<'_> {

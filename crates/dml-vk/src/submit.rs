@@ -31,14 +31,17 @@ impl Device {
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] where the list was recorded for another device,
-    /// [`Error::Unsupported`] where the device was wrapped without a queue, [`Error::OutOfMemory`] (nothing was submitted), [`Error::DeviceLost`].
+    /// [`Error::Unsupported`] where the device was wrapped without a queue, [`Error::OutOfMemory`]
+    /// (nothing was submitted), [`Error::DeviceLost`].
     pub fn submit(&self, list: CommandList) -> Result<Submission> {
         if !list.device().is_same(self) {
             return Err(Error::invalid("list", "it was recorded for another device"));
         }
         // SAFETY: a list is only made with its recording ended. It is consumed here, and the
         // submission keeps it until the value is signalled; it gives back only what is repeatable.
-        let value = unsafe { self.queue()?.submit(list.command_buffer()) }?;
+        let value = unsafe {
+            self.queue()?.submit(list.command_buffer(), |value| list.note_submitted(value))
+        }?;
         Ok(Submission { device: self.clone(), value, list: Some(list) })
     }
 }

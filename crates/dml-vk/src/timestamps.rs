@@ -2,20 +2,23 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ash::vk;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::raw::RawDevice;
 
-/// The times at which the device passed marked places of a command buffer.
+/// Vulkan states no limit, but drivers crash where the size of so many does not fit 32 bits.
+const MAX_COUNT: u32 = 1 << 16;
+
+/// The times at which the device passed marked places of a command list.
 ///
-/// [`crate::Recorder::reset_timestamps`] comes first, then [`crate::Recorder::write_timestamp`] around
-/// what is to be timed. When the submission has completed, [`Timestamps::elapsed`] tells the time
-/// between two places. Between two submissions that write to the same timestamps the first one is
-/// waited for, as its times would be lost.
+/// [`crate::Recorder::write_timestamp`] comes before and after what is to be timed. When the submission
+/// has completed, [`Timestamps::elapsed`] tells the time between two places. Several lists may write to
+/// the same timestamps: each submission forgets the times of the one before, which are lost where
+/// nobody waited for it and asked.
 ///
 /// A cheap handle: clones share the timestamps. Recorded work keeps them alive.
 #[derive(Clone, Debug)]
@@ -30,21 +33,27 @@ struct TimestampsShared {
     period: f64,
     /// The bits of a time that the queue's family writes.
     mask: u64,
-    raw: Arc<RawDevice>,
+    /// The timeline's value of the last submission that writes them; 0 before the first one. Changed
+    /// while nobody else can submit.
+    submitted: AtomicU64,
+    device: Device,
 }
 
 impl Timestamps {
-    /// Room for `count` times.
+    /// Room for `count` times, at most 65,536.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the device's queue has no timestamps,
-    /// [`Error::InvalidArgument`] where `count` is 0, [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    /// [`Error::Unsupported`] where the device's queue has no timestamps, or the device was wrapped
+    /// without a queue; [`Error::InvalidArgument`] where `count` is 0 or too large,
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn new(device: &Device, count: u32) -> Result<Self> {
         let raw = &device.shared.raw;
         raw.ensure_alive()?;
-        if count == 0 {
-            return Err(Error::invalid("count", "0 timestamps"));
+        device.queue()?;
+        if !(1..=MAX_COUNT).contains(&count) {
+            let problem = format!("{count} timestamps (accepted: 1 to {MAX_COUNT})");
+            return Err(Error::invalid("count", problem));
         }
         let (period, valid_bits) = properties(device);
         if valid_bits == 0 {
@@ -59,8 +68,9 @@ impl Timestamps {
         let pool = raw.check("vkCreateQueryPool", pool)?;
         raw.set_name(pool, "dml timestamps");
         let mask = u64::MAX >> (64 - valid_bits.min(64));
-        let raw = Arc::clone(raw);
-        Ok(Self { shared: Arc::new(TimestampsShared { pool, count, period, mask, raw }) })
+        let (submitted, device) = (AtomicU64::new(0), device.clone());
+        let shared = TimestampsShared { pool, count, period, mask, submitted, device };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// How many times there is room for.
@@ -68,37 +78,53 @@ impl Timestamps {
         self.shared.count
     }
 
-    /// The time from place `start` to place `end`; `None` where the device has not passed both yet.
+    /// The time from place `start` to place `end` in the last submission that writes to these
+    /// timestamps; `None` before it has completed, before there is one, and where it does not write
+    /// both.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] where there is no room for such a place, [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`].
     pub fn elapsed(&self, start: u32, end: u32) -> Result<Option<Duration>> {
-        let (Some(start), Some(end)) = (self.time(start)?, self.time(end)?) else {
-            return Ok(None);
-        };
+        self.check(start)?;
+        self.check(end)?;
+        let TimestampsShared { device, submitted, .. } = &*self.shared;
+        device.shared.raw.ensure_alive()?;
+        let queue = device.queue()?;
+        // Both times are of one submission, as no other can begin in between.
+        let times = queue.while_nobody_submits(|| {
+            let last = submitted.load(Ordering::Relaxed);
+            if last == 0 || queue.completed()? < last {
+                return Ok(None);
+            }
+            Ok(self.time(start)?.zip(self.time(end)?))
+        })?;
+        Ok(times.map(|(start, end)| self.duration(start, end)))
+    }
+
+    fn duration(&self, start: u64, end: u64) -> Duration {
         // Times wrap at their last valid bit.
         let ticks = end.wrapping_sub(start) & self.shared.mask;
         #[expect(clippy::cast_precision_loss, reason = "2^53 ticks are days")]
         let nanoseconds = ticks as f64 * self.shared.period;
-        Ok(Some(Duration::from_secs_f64(nanoseconds / 1e9)))
+        Duration::from_secs_f64(nanoseconds / 1e9)
     }
 
+    /// The time in place `index`, where a submission that has completed wrote it. One that writes to
+    /// the timestamps at all must have completed, as it resets them.
     fn time(&self, index: u32) -> Result<Option<u64>> {
-        self.check(index)?;
-        let shared = &self.shared;
-        shared.raw.ensure_alive()?;
+        let raw = &self.shared.device.shared.raw;
         let mut data = [0u64];
         let flags = vk::QueryResultFlags::TYPE_64;
-        // SAFETY: the pool is of this device and has the index; `data` has room for one time.
-        let result = unsafe {
-            shared.raw.core().get_query_pool_results(shared.pool, index, &mut data, flags)
-        };
+        // SAFETY: the pool is of this device and has the index, and the device has reset it; `data` has
+        // room for one time.
+        let result =
+            unsafe { raw.core().get_query_pool_results(self.shared.pool, index, &mut data, flags) };
         match result {
             Ok(()) => Ok(Some(data[0])),
             Err(vk::Result::NOT_READY) => Ok(None),
-            Err(code) => shared.raw.check("vkGetQueryPoolResults", Err(code)),
+            Err(code) => raw.check("vkGetQueryPoolResults", Err(code)),
         }
     }
 
@@ -112,14 +138,24 @@ impl Timestamps {
 
     /// Whether they belong to `device`.
     pub(crate) fn is_of(&self, device: &Device) -> bool {
-        Arc::ptr_eq(&self.shared.raw, &device.shared.raw)
+        self.shared.device.is_same(device)
+    }
+
+    /// Whether `self` and `other` are the same timestamps.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Notes that the submission of this `value` resets and writes them. Nobody submits meanwhile.
+    pub(crate) fn note_submitted(&self, value: u64) {
+        self.shared.submitted.store(value, Ordering::Relaxed);
     }
 
     /// # Safety
     ///
     /// As [`crate::record_plan`].
     pub(crate) unsafe fn reset(&self, command_buffer: vk::CommandBuffer) {
-        let core = self.shared.raw.core();
+        let core = self.shared.device.raw();
         // SAFETY: the caller's promise; the range is the whole pool.
         unsafe {
             core.cmd_reset_query_pool(command_buffer, self.shared.pool, 0, self.shared.count);
@@ -128,9 +164,10 @@ impl Timestamps {
 
     /// # Safety
     ///
-    /// As [`crate::record_plan`]; `index` was checked.
+    /// As [`crate::record_plan`]; `index` was checked, and the command buffer has reset it and not
+    /// written it since.
     pub(crate) unsafe fn write(&self, command_buffer: vk::CommandBuffer, index: u32) {
-        let core = self.shared.raw.core();
+        let core = self.shared.device.raw();
         let stage = vk::PipelineStageFlags::BOTTOM_OF_PIPE;
         // SAFETY: the caller's promise; the queue's family has timestamps.
         unsafe { core.cmd_write_timestamp(command_buffer, stage, self.shared.pool, index) };
@@ -152,7 +189,7 @@ fn properties(device: &Device) -> (f64, u32) {
 impl Drop for TimestampsShared {
     fn drop(&mut self) {
         // SAFETY: recorded work owns a reference to `self` until it has completed.
-        unsafe { self.raw.core().destroy_query_pool(self.pool, None) };
+        unsafe { self.device.raw().destroy_query_pool(self.pool, None) };
     }
 }
 

@@ -180,6 +180,18 @@ fn impossible_buffers_are_refused_before_the_driver_sees_them() {
     });
 }
 
+#[test]
+fn room_for_more_than_memory_holds_is_refused_and_changes_nothing() {
+    each_device(|device| {
+        let mut recorder = Recorder::new(device).unwrap();
+        let error = recorder.reserve(usize::MAX).unwrap_err();
+        assert_eq!(error.to_string(), "out of host memory in Recorder::reserve");
+        assert_eq!(error.hresult(), HResult::E_OUTOFMEMORY);
+        recorder.reserve(1).unwrap();
+        device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+    });
+}
+
 static NEEDS_FEATURES: KernelVariant = KernelVariant {
     name: "needs_features",
     required_features: &[Feature::ShaderInt64, Feature::StorageBuffer8BitAccess],
