@@ -30,11 +30,12 @@ pub struct Barrier {
 }
 
 /// For each step the barrier that must be recorded before it, if any. `alignment` is the device's
-/// minStorageBufferOffsetAlignment.
+/// minStorageBufferOffsetAlignment; 0 counts as 1.
 ///
 /// There is none before the first step and none after the last: what happens around the steps is
 /// the caller's to order (see [`crate::access()`]).
 pub fn derive_barriers(steps: &[Step], alignment: u64) -> Vec<Option<Barrier>> {
+    let alignment = alignment.max(1);
     let mut groups: Vec<Group> = Vec::new();
     let mut barriers = Vec::with_capacity(steps.len());
     for step in steps {

@@ -265,3 +265,10 @@ fn no_step_of_a_group_is_forgotten() {
         }
     }
 }
+
+#[test]
+fn an_alignment_of_0_is_none() {
+    let windows = [(OUT, 20..40, Access::Write)];
+    let steps = [dispatch(&windows), dispatch(&windows)];
+    assert_eq!(super::derive_barriers(&steps, 0), super::derive_barriers(&steps, 1));
+}
