@@ -31,6 +31,11 @@ pub enum Phase {
 ///   queue family that computes, and used by no other thread meanwhile.
 /// - A clone of `table` is kept until the command buffer is reset, freed, or has completed for the
 ///   last time.
+/// - From each submission of the command buffer until it has completed, nothing that is not ordered by a
+///   barrier or semaphore touches the same bytes: what the operator writes is neither read nor written,
+///   what it reads is not written. That goes for the safe functions as well: [`crate::Device::submit`],
+///   [`crate::Device::read_buffer`] and [`crate::Device::write_buffer`] order themselves behind what
+///   this crate submitted, and know nothing of submissions of the caller's own.
 pub unsafe fn record_plan(command_buffer: vk::CommandBuffer, table: &BindingTable) {
     let raw = &table.device().shared.raw;
     let steps = &table.shared().steps;

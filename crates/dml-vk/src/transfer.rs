@@ -1,7 +1,9 @@
 //! Moving bytes between the host and buffers.
 //!
 //! Where the host sees a buffer's memory the bytes are copied directly, else through a staging
-//! buffer. Either way the copy happens after everything that was submitted before.
+//! buffer. Either way the copy happens after everything that this crate submitted before. What a caller
+//! submits is the caller's to order, by the contracts of [`crate::record_plan`] and of whatever else it
+//! calls: mapped memory is copied from and to by pointers, and no reference into it is ever made.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -19,7 +21,8 @@ use crate::recorder::Recorder;
 const MAX_STAGING: u64 = 64 << 20;
 
 impl Device {
-    /// Writes `bytes` to `buffer` from `offset` on, after everything submitted so far.
+    /// Writes `bytes` to `buffer` from `offset` on, after everything that [`Device::submit`] was given so
+    /// far.
     ///
     /// Work that touches the same bytes and is submitted by another thread meanwhile sees
     /// unspecified values.
@@ -54,7 +57,7 @@ impl Device {
         }
     }
 
-    /// Reads `range` (in bytes) of `buffer`, after everything submitted so far.
+    /// Reads `range` (in bytes) of `buffer`, after everything that [`Device::submit`] was given so far.
     ///
     /// Work that writes the same bytes and is submitted by another thread meanwhile leaves
     /// unspecified values in the result.
@@ -188,19 +191,21 @@ fn host_offset(offset: u64) -> Result<usize> {
     usize::try_from(offset).map_err(|_| Error::internal("a mapped offset exceeds usize"))
 }
 
-/// Writes `bytes`, which fit, and flushes them. The device has finished what was submitted.
+/// Writes `bytes`, which fit, and flushes them. Nothing that this crate submitted is unfinished.
 fn write_mapped(buffer: &Buffer, mapped: NonNull<u8>, offset: u64, bytes: &[u8]) -> Result<()> {
     let shared = &buffer.shared;
     let _guard = shared.host.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: the range was checked to lie inside the buffer, whose memory is mapped as a whole.
     let destination = unsafe { mapped.add(host_offset(offset)?) };
-    // SAFETY: `destination` is valid for `bytes.len()` bytes as above; the lock keeps other host
-    // threads away, the callers keep the device away, and no reference into mapped memory exists.
+    // SAFETY: `destination` is valid for `bytes.len()` bytes as above, and no reference into mapped
+    // memory exists; the lock keeps other host threads away. Of the device, this crate's own work has
+    // completed, and a caller's stays off these bytes by the promise at `record_plan`.
     unsafe { destination.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     shared.allocator.flush(&shared.allocation, offset, bytes.len() as u64)
 }
 
-/// Appends `range` to `bytes`, which has reserved enough. The device has finished what was submitted.
+/// Appends `range` to `bytes`, which has reserved enough. Nothing that this crate submitted is
+/// unfinished.
 fn read_mapped(
     buffer: &Buffer,
     mapped: NonNull<u8>,
@@ -217,9 +222,10 @@ fn read_mapped(
     // SAFETY: the range was checked to lie inside the buffer, whose memory is mapped as a whole.
     let source = unsafe { mapped.add(host_offset(range.start)?) };
     let spare = bytes.spare_capacity_mut().as_mut_ptr().cast::<u8>();
-    // SAFETY: `source` is valid for `size` bytes as above and `spare` for as many as were reserved;
-    // the lock keeps other host threads from writing, the callers the device, and no reference into
-    // mapped memory exists.
+    // SAFETY: `source` is valid for `size` bytes as above and `spare` for as many as were reserved, and no
+    // reference into mapped memory exists; the lock keeps other host threads from writing. Of the device,
+    // this crate's own work has completed, and a caller's does not write these bytes by the promise at
+    // `record_plan`.
     unsafe { spare.copy_from_nonoverlapping(source.as_ptr(), size) };
     // SAFETY: these bytes were reserved and have just been written.
     unsafe { bytes.set_len(filled + size) };

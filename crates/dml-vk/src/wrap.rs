@@ -112,6 +112,8 @@ impl Device {
     /// - Extensions and features that are stated are enabled.
     /// - The device has a queue of `queue_family`; the queue given is one of them, was retrieved from
     ///   `device`, and whoever else uses it holds its lock.
+    /// - What the caller submits and what this device submits, reads or writes touch no byte at the same
+    ///   time that one of them writes, as [`crate::record_plan`] states in full.
     pub unsafe fn from_raw(raw: &RawDeviceDesc<'_>, desc: &DeviceDesc) -> Result<Self> {
         check_desc(desc)?;
         check_handles(raw)?;

@@ -14,9 +14,9 @@ use dml_core::capabilities::Features;
 use dml_core::plan::{Fill, Plan, Slot, Step};
 use dml_vk::ash::vk;
 use dml_vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompiledOperator, Device,
-    DeviceDesc, EntryPoints, Error, QueueLock, RawBufferDesc, RawDeviceDesc, RawQueue, Recorder,
-    access, record_plan,
+    BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator,
+    Device, DeviceDesc, EntryPoints, Error, MemoryLocation, QueueLock, RawBufferDesc,
+    RawDeviceDesc, RawQueue, Recorder, Timestamps, access, record_plan,
 };
 
 const OUT: Slot = Slot::Output(0);
@@ -184,6 +184,7 @@ fn without_a_queue_nothing_is_submitted() {
             device.read_buffer(&buffer, 0..4).map(drop).unwrap_err(),
             device.wait_idle().unwrap_err(),
             device.with_queue(drop).unwrap_err(),
+            Timestamps::new(&device, 1).map(drop).unwrap_err(),
         ] {
             assert!(error.to_string().contains("without a queue"), "{error}");
         }
@@ -236,6 +237,31 @@ fn a_shared_queue_is_used_under_the_callers_lock() {
         assert_eq!(device.read_buffer(&buffer, 0..256).unwrap(), expected);
         device.wait_idle().unwrap();
         assert_eq!(lock.locked.load(Ordering::SeqCst), 0);
+    });
+}
+
+/// What a caller owes by the contract of `record_plan`: the runtime does not wait for the caller's
+/// submissions, so bytes that one of them writes are read after it, and others at any time.
+#[test]
+fn the_runtime_reads_beside_what_the_caller_submits() {
+    each_caller(|caller| {
+        let device = wrap_with(&caller.describe_with_queue()).unwrap();
+        let (location, usage) = (MemoryLocation::Readback, BufferUsage::all());
+        let desc = BufferDesc { size: 256, usage, location, name: "beside" };
+        let beside = device.create_buffer(&desc).unwrap();
+        device.write_buffer(&beside, 0, &pattern(256)).unwrap();
+        let data = caller.buffer(64);
+        let buffer = wrap_buffer(&device, &data);
+        let table = table(&compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)])), &buffer, 0, 64);
+        let commands = caller.begin();
+        // SAFETY: the command buffer is recording; the table is kept until it has completed, and nothing
+        // else touches its bytes before that.
+        unsafe { record_plan(commands, &table) };
+        let gate = caller.submit_behind_a_gate(commands);
+        assert_eq!(device.read_buffer(&beside, 0..256).unwrap(), pattern(256));
+        caller.open(gate);
+        let expected: Vec<u32> = (5..21).collect();
+        assert_eq!(words(&device.read_buffer(&buffer, 0..64).unwrap()), expected);
     });
 }
 

@@ -160,6 +160,39 @@ impl Caller {
         unsafe { self.device.queue_wait_idle(self.queue) }.unwrap();
     }
 
+    /// Ends the command buffer, and submits it to begin when the gate is opened.
+    pub fn submit_behind_a_gate(&self, commands: vk::CommandBuffer) -> vk::Semaphore {
+        let mut kind =
+            vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        // SAFETY: timeline semaphores are enabled.
+        let gate = unsafe { self.device.create_semaphore(&info, None) }.unwrap();
+        // SAFETY: the command buffer is recording.
+        unsafe { self.device.end_command_buffer(commands) }.unwrap();
+        let (commands, gates, values) = ([commands], [gate], [1]);
+        let mut timeline =
+            vk::TimelineSemaphoreSubmitInfo::default().wait_semaphore_values(&values);
+        let submit = vk::SubmitInfo::default()
+            .command_buffers(&commands)
+            .wait_semaphores(&gates)
+            .wait_dst_stage_mask(&[vk::PipelineStageFlags::ALL_COMMANDS])
+            .push_next(&mut timeline);
+        // SAFETY: the tests keep everything until the gate is opened.
+        unsafe { self.device.queue_submit(self.queue, &[submit], vk::Fence::null()) }.unwrap();
+        gate
+    }
+
+    /// Opens a gate, and waits for what is behind it.
+    pub fn open(&self, gate: vk::Semaphore) {
+        let info = vk::SemaphoreSignalInfo::default().semaphore(gate).value(1);
+        // SAFETY: the value is above that of a closed gate.
+        unsafe { self.device.signal_semaphore(&info) }.unwrap();
+        // SAFETY: nobody else uses the queue.
+        unsafe { self.device.queue_wait_idle(self.queue) }.unwrap();
+        // SAFETY: nothing uses the semaphore any more.
+        unsafe { self.device.destroy_semaphore(gate, None) };
+    }
+
     pub fn messages(&self) -> Vec<String> {
         std::mem::take(&mut *self.messages.lock().unwrap_or_else(PoisonError::into_inner))
     }
