@@ -116,6 +116,7 @@ impl Device {
             .chain(input.storage_only)
             .map(|plan| self.compile_plan(plan))
             .collect::<Result<Vec<_>>>()?;
+        self.shared.pipelines.keep();
         let properties =
             plans.iter().map(properties).fold(BindingProperties::default(), |most, one| {
                 BindingProperties {

@@ -26,10 +26,10 @@ pub struct DeviceDesc {
     /// Behave as a device that has less. The default changes nothing.
     pub cap: CapabilityCap,
     /// The folder in which compiled pipelines outlive the process: one file for each device and driver
-    /// version, written when the device is destroyed. Damaged or foreign files are ignored and
-    /// replaced, several processes may use the folder at once, and what fails is only logged. Nobody
-    /// else should be able to write there, as drivers trust such data. The default, `None`, keeps
-    /// nothing.
+    /// version, written while operators are compiled and when the device is destroyed, so that a
+    /// process that is killed leaves most of them. Damaged or foreign files are ignored and replaced,
+    /// several processes may use the folder at once, and what fails is only logged. Nobody else should
+    /// be able to write there, as drivers trust such data. The default, `None`, keeps nothing.
     pub pipeline_cache: Option<PathBuf>,
 }
 

@@ -71,6 +71,7 @@ mod physical;
 mod pieces;
 mod pipeline;
 mod pipeline_file;
+mod pipeline_keeper;
 mod plan_check;
 mod queue;
 mod ranges;

@@ -12,29 +12,24 @@ use dml_core::plan::KernelKey;
 
 use crate::error::{Error, Result};
 use crate::local_size::local_size;
-use crate::pipeline_file::{Loaded, PipelineFile};
+use crate::pipeline_file::PipelineFile;
+use crate::pipeline_keeper::PipelineKeeper;
 use crate::raw::RawDevice;
 
 /// The pipelines of a device that have been asked for so far.
 pub(crate) struct PipelineCache {
     made: Mutex<HashMap<KernelKey, Arc<Pipeline>>>,
     handle: vk::PipelineCache,
-    /// Where the cache is kept, with what was found there.
-    file: Option<(PipelineFile, Loaded)>,
+    /// Where the cache is kept.
+    keeper: Option<PipelineKeeper>,
     raw: Arc<RawDevice>,
 }
 
 impl PipelineCache {
-    /// Starts with what `file` holds, and writes it when the cache is dropped.
+    /// Starts with what `file` holds, and writes it from time to time and when the cache is dropped.
     pub(crate) fn new(raw: &Arc<RawDevice>, file: Option<PipelineFile>) -> Result<Self> {
-        let file = file.map(|file| {
-            let loaded = file.load();
-            (file, loaded)
-        });
-        let initial: &[u8] = match &file {
-            Some((_, Loaded::Data(data))) => data,
-            _ => &[],
-        };
+        let mut keeper = file.map(PipelineKeeper::new);
+        let initial = keeper.as_mut().map_or(&[][..], PipelineKeeper::content);
         let handle = match create(raw, initial) {
             Err(error) if !initial.is_empty() => {
                 log::warn!("the driver refused the pipelines of an earlier process: {error}");
@@ -43,7 +38,7 @@ impl PipelineCache {
             result => result,
         }?;
         raw.set_name(handle, "dml pipelines");
-        Ok(Self { made: Mutex::default(), handle, file, raw: Arc::clone(raw) })
+        Ok(Self { made: Mutex::default(), handle, keeper, raw: Arc::clone(raw) })
     }
 
     /// How many pipelines have been made.
@@ -71,20 +66,18 @@ impl PipelineCache {
         Ok(pipeline)
     }
 
-    /// Writes the file, unless it has nothing new or the driver gives nothing.
-    fn save(&self) {
-        let Some((file, loaded)) = &self.file else { return };
-        let has_to = self.len() > 0 || *loaded == Loaded::Rejected;
-        if !has_to || self.raw.is_lost() {
-            return;
-        }
-        // SAFETY: the cache belongs to this device and is alive.
-        let data = unsafe { self.raw.core().get_pipeline_cache_data(self.handle) };
-        match self.raw.check("vkGetPipelineCacheData", data) {
-            Ok(data) if matches!(loaded, Loaded::Data(before) if *before == data) => {}
-            Ok(data) => file.store(&data),
-            Err(error) => log::warn!("the pipelines are not kept: {error}"),
-        }
+    /// Writes the file where enough is new, so that it outlives a process that is killed.
+    pub(crate) fn keep(&self) {
+        self.save(false);
+    }
+
+    fn save(&self, is_last: bool) {
+        let Some(keeper) = self.keeper.as_ref().filter(|_| !self.raw.is_lost()) else { return };
+        keeper.update(self.len(), is_last, || {
+            // SAFETY: the cache belongs to this device and is alive.
+            let data = unsafe { self.raw.core().get_pipeline_cache_data(self.handle) };
+            self.raw.check("vkGetPipelineCacheData", data)
+        });
     }
 }
 
@@ -97,7 +90,7 @@ fn create(raw: &RawDevice, initial: &[u8]) -> Result<vk::PipelineCache> {
 
 impl Drop for PipelineCache {
     fn drop(&mut self) {
-        self.save();
+        self.save(true);
         // SAFETY: only methods use the cache, and they borrow `self`.
         unsafe { self.raw.core().destroy_pipeline_cache(self.handle, None) };
     }

@@ -123,13 +123,20 @@ impl PipelineFile {
         }
     }
 
-    /// Replaces the file. A failure is logged: the next process compiles once more.
-    pub(crate) fn store(&self, data: &[u8]) {
+    /// Replaces the file, unless with something that [`PipelineFile::load`] would refuse; tells whether
+    /// it did. A failure is logged: the next process compiles once more.
+    pub(crate) fn store(&self, data: &[u8]) -> bool {
         let path = self.path.display();
-        match write(&self.path, data) {
+        let header = header(data);
+        let checked = check_parts(&header, data, &self.identity);
+        match checked.and_then(|()| Ok(write(&self.path, &header, data)?)) {
             Ok(()) => log::debug!("wrote {} bytes of pipelines to {path}", data.len()),
-            Err(error) => log::warn!("the pipeline cache {path} could not be written: {error}"),
+            Err(error) => {
+                log::warn!("the pipeline cache {path} could not be written: {error}");
+                return false;
+            }
         }
+        true
     }
 }
 
@@ -148,12 +155,12 @@ fn read(path: &Path) -> Result<Vec<u8>, Rejection> {
     Ok(bytes)
 }
 
-fn write(path: &Path, data: &[u8]) -> io::Result<()> {
+fn write(path: &Path, header: &[u8], data: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     // Readable by its owner alone, and removed unless it gets its name.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&header(data))?;
+    file.write_all(header)?;
     file.write_all(data)?;
     file.persist(path)?;
     Ok(())
@@ -170,9 +177,15 @@ fn header(data: &[u8]) -> [u8; HEADER] {
 
 /// Whether a whole file may be given to the driver.
 pub(crate) fn check(bytes: &[u8], identity: &Identity) -> Result<(), Rejection> {
-    let Some((header, data)) = bytes.split_first_chunk::<HEADER>() else {
-        return Err(Rejection::Magic);
-    };
+    let (header, data) = bytes.split_first_chunk().ok_or(Rejection::Magic)?;
+    check_parts(header, data, identity)
+}
+
+fn check_parts(header: &[u8; HEADER], data: &[u8], identity: &Identity) -> Result<(), Rejection> {
+    let length = HEADER as u64 + data.len() as u64;
+    if length > MAX_BYTES {
+        return Err(Rejection::TooLong(length));
+    }
     let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
     if header[..8] != MAGIC {
         return Err(Rejection::Magic);
@@ -207,13 +220,13 @@ fn vulkan_identity(header: &[u8; VULKAN_HEADER]) -> Option<Identity> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     const IDENTITY: Identity =
         Identity { vendor_id: 0x10005, device_id: 0, pipeline_cache_uuid: [7; 16] };
 
-    fn data() -> Vec<u8> {
+    pub(crate) fn data() -> Vec<u8> {
         let words = [32, 1, IDENTITY.vendor_id, IDENTITY.device_id];
         let mut data: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         data.extend(IDENTITY.pipeline_cache_uuid);
@@ -225,7 +238,7 @@ mod tests {
         [&header(data)[..], data].concat()
     }
 
-    fn in_folder(folder: &Path) -> PipelineFile {
+    pub(crate) fn in_folder(folder: &Path) -> PipelineFile {
         PipelineFile { path: folder.join("x.pipelines"), identity: IDENTITY }
     }
 
@@ -234,7 +247,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = in_folder(&folder.path().join("made/as/needed"));
         assert_eq!(file.load(), Loaded::Nothing);
-        file.store(&data());
+        assert!(file.store(&data()));
         assert_eq!(file.load(), Loaded::Data(data()));
     }
 
@@ -284,8 +297,25 @@ mod tests {
         let file = in_folder(folder.path());
         fs::write(&file.path, b"not a pipeline cache").unwrap();
         assert_eq!(file.load(), Loaded::Rejected);
-        file.store(&data());
+        assert!(file.store(&data()));
         assert_eq!(file.load(), Loaded::Data(data()));
+    }
+
+    #[test]
+    fn what_would_not_be_read_is_not_written_and_the_older_file_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = in_folder(folder.path());
+        let mut most = data();
+        most.resize(usize::try_from(MAX_BYTES).unwrap() - HEADER, 1);
+        assert!(file.store(&most));
+        assert_eq!(file.load(), Loaded::Data(most.clone()));
+        let (mut foreign, mut too_much) = (data(), most.clone());
+        foreign[8] ^= 1;
+        too_much.push(1);
+        for refused in [&too_much, &foreign, &data()[..20].to_vec()] {
+            assert!(!file.store(refused), "{} bytes", refused.len());
+            assert_eq!(file.load(), Loaded::Data(most.clone()));
+        }
     }
 
     #[test]
@@ -302,12 +332,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a file"), b"").unwrap();
         let file = in_folder(&folder.path().join("a file"));
-        file.store(&data());
+        assert!(!file.store(&data()));
         assert_eq!(file.load(), Loaded::Rejected);
         let blocked = in_folder(folder.path());
         fs::create_dir(&blocked.path).unwrap();
         assert_eq!(blocked.load(), Loaded::Rejected);
-        blocked.store(&data());
+        assert!(!blocked.store(&data()));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a temporary file is left");
     }
 
@@ -316,11 +346,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = in_folder(folder.path());
         let contents = |writer: u8| [data(), vec![writer; 20_000 + usize::from(writer)]].concat();
-        file.store(&contents(0));
+        assert!(file.store(&contents(0)));
         std::thread::scope(|scope| {
             for writer in 0..4 {
                 let (file, contents) = (&file, &contents);
-                scope.spawn(move || (0..50).for_each(|_| file.store(&contents(writer))));
+                scope.spawn(move || (0..50).for_each(|_| assert!(file.store(&contents(writer)))));
             }
             for _ in 0..200 {
                 let Loaded::Data(found) = file.load() else { panic!("no whole file") };

@@ -24,8 +24,12 @@ fn desc(folder: &Path) -> DeviceDesc {
     DeviceDesc { pipeline_cache: Some(folder.to_owned()), ..DeviceDesc::default() }
 }
 
-/// Runs one operator on a device with its pipelines in `folder`, and drops the device.
+/// Runs one operator on a device of its own, and drops the device.
 fn run(physical: &PhysicalDevice, desc: &DeviceDesc) {
+    drop(run_and_keep(physical, desc));
+}
+
+fn run_and_keep(physical: &PhysicalDevice, desc: &DeviceDesc) -> Device {
     let device = Device::with_desc(physical, desc).unwrap();
     let compiled = compile(&device, plan(256, vec![ramp(Slot::Output(0), 0..256, 5)]));
     let buffer = buffer(&device, 256);
@@ -37,6 +41,7 @@ fn run(physical: &PhysicalDevice, desc: &DeviceDesc) {
     device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
     let found = words(&device.read_buffer(&buffer, 0..256).unwrap());
     assert_eq!(found, (5..69).collect::<Vec<u32>>());
+    device
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -183,8 +188,35 @@ fn by_default_nothing_is_kept_and_unused_devices_write_nothing() {
     assert_eq!(files(folder.path()).len(), 0);
 }
 
-/// The folder that several processes share; set for children of the next test alone.
+/// The folder that several processes share; set for children of the next tests alone.
 const SHARED: &str = "DML_TEST_SHARED_PIPELINE_CACHE";
+
+/// This program, running one test alone on `folder`.
+fn child(test: &str, folder: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test]).env(SHARED, folder);
+    command
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_what_it_compiled() {
+    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let (_messages, instance) = watched();
+    if let Some(folder) = std::env::var_os(SHARED) {
+        let desc = desc(Path::new(&folder));
+        let _devices: Vec<_> = usable(&instance).map(|it| run_and_keep(&it, &desc)).collect();
+        std::process::abort();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let test = "a_process_that_is_killed_leaves_what_it_compiled";
+    let status = child(test, folder.path()).status().unwrap();
+    assert!(!status.success(), "{status}");
+    assert_eq!(files(folder.path()).len(), usable(&instance).count());
+    for physical in usable(&instance) {
+        run(&physical, &desc(folder.path()));
+        assert_ne!(INITIAL.load(Ordering::SeqCst), 0, "{}", physical.info().name);
+    }
+}
 
 #[test]
 fn processes_and_threads_share_a_folder() {
@@ -197,12 +229,8 @@ fn processes_and_threads_share_a_folder() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let child = || {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "processes_and_threads_share_a_folder"]);
-        command.env(SHARED, folder.path()).spawn().unwrap()
-    };
-    let children = [child(), child(), child()];
+    let test = "processes_and_threads_share_a_folder";
+    let children = [(); 3].map(|()| child(test, folder.path()).spawn().unwrap());
     std::thread::scope(|scope| {
         for physical in usable(&instance).chain(usable(&instance)) {
             let folder = folder.path();

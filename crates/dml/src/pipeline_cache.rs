@@ -10,10 +10,11 @@ const VARIABLE: &str = "DML_PIPELINE_CACHE";
 
 /// Where a device keeps compiled pipelines, so that the next process need not compile them.
 ///
-/// A folder holds one file for each device and driver version, written when the device is destroyed.
-/// What is in it is checked before a driver sees it: files that are damaged or belong to another
-/// device are ignored and replaced. Several processes may share a folder. A cache that cannot be read
-/// or written is logged and is no error. Drivers trust what they wrote: nobody else should be able to
+/// A folder holds one file for each device and driver version, written while operators are compiled
+/// and when the device is destroyed, so that a process that is killed leaves most of its pipelines.
+/// What is in it is checked before a driver sees it: files that are damaged or belong to another device
+/// are ignored and replaced. Several processes may share a folder. A cache that cannot be read or
+/// written is logged and is no error. Drivers trust what they wrote: nobody else should be able to
 /// write to the folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PipelineCache {
