@@ -76,14 +76,13 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where [`PhysicalDevice::unsuitable`] says why, or where the device has
-    /// no timeline semaphores below the cap's version of Vulkan; [`Error::InvalidArgument`] where
-    /// everything is to be staged and no buffer may have transfer usage; [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`], or [`Error::Vulkan`] where the driver refuses.
+    /// [`Error::Unsupported`] where [`PhysicalDevice::unsuitable`] says why, or the error of its driver
+    /// where that failed; [`Error::Unsupported`] also where the device has no timeline semaphores below
+    /// the cap's version of Vulkan; [`Error::InvalidArgument`] where everything is to be staged and no
+    /// buffer may have transfer usage; [`Error::OutOfMemory`], [`Error::DeviceLost`], or
+    /// [`Error::Vulkan`] where the driver refuses.
     pub fn with_desc(physical: &PhysicalDevice, desc: &DeviceDesc) -> Result<Self> {
-        let family = physical
-            .queue_family()
-            .map_err(|reason| Error::unsupported(physical.info().name.clone(), reason))?;
+        let family = physical.queue_family()?;
         check_desc(desc)?;
         let raw = Arc::new(create(physical, family, usable_version(physical, desc))?);
         let queue = Some(Queue::new(&raw, family)?);

@@ -94,16 +94,17 @@ impl Instance {
         self.shared.api_version
     }
 
-    /// Every physical device, in the loader's order, those included that cannot be used.
+    /// Every physical device, in the loader's order, those included that cannot be used. One whose
+    /// driver fails is [unusable](PhysicalDevice::unsuitable), and the others answer.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], or [`Error::Vulkan`] where a driver fails to start.
+    /// [`Error::OutOfMemory`], or [`Error::Vulkan`] where the loader cannot list them.
     pub fn physical_devices(&self) -> Result<Vec<PhysicalDevice>> {
         // SAFETY: the instance is alive, as `self` owns it.
         let handles = unsafe { self.shared.table.core().enumerate_physical_devices() }
             .call("vkEnumeratePhysicalDevices")?;
-        handles.into_iter().map(|handle| PhysicalDevice::query(&self.shared, handle)).collect()
+        Ok(handles.into_iter().map(|it| PhysicalDevice::query(&self.shared, it)).collect())
     }
 
     /// The physical device that `selector` names. It can be used.
@@ -111,8 +112,8 @@ impl Instance {
     /// # Errors
     ///
     /// [`Error::NoDevice`] where none can be used, [`Error::InvalidArgument`] where the selector
-    /// names none or several, [`Error::Unsupported`] where it names one that cannot be used. The
-    /// messages list the devices there are.
+    /// names none or several, [`Error::Unsupported`] where it names one that cannot be used, or the
+    /// error of its driver. The first two list the devices there are.
     pub fn select(&self, selector: &DeviceSelector) -> Result<PhysicalDevice> {
         select::choose(self.physical_devices()?, selector)
     }

@@ -9,7 +9,7 @@ use ash::{khr, vk};
 use dml_core::capabilities::{ApiVersion, Capabilities, CapabilityCap, Capped, Shortfall};
 
 use crate::capabilities;
-use crate::error::{Result, VkContext};
+use crate::error::{Error, Result, VkContext};
 use crate::instance::InstanceShared;
 
 /// What kind of device it is.
@@ -118,14 +118,19 @@ pub struct PhysicalDevice {
     info: Arc<DeviceInfo>,
     capabilities: Arc<Capabilities>,
     pub(crate) non_coherent_atom_size: u64,
-    queue_family: Result<u32, String>,
+    queue_family: Result<u32, Unusable>,
+}
+
+/// Why a device cannot be used, and the error for whoever wants to.
+#[derive(Clone)]
+struct Unusable {
+    reason: String,
+    error: Error,
 }
 
 impl PhysicalDevice {
-    pub(crate) fn query(
-        instance: &Arc<InstanceShared>,
-        handle: vk::PhysicalDevice,
-    ) -> Result<Self> {
+    /// Asks the device for everything. One whose driver fails cannot be used, and harms no other.
+    pub(crate) fn query(instance: &Arc<InstanceShared>, handle: vk::PhysicalDevice) -> Self {
         Self::query_with(instance, handle, |source, found| {
             check_version(found)?;
             check_timeline(found)?;
@@ -142,7 +147,7 @@ impl PhysicalDevice {
         handle: vk::PhysicalDevice,
         family: u32,
         submits: bool,
-    ) -> Result<Self> {
+    ) -> Self {
         Self::query_with(instance, handle, |source, found| {
             check_version(found)?;
             if submits {
@@ -161,12 +166,22 @@ impl PhysicalDevice {
         instance: &Arc<InstanceShared>,
         handle: vk::PhysicalDevice,
         family: impl Fn(&capabilities::Source<'_>, &capabilities::Found) -> Result<u32, String>,
-    ) -> Result<Self> {
-        let extensions = extensions(instance, handle)?;
+    ) -> Self {
+        let (extensions, failure) = match extensions(instance, handle) {
+            Ok(extensions) => (extensions, None),
+            Err(error) => (HashSet::new(), Some(error)),
+        };
         let source = capabilities::Source { instance, handle, extensions: &extensions };
         let found = source.query();
-        let queue_family = family(&source, &found);
-        Ok(Self {
+        let lacking = |reason: String| {
+            let error = Error::unsupported(found.info.name.clone(), reason.clone());
+            Unusable { reason, error }
+        };
+        let queue_family = match failure {
+            Some(error) => Err(Unusable { reason: error.to_string(), error }),
+            None => family(&source, &found).map_err(lacking),
+        };
+        Self {
             instance: Arc::clone(instance),
             handle,
             extensions: Arc::new(extensions),
@@ -174,7 +189,7 @@ impl PhysicalDevice {
             capabilities: Arc::new(found.capabilities),
             non_coherent_atom_size: found.non_coherent_atom_size,
             queue_family,
-        })
+        }
     }
 
     /// Who it is.
@@ -196,12 +211,12 @@ impl PhysicalDevice {
 
     /// Why this crate cannot use the device; `None` where it can.
     pub fn unsuitable(&self) -> Option<&str> {
-        self.queue_family.as_ref().err().map(String::as_str)
+        self.queue_family.as_ref().err().map(|unusable| unusable.reason.as_str())
     }
 
-    /// The queue family that a device would use.
-    pub(crate) fn queue_family(&self) -> Result<u32, &str> {
-        self.queue_family.as_ref().copied().map_err(String::as_str)
+    /// The queue family that a device would use. Fails where the device cannot be used.
+    pub(crate) fn queue_family(&self) -> Result<u32> {
+        self.queue_family.as_ref().copied().map_err(|unusable| unusable.error.clone())
     }
 
     /// The version of Vulkan that may be used with it: never more than the instance asked for.

@@ -71,10 +71,7 @@ pub(crate) fn choose(
     let matching = matching(&devices, selector);
     if let ([index], _) | ([index, ..], DeviceSelector::Best) = (matching.as_slice(), selector) {
         let chosen = devices[*index].clone();
-        return match chosen.unsuitable() {
-            None => Ok(chosen),
-            Some(reason) => Err(Error::unsupported(chosen.info().name.clone(), reason)),
-        };
+        return chosen.queue_family().map(|_| chosen);
     }
     let list = list(&devices);
     Err(match selector {

@@ -122,10 +122,8 @@ impl Device {
         check_physical(&instance, raw.physical_device)?;
         let (handle, family) = (raw.physical_device, raw.queue_family);
         let submits = raw.queue.is_some();
-        let physical = PhysicalDevice::query_for_family(&instance, handle, family, submits)?;
-        if let Some(reason) = physical.unsuitable() {
-            return Err(Error::unsupported(physical.info().name.clone(), reason));
-        }
+        let physical = PhysicalDevice::query_for_family(&instance, handle, family, submits);
+        physical.queue_family()?;
         check_enabled(raw, &physical)?;
         let core_timeline = usable_version(&physical, desc) >= vk::API_VERSION_1_2;
         check_timeline(raw, core_timeline)?;
