@@ -132,7 +132,7 @@ impl PhysicalDevice {
     /// Asks the device for everything. One whose driver fails cannot be used, and harms no other.
     pub(crate) fn query(instance: &Arc<InstanceShared>, handle: vk::PhysicalDevice) -> Self {
         Self::query_with(instance, handle, |source, found| {
-            check_version(found)?;
+            check_answers(found)?;
             check_timeline(found)?;
             let first = families(source).iter().position(computes);
             let first = first.and_then(|index| u32::try_from(index).ok());
@@ -149,7 +149,7 @@ impl PhysicalDevice {
         submits: bool,
     ) -> Self {
         Self::query_with(instance, handle, |source, found| {
-            check_version(found)?;
+            check_answers(found)?;
             if submits {
                 check_timeline(found)?;
             }
@@ -255,9 +255,15 @@ fn extensions(instance: &InstanceShared, handle: vk::PhysicalDevice) -> Result<H
         .collect())
 }
 
-fn check_version(found: &capabilities::Found) -> Result<(), String> {
+fn check_answers(found: &capabilities::Found) -> Result<(), String> {
     if found.info.api_version < vk::API_VERSION_1_1 {
         return Err("it supports Vulkan 1.0, 1.1 is needed".to_owned());
+    }
+    let alignment = found.capabilities.limits.min_storage_buffer_offset_alignment;
+    if !alignment.is_power_of_two() || alignment > 256 {
+        return Err(format!(
+            "its minStorageBufferOffsetAlignment is {alignment}, Vulkan has powers of two up to 256"
+        ));
     }
     Ok(())
 }

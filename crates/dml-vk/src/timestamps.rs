@@ -44,8 +44,8 @@ impl Timestamps {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the device's queue has no timestamps, or the device was wrapped
-    /// without a queue; [`Error::InvalidArgument`] where `count` is 0 or too large,
+    /// [`Error::Unsupported`] where the device's queue has no timestamps, or none that can be told as
+    /// times, or the device was wrapped without a queue; [`Error::InvalidArgument`] where `count` is 0 or too large,
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn new(device: &Device, count: u32) -> Result<Self> {
         let raw = &device.shared.raw;
@@ -56,9 +56,13 @@ impl Timestamps {
             return Err(Error::invalid("count", problem));
         }
         let (period, valid_bits) = properties(device);
+        let unsupported = |lacking| Error::unsupported(device.info().name.clone(), lacking);
         if valid_bits == 0 {
-            let lacking = "timestampValidBits of its queue is 0";
-            return Err(Error::unsupported(device.info().name.clone(), lacking));
+            return Err(unsupported("timestampValidBits of its queue is 0".to_owned()));
+        }
+        // With less, 64 bits of ticks fit a duration.
+        if !(0.0..1e9).contains(&period) {
+            return Err(unsupported(format!("its timestampPeriod is {period} ns")));
         }
         let info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TIMESTAMP)

@@ -195,13 +195,17 @@ fn host_offset(offset: u64) -> Result<usize> {
 fn write_mapped(buffer: &Buffer, mapped: NonNull<u8>, offset: u64, bytes: &[u8]) -> Result<()> {
     let shared = &buffer.shared;
     let _guard = shared.host.lock().unwrap_or_else(PoisonError::into_inner);
+    let size = bytes.len() as u64;
+    // Flushing writes whole atoms of memory that is not coherent: what the device wrote to the rest of
+    // the first and the last one is read first.
+    shared.allocator.invalidate(&shared.allocation, offset, size)?;
     // SAFETY: the range was checked to lie inside the buffer, whose memory is mapped as a whole.
     let destination = unsafe { mapped.add(host_offset(offset)?) };
     // SAFETY: `destination` is valid for `bytes.len()` bytes as above, and no reference into mapped
     // memory exists; the lock keeps other host threads away. Of the device, this crate's own work has
     // completed, and a caller's stays off these bytes by the promise at `record_plan`.
     unsafe { destination.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-    shared.allocator.flush(&shared.allocation, offset, bytes.len() as u64)
+    shared.allocator.flush(&shared.allocation, offset, size)
 }
 
 /// Appends `range` to `bytes`, which has reserved enough. Nothing that this crate submitted is

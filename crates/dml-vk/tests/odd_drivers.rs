@@ -1,0 +1,210 @@
+//! Drivers whose answers differ from those of the drivers here, made up by replacing functions.
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(unsafe_code, reason = "replacements for Vulkan's functions")]
+
+mod common;
+
+use std::ffi::CStr;
+use std::mem::transmute;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use common::{buffer, each_device_with, instance_with, pattern};
+use dml_vk::ash::vk;
+use dml_vk::{Device, DeviceDesc, DeviceType, EntryPoints, InstanceDesc, Timestamps};
+
+/// What a driver answers.
+#[derive(Clone, Copy)]
+struct Answers {
+    offset_alignment: Option<u64>,
+    timestamp_period: Option<f32>,
+    /// Whether memory that host and device share is.
+    is_coherent: bool,
+}
+
+const USUAL: Answers =
+    Answers { offset_alignment: None, timestamp_period: None, is_coherent: true };
+
+static ANSWERS: Mutex<Answers> = Mutex::new(USUAL);
+/// Names, offsets and sizes.
+static CALLS: Mutex<Vec<(&str, u64, u64)>> = Mutex::new(Vec::new());
+/// The answers are given to one test at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+static PROPERTIES: AtomicUsize = AtomicUsize::new(0);
+static PROPERTIES_2: AtomicUsize = AtomicUsize::new(0);
+static MEMORY: AtomicUsize = AtomicUsize::new(0);
+static FLUSH: AtomicUsize = AtomicUsize::new(0);
+static INVALIDATE: AtomicUsize = AtomicUsize::new(0);
+
+fn change(limits: &mut vk::PhysicalDeviceLimits) {
+    let answers = *ANSWERS.lock().unwrap();
+    let alignment = &mut limits.min_storage_buffer_offset_alignment;
+    *alignment = answers.offset_alignment.unwrap_or(*alignment);
+    limits.timestamp_period = answers.timestamp_period.unwrap_or(limits.timestamp_period);
+}
+
+unsafe extern "system" fn properties(
+    device: vk::PhysicalDevice,
+    found: *mut vk::PhysicalDeviceProperties,
+) {
+    // SAFETY: the address is that of the original, stored before any call.
+    let original = unsafe {
+        transmute::<usize, vk::PFN_vkGetPhysicalDeviceProperties>(PROPERTIES.load(Ordering::SeqCst))
+    };
+    // SAFETY: the caller keeps the function's own contract.
+    unsafe { original(device, found) };
+    // SAFETY: the driver has filled it.
+    change(unsafe { &mut (*found).limits });
+}
+
+unsafe extern "system" fn properties_2(
+    device: vk::PhysicalDevice,
+    found: *mut vk::PhysicalDeviceProperties2<'_>,
+) {
+    let original = PROPERTIES_2.load(Ordering::SeqCst);
+    // SAFETY: as above.
+    let original = unsafe { transmute::<usize, vk::PFN_vkGetPhysicalDeviceProperties2>(original) };
+    // SAFETY: the caller keeps the function's own contract.
+    unsafe { original(device, found) };
+    // SAFETY: the driver has filled it.
+    change(unsafe { &mut (*found).properties.limits });
+}
+
+unsafe extern "system" fn memory(
+    device: vk::PhysicalDevice,
+    found: *mut vk::PhysicalDeviceMemoryProperties,
+) {
+    // SAFETY: as above.
+    let original = unsafe {
+        transmute::<usize, vk::PFN_vkGetPhysicalDeviceMemoryProperties>(
+            MEMORY.load(Ordering::SeqCst),
+        )
+    };
+    // SAFETY: the caller keeps the function's own contract.
+    unsafe { original(device, found) };
+    if ANSWERS.lock().unwrap().is_coherent {
+        return;
+    }
+    let both = vk::MemoryPropertyFlags::DEVICE_LOCAL | vk::MemoryPropertyFlags::HOST_VISIBLE;
+    // SAFETY: the driver has filled it.
+    for memory in unsafe { &mut (*found).memory_types } {
+        if memory.property_flags.contains(both) {
+            memory.property_flags &= !vk::MemoryPropertyFlags::HOST_COHERENT;
+        }
+    }
+}
+
+/// # Safety
+///
+/// That of vkFlushMappedMemoryRanges.
+unsafe fn noted(
+    (name, original): (&'static str, &AtomicUsize),
+    device: vk::Device,
+    count: u32,
+    ranges: *const vk::MappedMemoryRange<'_>,
+) -> vk::Result {
+    assert_eq!(count, 1);
+    // SAFETY: there is one, by the caller's promise.
+    let range = unsafe { *ranges };
+    CALLS.lock().unwrap().push((name, range.offset, range.size));
+    let original = original.load(Ordering::SeqCst);
+    // SAFETY: the address is that of the original; both functions have this signature.
+    let original = unsafe { transmute::<usize, vk::PFN_vkFlushMappedMemoryRanges>(original) };
+    // SAFETY: the caller keeps the function's own contract.
+    unsafe { original(device, count, ranges) }
+}
+
+unsafe extern "system" fn flush(
+    device: vk::Device,
+    count: u32,
+    ranges: *const vk::MappedMemoryRange<'_>,
+) -> vk::Result {
+    // SAFETY: the caller's promise.
+    unsafe { noted(("flush", &FLUSH), device, count, ranges) }
+}
+
+unsafe extern "system" fn invalidate(
+    device: vk::Device,
+    count: u32,
+    ranges: *const vk::MappedMemoryRange<'_>,
+) -> vk::Result {
+    // SAFETY: the caller's promise.
+    unsafe { noted(("invalidate", &INVALIDATE), device, count, ranges) }
+}
+
+fn replace(name: &CStr, original: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
+    let (place, replacement): (&AtomicUsize, *const ()) = match name.to_bytes() {
+        b"vkGetPhysicalDeviceProperties" => (&PROPERTIES, properties as *const ()),
+        b"vkGetPhysicalDeviceProperties2" => (&PROPERTIES_2, properties_2 as *const ()),
+        b"vkGetPhysicalDeviceMemoryProperties" => (&MEMORY, memory as *const ()),
+        b"vkFlushMappedMemoryRanges" => (&FLUSH, flush as *const ()),
+        b"vkInvalidateMappedMemoryRanges" => (&INVALIDATE, invalidate as *const ()),
+        _ => return original,
+    };
+    place.store(original? as usize, Ordering::SeqCst);
+    // SAFETY: only the type is erased; the table gives it back under the same name.
+    Some(unsafe { transmute::<*const (), unsafe extern "system" fn()>(replacement) })
+}
+
+/// Calls `test` with Vulkan whose drivers give these answers.
+fn with_answers(answers: Answers, test: impl FnOnce(InstanceDesc)) {
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    *ANSWERS.lock().unwrap() = answers;
+    // SAFETY: each replacement has its function's signature, calls the original, and answers what a
+    // driver may, or what this crate must refuse.
+    let entry_points = unsafe { EntryPoints::replacing(replace) };
+    test(InstanceDesc { entry_points, ..InstanceDesc::default() });
+}
+
+#[test]
+fn a_device_with_an_impossible_alignment_is_unusable() {
+    for alignment in [0, 24, 512] {
+        with_answers(Answers { offset_alignment: Some(alignment), ..USUAL }, |desc| {
+            let (_messages, instance) = instance_with(desc);
+            for physical in instance.physical_devices().unwrap() {
+                let reason = physical.unsuitable().unwrap();
+                let wanted = format!("minStorageBufferOffsetAlignment is {alignment},");
+                assert!(reason.contains(&wanted), "{reason}");
+                assert!(Device::new(&physical).unwrap_err().is_unsupported());
+            }
+        });
+    }
+}
+
+#[test]
+fn timestamps_in_no_known_unit_are_unsupported() {
+    for period in [-1.0, 1e9, f32::INFINITY, f32::NAN] {
+        with_answers(Answers { timestamp_period: Some(period), ..USUAL }, |desc| {
+            each_device_with(desc, &DeviceDesc::default(), |device| {
+                let error = Timestamps::new(device, 1).unwrap_err();
+                assert!(error.is_unsupported(), "{error:?}");
+            });
+        });
+    }
+}
+
+#[test]
+fn memory_that_is_not_coherent_is_read_before_a_part_of_it_is_written() {
+    with_answers(Answers { is_coherent: false, ..USUAL }, |desc| {
+        each_device_with(desc, &DeviceDesc::default(), |device| {
+            let buffer = buffer(device, 4096);
+            let mut expected = pattern(4096);
+            device.write_buffer(&buffer, 0, &expected).unwrap();
+            let calls = std::mem::take(&mut *CALLS.lock().unwrap());
+            if calls.is_empty() && device.info().device_type != DeviceType::Cpu {
+                return println!("the host does not see the device's memory");
+            }
+            device.write_buffer(&buffer, 1000, &[1, 2, 3]).unwrap();
+            let calls = std::mem::take(&mut *CALLS.lock().unwrap());
+            let [("invalidate", start, size), ("flush", flushed, flushed_size)] = calls[..] else {
+                panic!("{calls:?}");
+            };
+            assert_eq!((start, size), (flushed, flushed_size));
+            expected[1000..1003].copy_from_slice(&[1, 2, 3]);
+            assert_eq!(device.read_buffer(&buffer, 0..4096).unwrap(), expected);
+            let calls = std::mem::take(&mut *CALLS.lock().unwrap());
+            assert!(matches!(calls[..], [("invalidate", _, 4096..)]), "{calls:?}");
+        });
+    });
+}
