@@ -258,8 +258,9 @@ fn the_runtime_reads_beside_what_the_caller_submits() {
         // else touches its bytes before that.
         unsafe { record_plan(commands, &table) };
         let gate = caller.submit_behind_a_gate(commands);
-        assert_eq!(device.read_buffer(&beside, 0..256).unwrap(), pattern(256));
+        let read = device.read_buffer(&beside, 0..256);
         caller.open(gate);
+        assert_eq!(read.unwrap(), pattern(256));
         let expected: Vec<u32> = (5..21).collect();
         assert_eq!(words(&device.read_buffer(&buffer, 0..64).unwrap()), expected);
     });
