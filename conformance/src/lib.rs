@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cases;
+pub mod child;
 pub mod cli;
 pub mod compare;
 mod documents;

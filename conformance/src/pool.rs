@@ -1,7 +1,5 @@
 //! Runs cases in worker processes: one that crashes or hangs costs its case and nothing else.
 
-mod child;
-
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -12,23 +10,17 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use crate::cases::CaseId;
+use crate::child::{self, Event, Launch};
 use crate::exit::WorkerError;
 use crate::protocol::{Reply, Request};
 use crate::results::{CaseResult, ResultCode};
 use crate::target::{Survey, Target};
 
-use child::{Event, Worker};
-
-pub(crate) use child::Launch;
+/// A process that runs cases.
+type Worker = child::Worker<Reply>;
 
 /// A worker gets at most this many cases at once.
 const LARGEST_BATCH: usize = 64;
-
-/// A driver may take this long to start, whatever the time limit of a case.
-const START_TIME: Duration = Duration::from_secs(120);
-
-/// A worker may take this long to close its device.
-const CLOSE_TIME: Duration = Duration::from_secs(10);
 
 /// How cases are run.
 #[derive(Clone, Debug)]
@@ -48,7 +40,7 @@ impl Pool {
         let worker = self.launch.start(&Request::Survey(survey.clone()))?;
         match first_reply(worker)? {
             (worker, Reply::Targets(targets)) => {
-                worker.finish(CLOSE_TIME);
+                worker.finish();
                 Ok(targets)
             }
             (worker, _) => {
@@ -145,7 +137,7 @@ impl Lane<'_> {
             }
         }
         if let Some(worker) = worker {
-            worker.finish(CLOSE_TIME);
+            worker.finish();
         }
         Ok(())
     }
@@ -165,7 +157,8 @@ impl Lane<'_> {
     /// Runs the cases in `left` and takes those out that have a result. Returns the worker if it can
     /// go on.
     fn run_batch(&self, mut worker: Worker, left: &mut Range<usize>) -> Option<Worker> {
-        worker.send(self.ids[left.clone()].iter().copied());
+        let lines: Vec<_> = self.ids[left.clone()].iter().map(ToString::to_string).collect();
+        worker.send(&lines.join("\n"));
         while let Some(index) = left.clone().next() {
             let start = Instant::now();
             let id = self.ids[index];
@@ -213,20 +206,12 @@ fn ended(id: &CaseId, result: ResultCode, detail: String, start: Instant) -> Cas
 
 /// Waits for the first reply of a worker; what it refuses becomes an error.
 fn first_reply(worker: Worker) -> anyhow::Result<(Worker, Reply)> {
-    match worker.next(Instant::now() + START_TIME) {
-        Event::Reply(Reply::Failed { code, message }) => {
+    match worker.ready()? {
+        (worker, Reply::Failed { code, message }) => {
             worker.stop();
             Err(WorkerError { code, message }.into())
         }
-        Event::Reply(reply) => Ok((worker, reply)),
-        Event::Ended => {
-            let how = worker.autopsy();
-            anyhow::bail!("a worker process ended before it was ready: {how}")
-        }
-        Event::TimedOut => {
-            let printed = worker.stop();
-            anyhow::bail!("a worker process was not ready in time; {printed}")
-        }
+        other => Ok(other),
     }
 }
 

@@ -1,21 +1,14 @@
 //! What the runner and its worker processes say to each other.
 //!
-//! The runner writes one request as a line of JSON, then ids of cases, one a line; a worker ends when
-//! its standard input does. A worker answers with JSON text sequences (RFC 7464): a record separator,
-//! JSON, a line feed. So whatever a driver prints in between does no harm.
+//! The runner writes one request as a line of JSON, then ids of cases, one a line.
 //!
 //! Cases are answered in the order in which their ids came: the case in progress is the first one
 //! without an answer.
-
-use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
 use crate::results::CaseResult;
 use crate::target::{Survey, Target};
-
-/// RFC 7464's record separator.
-const SEPARATOR: char = '\u{1e}';
 
 /// The first line that a worker reads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,32 +49,15 @@ pub(crate) enum Reply {
     },
 }
 
-/// Writes a reply where the runner reads it.
-pub(crate) fn send(output: &mut dyn Write, reply: &Reply) -> io::Result<()> {
-    let json = serde_json::to_string(reply)?;
-    writeln!(output, "{SEPARATOR}{json}")?;
-    output.flush()
-}
-
-/// Takes a worker's line apart: what something else has printed, and the reply.
-pub(crate) fn receive(line: &str) -> (&str, Option<Reply>) {
-    match line.rsplit_once(SEPARATOR) {
-        Some((other, json)) => match serde_json::from_str(json) {
-            Ok(reply) => (other, Some(reply)),
-            Err(_) => (line, None),
-        },
-        None => (line, None),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::child::{receive, reply};
     use crate::results::{ResultCode, samples};
 
-    fn line(reply: &Reply) -> String {
+    fn line(sent: &Reply) -> String {
         let mut bytes = Vec::new();
-        send(&mut bytes, reply).unwrap();
+        reply(&mut bytes, sent).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert!(text.ends_with('\n') && text.matches('\n').count() == 1);
         text.trim_end().to_owned()
@@ -100,9 +76,9 @@ mod tests {
 
     #[test]
     fn what_a_driver_prints_is_set_apart() {
-        assert!(matches!(receive("hello"), ("hello", None)));
+        assert!(matches!(receive("hello"), ("hello", None::<Reply>)));
         let line = format!("hello{}", line(&Reply::Ready));
         assert!(matches!(receive(&line), ("hello", Some(Reply::Ready))), "{line}");
-        assert!(matches!(receive("\u{1e}{\"torn"), (_, None)));
+        assert!(matches!(receive("\u{1e}{\"torn"), (_, None::<Reply>)));
     }
 }

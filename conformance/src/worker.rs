@@ -1,20 +1,17 @@
 //! A worker process: runs the cases that the runner names, so that a crash ends nothing else.
 
-use std::io::{self, BufRead as _, Write};
-use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
+use std::io::{self, Write};
+use std::sync::mpsc::Receiver;
 
 use anyhow::Context as _;
 
 use crate::cases::Finder;
+use crate::child::{lines, reply};
 use crate::execute::{Details, run};
 use crate::exit;
 use crate::fault::Fault;
-use crate::protocol::{Reply, Request, send};
+use crate::protocol::{Reply, Request};
 use crate::target::Target;
-
-/// How long a worker may go on after its standard input has ended.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// Does what standard input says until it ends.
 ///
@@ -27,7 +24,7 @@ pub(crate) fn work() -> anyhow::Result<()> {
     let request = serde_json::from_str(&request).context("a worker is started by `run` only")?;
     let result = match request {
         Request::Survey(survey) => {
-            survey.targets().map(|targets| send(&mut output, &Reply::Targets(targets)))
+            survey.targets().map(|targets| reply(&mut output, &Reply::Targets(targets)))
         }
         Request::Open { target, everything } => {
             let details = if everything { Details::Everything } else { Details::Failures };
@@ -38,7 +35,7 @@ pub(crate) fn work() -> anyhow::Result<()> {
         Ok(sent) => Ok(sent?),
         Err(error) => {
             let (code, message) = (exit::code(&error), format!("{error:#}"));
-            Ok(send(&mut output, &Reply::Failed { code, message })?)
+            Ok(reply(&mut output, &Reply::Failed { code, message })?)
         }
     }
 }
@@ -53,7 +50,7 @@ fn run_cases(
     let fault = Fault::from_environment()?;
     let executor = target.open(None)?;
     let mut finder = Finder::default();
-    if let Err(error) = send(output, &Reply::Ready) {
+    if let Err(error) = reply(output, &Reply::Ready) {
         return Ok(Err(error));
     }
     for line in ids {
@@ -64,28 +61,10 @@ fn run_cases(
         }
         let case = Box::new(run(&case, &*executor, details));
         let is_last = executor.is_lost();
-        let sent = send(output, &Reply::Finished { case, is_last });
+        let sent = reply(output, &Reply::Finished { case, is_last });
         if sent.is_err() || is_last {
             return Ok(sent);
         }
     }
     Ok(Ok(()))
-}
-
-/// The lines of standard input as they come. When it ends the process ends too, even if a case hangs:
-/// the runner is gone, or wants nothing any more.
-fn lines() -> Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines() {
-            let Ok(line) = line else { break };
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-        drop(sender);
-        std::thread::sleep(GRACE);
-        std::process::exit(i32::from(exit::FAILED));
-    });
-    receiver
 }

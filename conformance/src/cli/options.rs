@@ -10,9 +10,10 @@ use dml::{DeviceSelector, FeatureLevel};
 use globset::{Glob, GlobMatcher};
 
 use crate::cases::Case;
+use crate::child::Launch;
 use crate::exit::Usage;
 use crate::fault;
-use crate::pool::{Launch, Pool};
+use crate::pool::Pool;
 use crate::selection::{Selection, Shard, parse_case_list};
 use crate::target::{Devices, Profiles, Survey, Target};
 
@@ -161,7 +162,7 @@ impl How {
     pub(super) fn pool(&self, everything: bool) -> anyhow::Result<Pool> {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Pool {
-            launch: Launch { environment: self.environment()? },
+            launch: Launch { program: None, environment: self.environment()? },
             jobs: self.jobs.unwrap_or(cores).get(),
             timeout: Duration::from_secs(self.timeout.get()),
             everything,
@@ -195,12 +196,12 @@ impl How {
     }
 
     /// A newer loader reads the first variable, an older one the second.
-    fn environment(&self) -> anyhow::Result<Vec<(&'static str, OsString)>> {
+    fn environment(&self) -> anyhow::Result<Vec<(&'static str, Option<OsString>)>> {
         let Some(path) = &self.icd else { return Ok(Vec::new()) };
         let path = path
             .canonicalize()
             .map_err(|error| Usage(format!("--icd: {}: {error}", path.display())))?;
         let variables = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
-        Ok(variables.map(|variable| (variable, path.clone().into_os_string())).to_vec())
+        Ok(variables.map(|variable| (variable, Some(path.clone().into_os_string()))).to_vec())
     }
 }

@@ -3,38 +3,52 @@
 //!
 //! A fault must become a typed error that names the call, or be made up for; never a panic, a hang, a
 //! leaked object, or wrong bytes. Afterwards the same device goes on, or a new one where it was lost.
+//!
+//! Calls fail under the validation layer where the environment asks for it: the layer checks that
+//! cleaning up is valid Vulkan. Host allocations fail without it: what it makes of its own is no concern
+//! of the runtime. Faults are injected in worker processes, so no driver ends the run.
 
 mod case;
+mod known;
+mod on_purpose;
+mod protocol;
 mod request;
 mod scenario;
 mod sweep;
-mod watchdog;
+mod worker;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use dml::vk::Instance;
 use dml::vk::fault::EntryPoint;
+use dml_conformance::child::Launch;
 
-use scenario::SCENARIOS;
+use known::Known;
+use protocol::{Device, Kind, Reply, Request};
+use scenario::{SCENARIOS, Scenario};
 pub use sweep::Sweep;
-use sweep::{Depth, Sweeper};
-use watchdog::Watchdog;
+use sweep::Sweeper;
+pub use worker::work;
 
 /// Entry points that are called only for memory that is not HOST_COHERENT, which no CPU driver has.
 const NOT_COHERENT: [&str; 2] = ["vkFlushMappedMemoryRanges", "vkInvalidateMappedMemoryRanges"];
 
-/// Drivers, by a part of the device's name, that crash where a host allocation inside of a call fails.
-/// Mesa 22.3 does not look whether it got memory for a pipeline layout.
-const CRASHES: [(&str, &str); 1] = [("llvmpipe", "vkCreatePipelineLayout")];
-
-/// Where the driver refuses a submission for want of host memory, the validation layer's own thread
-/// follows a null pointer. In vkCreateInstance the layer overlooks that it got no memory, and crashes in
-/// the next call.
-const CRASHES_THE_LAYER: [&str; 2] = ["vkQueueSubmit", "vkCreateInstance"];
-
 /// Called only where the validation layer is required.
 const VALIDATION: &str = "vkEnumerateInstanceLayerProperties";
+
+/// Says that the validation layer must be on.
+const VALIDATION_VARIABLE: &str = "DML_TEST_VALIDATION";
+
+/// Variables that turn layers on.
+const LAYER_VARIABLES: [&str; 3] =
+    ["VK_INSTANCE_LAYERS", "VK_LOADER_LAYERS_ENABLE", VALIDATION_VARIABLE];
+
+/// Far above what any fault takes, also under the validation layer.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Fail every Vulkan call once, at every place
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -48,9 +62,12 @@ pub struct Args {
     /// Only the first and the last call of each entry point, and about ten host allocations
     #[arg(long)]
     pub quick: bool,
-    /// Fail no host allocation inside of this call, for a driver that crashes; may be repeated
-    #[arg(long, value_name = "CALL")]
-    pub spare: Vec<String>,
+    /// How long one fault may take, such as `30s`; 2m where it is not given
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub timeout: Option<Duration>,
+    /// A file of more crashes and hangs that are known, as crates/dml-stress/known-findings.toml
+    #[arg(long, value_name = "FILE")]
+    pub known: Option<PathBuf>,
 }
 
 /// The sweeps of one device.
@@ -58,26 +75,29 @@ pub struct Args {
 pub struct Report {
     /// The device's name.
     pub device: String,
-    /// One for each scenario, where calls fail.
-    pub calls: Vec<Sweep>,
-    /// One for each scenario, where host allocations fail.
-    pub host: Vec<Sweep>,
+    /// The driver's name and version.
+    pub driver: String,
+    /// One for each scenario and what fails in it.
+    pub sweeps: Vec<Sweep>,
+    /// Known findings whose faults were injected and went well.
+    pub gone: Vec<String>,
 }
 
 impl Report {
-    /// All sweeps.
-    pub fn sweeps(&self) -> impl Iterator<Item = &Sweep> {
-        self.calls.iter().chain(&self.host)
+    /// Every broken promise, and every crash and hang that is not known.
+    pub fn findings(&self) -> impl Iterator<Item = &str> {
+        self.sweeps.iter().flat_map(|it| &it.findings).map(String::as_str)
     }
 
-    /// Every broken promise.
-    pub fn findings(&self) -> impl Iterator<Item = &str> {
-        self.sweeps().flat_map(|it| &it.findings).map(String::as_str)
+    /// Crashes and hangs that are known.
+    pub fn known(&self) -> impl Iterator<Item = &str> {
+        self.sweeps.iter().flat_map(|it| &it.known).map(String::as_str)
     }
 
     /// Entry points that the injector knows and no scenario has called.
     pub fn uncalled(&self) -> Vec<&'static str> {
-        let called: BTreeSet<_> = self.calls.iter().flat_map(|it| &it.called).copied().collect();
+        let calls = self.sweeps.iter().filter(|it| it.kind == Kind::Call);
+        let called: BTreeSet<_> = calls.flat_map(|it| &it.called).copied().collect();
         let names = EntryPoint::all().map(EntryPoint::name);
         names.filter(|name| !called.contains(name)).collect()
     }
@@ -91,7 +111,7 @@ impl Report {
 #[allow(clippy::print_stdout, reason = "a command prints")]
 pub fn run(args: &Args) -> anyhow::Result<bool> {
     let bar = indicatif::ProgressBar::new_spinner();
-    let reports = sweep(args, &|what| {
+    let reports = sweep(args, &Launch::default(), &|what| {
         bar.set_message(what.to_owned());
         bar.tick();
     });
@@ -100,70 +120,130 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
     for report in &reports {
         print!("{}", table(report));
     }
+    for report in &reports {
+        report.known().for_each(|known| println!("known: {known}"));
+        report.gone.iter().for_each(|gone| println!("known, and not any more: {gone}"));
+    }
     let findings: Vec<_> = reports.iter().flat_map(Report::findings).collect();
     for finding in &findings {
         println!("FINDING: {finding}");
     }
-    let injected: usize = reports.iter().flat_map(Report::sweeps).map(|it| it.injected).sum();
+    let known = reports.iter().flat_map(Report::known).count();
+    let injected: usize = reports.iter().flat_map(|it| &it.sweeps).map(|it| it.injected).sum();
     println!(
-        "{injected} faults injected on {} devices, {} findings",
+        "{injected} faults injected on {} devices, {} findings, {known} known",
         reports.len(),
         findings.len()
     );
     Ok(findings.is_empty())
 }
 
-/// Sweeps every device; `progress` is called after each run with what it was.
+/// Sweeps every device in worker processes; `progress` is called after each fault with what it was.
 ///
 /// # Errors
 ///
-/// There is no device, or a scenario fails without a fault.
-pub fn sweep(args: &Args, progress: &dyn Fn(&str)) -> anyhow::Result<Vec<Report>> {
-    let is_known = |name: &&String| SCENARIOS.iter().any(|it| it.name == **name);
-    if let Some(name) = args.scenario.iter().find(|name| !is_known(name)) {
-        bail!("--scenario {name}: accepted are {}", SCENARIOS.map(|it| it.name).join(", "));
+/// There is no device or no scenario of that name, or a worker cannot be started.
+pub fn sweep(
+    args: &Args,
+    launch: &Launch,
+    progress: &(dyn Fn(&str) + Sync),
+) -> anyhow::Result<Vec<Report>> {
+    let wanted = args.scenario.iter().map(|name| Ok(Scenario::named(name)?.name));
+    let wanted = wanted.collect::<anyhow::Result<BTreeSet<_>>>()?;
+    let known = Known::with(args.known.as_deref())?;
+    let (found, layer) = survey(launch)?;
+    let part = args.device.clone().unwrap_or_default().to_lowercase();
+    let is_chosen = |it: &&Device| it.name.to_lowercase().contains(&part);
+    let devices: Vec<_> = found.iter().filter(is_chosen).collect();
+    let names: Vec<_> = found.iter().map(|it| &it.name).collect();
+    ensure!(!devices.is_empty(), "no device is called `{part}`; there are {names:?}");
+    let alone = without_layers(launch);
+    let timeout = args.timeout.unwrap_or(TIMEOUT);
+    let mut sweepers = Vec::new();
+    for device in &devices {
+        for (kind, launch, layer) in
+            [(Kind::Call, launch, layer.as_deref()), (Kind::HostAllocation, &alone, None)]
+        {
+            let scenarios = SCENARIOS.map(|it| it.name).into_iter();
+            let scenarios = scenarios.filter(|it| wanted.is_empty() || wanted.contains(it));
+            sweepers.extend(scenarios.map(|scenario| Sweeper {
+                device,
+                layer,
+                scenario,
+                kind,
+                quick: args.quick,
+                timeout,
+                launch,
+                known: &known,
+                progress,
+            }));
+        }
     }
-    // Keeps the drivers loaded, which takes longer than a run.
-    let instance = Instance::new(&dml::InstanceDesc::default())?;
-    let devices = instance.physical_devices()?;
-    let usable = devices.iter().filter(|it| it.unsuitable().is_none());
-    let wanted = args.device.clone().unwrap_or_default().to_lowercase();
-    let names: Vec<_> = usable.map(|it| it.info().name.clone()).collect();
-    let chosen = names.iter().filter(|it| it.to_lowercase().contains(&wanted));
-    let watchdog = Watchdog::start();
-    let depth = if args.quick { Depth::Ends } else { Depth::Full };
-    let reports = chosen.map(|name| report(name, args, depth, &watchdog, progress));
-    let reports = reports.collect::<anyhow::Result<Vec<_>>>()?;
-    ensure!(!reports.is_empty(), "no device is called `{wanted}`; there are {names:?}");
-    Ok(reports)
+    let mut sweeps = in_parallel(&sweepers).into_iter();
+    let each = sweepers.len() / devices.len();
+    let reports = devices.iter().map(|device| {
+        let sweeps: Vec<_> = sweeps.by_ref().take(each).collect();
+        let occurred = |row: &usize| sweeps.iter().any(|it| it.occurred.contains(row));
+        let tried: BTreeSet<_> = sweeps.iter().flat_map(|it| &it.tried).copied().collect();
+        let gone = tried.into_iter().filter(|row| !occurred(row));
+        let gone = gone.map(|row| format!("{}: {}", device.name, known.row(row))).collect();
+        let (device, driver) = (device.name.clone(), device.driver.clone());
+        Report { device, driver, sweeps, gone }
+    });
+    Ok(reports.collect())
 }
 
-fn report(
-    device_name: &str,
-    args: &Args,
-    depth: Depth,
-    watchdog: &Watchdog,
-    progress: &dyn Fn(&str),
-) -> anyhow::Result<Report> {
-    let wanted = &args.scenario;
-    let is_wanted = |name| wanted.is_empty() || wanted.iter().any(|it| it == name);
-    let scenarios = || SCENARIOS.into_iter().filter(|it| is_wanted(it.name));
-    let crashes = CRASHES.into_iter().filter(|(driver, _)| device_name.contains(driver));
-    let layer = CRASHES_THE_LAYER.into_iter().filter(|_| validation_required());
-    let crashes = crashes.map(|(_, call)| call).chain(layer).map(str::to_owned);
-    let spared = args.spare.iter().cloned().chain(crashes);
-    let spared: &[String] = &spared.collect::<Vec<_>>();
-    let sweeper = |scenario| Sweeper { device_name, scenario, depth, spared, watchdog, progress };
-    let calls = scenarios().map(|it| sweeper(it).calls()).collect::<anyhow::Result<_>>()?;
-    let host = scenarios().map(|it| sweeper(it).host_allocations());
-    let host = host.collect::<anyhow::Result<_>>()?;
-    Ok(Report { device: device_name.to_owned(), calls, host })
+/// As many at a time as there are processors; what came of them is in their order.
+fn in_parallel(sweepers: &[Sweeper<'_>]) -> Vec<Sweep> {
+    let left = Mutex::new(sweepers.iter().enumerate());
+    let done = Mutex::new(Vec::new());
+    let lanes = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    std::thread::scope(|scope| {
+        for _ in 0..lanes.get() {
+            scope.spawn(|| {
+                loop {
+                    let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some((number, sweeper)) = next else { return };
+                    let sweep = sweeper.sweep();
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((number, sweep));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, sweep)| sweep).collect()
+}
+
+/// The devices, and the layer where it is on.
+fn survey(launch: &Launch) -> anyhow::Result<(Vec<Device>, Option<String>)> {
+    match launch.start(&Request::Survey)?.ready()? {
+        (worker, Reply::Survey { devices, layer }) => {
+            worker.finish();
+            Ok((devices, layer))
+        }
+        (worker, Reply::Failed(problem)) => {
+            worker.stop();
+            bail!(problem)
+        }
+        (worker, other) => {
+            worker.stop();
+            bail!("a worker process answered {other:?}")
+        }
+    }
+}
+
+/// The same, with no layer on.
+fn without_layers(launch: &Launch) -> Launch {
+    let mut launch = launch.clone();
+    launch.environment.extend(LAYER_VARIABLES.map(|name| (name, None)));
+    launch
 }
 
 fn table(report: &Report) -> String {
-    let mut text = format!("{}\n", report.device);
+    let mut text = format!("{} [{}]\n", report.device, report.driver);
     text += &format!(
-        "  {:<12}{:<17}{:>7}{:>14}{:>10}{:>9}{:>11}{:>10}\n",
+        "  {:<12}{:<17}{:>7}{:>14}{:>10}{:>9}{:>11}{:>7}{:>10}\n",
         "scenario",
         "what fails",
         "places",
@@ -171,36 +251,33 @@ fn table(report: &Report) -> String {
         "injected",
         "errors",
         "tolerated",
+        "known",
         "findings"
     );
-    let rows = report.calls.iter().map(|it| ("call", it));
-    for (what, it) in rows.chain(report.host.iter().map(|it| ("host allocation", it))) {
+    for it in &report.sweeps {
         text += &format!(
-            "  {:<12}{:<17}{:>7}{:>14}{:>10}{:>9}{:>11}{:>10}\n",
+            "  {:<12}{:<17}{:>7}{:>14}{:>10}{:>9}{:>11}{:>7}{:>10}\n",
             it.scenario,
-            what,
-            it.calls,
+            it.kind.name(),
+            it.places,
             it.called.len(),
             it.injected,
             it.refused,
             it.tolerated,
+            it.known.len(),
             it.findings.len()
         );
     }
-    let spared: usize = report.host.iter().map(|it| it.spared).sum();
-    text += &format!(
-        "  host allocations left alone, as the driver or the layer would crash: {spared}\n"
-    );
     text + &format!("  not called by any scenario: {}\n", report.uncalled().join(", "))
 }
 
 /// Whether the tests were told that the validation layer must be on.
 fn validation_required() -> bool {
-    std::env::var("DML_TEST_VALIDATION").is_ok_and(|it| it == "required")
+    std::env::var(VALIDATION_VARIABLE).is_ok_and(|it| it == "required")
 }
 
-/// Entry points that no scenario can call here, in the injector's order: those of memory that is not coherent, and of a required
-/// validation layer where none is.
+/// Entry points that no scenario can call here, in the injector's order: those of memory that is not
+/// coherent, and of a required validation layer where none is.
 pub fn uncallable() -> Vec<&'static str> {
     let required = validation_required();
     let validation = (!required).then_some(VALIDATION);

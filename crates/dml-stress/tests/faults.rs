@@ -9,27 +9,104 @@ use dml::ash::vk::Result as Code;
 use dml::vk::fault::{Fault, Injector};
 use dml::vk::{Buffer, BufferDesc, Device, Instance, InstanceDesc, Recorder, Submission};
 use dml::{BufferUsage, EntryPoints, MemoryLocation};
+use dml_conformance::child::Launch;
 use dml_stress::faults::{Args, Report, sweep, uncallable};
 
 /// There is one injector in a process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+/// The command's own program, so that no driver can end this one.
+fn launch() -> Launch {
+    Launch { program: Some(env!("CARGO_BIN_EXE_dml-stress").into()), environment: Vec::new() }
+}
+
+fn quick(scenario: &[&str]) -> Args {
+    let scenario = scenario.iter().map(|it| (*it).to_owned()).collect();
+    Args { quick: true, scenario, ..Args::default() }
+}
+
 #[test]
 fn every_entry_point_fails_at_its_first_and_last_call_without_harm() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // Together they call everything.
-    let scenario = ["cached", "submitting"].map(str::to_owned).to_vec();
-    let reports = sweep(&Args { quick: true, scenario, ..Args::default() }, &|_| {}).unwrap();
+    let reports = sweep(&quick(&["cached", "submitting"]), &launch(), &|_| {}).unwrap();
     for report in &reports {
-        let injected: usize = report.sweeps().map(|it| it.injected).sum();
+        let injected: usize = report.sweeps.iter().map(|it| it.injected).sum();
         println!("{}: {injected} faults injected", report.device);
-        assert!(report.sweeps().all(|it| it.injected > 0), "{report:#?}");
+        assert!(report.sweeps.iter().all(|it| it.injected > 0), "{report:#?}");
         // Whoever makes the runtime call another entry point adds it to the injector, and makes a
         // scenario call it.
         assert_eq!(report.uncalled(), uncallable(), "{}", report.device);
     }
     let findings: Vec<_> = reports.iter().flat_map(Report::findings).collect();
     assert!(findings.is_empty(), "{findings:#?}");
+}
+
+/// Excuses every crash and hang of a driver where a host allocation fails.
+const ANY: &str = "[[known]]\ndevice = '*'\nfails = 'host-allocation'\nin = '*'\n\
+    happens = 'crash'\nreason = 'the test says so'\n\
+    [[known]]\ndevice = '*'\nfails = 'host-allocation'\nin = '*'\n\
+    happens = 'hang'\nreason = 'the test says so'\n";
+
+/// What becomes of an accident at the first host allocation, where all are known that can be.
+fn after(accident: &str) -> Vec<Report> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("known.toml");
+    std::fs::write(&file, ANY).unwrap();
+    let fault = format!("{accident}:host allocation 1, *");
+    let launch =
+        Launch { environment: vec![("DML_STRESS_TEST_FAULT", Some(fault.into()))], ..launch() };
+    let timeout = Some(Duration::from_secs(if accident == "hang" { 5 } else { 120 }));
+    let args = Args { known: Some(file), timeout, ..quick(&["recording"]) };
+    let reports = sweep(&args, &launch, &|_| {}).unwrap();
+    assert!(!reports.is_empty());
+    for report in &reports {
+        let [calls, host] = &report.sweeps[..] else { panic!("{report:#?}") };
+        assert!(calls.findings.is_empty() && calls.injected > 0, "{calls:#?}");
+        // Every other fault is injected all the same, and answered.
+        assert!(host.places >= host.injected && host.injected > 1, "{host:#?}");
+        assert_eq!(host.refused + host.tolerated + 1, host.injected, "{host:#?}");
+    }
+    reports
+}
+
+/// What is reported says where it was, how the process ended, and what it printed last.
+fn assert_says(found: &str, report: &Report, words: &[&str]) {
+    let place =
+        format!("{} [{}]: recording: host allocation 1, in vk", report.device, report.driver);
+    assert!(found.starts_with(&place), "{found}");
+    assert!(words.iter().all(|it| found.contains(it)), "{found}");
+}
+
+#[test]
+fn a_worker_that_dies_outside_of_a_driver_is_a_finding_whatever_is_known() {
+    for (accident, words) in [
+        ("abort", ["crash outside of any call: ", "on purpose at host allocation 1"]),
+        ("hang", ["hang outside of any call: not done in time", "on purpose at host allocation 1"]),
+        // Rust says something, so it is ours although a driver has called it.
+        ("panic-inside", ["crash inside of vk", "non-unwinding panic"]),
+    ] {
+        for report in after(accident) {
+            let findings: Vec<_> = report.findings().collect();
+            assert_eq!(findings.len(), 1, "{findings:#?}");
+            assert_says(findings[0], &report, &words);
+            assert_eq!(report.known().count(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_dies_inside_of_a_driver_is_excused_where_that_is_known() {
+    for report in after("abort-inside") {
+        assert_eq!(report.findings().count(), 0, "{report:#?}");
+        let known: Vec<_> = report.known().collect();
+        assert_eq!(known.len(), 1, "{known:#?}");
+        let words = ["crash inside of vk", "on purpose", "the test says so"];
+        assert_says(known[0], &report, &words);
+        // The hang that is known did not occur.
+        assert!(
+            report.gone.iter().any(|it| it.contains("hang where a host allocation fails in *"))
+        );
+    }
 }
 
 /// A device with work in flight.

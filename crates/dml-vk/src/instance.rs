@@ -12,7 +12,7 @@ use crate::error::{Error, Result, VkContext};
 use crate::physical::PhysicalDevice;
 use crate::select::{self, DeviceSelector};
 
-const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+pub(crate) const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 /// The layer's setting that bounds how often it repeats a message.
 const MESSAGE_LIMIT: &CStr = c"enable_message_limit";

@@ -91,14 +91,19 @@ impl DeviceInfo {
 
     /// The version of Vulkan that the device supports, such as `1.3.230`.
     pub fn api_version_text(&self) -> String {
-        let ApiVersion { major, minor, patch } = unpacked_version(self.api_version);
-        format!("{major}.{minor}.{patch}")
+        version_text(self.api_version)
     }
 }
 
 /// A version of Vulkan as Vulkan packs it, for [`crate::InstanceDesc::max_api_version`].
 pub fn packed_version(version: ApiVersion) -> u32 {
     vk::make_api_version(0, version.major, version.minor, version.patch)
+}
+
+/// A packed version, such as `1.3.230`.
+pub(crate) fn version_text(version: u32) -> String {
+    let ApiVersion { major, minor, patch } = unpacked_version(version);
+    format!("{major}.{minor}.{patch}")
 }
 
 fn unpacked_version(version: u32) -> ApiVersion {

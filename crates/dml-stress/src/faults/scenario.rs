@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
 use dml::vk::fault::{Caller, Injector};
 use dml::vk::{DeviceDesc, DeviceSelector, Instance, InstanceDesc, ValidationLog};
 use dml::{Device, DeviceOptions, EntryPoints, Validation};
@@ -38,6 +39,15 @@ pub(crate) const SCENARIOS: [Scenario; 6] = [
     Scenario { name: "recording", mode: Mode::Record, cached: false, staged: false, old: false },
     Scenario { name: "submitting", mode: Mode::Submit, cached: false, staged: false, old: false },
 ];
+
+impl Scenario {
+    /// The scenario of that name.
+    pub(crate) fn named(name: &str) -> anyhow::Result<Self> {
+        let found = SCENARIOS.into_iter().find(|it| it.name == name);
+        let accepted = SCENARIOS.map(|it| it.name).join(", ");
+        found.with_context(|| format!("there is no scenario {name:?}; accepted are {accepted}"))
+    }
+}
 
 /// Where and with what a scenario runs.
 pub(crate) struct Place<'a> {

@@ -1,174 +1,261 @@
-//! Every call of a scenario, and every failure of each.
+//! Every call of a scenario, or every host allocation, and every failure of each: in worker processes,
+//! of which one that dies costs its fault and nothing else.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use dml::ash::vk::Result as Code;
-use dml::vk::fault::{EntryPoint, Fault, Hit, Injector};
+use dml::vk::fault::EntryPoint;
+use dml_conformance::child::{self, Event, Launch};
 
-use super::case::{self, Outcome};
-use super::scenario::{Place, Scenario};
-use super::watchdog::Watchdog;
+use super::known::{Happens, Known, Spot};
+use super::protocol::{Answer, Device, Kind, Order, Reply, Request};
 
-/// How many faults a sweep injects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Depth {
-    /// Every failure of every call, and every host allocation.
-    Full,
-    /// Every failure of the first and the last call of each entry point, and about ten host
-    /// allocations.
-    Ends,
-}
+/// A process that injects faults.
+type Worker = child::Worker<Reply>;
+
+/// What Rust says of a panic or an abort of its own; a driver's crash says none of it.
+const RUST_SAYS: [&str; 3] = ["panicked at", "non-unwinding panic", "fatal runtime error"];
 
 /// What came of a sweep.
 #[derive(Debug, Default)]
 pub struct Sweep {
     /// The scenario's name.
     pub scenario: &'static str,
-    /// Calls of the clean run.
-    pub calls: usize,
+    /// What fails.
+    pub(crate) kind: Kind,
+    /// Places in the clean run where something can fail.
+    pub places: usize,
     /// The entry points called.
     pub called: BTreeSet<&'static str>,
-    /// Faults that took place.
+    /// Faults that were injected.
     pub injected: usize,
     /// Of them those that became a typed error.
     pub refused: usize,
     /// Of them those that were made up for.
     pub tolerated: usize,
-    /// Host allocations that did not fail, as the driver would crash.
-    pub spared: usize,
-    /// Promises that were broken, each with scenario, call, entry point and result.
+    /// Promises that were broken, and crashes and hangs that are not known: each with the device, the
+    /// scenario, and what was injected.
     pub findings: Vec<String>,
+    /// Crashes and hangs that are known, in the same words, with the reason.
+    pub known: Vec<String>,
+    /// The rows of known findings whose fault was injected.
+    pub(crate) tried: BTreeSet<usize>,
+    /// Of them those that excused something.
+    pub(crate) occurred: BTreeSet<usize>,
 }
 
-/// Where a sweep takes place.
+/// Where and how a sweep takes place.
 pub(crate) struct Sweeper<'a> {
-    pub(crate) device_name: &'a str,
-    pub(crate) scenario: Scenario,
-    pub(crate) depth: Depth,
-    /// Calls in which no host allocation fails, as the driver would crash.
-    pub(crate) spared: &'a [String],
-    pub(crate) watchdog: &'a Watchdog,
-    /// Called after each run.
-    pub(crate) progress: &'a dyn Fn(&str),
+    pub(crate) device: &'a Device,
+    /// The layer, where it is on.
+    pub(crate) layer: Option<&'a str>,
+    pub(crate) scenario: &'static str,
+    pub(crate) kind: Kind,
+    /// Only the first and the last call of each entry point, and about ten host allocations.
+    pub(crate) quick: bool,
+    /// How long one fault may take.
+    pub(crate) timeout: Duration,
+    pub(crate) launch: &'a Launch,
+    pub(crate) known: &'a Known,
+    /// Called after each fault.
+    pub(crate) progress: &'a (dyn Fn(&str) + Sync),
+}
+
+/// A fault, and the entry point that it is about.
+struct Fault {
+    order: Order,
+    call: &'static str,
+}
+
+/// The calls of a run without a fault, and those in which there were host allocations.
+struct Places {
+    calls: Vec<&'static EntryPoint>,
+    allocations: Vec<&'static EntryPoint>,
+}
+
+/// How a worker ended that should not have.
+struct Accident {
+    happens: Happens,
+    /// The call of a layer or driver that it was inside of, where that is known.
+    inside: Option<String>,
+    /// The exit status, and the last lines that it printed.
+    detail: String,
 }
 
 impl Sweeper<'_> {
-    /// Fails every call.
-    pub(crate) fn calls(&self) -> anyhow::Result<Sweep> {
-        let injector = Injector::new()?;
-        let calls = self.clean(&injector)?;
-        let mut sweep = self.begin(&calls);
-        for (number, entry_point) in (1..).zip(&calls) {
-            for result in self.failures(&calls, number, entry_point) {
-                let what = format!("call {number}, {} returns {result:?}", entry_point.name());
-                self.one(&injector, Fault::Call { number, result }, &what, &mut sweep)?;
-            }
+    /// Injects every fault, one after the other. What keeps the sweep from going on is a finding.
+    pub(crate) fn sweep(&self) -> Sweep {
+        let mut sweep = Sweep { scenario: self.scenario, kind: self.kind, ..Sweep::default() };
+        if let Err(error) = self.fill(&mut sweep) {
+            sweep.findings.push(format!("{}: {error:#}", self.title()));
         }
-        Ok(sweep)
+        sweep
     }
 
-    /// Fails every host allocation.
-    pub(crate) fn host_allocations(&self) -> anyhow::Result<Sweep> {
-        let injector = Injector::with_host_allocations()?;
-        let calls = self.clean(&injector)?;
-        let allocations = injector.host_allocations();
-        let mut sweep = self.begin(&calls);
-        sweep.calls = allocations.len();
-        let step = if self.depth == Depth::Full { 1 } else { (allocations.len() / 10).max(1) };
-        for (number, call) in (1..).zip(&allocations).step_by(step) {
-            if self.spared.contains(&(*call).to_owned()) {
-                sweep.spared += 1;
-                continue;
-            }
-            let what = format!("host allocation {number}, in {call}, fails");
-            self.one(&injector, Fault::HostAllocation { number }, &what, &mut sweep)?;
-        }
-        Ok(sweep)
-    }
-
-    fn begin(&self, calls: &[&'static EntryPoint]) -> Sweep {
-        Sweep {
-            scenario: self.scenario.name,
-            calls: calls.len(),
-            called: calls.iter().map(|it| it.name()).collect(),
-            ..Sweep::default()
-        }
-    }
-
-    /// The calls of a run without a fault, which has to succeed.
-    fn clean(&self, injector: &Injector) -> anyhow::Result<Vec<&'static EntryPoint>> {
-        match self.run(injector, None, "without a fault")? {
-            Ok(Outcome::Clean(calls)) => Ok(calls),
-            Ok(other) => bail!("{} without a fault: {other:?}", self.scenario.name),
-            Err(problem) => bail!("{} without a fault: {problem}", self.scenario.name),
-        }
-    }
-
-    fn failures(
-        &self,
-        calls: &[&'static EntryPoint],
-        number: usize,
-        entry_point: &EntryPoint,
-    ) -> Vec<Code> {
-        let failures = entry_point.failures();
-        let same = |it: &&EntryPoint| it.name() == entry_point.name();
-        match self.depth {
-            Depth::Full => failures.to_vec(),
-            Depth::Ends => {
-                let is_first = calls.iter().position(same) == Some(number - 1);
-                let is_last = calls.iter().rposition(same) == Some(number - 1);
-                if is_first || is_last { failures.to_vec() } else { Vec::new() }
-            }
-        }
-    }
-
-    fn one(
-        &self,
-        injector: &Injector,
-        fault: Fault,
-        what: &str,
-        sweep: &mut Sweep,
-    ) -> anyhow::Result<()> {
-        let outcome = match self.run(injector, Some(fault), what)? {
-            Ok(Outcome::Clean(_)) => Err("the fault did not take place".to_owned()),
-            Ok(Outcome::Refused(hit) | Outcome::Tolerated(hit)) if !is_hit(fault, hit) => {
-                Err(format!("something else failed: {hit:?}"))
-            }
-            other => other,
+    fn fill(&self, sweep: &mut Sweep) -> anyhow::Result<()> {
+        let (mut worker, places) = self.open(false)?;
+        sweep.called = places.calls.iter().map(|it| it.name()).collect();
+        let faults = match self.kind {
+            Kind::Call => self.calls(&places.calls),
+            Kind::HostAllocation => self.allocations(&places.allocations),
         };
-        match outcome {
-            Ok(Outcome::Refused(_)) => sweep.refused += 1,
-            Ok(_) => sweep.tolerated += 1,
-            Err(problem) => {
-                let name = self.scenario.name;
-                sweep.findings.push(format!("{}: {name}: {what}: {problem}", self.device_name));
+        sweep.places = match self.kind {
+            Kind::Call => places.calls.len(),
+            Kind::HostAllocation => places.allocations.len(),
+        };
+        for fault in &faults {
+            sweep.injected += 1;
+            sweep.tried.extend(self.known.about(self.spot(fault)));
+            match ask(&mut worker, &fault.order, self.timeout, &mut None) {
+                Ok(Answer::Refused) => sweep.refused += 1,
+                Ok(Answer::Tolerated) => sweep.tolerated += 1,
+                Ok(Answer::Broken(problem)) => {
+                    sweep.findings.push(format!("{}: {problem}", self.name(fault)));
+                }
+                Err(happens) => {
+                    let accident = self.again(fault, happens, ended(worker, happens))?;
+                    self.note(fault, &accident, sweep);
+                    worker = self.open(false)?.0;
+                }
             }
+            (self.progress)(&self.name(fault));
         }
-        sweep.injected += 1;
+        worker.finish();
         Ok(())
     }
 
-    fn run(
-        &self,
-        injector: &Injector,
-        fault: Option<Fault>,
-        what: &str,
-    ) -> anyhow::Result<Result<Outcome, String>> {
-        let folder = tempfile::tempdir().context("a folder for pipelines")?;
-        self.watchdog.begin(format!("{}: {}: {what}", self.device_name, self.scenario.name));
-        let (scenario, device_name) = (self.scenario, self.device_name);
-        let place = Place { scenario, device_name, injector, folder: folder.path() };
-        let outcome = case::run(&place, fault);
-        (self.progress)(what);
-        Ok(outcome)
+    /// Every failure of every call, or of the first and the last call of each entry point.
+    fn calls(&self, calls: &[&'static EntryPoint]) -> Vec<Fault> {
+        let is_end = |index: usize| {
+            let same = |it: &&EntryPoint| it.name() == calls[index].name();
+            let ends = [calls.iter().position(same), calls.iter().rposition(same)];
+            ends.contains(&Some(index))
+        };
+        let wanted = calls.iter().enumerate().filter(|(index, _)| !self.quick || is_end(*index));
+        let fault = |index, call: &'static str, result: &Code| {
+            let number = index + 1;
+            let what = format!("call {number}, {call} returns {result:?}");
+            Fault { order: Order { number, result: Some(result.as_raw()), what }, call }
+        };
+        wanted
+            .flat_map(|(index, it)| {
+                it.failures().iter().map(move |result| fault(index, it.name(), result))
+            })
+            .collect()
+    }
+
+    fn allocations(&self, calls: &[&'static EntryPoint]) -> Vec<Fault> {
+        let step = if self.quick { (calls.len() / 10).max(1) } else { 1 };
+        let fault = |(number, call): (usize, &&'static EntryPoint)| {
+            let call = call.name();
+            let what = format!("host allocation {number}, in {call}, fails");
+            Fault { order: Order { number, result: None, what }, call }
+        };
+        (1..).zip(calls).step_by(step).map(fault).collect()
+    }
+
+    /// A worker that has run the scenario without a fault.
+    fn open(&self, watched: bool) -> anyhow::Result<(Worker, Places)> {
+        let (device, scenario) = (self.device.name.clone(), self.scenario.to_owned());
+        let request = Request::Open { device, scenario, kind: self.kind, watched };
+        match self.launch.start(&request)?.ready()? {
+            (worker, Reply::Ready { calls, allocations }) => {
+                let entry_points = |names: Vec<String>| {
+                    names.iter().map(|name| entry_point(name)).collect::<anyhow::Result<_>>()
+                };
+                let places =
+                    Places { calls: entry_points(calls)?, allocations: entry_points(allocations)? };
+                Ok((worker, places))
+            }
+            (worker, Reply::Failed(problem)) => {
+                worker.stop();
+                bail!(problem)
+            }
+            (worker, other) => {
+                worker.stop();
+                bail!("a worker process answered {other:?}")
+            }
+        }
+    }
+
+    /// Injects the fault once more, in a worker that tells of every call that reaches a layer or driver.
+    fn again(&self, fault: &Fault, happens: Happens, detail: String) -> anyhow::Result<Accident> {
+        let (mut worker, _) = self.open(true)?;
+        let mut inside = None;
+        Ok(match ask(&mut worker, &fault.order, self.timeout, &mut inside) {
+            Err(happens) => Accident { happens, inside, detail: ended(worker, happens) },
+            Ok(_) => {
+                worker.finish();
+                let detail = format!("{detail}; not so when tried again");
+                Accident { happens, inside: None, detail }
+            }
+        })
+    }
+
+    fn note(&self, fault: &Fault, accident: &Accident, sweep: &mut Sweep) {
+        let Accident { happens, inside, detail } = accident;
+        let (name, happens_name) = (self.name(fault), happens.name());
+        let is_ours = RUST_SAYS.iter().any(|words| detail.contains(words));
+        let Some(inside) = inside else {
+            sweep.findings.push(format!("{name}: {happens_name} outside of any call: {detail}"));
+            return;
+        };
+        let text = format!("{name}: {happens_name} inside of {inside}: {detail}");
+        match self.known.excuse(self.spot(fault), *happens).filter(|_| !is_ours) {
+            Some(row) => {
+                sweep.occurred.insert(row);
+                sweep.known.push(format!("{text}; {}", self.known.row(row)));
+            }
+            None => sweep.findings.push(text),
+        }
+    }
+
+    fn spot<'a>(&'a self, fault: &'a Fault) -> Spot<'a> {
+        let names = [self.device.name.as_str(), self.device.driver.as_str()];
+        Spot { names, layer: self.layer, kind: self.kind, call: fault.call }
+    }
+
+    fn name(&self, fault: &Fault) -> String {
+        format!("{}: {}", self.title(), fault.order.what)
+    }
+
+    fn title(&self) -> String {
+        let Device { name, driver } = self.device;
+        let layer = self.layer.map_or_else(String::new, |it| format!(", {it}"));
+        format!("{name} [{driver}{layer}]: {}", self.scenario)
     }
 }
 
-/// Whether the fault that took place is the one that was meant.
-fn is_hit(fault: Fault, hit: Hit) -> bool {
-    match fault {
-        Fault::Call { result, .. } => !hit.host_allocation && hit.result == result,
-        _ => hit.host_allocation,
+/// The answer to an order, or how the worker ended; `inside` is the call that it was in then.
+fn ask(
+    worker: &mut Worker,
+    order: &Order,
+    timeout: Duration,
+    inside: &mut Option<String>,
+) -> Result<Answer, Happens> {
+    worker.send(&serde_json::to_string(order).expect("numbers and a text become JSON"));
+    let deadline = Instant::now() + timeout;
+    loop {
+        match worker.next(deadline) {
+            Event::Reply(Reply::Inside(call)) => *inside = call,
+            Event::Reply(Reply::Done(answer)) => return Ok(answer),
+            Event::TimedOut => return Err(Happens::Hang),
+            Event::Ended | Event::Reply(_) => return Err(Happens::Crash),
+        }
     }
+}
+
+/// Ends a worker that has crashed or hangs; returns what is known of it.
+fn ended(worker: Worker, happens: Happens) -> String {
+    match happens {
+        Happens::Crash => worker.autopsy(),
+        Happens::Hang => format!("not done in time; {}", worker.stop()),
+    }
+}
+
+fn entry_point(name: &str) -> anyhow::Result<&'static EntryPoint> {
+    let mut all = EntryPoint::all();
+    all.find(|it| it.name() == name).with_context(|| format!("there is no entry point {name}"))
 }

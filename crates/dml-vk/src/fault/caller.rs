@@ -16,6 +16,8 @@ use crate::buffer::{Buffer, BufferUsage};
 use crate::device::{Device, DeviceDesc, LiveObjects};
 use crate::entry::EntryPoints;
 use crate::error::{Error, Result, VkContext as _};
+use crate::instance::VALIDATION_LAYER;
+use crate::physical::version_text;
 use crate::queue::QueueLock;
 use crate::record::record_plan;
 use crate::table::BindingTable;
@@ -37,6 +39,27 @@ pub struct Caller {
     entry: ash::Entry,
     /// One thread records. `Cell` is not `Sync`.
     _one_thread: PhantomData<Cell<()>>,
+}
+
+/// The name and the version of the validation layer, where it is installed.
+///
+/// # Errors
+///
+/// [`Error::NoLoader`], and what Vulkan reports.
+pub fn validation_layer() -> Result<Option<String>> {
+    // SAFETY: the call needs no instance.
+    let layers = unsafe { loader()?.enumerate_instance_layer_properties() }
+        .call("vkEnumerateInstanceLayerProperties")?;
+    let layer = layers.iter().find(|it| it.layer_name_as_c_str() == Ok(VALIDATION_LAYER));
+    Ok(layer.map(|it| {
+        let name = VALIDATION_LAYER.to_string_lossy();
+        format!("{name} {}", version_text(it.spec_version))
+    }))
+}
+
+fn loader() -> Result<ash::Entry> {
+    // SAFETY: loading runs the initialisers of the system's loader, which has no precondition.
+    unsafe { ash::Entry::load() }.map_err(|error| Error::NoLoader { reason: error.to_string() })
 }
 
 /// Held by whoever uses the queue.
@@ -76,9 +99,7 @@ impl Caller {
     /// [`Error::NoLoader`], [`Error::NoDevice`] where there is none of that name, and what Vulkan
     /// reports.
     pub fn new(name: &str) -> Result<Self> {
-        // SAFETY: loading runs the initialisers of the system's loader, which has no precondition.
-        let entry = unsafe { ash::Entry::load() }
-            .map_err(|error| Error::NoLoader { reason: error.to_string() })?;
+        let entry = loader()?;
         let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
         let info = vk::InstanceCreateInfo::default().application_info(&application);
         // SAFETY: what `info` points to outlives the call.

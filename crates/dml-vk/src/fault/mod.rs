@@ -19,6 +19,7 @@ mod host;
 mod shapes;
 mod table;
 mod unknown;
+mod watch;
 
 use ash::vk;
 
@@ -26,8 +27,9 @@ use crate::entry::EntryPoints;
 use crate::error::{Error, Result};
 
 pub use books::ObjectKind;
-pub use caller::Caller;
+pub use caller::{Caller, validation_layer};
 pub use entry_point::EntryPoint;
+pub use watch::Watcher;
 
 /// What is to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +116,12 @@ impl Injector {
         books::update(|books| books.everywhere = true);
     }
 
+    /// Has `watcher` told of every call that reaches a layer or driver, and of its end, as long as the
+    /// injector lives.
+    pub fn watch(&self, watcher: Watcher) {
+        watch::begin(Some(watcher));
+    }
+
     /// Forgets the calls so far and numbers those that come from 1; `fault` is what fails. A lost device
     /// stays lost.
     pub fn arm(&self, fault: Option<Fault>) {
@@ -177,6 +185,7 @@ impl Drop for Injector {
     fn drop(&mut self) {
         books::end();
         host::end();
+        watch::begin(None);
     }
 }
 

@@ -57,6 +57,7 @@ macro_rules! entry_points {
             // SAFETY: the address is that of the original, stored before any call.
             let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
             let _scope = Scope::new(ENTRY_POINT.name(), true);
+            let _inside = Inside::new(ENTRY_POINT.name());
             // SAFETY: the caller keeps the function's own contract.
             let result = unsafe { original($first, $($argument,)* callbacks.as_ptr(), made) };
             if result == vk::Result::SUCCESS {
@@ -87,6 +88,7 @@ macro_rules! entry_points {
             let callbacks = Callbacks::instead_of(callbacks);
             // SAFETY: the address is that of the original, stored before any call.
             let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
+            let _inside = Inside::new(ENTRY_POINT.name());
             // SAFETY: the caller keeps the function's own contract.
             unsafe { original($($argument,)* object, callbacks.as_ptr()) };
         }
@@ -100,6 +102,7 @@ macro_rules! entry_points {
             // SAFETY: the address is that of the original, stored before any call.
             let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
             let _scope = Scope::new(ENTRY_POINT.name(), false);
+            let _inside = Inside::new(ENTRY_POINT.name());
             // SAFETY: the caller keeps the function's own contract.
             unsafe { original($first $(, $argument)*) }
         }
@@ -110,6 +113,7 @@ macro_rules! entry_points {
             let _ = ENTRY_POINT.enter($first);
             // SAFETY: the address is that of the original, stored before any call.
             let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
+            let _inside = Inside::new(ENTRY_POINT.name());
             // SAFETY: the caller keeps the function's own contract.
             unsafe { original($first $(, $argument)*) };
         }
@@ -125,6 +129,7 @@ macro_rules! entry_points {
             let _ = ENTRY_POINT.enter($device);
             // SAFETY: the address is that of the original, stored before any call.
             let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
+            let _inside = Inside::new(ENTRY_POINT.name());
             // SAFETY: the caller keeps the function's own contract.
             unsafe { original($device, $($argument,)* queue) };
             // SAFETY: the driver has written the queue.

@@ -11,6 +11,7 @@ use super::entry_point::EntryPoint;
 use super::host::{Callbacks, Scope};
 use super::shapes::entry_points;
 use super::unknown;
+use super::watch::Inside;
 
 const HOST: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 const DEVICE: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
@@ -58,6 +59,7 @@ pub(super) fn finish_work(device: vk::Device) {
     }
     // SAFETY: the address is that of the original, and looked up under this name.
     let wait = unsafe { transmute::<usize, vk::PFN_vkDeviceWaitIdle>(address) };
+    let _inside = Inside::new("vkDeviceWaitIdle");
     // SAFETY: the device is alive, as it is being called; the injector's device has one queue, and who
     // calls it does so for nobody else.
     let result = unsafe { wait(device) };

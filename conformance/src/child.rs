@@ -1,8 +1,11 @@
-//! One worker process, seen from the runner.
+//! A worker process and the program that has started it.
+//!
+//! The worker reads lines, and ends when its standard input does. It answers with JSON text sequences
+//! (RFC 7464): a record separator, JSON, a line feed. So whatever a driver prints in between does no harm.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, Read, Write as _};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -11,32 +14,47 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::cases::CaseId;
-use crate::protocol::{Reply, Request, receive};
+/// RFC 7464's record separator.
+const SEPARATOR: char = '\u{1e}';
 
 /// The last lines of a worker's standard error that a crash is shown with.
 const KEPT_LINES: usize = 8;
 
-/// How to start workers.
+/// A driver may take this long to start.
+const START_TIME: Duration = Duration::from_secs(120);
+
+/// A worker may take this long to close its device.
+const CLOSE_TIME: Duration = Duration::from_secs(10);
+
+/// How long a worker may go on after its standard input has ended.
+const GRACE: Duration = Duration::from_secs(5);
+/// How to start workers: a program that is called with the argument `worker`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Launch {
-    /// Variables of the environment to set.
-    pub(crate) environment: Vec<(&'static str, OsString)>,
+pub struct Launch {
+    /// The program; this one where none is named.
+    pub program: Option<PathBuf>,
+    /// Variables of the environment to set, or to remove.
+    pub environment: Vec<(&'static str, Option<OsString>)>,
 }
 
-/// A running worker.
-pub(crate) struct Worker {
+/// A running worker, which answers with `R`.
+#[derive(Debug)]
+pub struct Worker<R> {
     child: Child,
     input: ChildStdin,
-    replies: Receiver<Reply>,
+    replies: Receiver<R>,
     errors: Arc<Mutex<VecDeque<String>>>,
     readers: Vec<JoinHandle<()>>,
 }
 
 /// What came from a worker.
-pub(crate) enum Event {
-    Reply(Reply),
+#[derive(Debug)]
+pub enum Event<R> {
+    /// An answer.
+    Reply(R),
     /// It has ended, or does not follow the protocol.
     Ended,
     /// Nothing came in time.
@@ -45,7 +63,13 @@ pub(crate) enum Event {
 
 impl Launch {
     /// Starts a worker and tells it what to do.
-    pub(crate) fn start(&self, request: &Request) -> anyhow::Result<Worker> {
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn start<R>(&self, request: &impl Serialize) -> anyhow::Result<Worker<R>>
+    where
+        R: DeserializeOwned + Send + 'static,
+    {
         let mut child = self
             .command()?
             .stdin(Stdio::piped())
@@ -85,31 +109,42 @@ impl Launch {
     }
 
     fn command(&self) -> anyhow::Result<Command> {
-        let mut command = Command::new(executable()?);
-        command.arg("worker").envs(self.environment.iter().map(|(key, value)| (key, value)));
-        #[cfg(target_os = "linux")]
-        {
-            use std::os::unix::process::CommandExt as _;
-            command.arg0(env!("CARGO_PKG_NAME"));
+        let mut command = match &self.program {
+            Some(program) => Command::new(program),
+            None => this_program()?,
+        };
+        command.arg("worker");
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
         }
         Ok(command)
     }
 }
 
-/// This program. On Linux the link still works where the file was replaced or deleted, as a build
-/// does while its own tests run.
-fn executable() -> anyhow::Result<PathBuf> {
-    if cfg!(target_os = "linux") {
-        return Ok(PathBuf::from("/proc/self/exe"));
+/// On Linux the link still works where the file was replaced or deleted, as a build does while its own
+/// tests run.
+fn this_program() -> anyhow::Result<Command> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::process::CommandExt as _;
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0(std::env::args_os().next().unwrap_or_default());
+        Ok(command)
     }
-    std::env::current_exe().context("cannot find this program's own file")
+    #[cfg(not(target_os = "linux"))]
+    {
+        let path = std::env::current_exe().context("cannot find this program's own file")?;
+        Ok(Command::new(path))
+    }
 }
 
-impl Worker {
-    /// Names cases to run. A worker that is gone is noticed by whoever waits for its answers.
-    pub(crate) fn send<'a>(&mut self, ids: impl Iterator<Item = &'a CaseId>) {
-        let lines: Vec<String> = ids.map(ToString::to_string).collect();
-        let _ = self.write(&lines.join("\n"));
+impl<R> Worker<R> {
+    /// Writes lines that the worker reads. One that is gone is noticed by whoever waits for its answers.
+    pub fn send(&mut self, lines: &str) {
+        let _ = self.write(lines);
     }
 
     fn write(&mut self, lines: &str) -> io::Result<()> {
@@ -118,8 +153,26 @@ impl Worker {
         self.input.flush()
     }
 
+    /// Waits for the first reply.
+    ///
+    /// # Errors
+    /// The worker has ended, or is not ready in time.
+    pub fn ready(self) -> anyhow::Result<(Self, R)> {
+        match self.next(Instant::now() + START_TIME) {
+            Event::Reply(reply) => Ok((self, reply)),
+            Event::Ended => {
+                let how = self.autopsy();
+                anyhow::bail!("a worker process ended before it was ready: {how}")
+            }
+            Event::TimedOut => {
+                let printed = self.stop();
+                anyhow::bail!("a worker process was not ready in time; {printed}")
+            }
+        }
+    }
+
     /// Waits for the next reply, until `deadline`.
-    pub(crate) fn next(&self, deadline: Instant) -> Event {
+    pub fn next(&self, deadline: Instant) -> Event<R> {
         let left = deadline.saturating_duration_since(Instant::now());
         match self.replies.recv_timeout(left) {
             Ok(reply) => Event::Reply(reply),
@@ -129,7 +182,7 @@ impl Worker {
     }
 
     /// Waits for a worker that has closed its output, and tells how it ended.
-    pub(crate) fn autopsy(mut self) -> String {
+    pub fn autopsy(mut self) -> String {
         // It has closed its output, but may still be busy with something else.
         let mut status = self.child.try_wait();
         for _ in 0..100 {
@@ -149,7 +202,7 @@ impl Worker {
     }
 
     /// Ends it at once. Returns the last lines that it had printed.
-    pub(crate) fn stop(mut self) -> String {
+    pub fn stop(mut self) -> String {
         // Both fail only where it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -160,11 +213,11 @@ impl Worker {
         Vec::from(errors.clone()).join(" | ")
     }
 
-    /// Lets it end by itself, within `most`.
-    pub(crate) fn finish(self, most: Duration) {
+    /// Lets it end by itself.
+    pub fn finish(self) {
         let Self { mut child, input, replies, .. } = self;
         drop(input);
-        let deadline = Instant::now() + most;
+        let deadline = Instant::now() + CLOSE_TIME;
         loop {
             match replies.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(_) => {}
@@ -176,6 +229,45 @@ impl Worker {
             }
         }
         let _ = child.wait();
+    }
+}
+
+/// The lines of standard input as they come. When it ends the process ends too, even if it hangs:
+/// whoever has started it is gone, or wants nothing any more.
+pub fn lines() -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+        drop(sender);
+        std::thread::sleep(GRACE);
+        std::process::exit(1);
+    });
+    receiver
+}
+
+/// Writes a reply where whoever has started this process reads it.
+///
+/// # Errors
+/// Nobody reads.
+pub fn reply(output: &mut dyn Write, reply: &impl Serialize) -> io::Result<()> {
+    let json = serde_json::to_string(reply)?;
+    writeln!(output, "{SEPARATOR}{json}")?;
+    output.flush()
+}
+
+/// Takes a worker's line apart: what something else has printed, and the reply.
+pub(crate) fn receive<R: DeserializeOwned>(line: &str) -> (&str, Option<R>) {
+    match line.rsplit_once(SEPARATOR) {
+        Some((other, json)) => match serde_json::from_str(json) {
+            Ok(reply) => (other, Some(reply)),
+            Err(_) => (line, None),
+        },
+        None => (line, None),
     }
 }
 

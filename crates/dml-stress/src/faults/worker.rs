@@ -1,0 +1,137 @@
+//! A worker process: injects the faults that it is told to, so that a driver that crashes ends nothing
+//! else.
+
+use std::io;
+use std::sync::mpsc::Receiver;
+
+use anyhow::{Context as _, bail};
+use dml::ash::vk::Result as Code;
+use dml::vk::fault::{self, Fault, Hit, Injector};
+use dml::vk::{DeviceInfo, Instance, InstanceDesc};
+use dml_conformance::child::{lines, reply};
+
+use super::case::{self, Outcome};
+use super::on_purpose::{self, OnPurpose};
+use super::protocol::{Answer, Device, Kind, Order, Reply, Request};
+use super::scenario::{Place, Scenario};
+
+/// Does what standard input says until it ends.
+///
+/// # Errors
+///
+/// Standard input is no request, or standard output is closed.
+pub fn work() -> anyhow::Result<()> {
+    let lines = lines();
+    let request = lines.recv().context("there is no request; `faults` starts workers")?;
+    let request = serde_json::from_str(&request).context("a worker is started by `faults` only")?;
+    let worked = match request {
+        Request::Survey => survey().and_then(|found| answer(&found)),
+        Request::Open { device, scenario, kind, watched } => {
+            inject(&device, &scenario, kind, watched, &lines)
+        }
+    };
+    worked.or_else(|error| answer(&Reply::Failed(format!("{error:#}"))))
+}
+
+/// Standard output is not kept locked: a watcher writes to it as well.
+fn answer(answer: &Reply) -> anyhow::Result<()> {
+    Ok(reply(&mut io::stdout(), answer)?)
+}
+
+fn survey() -> anyhow::Result<Reply> {
+    let instance = Instance::new(&InstanceDesc::default())?;
+    let devices = instance.physical_devices()?;
+    let usable = devices.iter().filter(|it| it.unsuitable().is_none());
+    let devices =
+        usable.map(|it| Device { name: it.info().name.clone(), driver: driver(it.info()) });
+    let layer = if super::validation_required() { fault::validation_layer()? } else { None };
+    Ok(Reply::Survey { devices: devices.collect(), layer })
+}
+
+/// The driver's name and version, as far as it tells them.
+fn driver(info: &DeviceInfo) -> String {
+    let version = format!("version {}", info.driver_version);
+    let told = [info.driver_name.clone(), info.driver_info.clone(), version];
+    told.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn inject(
+    device_name: &str,
+    scenario: &str,
+    kind: Kind,
+    watched: bool,
+    orders: &Receiver<String>,
+) -> anyhow::Result<()> {
+    let on_purpose = OnPurpose::from_environment()?;
+    // Keeps the drivers loaded, which takes longer than a run.
+    let _loaded = Instance::new(&InstanceDesc::default())?;
+    let scenario = Scenario::named(scenario)?;
+    let injector = match kind {
+        Kind::Call => Injector::new()?,
+        Kind::HostAllocation => Injector::with_host_allocations()?,
+    };
+    let calls = match run(&injector, device_name, scenario, None)? {
+        Ok(Outcome::Clean(calls)) => calls,
+        Ok(other) => bail!("without a fault: {other:?}"),
+        Err(problem) => bail!("without a fault: {problem}"),
+    };
+    let calls = calls.iter().map(|it| it.name().to_owned()).collect();
+    let allocations = injector.host_allocations().into_iter().map(str::to_owned).collect();
+    answer(&Reply::Ready { calls, allocations })?;
+    if watched {
+        injector.watch(tell);
+    } else if on_purpose.is_some() {
+        injector.watch(on_purpose::strike_inside);
+    }
+    for order in orders {
+        let order: Order = serde_json::from_str(&order)?;
+        if let Some(on_purpose) = &on_purpose {
+            on_purpose.strike(&order.what);
+        }
+        let fault = match order.result {
+            Some(code) => Fault::Call { number: order.number, result: Code::from_raw(code) },
+            None => Fault::HostAllocation { number: order.number },
+        };
+        let outcome = run(&injector, device_name, scenario, Some(fault))?;
+        answer(&Reply::Done(judged(fault, outcome)))?;
+    }
+    Ok(())
+}
+
+/// Runs the scenario with pipelines kept in a folder that is empty at first.
+fn run(
+    injector: &Injector,
+    device_name: &str,
+    scenario: Scenario,
+    fault: Option<Fault>,
+) -> anyhow::Result<Result<Outcome, String>> {
+    let folder = tempfile::tempdir().context("a folder for pipelines")?;
+    let place = Place { scenario, device_name, injector, folder: folder.path() };
+    Ok(case::run(&place, fault))
+}
+
+fn judged(fault: Fault, outcome: Result<Outcome, String>) -> Answer {
+    match outcome {
+        Ok(Outcome::Clean(_)) => Answer::Broken("the fault did not take place".to_owned()),
+        Ok(Outcome::Refused(hit) | Outcome::Tolerated(hit)) if !is_hit(fault, hit) => {
+            Answer::Broken(format!("something else failed: {hit:?}"))
+        }
+        Ok(Outcome::Refused(_)) => Answer::Refused,
+        Ok(Outcome::Tolerated(_)) => Answer::Tolerated,
+        Err(problem) => Answer::Broken(problem),
+    }
+}
+
+/// Whether the fault that took place is the one that was meant.
+fn is_hit(fault: Fault, hit: Hit) -> bool {
+    match fault {
+        Fault::Call { result, .. } => !hit.host_allocation && hit.result == result,
+        _ => hit.host_allocation,
+    }
+}
+
+/// Where nobody reads any more, the process ends soon.
+fn tell(call: Option<&'static str>) {
+    let _ = answer(&Reply::Inside(call.map(str::to_owned)));
+    on_purpose::strike_inside(call);
+}
