@@ -17,12 +17,18 @@ pub(crate) struct Args {
 /// Runs the command and returns its exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let arguments: Vec<&str> = args.args.iter().map(String::as_str).collect();
-    stress(sh, &conformance::environment(sh, true)?, &arguments)
+    let environment = environment_for(&arguments, conformance::environment(sh, true)?);
+    // Millions of plans want an optimized build; the others wait for devices.
+    let profile = if arguments.first() == Some(&"plans") { "stress" } else { "dev" };
+    let command =
+        cmd!(sh, "cargo run --locked --profile {profile} --package dml-stress -- {arguments...}");
+    process::exit_code(environment.apply(command))
 }
 
 /// A step of `nightly`: one command, which must hold.
 pub(crate) fn one(sh: &Shell, arguments: &[&str]) -> Result<()> {
-    held(stress(sh, &conformance::environment(sh, true)?, arguments)?, arguments)
+    let args = arguments.iter().map(|&it| it.to_owned()).collect();
+    held(run(sh, &Args { args })?, arguments)
 }
 
 /// The step `stress` of `ci`: what says enough in a short time, on both CPU drivers.
@@ -37,23 +43,24 @@ const SHORT: [&[&str]; 4] = [
 pub(crate) fn short(sh: &Shell) -> Result<()> {
     let program = programs::build(sh, "dml-stress", "dml-stress")?;
     let drivers = setup::make_sure(sh)?.environment()?;
-    let environment = test::with_hazards(drivers).with("DML_PIPELINE_CACHE", "off");
+    let drivers = test::with_hazards(drivers).with("DML_PIPELINE_CACHE", "off");
     for arguments in SHORT {
+        let environment = environment_for(arguments, drivers.clone());
         let command = environment.apply(cmd!(sh, "{program} {arguments...}"));
         held(process::exit_code(command)?, arguments)?;
     }
     Ok(())
 }
 
+/// Calls fail under the validation layer; `faults` turns it off by itself where it must be off.
+fn environment_for(arguments: &[&str], environment: Environment) -> Environment {
+    match arguments.first() {
+        Some(&"faults") => test::under_validation(environment),
+        _ => environment,
+    }
+}
+
 fn held(code: i32, arguments: &[&str]) -> Result<()> {
     ensure!(code == 0, "`dml-stress {}` ended with exit code {code}", arguments.join(" "));
     Ok(())
-}
-
-/// Millions of plans want an optimized build; the others wait for devices.
-fn stress(sh: &Shell, environment: &Environment, arguments: &[&str]) -> Result<i32> {
-    let profile = if arguments.first() == Some(&"plans") { "stress" } else { "dev" };
-    let command =
-        cmd!(sh, "cargo run --locked --profile {profile} --package dml-stress -- {arguments...}");
-    process::exit_code(environment.apply(command))
 }

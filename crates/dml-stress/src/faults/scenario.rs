@@ -97,6 +97,7 @@ impl Place<'_> {
         let with_queue = self.scenario.mode == Mode::Submit;
         if self.scenario.mode != Mode::Own {
             let caller = Caller::new(self.device_name)?;
+            logs.push(caller.validation_log());
             let vulkan = caller.wrap(self.injector, with_queue, &desc)?;
             let device = Device::from_vulkan(vulkan, &options)?;
             return Ok(Opened { device, caller: Some(caller) });

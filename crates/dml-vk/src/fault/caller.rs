@@ -9,15 +9,15 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use ash::vk::{self, Handle as _};
 use dml_core::capabilities::Features;
 
+use super::layer::{Watched, loader};
 use super::{Injector, books};
 use crate::access::access;
 use crate::bare::compute_family;
 use crate::buffer::{Buffer, BufferUsage};
+use crate::debug::ValidationLog;
 use crate::device::{Device, DeviceDesc, LiveObjects};
 use crate::entry::EntryPoints;
 use crate::error::{Error, Result, VkContext as _};
-use crate::instance::VALIDATION_LAYER;
-use crate::physical::version_text;
 use crate::queue::QueueLock;
 use crate::record::record_plan;
 use crate::table::BindingTable;
@@ -35,31 +35,10 @@ pub struct Caller {
     pool: vk::CommandPool,
     buffers: Mutex<Vec<CallerBuffer>>,
     users: Mutex<Vec<LiveObjects>>,
-    instance: ash::Instance,
+    owned: Arc<Watched>,
     entry: ash::Entry,
     /// One thread records. `Cell` is not `Sync`.
     _one_thread: PhantomData<Cell<()>>,
-}
-
-/// The name and the version of the validation layer, where it is installed.
-///
-/// # Errors
-///
-/// [`Error::NoLoader`], and what Vulkan reports.
-pub fn validation_layer() -> Result<Option<String>> {
-    // SAFETY: the call needs no instance.
-    let layers = unsafe { loader()?.enumerate_instance_layer_properties() }
-        .call("vkEnumerateInstanceLayerProperties")?;
-    let layer = layers.iter().find(|it| it.layer_name_as_c_str() == Ok(VALIDATION_LAYER));
-    Ok(layer.map(|it| {
-        let name = VALIDATION_LAYER.to_string_lossy();
-        format!("{name} {}", version_text(it.spec_version))
-    }))
-}
-
-fn loader() -> Result<ash::Entry> {
-    // SAFETY: loading runs the initialisers of the system's loader, which has no precondition.
-    unsafe { ash::Entry::load() }.map_err(|error| Error::NoLoader { reason: error.to_string() })
 }
 
 /// Held by whoever uses the queue.
@@ -100,30 +79,26 @@ impl Caller {
     /// reports.
     pub fn new(name: &str) -> Result<Self> {
         let entry = loader()?;
-        let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
-        let info = vk::InstanceCreateInfo::default().application_info(&application);
-        // SAFETY: what `info` points to outlives the call.
-        let instance = unsafe { entry.create_instance(&info, None) }.call("vkCreateInstance")?;
-        match parts(&instance, name) {
-            Ok(Parts { device, queue, family, physical, pool }) => Ok(Self {
-                device,
-                queue,
-                lock: Arc::default(),
-                family,
-                physical,
-                pool,
-                buffers: Mutex::default(),
-                users: Mutex::default(),
-                instance,
-                entry,
-                _one_thread: PhantomData,
-            }),
-            Err(error) => {
-                // SAFETY: nothing was made from the instance.
-                unsafe { instance.destroy_instance(None) };
-                Err(error)
-            }
-        }
+        let owned = Watched::new(&entry, vk::API_VERSION_1_2)?;
+        let Parts { device, queue, family, physical, pool } = parts(&owned.instance, name)?;
+        Ok(Self {
+            device,
+            queue,
+            lock: Arc::default(),
+            family,
+            physical,
+            pool,
+            buffers: Mutex::default(),
+            users: Mutex::default(),
+            owned: Arc::new(owned),
+            entry,
+            _one_thread: PhantomData,
+        })
+    }
+
+    /// What the validation layer says, where it is on.
+    pub fn validation_log(&self) -> ValidationLog {
+        ValidationLog::clone(&self.owned.log)
     }
 
     /// Wraps the device, with its queue where the runtime is to submit by itself.
@@ -138,7 +113,7 @@ impl Caller {
         let raw = RawDeviceDesc {
             get_instance_proc_addr: self.entry.static_fn().get_instance_proc_addr,
             entry_points: EntryPoints::injecting(injector),
-            instance: self.instance.handle(),
+            instance: self.owned.instance.handle(),
             api_version: vk::API_VERSION_1_2,
             instance_extensions: &[],
             physical_device: self.physical,
@@ -287,7 +262,8 @@ impl Caller {
         // SAFETY: the buffer is alive.
         let needed = unsafe { self.device.get_buffer_memory_requirements(buffer) };
         // SAFETY: the physical device belongs to the instance.
-        let types = unsafe { self.instance.get_physical_device_memory_properties(self.physical) };
+        let types =
+            unsafe { self.owned.instance.get_physical_device_memory_properties(self.physical) };
         let wanted = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
         let fits = |(index, kind): &(u32, &vk::MemoryType)| {
             needed.memory_type_bits & (1 << index) != 0 && kind.property_flags.contains(wanted)
@@ -325,6 +301,7 @@ impl Drop for Caller {
         let users = self.users.get_mut().unwrap_or_else(PoisonError::into_inner);
         if users.iter().any(|it| it.count() > 0) {
             log::error!("a caller's device is leaked, as the runtime still uses it");
+            std::mem::forget(Arc::clone(&self.owned));
             return;
         }
         books::forget_device(self.device.handle());
@@ -338,8 +315,6 @@ impl Drop for Caller {
         unsafe { self.device.destroy_command_pool(self.pool, None) };
         // SAFETY: as above.
         unsafe { self.device.destroy_device(None) };
-        // SAFETY: everything made from the instance was destroyed.
-        unsafe { self.instance.destroy_instance(None) };
     }
 }
 
@@ -391,4 +366,23 @@ fn parts(instance: &ash::Instance, name: &str) -> Result<Parts> {
         unsafe { device.destroy_device(None) };
     })?;
     Ok(Parts { device, queue, family, physical, pool })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The positive control: what the layer says of a caller's own objects arrives.
+    #[test]
+    fn what_a_caller_leaves_behind_is_told_where_validation_is_required() {
+        let caller = Caller::new("").expect("run these tests with `cargo xtask test`");
+        let log = caller.validation_log();
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(caller.family);
+        // SAFETY: not kept, on purpose: the pool is never destroyed.
+        unsafe { caller.device.create_command_pool(&info, None) }.unwrap();
+        drop(caller);
+        let is_required = std::env::var("DML_TEST_VALIDATION").is_ok_and(|it| it == "required");
+        let messages = log.take();
+        assert_eq!(!messages.is_empty(), is_required, "{messages:?}");
+    }
 }

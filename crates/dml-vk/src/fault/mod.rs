@@ -16,6 +16,7 @@ mod books;
 mod caller;
 mod entry_point;
 mod host;
+mod layer;
 mod shapes;
 mod table;
 mod unknown;
@@ -27,8 +28,9 @@ use crate::entry::EntryPoints;
 use crate::error::{Error, Result};
 
 pub use books::ObjectKind;
-pub use caller::{Caller, validation_layer};
+pub use caller::Caller;
 pub use entry_point::EntryPoint;
+pub use layer::validation_layer;
 pub use watch::Watcher;
 
 /// What is to fail.
@@ -95,7 +97,8 @@ impl Injector {
 
     /// The same, which also gives VkAllocationCallbacks to every call that takes them, counts what
     /// drivers and the loader allocate through them, and lets one such allocation fail. Every object
-    /// is destroyed with the callbacks that it was created with.
+    /// is destroyed with the callbacks that it was created with. A driver that does not look whether it
+    /// got memory ends the process: for worker processes only.
     ///
     /// # Errors
     ///
