@@ -38,7 +38,7 @@ pub(crate) struct Row {
     fails: Kind,
     r#in: Pattern,
     happens: Happens,
-    reason: String,
+    pub(crate) reason: String,
 }
 
 /// How a process ended that should not have.

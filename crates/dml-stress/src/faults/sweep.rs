@@ -16,7 +16,8 @@ use super::protocol::{Answer, Device, Kind, Order, Reply, Request};
 type Worker = child::Worker<Reply>;
 
 /// What Rust says of a panic or an abort of its own; a driver's crash says none of it.
-const RUST_SAYS: [&str; 3] = ["panicked at", "non-unwinding panic", "fatal runtime error"];
+const RUST_SAYS: [&str; 4] =
+    ["panicked at", "non-unwinding panic", "fatal runtime error", "memory allocation of"];
 
 /// What came of a sweep.
 #[derive(Debug, Default)]
@@ -206,7 +207,7 @@ impl Sweeper<'_> {
         match self.known.excuse(self.spot(fault), *happens).filter(|_| !is_ours) {
             Some(row) => {
                 sweep.occurred.insert(row);
-                sweep.known.push(format!("{text}; {}", self.known.row(row)));
+                sweep.known.push(format!("{text}; {}", self.known.row(row).reason));
             }
             None => sweep.findings.push(text),
         }
