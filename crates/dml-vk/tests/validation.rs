@@ -117,6 +117,25 @@ fn a_queue_that_two_threads_use_at_once_is_reported() {
     });
 }
 
+/// A program that owns its Vulkan objects, as the sweep of faults brings one, has a log of its own.
+/// `cargo xtask test` has the feature on.
+#[cfg(feature = "fault-injection")]
+#[test]
+#[allow(unsafe_code, reason = "the runtime leaves nothing behind")]
+fn what_a_caller_leaves_behind_is_reported_where_validation_is_required() {
+    let injector = dml_vk::fault::Injector::new().unwrap();
+    let caller = dml_vk::fault::Caller::new("").unwrap();
+    let log = caller.validation_log();
+    let device = caller.wrap(&injector, false, &dml_vk::DeviceDesc::default()).unwrap();
+    let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.queue_family());
+    // SAFETY: not kept, on purpose: the pool is never destroyed.
+    unsafe { device.raw().create_command_pool(&info, None) }.unwrap();
+    drop(device);
+    drop(caller);
+    let messages = log.take();
+    assert_eq!(!messages.is_empty(), validation() == Validation::Required, "{messages:?}");
+}
+
 fn is_hazard(message: &ValidationMessage) -> bool {
     let name = "SYNC-HAZARD-WRITE-AFTER-WRITE";
     message.id.contains(name) || message.text.contains(name)

@@ -367,22 +367,3 @@ fn parts(instance: &ash::Instance, name: &str) -> Result<Parts> {
     })?;
     Ok(Parts { device, queue, family, physical, pool })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The positive control: what the layer says of a caller's own objects arrives.
-    #[test]
-    fn what_a_caller_leaves_behind_is_told_where_validation_is_required() {
-        let caller = Caller::new("").expect("run these tests with `cargo xtask test`");
-        let log = caller.validation_log();
-        let info = vk::CommandPoolCreateInfo::default().queue_family_index(caller.family);
-        // SAFETY: not kept, on purpose: the pool is never destroyed.
-        unsafe { caller.device.create_command_pool(&info, None) }.unwrap();
-        drop(caller);
-        let is_required = std::env::var("DML_TEST_VALIDATION").is_ok_and(|it| it == "required");
-        let messages = log.take();
-        assert_eq!(!messages.is_empty(), is_required, "{messages:?}");
-    }
-}
