@@ -181,16 +181,16 @@ pub fn sweep(
     }
     let mut sweeps = in_parallel(&sweepers).into_iter();
     let each = sweepers.len() / devices.len();
-    let reports = devices.iter().map(|device| {
-        let sweeps: Vec<_> = sweeps.by_ref().take(each).collect();
-        let occurred = |row: &usize| sweeps.iter().any(|it| it.occurred.contains(row));
-        let tried: BTreeSet<_> = sweeps.iter().flat_map(|it| &it.tried).copied().collect();
-        let gone = tried.into_iter().filter(|row| !occurred(row));
-        let gone = gone.map(|row| format!("{}: {}", device.name, known.row(row))).collect();
-        let (device, driver) = (device.name.clone(), device.driver.clone());
-        Report { device, driver, sweeps, gone }
-    });
-    Ok(reports.collect())
+    let report = |device: &&Device| report(device, sweeps.by_ref().take(each).collect(), &known);
+    Ok(devices.iter().map(report).collect())
+}
+
+fn report(device: &Device, sweeps: Vec<Sweep>, known: &Known) -> Report {
+    let tried: BTreeSet<_> = sweeps.iter().flat_map(|it| &it.tried).collect();
+    let occurred: BTreeSet<_> = sweeps.iter().flat_map(|it| &it.occurred).collect();
+    let gone = tried.difference(&occurred);
+    let gone = gone.map(|row| format!("{}: {}", device.name, known.row(**row))).collect();
+    Report { device: device.name.clone(), driver: device.driver.clone(), sweeps, gone }
 }
 
 /// As many at a time as there are processors; what came of them is in their order.
