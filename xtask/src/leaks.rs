@@ -1,4 +1,4 @@
-//! The step `leaks` of `ci`: the C examples under valgrind, on both CPU drivers. No byte that the
+//! The step `leaks` of `nightly`: the C examples under valgrind, on both CPU drivers. No byte that the
 //! library has allocated may be left at the end, lost or still reachable.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! Command-line tools that `ci` needs, installed below `target/tools` in one fixed version.
+//! Command-line tools that `ci` and `nightly` need, each in one fixed version, kept in the user's
+//! cache folder.
 
 use std::path::{Path, PathBuf};
 

@@ -84,7 +84,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Every broken promise, and every crash and hang that is not known.
+    /// Every broken promise, and every crash and hang that may be ours.
     pub fn findings(&self) -> impl Iterator<Item = &str> {
         self.sweeps.iter().flat_map(|it| &it.findings).map(String::as_str)
     }
@@ -92,6 +92,11 @@ impl Report {
     /// Crashes and hangs that are known.
     pub fn known(&self) -> impl Iterator<Item = &str> {
         self.sweeps.iter().flat_map(|it| &it.known).map(String::as_str)
+    }
+
+    /// Crashes and hangs inside of a driver that lacked host memory, and that are not known.
+    pub fn drivers(&self) -> impl Iterator<Item = &str> {
+        self.sweeps.iter().flat_map(|it| &it.drivers).map(String::as_str)
     }
 
     /// Entry points that the injector knows and no scenario has called.
@@ -122,6 +127,7 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
     }
     for report in &reports {
         report.known().for_each(|known| println!("known: {known}"));
+        report.drivers().for_each(|it| println!("DRIVER: {it}"));
         report.gone.iter().for_each(|gone| println!("known, and not any more: {gone}"));
     }
     let findings: Vec<_> = reports.iter().flat_map(Report::findings).collect();
@@ -129,9 +135,11 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
         println!("FINDING: {finding}");
     }
     let known = reports.iter().flat_map(Report::known).count();
+    let drivers = known + reports.iter().flat_map(Report::drivers).count();
     let injected: usize = reports.iter().flat_map(|it| &it.sweeps).map(|it| it.injected).sum();
     println!(
-        "{injected} faults injected on {} devices, {} findings, {known} known",
+        "{injected} faults injected on {} devices, {} findings; drivers crashed or hung {drivers} \
+         times, {known} of them known",
         reports.len(),
         findings.len()
     );
@@ -251,7 +259,7 @@ fn table(report: &Report) -> String {
         "injected",
         "errors",
         "tolerated",
-        "known",
+        "driver",
         "findings"
     );
     for it in &report.sweeps {
@@ -264,7 +272,7 @@ fn table(report: &Report) -> String {
             it.injected,
             it.refused,
             it.tolerated,
-            it.known.len(),
+            it.known.len() + it.drivers.len(),
             it.findings.len()
         );
     }

@@ -47,11 +47,11 @@ const ANY: &str = "[[known]]\ndevice = '*'\nfails = 'host-allocation'\nin = '*'\
     [[known]]\ndevice = '*'\nfails = 'host-allocation'\nin = '*'\n\
     happens = 'hang'\nreason = 'the test says so'\n";
 
-/// What becomes of an accident at the first host allocation, where all are known that can be.
-fn after(accident: &str) -> Vec<Report> {
+/// What becomes of an accident at the first host allocation, where these are known.
+fn after(accident: &str, known: &str) -> Vec<Report> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("known.toml");
-    std::fs::write(&file, ANY).unwrap();
+    std::fs::write(&file, known).unwrap();
     let fault = format!("{accident}:host allocation 1, *");
     let launch =
         Launch { environment: vec![("DML_STRESS_TEST_FAULT", Some(fault.into()))], ..launch() };
@@ -85,7 +85,7 @@ fn a_worker_that_dies_outside_of_a_driver_is_a_finding_whatever_is_known() {
         // Rust says something, so it is ours although a driver has called it.
         ("panic-inside", ["crash inside of vk", "non-unwinding panic"]),
     ] {
-        for report in after(accident) {
+        for report in after(accident, ANY) {
             let findings: Vec<_> = report.findings().collect();
             assert_eq!(findings.len(), 1, "{findings:#?}");
             assert_says(findings[0], &report, &words);
@@ -96,8 +96,8 @@ fn a_worker_that_dies_outside_of_a_driver_is_a_finding_whatever_is_known() {
 
 #[test]
 fn a_worker_that_dies_inside_of_a_driver_is_excused_where_that_is_known() {
-    for report in after("abort-inside") {
-        assert_eq!(report.findings().count(), 0, "{report:#?}");
+    for report in after("abort-inside", ANY) {
+        assert_eq!(report.findings().chain(report.drivers()).count(), 0, "{report:#?}");
         let known: Vec<_> = report.known().collect();
         assert_eq!(known.len(), 1, "{known:#?}");
         let words = ["crash inside of vk", "on purpose", "the test says so"];
@@ -106,6 +106,35 @@ fn a_worker_that_dies_inside_of_a_driver_is_excused_where_that_is_known() {
         assert!(
             report.gone.iter().any(|it| it.contains("hang where a host allocation fails in *"))
         );
+    }
+}
+
+/// The next driver may crash elsewhere: that is told, and is no promise of this runtime's.
+#[test]
+fn a_worker_that_dies_inside_of_a_driver_without_memory_is_the_drivers_finding() {
+    for report in after("abort-inside", "") {
+        let drivers: Vec<_> = report.drivers().collect();
+        assert_eq!(drivers.len(), 1, "{drivers:#?}");
+        assert_says(drivers[0], &report, &["crash inside of vk", "on purpose"]);
+        assert_eq!(report.findings().chain(report.known()).count(), 0, "{report:#?}");
+    }
+}
+
+/// A failed call does not reach the driver, so what happens in a later one may be our misuse.
+#[test]
+fn a_worker_that_dies_inside_of_a_driver_after_a_failed_call_is_a_finding() {
+    let fault = "abort-inside:call 1, *".into();
+    let environment = vec![("DML_STRESS_TEST_FAULT", Some(fault))];
+    let launch = Launch { environment, ..launch() };
+    for report in sweep(&quick(&["recording"]), &launch, &|_| {}).unwrap() {
+        // One for each failure of the first call.
+        let findings: Vec<_> = report.findings().collect();
+        assert!(!findings.is_empty());
+        for finding in findings {
+            assert!(finding.contains(": recording: call 1, vk"), "{finding}");
+            assert!(finding.contains("crash inside of vk"), "{finding}");
+        }
+        assert_eq!(report.drivers().chain(report.known()).count(), 0, "{report:#?}");
     }
 }
 

@@ -36,11 +36,14 @@ pub struct Sweep {
     pub refused: usize,
     /// Of them those that were made up for.
     pub tolerated: usize,
-    /// Promises that were broken, and crashes and hangs that are not known: each with the device, the
+    /// Promises that were broken, and crashes and hangs that may be ours: each with the device, the
     /// scenario, and what was injected.
     pub findings: Vec<String>,
     /// Crashes and hangs that are known, in the same words, with the reason.
     pub known: Vec<String>,
+    /// Others inside of a driver that did not get the host memory that it asked for: reported, and no
+    /// promise of ours.
+    pub drivers: Vec<String>,
     /// The rows of known findings whose fault was injected.
     pub(crate) tried: BTreeSet<usize>,
     /// Of them those that excused something.
@@ -209,6 +212,8 @@ impl Sweeper<'_> {
                 sweep.occurred.insert(row);
                 sweep.known.push(format!("{text}; {}", self.known.row(row).reason));
             }
+            // What our code does after a failed call is swept by failing the calls themselves.
+            None if self.kind == Kind::HostAllocation && !is_ours => sweep.drivers.push(text),
             None => sweep.findings.push(text),
         }
     }
