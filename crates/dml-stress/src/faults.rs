@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use dml::vk::fault::EntryPoint;
 use dml_conformance::child::Launch;
 
@@ -31,7 +31,7 @@ use known::Known;
 use protocol::{Device, Kind, Reply, Request};
 use scenario::{SCENARIOS, Scenario};
 pub use sweep::Sweep;
-use sweep::Sweeper;
+use sweep::{Sweeper, unexpected};
 pub use worker::work;
 
 /// Entry points that are called only for memory that is not HOST_COHERENT, which no CPU driver has.
@@ -230,14 +230,7 @@ fn survey(launch: &Launch) -> anyhow::Result<(Vec<Device>, Option<String>)> {
             worker.finish();
             Ok((devices, layer))
         }
-        (worker, Reply::Failed(problem)) => {
-            worker.stop();
-            bail!(problem)
-        }
-        (worker, other) => {
-            worker.stop();
-            bail!("a worker process answered {other:?}")
-        }
+        (worker, other) => Err(unexpected(worker, other)),
     }
 }
 

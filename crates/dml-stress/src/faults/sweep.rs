@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow};
 use dml::ash::vk::Result as Code;
 use dml::vk::fault::EntryPoint;
 use dml_conformance::child::{self, Event, Launch};
@@ -173,14 +173,7 @@ impl Sweeper<'_> {
                     Places { calls: entry_points(calls)?, allocations: entry_points(allocations)? };
                 Ok((worker, places))
             }
-            (worker, Reply::Failed(problem)) => {
-                worker.stop();
-                bail!(problem)
-            }
-            (worker, other) => {
-                worker.stop();
-                bail!("a worker process answered {other:?}")
-            }
+            (worker, other) => Err(unexpected(worker, other)),
         }
     }
 
@@ -231,6 +224,15 @@ impl Sweeper<'_> {
         let Device { name, driver } = self.device;
         let layer = self.layer.map_or_else(String::new, |it| format!(", {it}"));
         format!("{name} [{driver}{layer}]: {}", self.scenario)
+    }
+}
+
+/// Ends a worker that did not answer as it should; says why.
+pub(super) fn unexpected(worker: Worker, reply: Reply) -> anyhow::Error {
+    worker.stop();
+    match reply {
+        Reply::Failed(problem) => anyhow!(problem),
+        other => anyhow!("a worker process answered {other:?}"),
     }
 }
 
