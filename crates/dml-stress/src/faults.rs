@@ -94,7 +94,7 @@ impl Report {
         self.sweeps.iter().flat_map(|it| &it.known).map(String::as_str)
     }
 
-    /// Crashes and hangs inside of a driver that lacked host memory, and that are not known.
+    /// Crashes inside of a driver that lacked host memory, and that are not known.
     pub fn drivers(&self) -> impl Iterator<Item = &str> {
         self.sweeps.iter().flat_map(|it| &it.drivers).map(String::as_str)
     }

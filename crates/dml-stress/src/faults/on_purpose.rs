@@ -16,13 +16,15 @@ enum Accident {
     Abort,
     Hang,
     AbortInside,
+    HangInside,
     PanicInside,
 }
 
-const ACCIDENTS: [(&str, Accident); 4] = [
+const ACCIDENTS: [(&str, Accident); 5] = [
     ("abort", Accident::Abort),
     ("hang", Accident::Hang),
     ("abort-inside", Accident::AbortInside),
+    ("hang-inside", Accident::HangInside),
     ("panic-inside", Accident::PanicInside),
 ];
 
@@ -54,9 +56,7 @@ impl OnPurpose {
         eprintln!("{VARIABLE}: on purpose at {what}");
         match self.accident {
             Accident::Abort => std::process::abort(),
-            Accident::Hang => loop {
-                std::thread::park();
-            },
+            Accident::Hang => hang(),
             inside => *next() = Some(inside),
         }
     }
@@ -67,7 +67,14 @@ pub(crate) fn strike_inside(call: Option<&'static str>) {
     match call.and_then(|_| next().take()) {
         None => {}
         Some(Accident::PanicInside) => panic!("on purpose"),
+        Some(Accident::HangInside) => hang(),
         Some(_) => std::process::abort(),
+    }
+}
+
+fn hang() -> ! {
+    loop {
+        std::thread::park();
     }
 }
 

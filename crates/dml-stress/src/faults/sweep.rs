@@ -41,8 +41,8 @@ pub struct Sweep {
     pub findings: Vec<String>,
     /// Crashes and hangs that are known, in the same words, with the reason.
     pub known: Vec<String>,
-    /// Others inside of a driver that did not get the host memory that it asked for: reported, and no
-    /// promise of ours.
+    /// Other crashes inside of a driver that did not get the host memory that it asked for: reported, and
+    /// no promise of ours.
     pub drivers: Vec<String>,
     /// The rows of known findings whose fault was injected.
     pub(crate) tried: BTreeSet<usize>,
@@ -205,8 +205,11 @@ impl Sweeper<'_> {
                 sweep.occurred.insert(row);
                 sweep.known.push(format!("{text}; {}", self.known.row(row).reason));
             }
-            // What our code does after a failed call is swept by failing the calls themselves.
-            None if self.kind == Kind::HostAllocation && !is_ours => sweep.drivers.push(text),
+            // What our code does after a failed call is swept by failing the calls themselves. A hang may
+            // be our waiting for what never comes.
+            None if self.kind == Kind::HostAllocation && *happens == Happens::Crash && !is_ours => {
+                sweep.drivers.push(text);
+            }
             None => sweep.findings.push(text),
         }
     }
@@ -249,6 +252,7 @@ fn ask(
         match worker.next(deadline) {
             Event::Reply(Reply::Inside(call)) => *inside = call,
             Event::Reply(Reply::Done(answer)) => return Ok(answer),
+            Event::Reply(Reply::Failed(problem)) => return Ok(Answer::Broken(problem)),
             Event::TimedOut => return Err(Happens::Hang),
             Event::Ended | Event::Reply(_) => return Err(Happens::Crash),
         }
