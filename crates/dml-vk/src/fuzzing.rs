@@ -7,7 +7,7 @@ use dml_core::plan::Plan;
 
 use crate::compiled::{CompileInput, CompiledOperator};
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pipeline_file::{self, Identity};
 use crate::plan_check;
 
@@ -22,11 +22,15 @@ pub fn check_plan(plan: &Plan, capabilities: &Capabilities) -> Result<()> {
 /// [`Device::compile`] for tools without `unsafe`, of whose plans this project keeps the promises.
 ///
 /// # Errors
-/// As there.
+/// As there, and [`Error::InvalidArgument`] where the device is a caller's.
 pub fn compile(device: &Device, input: CompileInput) -> Result<CompiledOperator> {
-    // SAFETY: kernels are those of this project. What the mutation tests change in one may leave its
-    // windows; they execute it on devices of this crate, whose robustBufferAccess then keeps it inside
-    // of the buffers.
+    if !device.is_owned() {
+        let problem = "it is a caller's (accepted: one that this crate has created)";
+        return Err(Error::invalid("device", problem));
+    }
+    // SAFETY: kernels are those of this project, valid SPIR-V also where the mutation tests have changed
+    // one. What then leaves its windows is kept inside of the buffers by robustBufferAccess, which this
+    // device has enabled.
     unsafe { device.compile(input) }
 }
 

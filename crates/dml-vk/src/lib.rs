@@ -40,7 +40,7 @@
 //!
 //! # Unsafe code
 //!
-//! Only this crate and the C boundary may contain it. Each `unsafe` block is one operation, and its SAFETY
+//! It is here, at the C boundary, and in one block of `dml`, which vouches for what it compiles. Each `unsafe` block is one operation, and its SAFETY
 //! comment says what keeps it true. Every entry point is called through one replaceable table, see
 //! [`EntryPoints`].
 #![allow(unsafe_code, reason = "the one crate that calls Vulkan")]

@@ -127,9 +127,8 @@ impl PipelineFile {
     /// it did. A failure is logged: the next process compiles once more.
     pub(crate) fn store(&self, data: &[u8]) -> bool {
         let path = self.path.display();
-        let header = header(data);
-        let checked = check_parts(&header, data, &self.identity);
-        match checked.and_then(|()| Ok(write(&self.path, &header, data)?)) {
+        let checked = check_data(data, &self.identity);
+        match checked.and_then(|()| Ok(write(&self.path, data)?)) {
             Ok(()) => log::debug!("wrote {} bytes of pipelines to {path}", data.len()),
             Err(error) => {
                 log::warn!("the pipeline cache {path} could not be written: {error}");
@@ -155,12 +154,12 @@ fn read(path: &Path) -> Result<Vec<u8>, Rejection> {
     Ok(bytes)
 }
 
-fn write(path: &Path, header: &[u8], data: &[u8]) -> io::Result<()> {
+fn write(path: &Path, data: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     // Readable by its owner alone, and removed unless it gets its name.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(header)?;
+    file.write_all(&header(data))?;
     file.write_all(data)?;
     file.persist(path)?;
     Ok(())
@@ -177,15 +176,7 @@ fn header(data: &[u8]) -> [u8; HEADER] {
 
 /// Whether a whole file may be given to the driver.
 pub(crate) fn check(bytes: &[u8], identity: &Identity) -> Result<(), Rejection> {
-    let (header, data) = bytes.split_first_chunk().ok_or(Rejection::Magic)?;
-    check_parts(header, data, identity)
-}
-
-fn check_parts(header: &[u8; HEADER], data: &[u8], identity: &Identity) -> Result<(), Rejection> {
-    let length = HEADER as u64 + data.len() as u64;
-    if length > MAX_BYTES {
-        return Err(Rejection::TooLong(length));
-    }
+    let (header, data) = bytes.split_first_chunk::<HEADER>().ok_or(Rejection::Magic)?;
     let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
     if header[..8] != MAGIC {
         return Err(Rejection::Magic);
@@ -199,6 +190,15 @@ fn check_parts(header: &[u8; HEADER], data: &[u8], identity: &Identity) -> Resul
     }
     if word(12) != crc32fast::hash(data) {
         return Err(Rejection::Checksum);
+    }
+    check_data(data, identity)
+}
+
+/// Whether what the driver wrote is not too much, and this device's.
+fn check_data(data: &[u8], identity: &Identity) -> Result<(), Rejection> {
+    let length = HEADER as u64 + data.len() as u64;
+    if length > MAX_BYTES {
+        return Err(Rejection::TooLong(length));
     }
     let header = data.first_chunk().ok_or(Rejection::VulkanHeader)?;
     let found = vulkan_identity(header).ok_or(Rejection::VulkanHeader)?;

@@ -58,9 +58,6 @@ fn check_step(
     capabilities: &Capabilities,
     is_bound: impl Fn(Slot) -> bool,
 ) -> Result<(), String> {
-    if let Step::Copy(copy) = step {
-        copy.check().map_err(|problem| problem.to_string())?;
-    }
     for used in step.bounds() {
         if !is_bound(used.slot) {
             return Err(format!("{:?} is not bound when it is used", used.slot));
@@ -83,6 +80,8 @@ fn check_step(
         {
             Err(format!("update of {} bytes at {}", update.data.len(), update.offset))
         }
+        // What lies within slots has no more regions than these have bytes.
+        Step::Copy(copy) => copy.check().map_err(|problem| problem.to_string()),
         Step::Dispatch(dispatch) => check_dispatch(dispatch, capabilities),
         _ => Ok(()),
     }

@@ -5,6 +5,7 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use common::{buffer, each_device};
@@ -13,14 +14,19 @@ use dml_vk::{CommandList, Device, Recorder, Timestamps};
 
 /// Calls `test` with room for two times on each device whose queue has them.
 fn each_timed_device(test: impl Fn(&Device, &Timestamps)) {
+    let tested = Cell::new(0);
     each_device(|device| match Timestamps::new(device, 2) {
-        Ok(timestamps) => test(device, &timestamps),
+        Ok(timestamps) => {
+            test(device, &timestamps);
+            tested.set(tested.get() + 1);
+        }
         Err(error) => {
             assert!(error.is_unsupported(), "{error}");
             assert!(error.to_string().contains("timestampValidBits"), "{error}");
             println!("{error}");
         }
     });
+    assert!(tested.get() > 0, "no device has timestamps");
 }
 
 /// A list that may be submitted again, with times before and after a fill, as far as `places` has them.
