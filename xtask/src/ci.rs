@@ -64,28 +64,37 @@ fn run_these(sh: &Shell, args: &Args, steps: Vec<&Step>, always: bool) -> Result
         let is_known = names.contains(&name.as_str());
         ensure!(is_known, "there is no step {name}; there are {}", names.join(", "));
     }
-    let mut record = Record::read(sh)?;
-    let mut outcomes = Vec::new();
-    for step in steps {
-        let is_asked_for = args.only.iter().any(|name| name == step.name);
-        if !args.only.is_empty() && !is_asked_for {
-            continue;
+    let is_asked_for = |step: &Step| args.only.iter().any(|name| name == step.name);
+    let chosen = steps.into_iter().filter(|it| args.only.is_empty() || is_asked_for(it));
+    let outcomes = run_all(chosen, |step| {
+        if !always && !is_asked_for(step) && Record::is_as_recorded(sh, step) {
+            return Outcome::Skipped;
         }
-        println!("\n=== {} ===", step.name);
-        let digest = record.digest(sh, step)?;
-        let outcome = if !always && !is_asked_for && record.has(step, digest.as_deref()) {
-            Outcome::Skipped
-        } else {
-            run_step(process::this_program(step), step.budget)
-        };
-        println!("=== {}: {}", step.name, describe(&outcome));
-        if args.record && matches!(outcome, Outcome::Passed(_)) {
-            record.write(sh, step, digest)?;
+        let outcome = run_step(process::this_program(step), step.budget);
+        if args.record
+            && matches!(outcome, Outcome::Passed(_))
+            && let Err(error) = Record::write(sh, step)
+        {
+            eprintln!("{} is not recorded: {error:#}", step.name);
         }
-        outcomes.push((step.name, outcome));
-    }
+        outcome
+    });
     print!("{}", summary(&outcomes));
     Ok(i32::from(outcomes.iter().any(|(_, outcome)| outcome.is_failure())))
+}
+
+/// Whatever comes of a step, the next one runs.
+fn run_all<'a>(
+    steps: impl Iterator<Item = &'a Step>,
+    run: impl Fn(&Step) -> Outcome,
+) -> Vec<(&'static str, Outcome)> {
+    let one = |step: &'a Step| {
+        println!("\n=== {} ===", step.name);
+        let outcome = run(step);
+        println!("=== {}: {}", step.name, describe(&outcome));
+        (step.name, outcome)
+    };
+    steps.map(one).collect()
 }
 
 fn minutes(duration: Duration) -> String {
@@ -138,6 +147,18 @@ mod tests {
         assert_eq!(text.lines().last(), Some("1 passed, 2 failed, 1 skipped"));
         let text = summary(&[("one", Outcome::Passed(time))]);
         assert_eq!(text.lines().last(), Some("1 passed, 0 failed"));
+    }
+
+    #[test]
+    fn the_steps_after_a_failed_one_run() {
+        let time = Duration::ZERO;
+        let outcomes = run_all(CI.iter().take(3), |step| match step.name {
+            "fmt" => Outcome::Passed(time),
+            _ => Outcome::Failed { time, why: "deliberate".into() },
+        });
+        let text = summary(&outcomes);
+        assert_eq!(text.matches("FAILED").count(), 2, "{text}");
+        assert_eq!(text.lines().last(), Some("1 passed, 2 failed"));
     }
 
     #[test]

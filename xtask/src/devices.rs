@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
@@ -34,6 +34,16 @@ pub(crate) fn have_validation_layer(sh: &Shell, environment: &Environment) -> Re
     let command = environment.apply(cmd!(sh, "{dml} diag --sizes 1,1 --validation"));
     let output = Command::from(command).output().context("starting dml")?;
     Ok(output.status.success())
+}
+
+/// The same, where both CPU drivers must answer.
+pub(crate) fn of_cpu_drivers(sh: &Shell, environment: &Environment) -> Result<Vec<String>> {
+    let names = names(sh, environment)?;
+    for driver in CPU_DRIVERS {
+        let is_there = names.iter().any(|name| name.contains(driver));
+        ensure!(is_there, "{driver} does not answer, see `cargo xtask setup`; {names:?} do");
+    }
+    Ok(names)
 }
 
 /// Whether `name` is one of the CPU drivers that `setup` brings.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
 
-use crate::{install_capi, process, setup, workspace};
+use crate::{devices, install_capi, process, setup, workspace};
 
 /// Build an archive of the programs, the C library and a script that runs them all
 #[derive(clap::Args)]
@@ -40,8 +40,10 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     cmd!(sh, "tar -C {folder} -xzf {archive}").run()?;
     let script = folder.join(name()).join("run-suite.sh");
     let reports = folder.join("reports");
+    let drivers = setup::make_sure(sh)?.environment()?;
+    devices::of_cpu_drivers(sh, &drivers)?;
     let command = cmd!(sh, "{script} --quick --output {reports}");
-    process::succeed(setup::make_sure(sh)?.environment()?.apply(command))?;
+    process::succeed(drivers.apply(command))?;
     for report in ["machine.txt", "devices.txt", "conformance.html", "benchmark.md"] {
         ensure!(reports.join(report).is_file(), "{report} is missing in {}", reports.display());
     }
@@ -90,8 +92,8 @@ fn contents(sh: &Shell, folder: &Path) -> Result<String> {
     let commit = cmd!(sh, "git describe --always --dirty").quiet().read()?;
     let compiler = cmd!(sh, "rustc --version").quiet().read()?;
     let mut needed = (0, 0);
-    for (_, program) in PROGRAMS {
-        let file = folder.join("bin").join(program);
+    let programs = PROGRAMS.map(|(_, program)| folder.join("bin").join(program));
+    for file in programs.into_iter().chain([folder.join("lib/libdmlvk.so")]) {
         let symbols = cmd!(sh, "objdump -T {file}").quiet().read()?;
         needed = needed.max(newest_glibc(&symbols).context("no symbol of glibc is used")?);
     }

@@ -8,7 +8,7 @@ use xshell::{Cmd, Shell, cmd};
 
 use crate::environment::Environment;
 use crate::process::succeed;
-use crate::{c_api, setup, workspace};
+use crate::{c_api, devices, setup, workspace};
 
 /// Reads through a pointer to a variable that is gone: what must be found.
 const CONTROL: [&str; 5] =
@@ -22,7 +22,9 @@ const OPTIONS: &str = "detect_leaks=0:detect_stack_use_after_return=1";
 /// Runs the tests, then what must be found.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
     let drivers = setup::make_sure(sh)?.environment()?;
-    let environment = drivers.with("DML_PIPELINE_CACHE", "off");
+    let environment = drivers
+        .with("DML_PIPELINE_CACHE", "off")
+        .with("DML_TEST_DEVICES", devices::CPU_DRIVERS.join(","));
     succeed(test(sh, &environment, &["--lib", "--tests"]))?;
     let (status, text) = c_api::outcome(test(sh, &environment, &CONTROL))?;
     ensure!(

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::environment::Environment;
-use crate::{conformance, process, programs, setup, test};
+use crate::{conformance, devices, process, programs, setup, test};
 
 /// Put the runtime through faults, random plans, cycles and mixed load
 #[derive(clap::Args)]
@@ -43,6 +43,7 @@ const SHORT: [&[&str]; 4] = [
 pub(crate) fn short(sh: &Shell) -> Result<()> {
     let program = programs::build(sh, "dml-stress", "dml-stress")?;
     let drivers = setup::make_sure(sh)?.environment()?;
+    devices::of_cpu_drivers(sh, &drivers)?;
     let drivers = test::with_hazards(drivers).with("DML_PIPELINE_CACHE", "off");
     for arguments in SHORT {
         let environment = environment_for(arguments, drivers.clone());

@@ -44,6 +44,11 @@ impl Args {
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> Result<()> {
+    // Another checkout of this user builds into the same folder, and may have replaced this program.
+    let started = std::env::var_os("CARGO_MANIFEST_DIR").map(std::path::PathBuf::from);
+    if let Some(started) = started.filter(|it| it.parent() != Some(workspace::root())) {
+        bail!("another checkout built meanwhile in place of {}; run it again", started.display());
+    }
     let tree = Tree::of_workspace(workspace::root());
     if args.check {
         check(&tree)?;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use sha2::{Digest as _, Sha256};
 use xshell::{Shell, cmd};
 
@@ -28,32 +28,43 @@ impl Record {
         Ok(Self(toml::from_str(&text).context(FILE)?))
     }
 
+    /// Whether `step` need not run. Where nobody can tell it does.
+    pub(super) fn is_as_recorded(sh: &Shell, step: &Step) -> bool {
+        let digest = Self::digest(sh, step);
+        let recorded = Self::read(sh).and_then(|record| Ok(record.has(step, digest?.as_deref())));
+        recorded.unwrap_or_else(|error| {
+            eprintln!("what {} depends on cannot be compared: {error:#}", step.name);
+            false
+        })
+    }
+
     /// Of what `step` depends on; `None` where that is everything.
-    pub(super) fn digest(&self, sh: &Shell, step: &Step) -> Result<Option<String>> {
+    fn digest(sh: &Shell, step: &Step) -> Result<Option<String>> {
         if step.inputs.is_empty() { Ok(None) } else { digest(sh, step.inputs).map(Some) }
     }
 
-    pub(super) fn has(&self, step: &Step, digest: Option<&str>) -> bool {
+    fn has(&self, step: &Step, digest: Option<&str>) -> bool {
         digest.is_some() && self.0.get(step.name).map(String::as_str) == digest
     }
 
-    /// Nothing where `step` has no inputs of its own.
-    pub(super) fn write(&mut self, sh: &Shell, step: &Step, digest: Option<String>) -> Result<()> {
-        let Some(digest) = digest else { return Ok(()) };
-        self.0.insert(step.name.to_owned(), digest);
-        sh.write_file(FILE, format!("{HEADER}{}", toml::to_string(&self.0)?))?;
+    /// Notes that `step` has passed; nothing where it has no inputs of its own.
+    pub(super) fn write(sh: &Shell, step: &Step) -> Result<()> {
+        let Some(digest) = Self::digest(sh, step)? else { return Ok(()) };
+        let Self(mut steps) = Self::read(sh)?;
+        steps.insert(step.name.to_owned(), digest);
+        sh.write_file(FILE, format!("{HEADER}{}", toml::to_string(&steps)?))?;
         eprintln!("recorded in {FILE}");
         Ok(())
     }
 }
 
 /// Of the names and contents of the files that git tracks or would track below `inputs`. An input
-/// `Cargo.lock#NAME` is the version of that package.
+/// `Cargo.lock#NAME` is what is locked of that package.
 fn digest(sh: &Shell, inputs: &[&str]) -> Result<String> {
     let mut hash = Sha256::new();
     let (packages, paths): (Vec<&str>, Vec<&str>) = inputs.iter().partition(|it| it.contains('#'));
     for package in packages {
-        hash.update(format!("{package} {}\n", locked_version(sh, package)?));
+        hash.update(format!("{package} {}\n", locked(sh, package)?));
     }
     let listed = cmd!(sh, "git ls-files -z --cached --others --exclude-standard -- {paths...}");
     let listed = listed.quiet().read()?;
@@ -68,14 +79,14 @@ fn digest(sh: &Shell, inputs: &[&str]) -> Result<String> {
     Ok(text)
 }
 
-/// Of `Cargo.lock#NAME`.
-fn locked_version(sh: &Shell, input: &str) -> Result<String> {
+/// Every version of `Cargo.lock#NAME`, with its checksum.
+fn locked(sh: &Shell, input: &str) -> Result<String> {
     let (file, name) = input.split_once('#').context("no package is named")?;
     let lock: toml::Table = toml::from_str(&sh.read_file(file)?)?;
     let packages = lock.get("package").and_then(toml::Value::as_array).context("no packages")?;
-    let package = packages.iter().find(|it| it["name"].as_str() == Some(name));
-    let version = package.and_then(|it| it["version"].as_str());
-    Ok(version.with_context(|| format!("{file} has no package {name}"))?.to_owned())
+    let found: Vec<_> = packages.iter().filter(|it| it["name"].as_str() == Some(name)).collect();
+    ensure!(!found.is_empty(), "{file} has no package {name}");
+    Ok(found.iter().map(ToString::to_string).collect())
 }
 
 #[cfg(test)]
@@ -124,7 +135,7 @@ mod tests {
         let sh = shell_in(workspace::root());
         for input in CI.iter().flat_map(|it| it.inputs) {
             if input.contains('#') {
-                locked_version(&sh, input).unwrap();
+                locked(&sh, input).unwrap();
             } else {
                 let listed = cmd!(sh, "git ls-files -- {input}").quiet().read().unwrap();
                 assert!(!listed.is_empty(), "{input}");

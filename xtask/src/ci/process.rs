@@ -35,10 +35,15 @@ pub(super) fn this_program(step: &Step) -> Command {
     command
 }
 
-/// Runs `command` for at most `budget`.
+/// Runs `command` for at most `budget`. Only `ci` ends what takes longer: elsewhere somebody watches, and
+/// what a process has started cannot be ended with it without keeping Ctrl-C from it.
 pub(super) fn run_step(command: Command, budget: Duration) -> Outcome {
+    run_and_end(command, budget, setup::in_ci())
+}
+
+fn run_and_end(command: Command, budget: Duration, ends: bool) -> Outcome {
     let start = Instant::now();
-    let ended = wait(command, budget);
+    let ended = wait(command, budget, ends);
     let time = start.elapsed();
     match ended {
         Ok(None) => Outcome::Passed(time),
@@ -48,24 +53,28 @@ pub(super) fn run_step(command: Command, budget: Duration) -> Outcome {
 }
 
 /// Why it failed, if it did.
-fn wait(mut command: Command, budget: Duration) -> Result<Option<String>> {
-    let has_group = setup::in_ci() && make_group(&mut command);
+fn wait(mut command: Command, budget: Duration, ends: bool) -> Result<Option<String>> {
+    let ends = ends && make_group(&mut command);
     let mut child = command.spawn()?;
     let deadline = Instant::now() + budget;
+    let too_long = format!("it took longer than its budget, {} s", budget.as_secs());
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok((!status.success()).then(|| status.to_string()));
+            let in_time = Instant::now() < deadline;
+            return Ok(match status.success() {
+                true => (!in_time).then_some(too_long),
+                false => Some(status.to_string()),
+            });
         }
-        if Instant::now() >= deadline {
-            end(&mut child, has_group)?;
-            return Ok(Some(format!("it took longer than its budget, {} s", budget.as_secs())));
+        if ends && Instant::now() >= deadline {
+            end(&mut child)?;
+            return Ok(Some(too_long));
         }
         std::thread::sleep(Duration::from_millis(100));
     }
 }
 
-/// What a step starts ends with it. Only where nobody presses Ctrl-C: a group of its own would not
-/// hear that.
+/// What a step starts ends with it. A group of its own hears no Ctrl-C.
 #[cfg(unix)]
 fn make_group(command: &mut Command) -> bool {
     use std::os::unix::process::CommandExt as _;
@@ -78,15 +87,11 @@ fn make_group(_: &mut Command) -> bool {
     false
 }
 
-fn end(child: &mut Child, has_group: bool) -> Result<()> {
-    if has_group {
-        // The standard library can end one process only.
-        let group = format!("-{}", child.id());
-        let status = Command::new("sh").args(["-c", "kill -9 \"$0\"", &group]).status()?;
-        ensure!(status.success(), "it hangs, and cannot be ended: {status}");
-    } else {
-        child.kill()?;
-    }
+/// Ends the group of `child`, of which the standard library can end one process only.
+fn end(child: &mut Child) -> Result<()> {
+    let group = format!("-{}", child.id());
+    let status = Command::new("sh").args(["-c", "kill -9 \"$0\"", &group]).status()?;
+    ensure!(status.success(), "it hangs, and cannot be ended: {status}");
     child.wait()?;
     Ok(())
 }
@@ -119,10 +124,19 @@ mod tests {
 
     #[test]
     fn what_hangs_is_ended_and_is_a_failure() {
-        let outcome = run_step(shell("exec sleep 600"), Duration::from_millis(300));
+        let budget = Duration::from_millis(300);
+        // The shell waits for the other process, which has to end as well.
+        let outcome = run_and_end(shell("sleep 600; true"), budget, true);
         let Outcome::Failed { time, why } = outcome else { panic!("it hangs") };
         assert_eq!(why, "it took longer than its budget, 0 s");
         assert!(time < Duration::from_secs(300));
+    }
+
+    #[test]
+    fn what_is_too_slow_and_is_not_ended_is_a_failure() {
+        let outcome = run_and_end(shell("sleep 1"), Duration::from_millis(1), false);
+        let Outcome::Failed { why, .. } = outcome else { panic!("it was too slow") };
+        assert_eq!(why, "it took longer than its budget, 0 s");
     }
 
     #[test]
@@ -139,7 +153,7 @@ mod tests {
                 None => std::thread::sleep(Duration::from_millis(20)),
             }
         };
-        end(&mut child, true).unwrap();
+        end(&mut child).unwrap();
         // Ended at once, though whoever adopts it may take a moment to notice.
         let state = format!("/proc/{}/stat", pid.trim());
         let is_running =
