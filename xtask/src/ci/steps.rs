@@ -36,15 +36,15 @@ impl Step {
 
 /// In this order: what says most first.
 pub(super) const CI: &[Step] = &[
-    step("test", 20, tests),
+    step("test", 16, tests),
     step("fmt", 2, fmt),
-    step("clippy", 6, clippy),
+    step("clippy", 4, clippy),
     step("doc", 4, doc),
     step("typos", 8, typos),
-    step("conformance", 4, short_conformance),
-    step("stress", 6, stress::short),
-    step("c-api", 6, c_api::run),
-    step("dist", 12, dist::check),
+    step("conformance", 3, short_conformance),
+    step("stress", 5, stress::short),
+    step("c-api", 5, c_api::run),
+    step("dist", 8, dist::check),
     step("deny", 12, deny).only_for(&[
         "*Cargo.toml",
         "Cargo.lock",
