@@ -68,6 +68,17 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     Ok(i32::from(!is_clean))
 }
 
+/// The step `fuzz-lock` of `ci`: the lock file of the fuzz programs, which are no part of the workspace,
+/// knows every dependency. cargo-fuzz itself has no --locked.
+pub(crate) fn check_lock(sh: &Shell) -> Result<()> {
+    let manifest = workspace::root().join("fuzz/Cargo.toml");
+    let metadata =
+        cmd!(sh, "cargo metadata --locked --format-version 1 --manifest-path {manifest}");
+    let what =
+        "fuzz/Cargo.lock is not up to date: `cargo metadata --manifest-path fuzz/Cargo.toml`";
+    metadata.quiet().ignore_stdout().run().context(what)
+}
+
 fn next(left: &Mutex<std::vec::IntoIter<String>>) -> Option<String> {
     lock(left).next()
 }
@@ -103,11 +114,7 @@ impl Fuzzer {
         let environment = build_tools::compiler(sh).context("preparing the build of libFuzzer")?;
         let folder = workspace::root().join("target/fuzz");
         let fuzzer = Self { program, environment, folder };
-        // cargo-fuzz has no --locked.
-        let manifest = workspace::root().join("fuzz/Cargo.toml");
-        let metadata =
-            cmd!(sh, "cargo metadata --locked --format-version 1 --manifest-path {manifest}");
-        metadata.quiet().ignore_stdout().run().context("fuzz/Cargo.lock is not up to date")?;
+        check_lock(sh)?;
         process::succeed(fuzzer.cargo_fuzz(sh, "build"))?;
         Ok(fuzzer)
     }

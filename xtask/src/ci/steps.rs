@@ -41,6 +41,7 @@ pub(super) const CI: &[Step] = &[
     step("clippy", 4, clippy),
     step("doc", 4, doc),
     step("typos", 8, typos),
+    step("fuzz-lock", 2, fuzz::check_lock),
     step("conformance", 3, short_conformance),
     step("stress", 5, stress::short),
     step("c-api", 5, c_api::run),
