@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use dml::core::capabilities::{Features, Limit};
 use dml::core::kernel::Feature;
-use dml::core::{Capabilities, Strategy, Traits};
+use dml::core::{Capabilities, Strategy, Tuning};
 use dml::profiles::{self, Profile};
 use dml::{
     CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, PipelineCache,
@@ -81,11 +81,11 @@ impl Target {
         title(&self.device, self.profile.as_ref(), self.strategy.as_deref())
     }
 
-    fn traits(&self) -> anyhow::Result<Traits> {
-        let traits = Traits::new();
+    fn tuning(&self) -> anyhow::Result<Tuning> {
+        let tuning = Tuning::new();
         Ok(match &self.strategy {
-            Some(strategy) => traits.with_strategy(strategy.parse()?),
-            None => traits,
+            Some(strategy) => tuning.with_strategy(strategy.parse()?),
+            None => tuning,
         })
     }
 
@@ -102,7 +102,7 @@ impl Target {
         &self,
         lowering: Option<&'a dyn Lowering>,
     ) -> anyhow::Result<Box<dyn Executor + 'a>> {
-        let (cap, traits) = (self.cap()?, self.traits()?);
+        let (cap, tuning) = (self.cap()?, self.tuning()?);
         match &self.place {
             Place::Interpreter => {
                 let transfer = if cap.no_transfer_usage() {
@@ -110,7 +110,7 @@ impl Target {
                 } else {
                     TransferUse::Allowed
                 };
-                Ok(Box::new(Interpreter::new(&cap.alone(), transfer, lowering).with_traits(traits)))
+                Ok(Box::new(Interpreter::new(&cap.alone(), transfer, lowering).with_tuning(tuning)))
             }
             Place::Device { selector } => {
                 let options = options(selector.parse()?, cap, self.validation)?;
@@ -118,7 +118,7 @@ impl Target {
                 let physical = instance.select(&options.selector)?;
                 let device = Device::on_with(&physical, &options)
                     .with_context(|| format!("cannot open {}", self.title()))?;
-                Ok(Box::new(DeviceExecutor::new(instance, device.with_traits(traits), lowering)))
+                Ok(Box::new(DeviceExecutor::new(instance, device.with_tuning(tuning), lowering)))
             }
         }
     }

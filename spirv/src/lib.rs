@@ -5,16 +5,16 @@
 //!                                                                src/kernels.rs
 //! ```
 //!
-//! Kernels move bit patterns, so one is compiled for each [`Family`] of element widths, and uses
-//! 32-bit accesses only. [`kernels`] is the table: `kernels::DIAGONAL_SCATTER.variant(Family::B16)`.
+//! Kernels move bit patterns, so one is compiled for each [`ElementWidth`] of element widths, and uses
+//! 32-bit accesses only. [`kernels`] is the table: `kernels::DIAGONAL_SCATTER.variant(ElementWidth::B16)`.
 //! [`twins`] holds, for each kernel, its push constants and the same computation on the CPU.
 //!
 //! Nothing here compiles GLSL; a test keeps the checked-in SPIR-V true to its sources.
 #![forbid(unsafe_code)]
 
-mod family;
+mod element_width;
 #[rustfmt::skip] // Laid out by its generator.
 pub mod kernels;
 pub mod twins;
 
-pub use family::{Family, Kernel};
+pub use element_width::{ElementWidth, Kernel};

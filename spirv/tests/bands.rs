@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{Dispatch, KernelKey, Slot, Step, Window};
-use dml_spirv::{Family, Kernel, kernels, twins};
+use dml_spirv::{ElementWidth, Kernel, kernels, twins};
 
 const ALIGNMENT: u64 = 256;
 const SIZES: [u32; 4] = [2, 3, 4, 5];
@@ -42,14 +42,14 @@ fn element(start: u32, strides: [u32; 4], index: [u32; 4]) -> usize {
     start as usize + index.iter().zip(strides).map(offset).sum::<usize>()
 }
 
-fn bytes(element: fn([u32; 4]) -> usize, family: Family) -> usize {
+fn bytes(element: fn([u32; 4]) -> usize, element_width: ElementWidth) -> usize {
     let last = element(SIZES.map(|size| size - 1));
-    ((last + 1) * family.bytes() as usize).next_multiple_of(4)
+    ((last + 1) * element_width.bytes() as usize).next_multiple_of(4)
 }
 
 /// The output, and the value with zeros above a narrow element.
-fn matrices(family: Family) -> twins::Matrices {
-    let bits = VALUE & (u64::MAX >> (64 - family.bits()));
+fn matrices(element_width: ElementWidth) -> twins::Matrices {
+    let bits = VALUE & (u64::MAX >> (64 - element_width.bits()));
     let [_, size1, height, width] = SIZES;
     twins::Matrices {
         start: OUTPUT_START,
@@ -61,8 +61,13 @@ fn matrices(family: Family) -> twins::Matrices {
     }
 }
 
-fn step(kernel: &Kernel, family: Family, windows: &[(Slot, usize)], push: Vec<u8>) -> Step {
-    let variant = kernel.variant(family);
+fn step(
+    kernel: &Kernel,
+    element_width: ElementWidth,
+    windows: &[(Slot, usize)],
+    push: Vec<u8>,
+) -> Step {
+    let variant = kernel.variant(element_width);
     let windows = windows.iter().zip(variant.bindings).zip(0..);
     Step::Dispatch(Dispatch {
         kernel: KernelKey { variant, specialization: vec![32, 2] },
@@ -84,21 +89,21 @@ fn bound(bytes: Vec<u8>, offset: u64) -> HostBuffer {
 }
 
 /// Input bytes that are all different from their neighbours.
-fn input(family: Family) -> Vec<u8> {
-    (0..=255u8).cycle().take(16 + bytes(input_element, family)).collect()
+fn input(element_width: ElementWidth) -> Vec<u8> {
+    (0..=255u8).cycle().take(16 + bytes(input_element, element_width)).collect()
 }
 
 /// Runs one step and compares it with `expected`, which is given each element's diagonal and the
 /// input's bytes, and returns what the element becomes, `None` where it is not written.
 fn check<'a>(
     step: Step,
-    family: Family,
+    element_width: ElementWidth,
     constants: &[u8],
     input: &'a [u8],
     expected: impl Fn(u32, &'a [u8]) -> Option<Vec<u8>>,
 ) {
-    let width = family.bytes() as usize;
-    let output = vec![UNTOUCHED; 272 + bytes(output_element, family)];
+    let width = element_width.bytes() as usize;
+    let output = vec![UNTOUCHED; 272 + bytes(output_element, element_width)];
     let mut wanted = output.clone();
     for index in indices() {
         let at = 16 + input_element(index) * width;
@@ -115,7 +120,7 @@ fn check<'a>(
         ..HostMemory::default()
     };
     interpret(&[step], &mut memory, ALIGNMENT).unwrap();
-    assert_eq!(memory.outputs[0].as_ref().unwrap().bytes, wanted, "{family:?}");
+    assert_eq!(memory.outputs[0].as_ref().unwrap().bytes, wanted, "{element_width:?}");
 }
 
 fn bands() -> impl Iterator<Item = Range<u32>> {
@@ -125,7 +130,9 @@ fn bands() -> impl Iterator<Item = Range<u32>> {
 #[test]
 fn diagonal_band_writes_a_band_and_nothing_else() {
     let [size0, size1, height, width] = SIZES;
-    for (family, band) in Family::ALL.into_iter().flat_map(|f| bands().map(move |b| (f, b))) {
+    for (element_width, band) in
+        ElementWidth::ALL.into_iter().flat_map(|f| bands().map(move |b| (f, b)))
+    {
         if band.is_empty() {
             continue;
         }
@@ -135,14 +142,14 @@ fn diagonal_band_writes_a_band_and_nothing_else() {
             first_group: 0,
             count: size0 * size1 * height * columns,
             columns,
-            matrices: matrices(family),
+            matrices: matrices(element_width),
             strides: OUTPUT_STRIDES,
             band_begin: band.start,
             band_end: band.end,
         };
-        let output = (Slot::Output(0), bytes(output_element, family));
-        let step = step(&kernels::DIAGONAL_BAND, family, &[output], push.to_bytes());
-        check(step, family, &[], &input(family), |diagonal, _| {
+        let output = (Slot::Output(0), bytes(output_element, element_width));
+        let step = step(&kernels::DIAGONAL_BAND, element_width, &[output], push.to_bytes());
+        check(step, element_width, &[], &input(element_width), |diagonal, _| {
             band.contains(&diagonal).then(|| VALUE.to_le_bytes().to_vec())
         });
     }
@@ -150,7 +157,9 @@ fn diagonal_band_writes_a_band_and_nothing_else() {
 
 #[test]
 fn diagonal_merge_writes_the_input_around_a_band_that_may_come_around() {
-    for (family, band) in Family::ALL.into_iter().flat_map(|f| bands().map(move |b| (f, b))) {
+    for (element_width, band) in
+        ElementWidth::ALL.into_iter().flat_map(|f| bands().map(move |b| (f, b)))
+    {
         for inverted in [false, true] {
             let (begin, end) =
                 if inverted { (band.end, band.start) } else { (band.start, band.end) };
@@ -160,7 +169,7 @@ fn diagonal_merge_writes_the_input_around_a_band_that_may_come_around() {
                 constants_word: 0,
                 first_group: 0,
                 count: SIZES.iter().product(),
-                matrices: matrices(family),
+                matrices: matrices(element_width),
                 input_start: INPUT_START,
                 band_begin: begin,
                 band_length: end.wrapping_sub(begin),
@@ -171,14 +180,14 @@ fn diagonal_merge_writes_the_input_around_a_band_that_may_come_around() {
             }
             .to_bytes();
             let windows = [
-                (Slot::Output(0), bytes(output_element, family)),
-                (Slot::Input(0), bytes(input_element, family)),
+                (Slot::Output(0), bytes(output_element, element_width)),
+                (Slot::Input(0), bytes(input_element, element_width)),
                 (Slot::Constants, constants.len()),
             ];
-            let step = step(&kernels::DIAGONAL_MERGE, family, &windows, push.to_bytes());
+            let step = step(&kernels::DIAGONAL_MERGE, element_width, &windows, push.to_bytes());
             // An empty band has no inverse here: its length is 0 either way.
             let inverted = inverted && !band.is_empty();
-            check(step, family, &constants, &input(family), |diagonal, input| {
+            check(step, element_width, &constants, &input(element_width), |diagonal, input| {
                 let value = band.contains(&diagonal) != inverted;
                 Some(if value { VALUE.to_le_bytes().to_vec() } else { input.to_vec() })
             });

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use dml_core::kernel::{Feature, KernelVariant};
 use dml_core::plan::MAX_PUSH_CONSTANT_BYTES;
-use dml_spirv::{Family, kernels};
+use dml_spirv::{ElementWidth, kernels};
 
 const SPIRV_MAGIC: [u8; 4] = 0x0723_0203_u32.to_le_bytes();
 
@@ -47,16 +47,16 @@ fn the_local_size_can_be_specialized_and_suits_every_device() {
 }
 
 #[test]
-fn a_kernel_is_asked_for_by_family() {
-    for family in Family::ALL {
-        let expected = format!("diagonal_scatter_b{}", family.bits());
-        assert_eq!(kernels::DIAGONAL_SCATTER.variant(family).name, expected);
+fn a_kernel_is_asked_for_by_width() {
+    for element_width in ElementWidth::ALL {
+        let expected = format!("diagonal_scatter_b{}", element_width.bits());
+        assert_eq!(kernels::DIAGONAL_SCATTER.variant(element_width).name, expected);
     }
 }
 
 #[test]
 fn a_variant_is_identified_by_what_it_is() {
-    let one: &KernelVariant = kernels::DIAGONAL_SCATTER.variant(Family::B8);
+    let one: &KernelVariant = kernels::DIAGONAL_SCATTER.variant(ElementWidth::B8);
     assert_eq!(one, &kernels::DIAGONAL_SCATTER_B8);
     assert_ne!(one, &kernels::DIAGONAL_SCATTER_B16);
     assert_eq!(one, &KernelVariant { host: |_| Ok(()), ..*one });

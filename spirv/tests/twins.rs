@@ -4,7 +4,7 @@
 use dml_core::host::{HostBuffer, HostError, HostMemory, interpret};
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::{Dispatch, Fill, KernelKey, Slot, Step, Window};
-use dml_spirv::{Family, Kernel, kernels, twins};
+use dml_spirv::{ElementWidth, Kernel, kernels, twins};
 
 const ALIGNMENT: u64 = 256;
 const OUTPUT: Slot = Slot::Output(0);
@@ -53,14 +53,14 @@ impl Case {
     }
 
     /// Bytes from the start to the end of the last element, as a multiple of 4.
-    fn size(&self, family: Family) -> usize {
+    fn size(&self, element_width: ElementWidth) -> usize {
         let last = self.element(self.sizes.map(|size| size - 1));
-        ((last + 1) * family.bytes() as usize).next_multiple_of(4)
+        ((last + 1) * element_width.bytes() as usize).next_multiple_of(4)
     }
 
     /// Writes the value on the diagonal into `bytes`, and zeros elsewhere if told to.
-    fn apply(&self, family: Family, zeros: bool, bytes: &mut [u8]) {
-        let width = family.bytes() as usize;
+    fn apply(&self, element_width: ElementWidth, zeros: bool, bytes: &mut [u8]) {
+        let width = element_width.bytes() as usize;
         for index in self.indices() {
             let [_, _, y, x] = index;
             let on_diagonal = y >= self.row_begin
@@ -103,15 +103,15 @@ fn word(bytes: &[u8]) -> u32 {
 }
 
 /// The low and high words of the value, with zeros above a narrow element.
-fn value(family: Family) -> (u32, u32) {
+fn value(element_width: ElementWidth) -> (u32, u32) {
     let mut bytes = [0; 8];
-    let width = family.bytes() as usize;
+    let width = element_width.bytes() as usize;
     bytes[..width].copy_from_slice(&VALUE[..width]);
     (word(&bytes[..4]), word(&bytes[4..]))
 }
 
-fn scatter(case: &Case, family: Family, first_group: u32) -> (Vec<u8>, u32) {
-    let (value_low, value_high) = value(family);
+fn scatter(case: &Case, element_width: ElementWidth, first_group: u32) -> (Vec<u8>, u32) {
+    let (value_low, value_high) = value(element_width);
     let diagonal_length = case.diagonal_length();
     let count = case.sizes[0] * case.sizes[1] * diagonal_length;
     let push = twins::diagonal_scatter::PushConstants {
@@ -130,8 +130,8 @@ fn scatter(case: &Case, family: Family, first_group: u32) -> (Vec<u8>, u32) {
     (push.to_bytes(), count)
 }
 
-fn write(case: &Case, family: Family, first_group: u32) -> (Vec<u8>, u32) {
-    let (value_low, value_high) = value(family);
+fn write(case: &Case, element_width: ElementWidth, first_group: u32) -> (Vec<u8>, u32) {
+    let (value_low, value_high) = value(element_width);
     let count = case.sizes.iter().product();
     let push = twins::diagonal_write::PushConstants {
         base_word: u32::MAX,
@@ -152,17 +152,17 @@ fn write(case: &Case, family: Family, first_group: u32) -> (Vec<u8>, u32) {
     (push.to_bytes(), count)
 }
 
-type Push = fn(&Case, Family, u32) -> (Vec<u8>, u32);
+type Push = fn(&Case, ElementWidth, u32) -> (Vec<u8>, u32);
 
 fn dispatch(
     kernel: &Kernel,
-    family: Family,
+    element_width: ElementWidth,
     size: usize,
     local_size: u32,
     push_constants: Vec<u8>,
     groups: [u32; 3],
 ) -> Step {
-    let variant = kernel.variant(family);
+    let variant = kernel.variant(element_width);
     let access = variant.bindings[0].access;
     Step::Dispatch(Dispatch {
         kernel: KernelKey { variant, specialization: specialization(variant, local_size) },
@@ -181,15 +181,20 @@ fn specialization(variant: &KernelVariant, local_size: u32) -> Vec<u32> {
 
 /// Every way to spread a dispatch: in one line, over three dimensions with groups to spare, and in
 /// two dispatches.
-fn spreads(kernel: &Kernel, push: Push, case: &Case, family: Family) -> Vec<Vec<Step>> {
-    let size = case.size(family);
+fn spreads(
+    kernel: &Kernel,
+    push: Push,
+    case: &Case,
+    element_width: ElementWidth,
+) -> Vec<Vec<Step>> {
+    let size = case.size(element_width);
     let step = |local_size, first_group, groups| {
-        let (bytes, _) = push(case, family, first_group);
-        dispatch(kernel, family, size, local_size, bytes, groups)
+        let (bytes, _) = push(case, element_width, first_group);
+        dispatch(kernel, element_width, size, local_size, bytes, groups)
     };
-    let (_, count) = push(case, family, 0);
+    let (_, count) = push(case, element_width, 0);
     // Groups of so many indices for each invocation.
-    let run: u32 = specialization(kernel.variant(family), 1).iter().product();
+    let run: u32 = specialization(kernel.variant(element_width), 1).iter().product();
     let count = count.div_ceil(run);
     let plane = count.div_ceil(3 * 2 * 4);
     let half = count.div_ceil(8);
@@ -202,9 +207,11 @@ fn spreads(kernel: &Kernel, push: Push, case: &Case, family: Family) -> Vec<Vec<
 
 fn check(kernel: &Kernel, push: Push, zero_filled: bool) {
     for case in cases() {
-        for family in Family::ALL {
-            let size = case.size(family);
-            for (spread, steps) in spreads(kernel, push, &case, family).into_iter().enumerate() {
+        for element_width in ElementWidth::ALL {
+            let size = case.size(element_width);
+            for (spread, steps) in
+                spreads(kernel, push, &case, element_width).into_iter().enumerate()
+            {
                 for offset in [0, 16, 272] {
                     let mut memory = memory(size, offset);
                     let mut expected = memory.outputs[0].clone().unwrap().bytes;
@@ -216,10 +223,10 @@ fn check(kernel: &Kernel, push: Push, zero_filled: bool) {
                         bound.fill(0);
                     }
                     all.extend(steps.iter().cloned());
-                    case.apply(family, !zero_filled, bound);
+                    case.apply(element_width, !zero_filled, bound);
                     interpret(&all, &mut memory, ALIGNMENT).unwrap();
                     let actual = memory.outputs[0].clone().unwrap().bytes;
-                    assert_eq!(actual, expected, "{case:?} {family:?} {spread} at {offset}");
+                    assert_eq!(actual, expected, "{case:?} {element_width:?} {spread} at {offset}");
                 }
             }
         }
@@ -246,11 +253,14 @@ fn diagonal_write_writes_every_element_and_nothing_between() {
 #[test]
 fn a_twin_that_leaves_its_window_is_reported() {
     let case = Case::packed([1, 1, 3, 3], 0, 0);
-    for family in Family::ALL {
-        let (push, _) = write(&case, family, 0);
-        let size = case.size(family) - 4;
-        let steps = [dispatch(&kernels::DIAGONAL_WRITE, family, size, 64, push, [1, 1, 1])];
+    for element_width in ElementWidth::ALL {
+        let (push, _) = write(&case, element_width, 0);
+        let size = case.size(element_width) - 4;
+        let steps = [dispatch(&kernels::DIAGONAL_WRITE, element_width, size, 64, push, [1, 1, 1])];
         let result = interpret(&steps, &mut memory(size, 0), ALIGNMENT);
-        assert!(matches!(result, Err(HostError::OutOfDescriptor { .. })), "{family:?} {result:?}");
+        assert!(
+            matches!(result, Err(HostError::OutOfDescriptor { .. })),
+            "{element_width:?} {result:?}"
+        );
     }
 }

@@ -40,7 +40,7 @@ impl<'a> DeviceExecutor<'a> {
 
     fn lower(&self, operator: &Validated, transfer: TransferUse) -> Result<Plan, dml::core::Error> {
         let capabilities = self.device.capabilities();
-        let target = Target { capabilities, traits: self.device.traits(), transfer };
+        let target = Target { capabilities, tuning: self.device.tuning(), transfer };
         self.lowering.unwrap_or(&Runtime).lower(operator, &target)
     }
 

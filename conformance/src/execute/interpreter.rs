@@ -2,7 +2,7 @@
 
 use dml::core::host::{HostBuffer, HostMemory, interpret};
 use dml::core::plan::{Dispatch, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
-use dml::core::{Capabilities, Traits, Validated};
+use dml::core::{Capabilities, Tuning, Validated};
 use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::reference::Case as CornerCase;
 use dml_ops::{Target, TransferUse};
@@ -16,7 +16,7 @@ use crate::memory::{After, Memory, Tensor};
 pub struct Interpreter<'a> {
     capabilities: Capabilities,
     transfer: TransferUse,
-    traits: Traits,
+    tuning: Tuning,
     lowering: &'a dyn Lowering,
 }
 
@@ -31,16 +31,16 @@ impl<'a> Interpreter<'a> {
         let capabilities =
             Capabilities { limits: offered.limits.clone(), ..Capabilities::vulkan_minimum() };
         let lowering = lowering.unwrap_or(&Runtime);
-        Self { capabilities, transfer, traits: Traits::default(), lowering }
+        Self { capabilities, transfer, tuning: Tuning::default(), lowering }
     }
 
     /// The same with other preferences.
-    pub fn with_traits(self, traits: Traits) -> Self {
-        Self { traits, ..self }
+    pub fn with_tuning(self, tuning: Tuning) -> Self {
+        Self { tuning, ..self }
     }
 
     fn lower(&self, operator: &Validated, transfer: TransferUse) -> Result<Plan, dml::core::Error> {
-        let target = Target { capabilities: &self.capabilities, traits: self.traits, transfer };
+        let target = Target { capabilities: &self.capabilities, tuning: self.tuning, transfer };
         self.lowering.lower(operator, &target)
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn measure(device: &Device, effort: Effort) -> Result<Vec<Limit>> {
     let corner = corner();
     let expected = corner.expected(BYTES);
     let compiled = device
-        .with_traits(device.traits().with_strategy(Strategy::FillAndScatter))
+        .with_tuning(device.tuning().with_strategy(Strategy::FillAndScatter))
         .compile(corner.operator())?;
     let lanes =
         buffers.iter().map(|it| Lane::operator(device, &compiled, it, None, &expected, true));

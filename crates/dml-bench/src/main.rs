@@ -151,7 +151,7 @@ fn run_on(
 ) -> Result<DeviceReport> {
     let device = Device::on_with(physical, &DeviceOptions::default())?;
     let device = match cli.strategy {
-        Some(strategy) => device.with_traits(device.traits().with_strategy(strategy)),
+        Some(strategy) => device.with_tuning(device.tuning().with_strategy(strategy)),
         None => device,
     };
     let info = physical.info();

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use dml::core::value::element_bits;
-use dml::core::{Strategy, Traits};
+use dml::core::{Strategy, Tuning};
 use dml::{
     AbstractOperator, BufferBinding, CompiledOperator, DataType, Device, DiagonalMatrix1Desc,
     DiagonalMatrixDesc, ScalarUnion, TensorDesc,
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 
 fn compile(device: &Device, tensor: &TensorDesc, args: &Args) -> anyhow::Result<CompiledOperator> {
     let device = match args.strategy {
-        Some(strategy) => device.with_traits(Traits::new().with_strategy(strategy)),
+        Some(strategy) => device.with_tuning(Tuning::new().with_strategy(strategy)),
         None => device.clone(),
     };
     let (output_tensor, value) = (tensor.clone(), args.value);

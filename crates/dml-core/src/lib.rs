@@ -34,7 +34,7 @@ pub mod schema;
 mod strategy;
 pub mod support;
 mod tensor;
-mod traits;
+mod tuning;
 mod validate;
 pub mod value;
 
@@ -50,5 +50,5 @@ pub use strategy::Strategy;
 pub use tensor::{
     MAX_DIMENSION_COUNT, MAX_ELEMENT_COUNT, MINIMUM_TENSOR_ALIGNMENT, TensorDesc, TensorFlags,
 };
-pub use traits::Traits;
+pub use tuning::Tuning;
 pub use validate::{Validated, validate};

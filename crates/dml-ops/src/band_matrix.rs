@@ -1,7 +1,7 @@
 //! Stacks of matrices with a value in a band of diagonals: what every operator on diagonals is
 //! lowered to.
 //!
-//! Elements are moved as bit patterns, so a kernel family is an element width. What each
+//! Elements are moved as bit patterns, so a kernel is compiled for each element width. What each
 //! [`Strategy`] does here:
 //!
 //! - **inline**: the whole output is one update. For small dense outputs.
@@ -31,7 +31,7 @@ mod strategy;
 
 use dml_core::plan::{BindingRequirement, BoundAt, Copy, CopyRegion, InPlace, Plan, Slot, Step};
 use dml_core::{Error, Strategy, TensorLayout};
-use dml_spirv::Family;
+use dml_spirv::ElementWidth;
 
 use crate::constants::Constants;
 use crate::diagonal::Band;
@@ -70,7 +70,7 @@ impl BandMatrix<'_> {
             Some(source) => Around::Input(source),
             None => Around::Zeros,
         };
-        let strategy = choose(&matrices, around, target.traits, target.transfer);
+        let strategy = choose(&matrices, around, target.tuning, target.transfer);
         let exec = matrices.steps(strategy, around, target, &mut constants)?;
         let kept = source.as_ref().filter(|_| is_owned && !is_everything);
         let init = match kept {
@@ -95,7 +95,7 @@ impl BandMatrix<'_> {
         let batches = self.batches(self.output)?;
         let [_, _, height, width] = batches.sizes;
         let internal = |problem: &str| self.internal(problem);
-        let family = Family::from_element_bits(self.output.data_type().bits());
+        let element_width = ElementWidth::from_element_bits(self.output.data_type().bits());
         let band = Band::clip(height, width, self.begin, self.end);
         // On zeros, a value of zero bits is nothing.
         let is_nothing = self.value == 0 && self.input.is_none();
@@ -104,7 +104,8 @@ impl BandMatrix<'_> {
             batches,
             bytes: self.output.minimum_size(),
             is_dense: self.output.is_dense(),
-            family: family.ok_or_else(|| internal("no kernel family for the data type"))?,
+            element_width: element_width
+                .ok_or_else(|| internal("no kernel moves elements of the data type"))?,
             band: if is_nothing { Band::empty(height, width) } else { band },
             value: self.value,
         })
@@ -162,7 +163,7 @@ impl BandMatrix<'_> {
             return Ok(None);
         }
         let around = Around::Output;
-        let strategy = choose(matrices, around, target.traits, target.transfer);
+        let strategy = choose(matrices, around, target.tuning, target.transfer);
         let exec = matrices.steps(strategy, around, target, constants)?;
         Ok(Some(InPlace { input: 0, output: 0, exec }))
     }
@@ -229,9 +230,9 @@ impl Matrices {
     fn repeat(&self, target: &Target<'_>, constants: &mut Constants) -> Step {
         let block = match self.matrix_bytes() {
             Some(bytes) if !self.band.is_everything() => self.matrix_content(bytes),
-            _ => self.value.to_le_bytes()[..self.family.bytes() as usize].to_vec(),
+            _ => self.value.to_le_bytes()[..self.element_width.bytes() as usize].to_vec(),
         };
-        seed::repeat(&block, self.element_bytes(), target.traits, constants)
+        seed::repeat(&block, self.element_bytes(), target.tuning, constants)
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use dml_core::Error;
 use dml_core::plan::{Fill, Slot, Step, Update, Window};
 use dml_spirv::twins::fill_words::PushConstants;
-use dml_spirv::{Family, kernels};
+use dml_spirv::{ElementWidth, kernels};
 
 use crate::Target;
 use crate::element_kernel::{Dispatches, words};
@@ -19,13 +19,13 @@ pub(crate) fn inline(data: Vec<u8>) -> Step {
 }
 
 /// The word that repeats in a dense tensor of `value`; `None` where it takes two different ones.
-pub(crate) fn repeated(value: u64, family: Family) -> Option<u32> {
+pub(crate) fn repeated(value: u64, element_width: ElementWidth) -> Option<u32> {
     let [low, high] = words(value);
-    match family {
-        Family::B8 => Some(low * 0x0101_0101),
-        Family::B16 => Some(low * 0x0001_0001),
-        Family::B32 => Some(low),
-        Family::B64 => (low == high).then_some(low),
+    match element_width {
+        ElementWidth::B8 => Some(low * 0x0101_0101),
+        ElementWidth::B16 => Some(low * 0x0001_0001),
+        ElementWidth::B32 => Some(low),
+        ElementWidth::B64 => (low == high).then_some(low),
     }
 }
 

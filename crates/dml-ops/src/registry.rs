@@ -57,7 +57,7 @@ pub fn lower_both(
 #[cfg(test)]
 mod tests {
     use dml_core::plan::{Fill, Slot, Step};
-    use dml_core::{Capabilities, DataType, FeatureLevel, TensorDesc, Traits, validate};
+    use dml_core::{Capabilities, DataType, FeatureLevel, TensorDesc, Tuning, validate};
 
     use super::*;
 
@@ -78,7 +78,7 @@ mod tests {
         let operator = validate(&operator.into(), FeatureLevel::HIGHEST).unwrap();
         let capabilities = &Capabilities::vulkan_minimum();
         let target =
-            Target { capabilities, traits: Traits::default(), transfer: TransferUse::StorageOnly };
+            Target { capabilities, tuning: Tuning::default(), transfer: TransferUse::StorageOnly };
         let mut plan = lower(&operator, &target).unwrap();
         if has_transfer {
             plan.exec.push(Step::Fill(Fill { slot: Slot::Output(0), range: 0..4, pattern: 0 }));

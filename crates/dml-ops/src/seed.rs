@@ -3,12 +3,12 @@
 //! The block is in the constants, so a plan is one copy: nothing waits for anything, and any number
 //! of bytes will do, also for elements narrower than a word.
 
-use dml_core::Traits;
+use dml_core::Tuning;
 use dml_core::plan::{Copy, CopyRegion, Repeat, Slot, Step};
 
 use crate::constants::Constants;
 
-/// A smaller output takes fewer blocks than the traits allow, but this many copies, so that what a
+/// A smaller output takes fewer blocks than the tuning allows, but this many copies, so that what a
 /// plan keeps is small beside what it writes.
 const LEAST_COPIES: u64 = 16;
 
@@ -16,9 +16,9 @@ const LEAST_COPIES: u64 = 16;
 const CACHE_LINE: usize = 64;
 
 /// Writes `block` over and over, to the first `total` bytes of the output. What is copied is as many
-/// blocks as the traits allow.
-pub(crate) fn repeat(block: &[u8], total: u64, traits: Traits, constants: &mut Constants) -> Step {
-    let most = u64::from(traits.seed_bytes).min(total / LEAST_COPIES);
+/// blocks as the tuning allows.
+pub(crate) fn repeat(block: &[u8], total: u64, tuning: Tuning, constants: &mut Constants) -> Step {
+    let most = u64::from(tuning.seed_bytes).min(total / LEAST_COPIES);
     let count = usize::try_from(most).unwrap_or(usize::MAX) / block.len();
     // So many blocks end on a multiple of a cache line.
     let aligned = CACHE_LINE >> block.len().trailing_zeros().min(CACHE_LINE.trailing_zeros());

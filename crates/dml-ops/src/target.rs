@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::KernelKey;
-use dml_core::{Capabilities, Traits};
+use dml_core::{Capabilities, Tuning};
 
 /// Indices of one invocation, of the kernels that take runs. On both CPU drivers an element of 16
 /// takes a third of the time of an element by itself.
@@ -25,7 +25,7 @@ pub struct Target<'a> {
     /// What the device can do.
     pub capabilities: &'a Capabilities,
     /// What suits its driver.
-    pub traits: Traits,
+    pub tuning: Tuning,
     /// What its buffers may be used for.
     pub transfer: TransferUse,
 }
@@ -36,7 +36,7 @@ impl Target<'_> {
         let limits = &self.capabilities.limits;
         let [most_x, ..] = limits.max_compute_work_group_size;
         let most = limits.max_compute_work_group_invocations.min(most_x);
-        self.traits.with_local_size(self.traits.local_size.min(most)).local_size
+        self.tuning.with_local_size(self.tuning.local_size.min(most)).local_size
     }
 
     /// The largest byte range that one descriptor shows whatever multiple of 16 a tensor starts at:

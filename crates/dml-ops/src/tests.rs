@@ -5,7 +5,7 @@ use std::ops::Range;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{BoundAt, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
 use dml_core::schema::FieldKind;
-use dml_core::{Capabilities, DataType, FeatureLevel, Strategy, TensorLayout, Traits, validate};
+use dml_core::{Capabilities, DataType, FeatureLevel, Strategy, TensorLayout, Tuning, validate};
 
 use crate::reference::{Case, elements_in, input_bytes};
 use crate::{OPERATORS, Operator, Target, TransferUse};
@@ -165,13 +165,13 @@ fn every_case_lowers_to_what_the_reference_says() {
     let minimum = Capabilities::vulkan_minimum();
     let mut one_dimensional = Capabilities::vulkan_minimum();
     one_dimensional.limits.max_compute_work_group_count = [5, 1, 1];
-    let traits = Traits::new();
-    for (capabilities, traits, transfer) in [
-        (&minimum, traits, TransferUse::Allowed),
-        (&minimum, traits, TransferUse::StorageOnly),
-        (&one_dimensional, traits.with_local_size(8), TransferUse::StorageOnly),
+    let tuning = Tuning::new();
+    for (capabilities, tuning, transfer) in [
+        (&minimum, tuning, TransferUse::Allowed),
+        (&minimum, tuning, TransferUse::StorageOnly),
+        (&one_dimensional, tuning.with_local_size(8), TransferUse::StorageOnly),
     ] {
-        check_everything(&Target { capabilities, traits, transfer });
+        check_everything(&Target { capabilities, tuning, transfer });
     }
 }
 
@@ -181,25 +181,25 @@ fn every_case_is_the_same_with_every_strategy() {
     let minimum = Capabilities::vulkan_minimum();
     let small = with_window(268, 256);
     for strategy in Strategy::ALL {
-        let traits = Traits::new().with_strategy(strategy);
-        let short = traits.with_local_size(8).with_sizes(0, 24, 4);
-        for (capabilities, traits) in [(&minimum, traits), (&small, short)] {
-            check_everything(&Target { capabilities, traits, transfer: TransferUse::Allowed });
+        let tuning = Tuning::new().with_strategy(strategy);
+        let short = tuning.with_local_size(8).with_sizes(0, 24, 4);
+        for (capabilities, tuning) in [(&minimum, tuning), (&small, short)] {
+            check_everything(&Target { capabilities, tuning, transfer: TransferUse::Allowed });
         }
     }
 }
 
 fn check_in_boxes(transfer: TransferUse) {
-    let small = Traits::new().with_local_size(8);
-    for (window, alignment, traits) in
-        [(64, 16, small), (268, 256, small), (1024, 64, Traits::new())]
+    let small = Tuning::new().with_local_size(8);
+    for (window, alignment, tuning) in
+        [(64, 16, small), (268, 256, small), (1024, 64, Tuning::new())]
     {
         let capabilities = &with_window(window, alignment);
-        check_everything(&Target { capabilities, traits, transfer });
+        check_everything(&Target { capabilities, tuning, transfer });
     }
     let mut one_dimensional = with_window(100, 4);
     one_dimensional.limits.max_compute_work_group_count = [2, 1, 1];
-    check_everything(&Target { capabilities: &one_dimensional, traits: small, transfer });
+    check_everything(&Target { capabilities: &one_dimensional, tuning: small, transfer });
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use dml_core::capabilities::{Capabilities, Features};
 use dml_core::kernel::Feature;
 use dml_core::support::{Support, query};
-use dml_core::{DataType, Error, FeatureLevel, MAX_DIMENSION_COUNT, Traits, validate};
+use dml_core::{DataType, Error, FeatureLevel, MAX_DIMENSION_COUNT, Tuning, validate};
 use dml_ops::{OPERATORS, Operator, Target, TransferUse, lower};
 
 /// A device that offers everything, and one that offers nothing.
@@ -27,7 +27,7 @@ fn outcome(
     // A device enables no optional feature, whatever it offers.
     let capabilities = &Capabilities { features: Features::default(), ..offered.clone() };
     for transfer in [TransferUse::Allowed, TransferUse::StorageOnly] {
-        lower(&validated, &Target { capabilities, traits: Traits::new(), transfer })?;
+        lower(&validated, &Target { capabilities, tuning: Tuning::new(), transfer })?;
     }
     Ok(())
 }

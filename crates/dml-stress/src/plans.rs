@@ -16,7 +16,7 @@ use dml_ops::reference::Random;
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub use check::{Executed, Outcome, check};
-pub use draw::{Draw, capabilities, legal, traits, transfer};
+pub use draw::{Draw, capabilities, legal, transfer, tuning};
 pub use tally::Tally;
 
 /// Draws that a thread takes at once.
@@ -129,7 +129,7 @@ fn show(seed: u64, index: u64) -> bool {
 
 /// The draw and its plan in words.
 pub fn describe(draw: &Draw) -> String {
-    let Draw { case, is_changed, level, capabilities, transfer, traits, is_reversed } = draw;
+    let Draw { case, is_changed, level, capabilities, transfer, tuning, is_reversed } = draw;
     let descriptor = plan_text::descriptor(&case.operator);
     let buffers = format!(
         "inputs at {}, outputs at {}, storage only: {}, in place: {}, given elements: {}",
@@ -139,7 +139,7 @@ pub fn describe(draw: &Draw) -> String {
         case.in_place,
         case.inputs.len()
     );
-    let target = format!("{:#?}\n{traits:#?}\n{transfer:?}", capabilities.limits);
+    let target = format!("{:#?}\n{tuning:#?}\n{transfer:?}", capabilities.limits);
     let plan = check::plan(draw).unwrap_or_else(|problem| format!("no plan: {problem}"));
     format!(
         "{descriptor}\nat {level}; changed: {is_changed}; steps reversed: {is_reversed}\n{buffers}\n\

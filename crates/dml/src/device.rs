@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use dml_core::{
     AbstractOperator, Capabilities, CapabilityCap, ExecutionFlags, FeatureLevel, TensorDesc,
-    TensorLayout, Traits, validate,
+    TensorLayout, Tuning, validate,
 };
 use dml_ops::Target;
 use dml_vk::{
@@ -46,7 +46,7 @@ pub struct DeviceOptions {
 pub struct Device {
     vulkan: dml_vk::Device,
     feature_level: FeatureLevel,
-    traits: Traits,
+    tuning: Tuning,
 }
 
 impl Device {
@@ -103,7 +103,7 @@ impl Device {
     /// [`Error::MinimumFeatureLevel`]: the minimum cannot be met.
     pub fn from_vulkan(vulkan: dml_vk::Device, options: &DeviceOptions) -> Result<Self> {
         check_minimum(options)?;
-        Ok(Self { vulkan, feature_level: options.feature_level, traits: Traits::default() })
+        Ok(Self { vulkan, feature_level: options.feature_level, tuning: Tuning::default() })
     }
 
     /// The same device, accepting what `feature_level` promises.
@@ -112,13 +112,13 @@ impl Device {
     }
 
     /// The same device with other preferences; results do not depend on them.
-    pub fn with_traits(&self, traits: Traits) -> Self {
-        Self { traits, ..self.clone() }
+    pub fn with_tuning(&self, tuning: Tuning) -> Self {
+        Self { tuning, ..self.clone() }
     }
 
     /// Its preferences.
-    pub fn traits(&self) -> Traits {
-        self.traits
+    pub fn tuning(&self) -> Tuning {
+        self.tuning
     }
 
     /// The level that the device was created at.
@@ -164,7 +164,7 @@ impl Device {
         let has_transfers = self.vulkan.buffer_usages() == BufferUsage::all();
         let (plan, storage_only) = dml_ops::lower_both(has_transfers, |transfer| {
             let capabilities = self.capabilities();
-            dml_ops::lower(&operator, &Target { capabilities, traits: self.traits, transfer })
+            dml_ops::lower(&operator, &Target { capabilities, tuning: self.tuning, transfer })
         })?;
         // SAFETY: both plans are what `dml_ops::lower` makes of a validated operator for these
         // capabilities. They name kernels of `dml-spirv` alone, whose SPIR-V its manifest ties to its

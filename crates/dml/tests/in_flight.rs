@@ -6,7 +6,7 @@
 mod common;
 
 use common::on_every_device;
-use dml::core::{Strategy, Traits};
+use dml::core::{Strategy, Tuning};
 use dml::vk::{BindingTable, Bindings, Recorder};
 use dml::{
     Buffer, BufferBinding, CompiledOperator, DataType, Device, DiagonalMatrixDesc, Submission,
@@ -89,7 +89,7 @@ fn each(test: impl Fn(&Device)) {
         let objects = device.vulkan().live_objects();
         let before = objects.count();
         for strategy in Strategy::ALL {
-            test(&device.with_traits(Traits::new().with_strategy(strategy)));
+            test(&device.with_tuning(Tuning::new().with_strategy(strategy)));
         }
         device.vulkan().wait_idle().unwrap();
         assert!(objects.count() <= before + device.vulkan().pipeline_count());

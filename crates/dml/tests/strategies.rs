@@ -7,7 +7,7 @@ mod common;
 
 use common::band::{Case, TYPES, cases};
 use common::on_every_device;
-use dml::core::{Strategy, Traits};
+use dml::core::{Strategy, Tuning};
 use dml::{BufferBinding, BufferUsage, DataType, FillValueConstantDesc, ScalarUnion, TensorDesc};
 
 /// Each suits several strategies.
@@ -27,7 +27,7 @@ fn layouts(data_type: DataType) -> Vec<TensorDesc> {
 fn every_strategy_gives_the_same_bytes() {
     on_every_device(|device| {
         for strategy in Strategy::ALL {
-            let device = device.with_traits(Traits::new().with_strategy(strategy));
+            let device = device.with_tuning(Tuning::new().with_strategy(strategy));
             for output in TYPES.into_iter().flat_map(layouts) {
                 cases(&output).iter().for_each(|case| case.check(&device));
             }
@@ -39,7 +39,7 @@ fn every_strategy_gives_the_same_bytes() {
 fn what_is_chosen_is_what_is_executed() {
     on_every_device(|device| {
         for strategy in [Strategy::Inline, Strategy::SeedAndCopy, Strategy::RowCopies] {
-            let device = device.with_traits(Traits::new().with_strategy(strategy));
+            let device = device.with_tuning(Tuning::new().with_strategy(strategy));
             let case = Case::new(None, TensorDesc::packed(DataType::Int8, &[5, 3, 3]), (0, 1));
             let operator = device.compile(case.desc()).unwrap();
             assert_eq!(operator.vulkan().plan().strategy, strategy);
@@ -96,13 +96,13 @@ fn random_tensors_and_preferences_give_the_bytes_of_the_band() {
         for round in 0..400 {
             let sizes = [4096, 4096, 300].map(|most| 1 + random.below(most));
             let [inline, seed, row] = sizes;
-            let traits = Traits::new().with_sizes(inline, seed, row);
+            let tuning = Tuning::new().with_sizes(inline, seed, row);
             let strategies = Strategy::ALL;
-            let traits = match strategies.get(round % (strategies.len() + 1)) {
-                Some(strategy) => traits.with_strategy(*strategy),
-                None => traits,
+            let tuning = match strategies.get(round % (strategies.len() + 1)) {
+                Some(strategy) => tuning.with_strategy(*strategy),
+                None => tuning,
             };
-            random.case().check(&device.with_traits(traits));
+            random.case().check(&device.with_tuning(tuning));
         }
     });
 }
@@ -112,12 +112,12 @@ fn a_constant_of_two_words_is_repeated() {
     on_every_device(|device| {
         let tensor = TensorDesc::packed(DataType::Int64, &[3, 70_001]);
         for strategy in [None, Some(Strategy::Kernel), Some(Strategy::Inline)] {
-            let mut traits = Traits::new();
-            traits.strategy = strategy;
+            let mut tuning = Tuning::new();
+            tuning.strategy = strategy;
             let (value_data_type, value) = (DataType::Int64, ScalarUnion::from(-5i64 << 20));
             let desc =
                 FillValueConstantDesc { output_tensor: tensor.clone(), value_data_type, value };
-            let operator = device.with_traits(traits).compile(desc).unwrap();
+            let operator = device.with_tuning(tuning).compile(desc).unwrap();
             let buffer = device.create_buffer(operator.output_size(0)).unwrap();
             device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))]).unwrap();
             let elements = device.read::<i64>(&buffer, 0, &tensor).unwrap();

@@ -1,4 +1,4 @@
-// Stores of one element of FAMILY_BITS bits, with 32-bit accesses only.
+// Stores of one element of ELEMENT_BITS bits, with 32-bit accesses only.
 //
 // `element` counts elements from word `base_word`, where a window starts. Within a word elements are little-endian.
 // Constraint: a pattern narrower than 32 bits has zeros above it, and `high` is used by 64 bits only.
@@ -7,17 +7,17 @@ layout(set = 0, binding = 0, std430) buffer Words {
     uint words[];
 };
 
-#if FAMILY_BITS == 8 || FAMILY_BITS == 16
+#if ELEMENT_BITS == 8 || ELEMENT_BITS == 16
 
-const uint ELEMENTS_PER_WORD = 32u / FAMILY_BITS;
-const uint ELEMENT_MASK = (1u << FAMILY_BITS) - 1u;
+const uint ELEMENTS_PER_WORD = 32u / ELEMENT_BITS;
+const uint ELEMENT_MASK = (1u << ELEMENT_BITS) - 1u;
 
 uint element_word(uint base_word, uint element) {
     return base_word + element / ELEMENTS_PER_WORD;
 }
 
 uint element_shift(uint element) {
-    return element % ELEMENTS_PER_WORD * FAMILY_BITS;
+    return element % ELEMENTS_PER_WORD * ELEMENT_BITS;
 }
 
 // The element is zero before. Neighbours in the same word are written concurrently, hence atomics.
@@ -35,7 +35,7 @@ void store(uint base_word, uint element, uint low, uint high) {
     }
 }
 
-#elif FAMILY_BITS == 32
+#elif ELEMENT_BITS == 32
 
 void store(uint base_word, uint element, uint low, uint high) {
     words[base_word + element] = low;
@@ -45,7 +45,7 @@ void store_on_zero(uint base_word, uint element, uint low, uint high) {
     store(base_word, element, low, high);
 }
 
-#elif FAMILY_BITS == 64
+#elif ELEMENT_BITS == 64
 
 void store(uint base_word, uint element, uint low, uint high) {
     const uint word = base_word + element * 2u;
@@ -58,5 +58,5 @@ void store_on_zero(uint base_word, uint element, uint low, uint high) {
 }
 
 #else
-#error FAMILY_BITS must be 8, 16, 32 or 64
+#error ELEMENT_BITS must be 8, 16, 32 or 64
 #endif

@@ -1,4 +1,4 @@
-// Loads of one element of FAMILY_BITS bits, with 32-bit accesses only; the counterpart of
+// Loads of one element of ELEMENT_BITS bits, with 32-bit accesses only; the counterpart of
 // element.glsl for a tensor at binding 1 that nothing writes meanwhile.
 
 layout(set = 0, binding = 1, std430) readonly buffer InputWords {
@@ -7,10 +7,10 @@ layout(set = 0, binding = 1, std430) readonly buffer InputWords {
 
 // The low and the high word of the element, zero above its bits.
 uvec2 load(uint base_word, uint element) {
-#if FAMILY_BITS == 8 || FAMILY_BITS == 16
+#if ELEMENT_BITS == 8 || ELEMENT_BITS == 16
     const uint word = input_words[element_word(base_word, element)];
     return uvec2(word >> element_shift(element) & ELEMENT_MASK, 0u);
-#elif FAMILY_BITS == 32
+#elif ELEMENT_BITS == 32
     return uvec2(input_words[base_word + element], 0u);
 #else
     const uint word = base_word + element * 2u;

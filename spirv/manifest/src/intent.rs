@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use crate::{Error, lf, read_text, sha256};
 
-/// The names of the families and their bits, in the order of the generated table.
-pub const FAMILIES: [(&str, u32); 4] = [("b8", 8), ("b16", 16), ("b32", 32), ("b64", 64)];
+/// The names of the element widths and their bits, in the order of the generated table.
+pub const ELEMENT_WIDTHS: [(&str, u32); 4] = [("b8", 8), ("b16", 16), ("b32", 32), ("b64", 64)];
 
 /// The contents of `kernels.toml`.
 #[derive(Clone, Debug)]
@@ -27,8 +27,8 @@ pub struct KernelIntent {
     pub summary: String,
     /// The GLSL file, relative to `kernels/`.
     pub source: String,
-    /// The families that the kernel is compiled for.
-    pub families: Vec<String>,
+    /// The element widths that the kernel is compiled for.
+    pub element_widths: Vec<String>,
     /// Macros of every variant.
     #[serde(default)]
     pub defines: BTreeMap<String, String>,
@@ -37,18 +37,18 @@ pub struct KernelIntent {
     pub specialization: BTreeMap<String, u32>,
 }
 
-/// One kernel for one family.
+/// One kernel for one element width.
 #[derive(Clone, Debug)]
 pub struct VariantIntent<'a> {
-    /// Kernel and family, such as `copy_b32`.
+    /// Kernel and element width, such as `copy_b32`.
     pub name: String,
     /// The kernel's name.
     pub kernel: &'a str,
     /// The kernel's entry.
     pub entry: &'a KernelIntent,
-    /// The family's name.
-    pub family: &'static str,
-    /// All macros, the family's included.
+    /// The element width's name.
+    pub element_width: &'static str,
+    /// All macros, the element width's included.
     pub defines: BTreeMap<String, String>,
 }
 
@@ -77,32 +77,35 @@ impl Intent {
 
 impl KernelIntent {
     fn variants<'a>(&'a self, kernel: &'a str) -> impl Iterator<Item = VariantIntent<'a>> {
-        FAMILIES
+        ELEMENT_WIDTHS
             .into_iter()
-            .filter(|(family, _)| self.families.iter().any(|named| named == family))
-            .map(move |(family, bits)| {
+            .filter(|(element_width, _)| {
+                self.element_widths.iter().any(|named| named == element_width)
+            })
+            .map(move |(element_width, bits)| {
                 let mut defines = self.defines.clone();
-                defines.insert("FAMILY_BITS".to_owned(), bits.to_string());
+                defines.insert("ELEMENT_BITS".to_owned(), bits.to_string());
                 VariantIntent {
-                    name: format!("{kernel}_{family}"),
+                    name: format!("{kernel}_{element_width}"),
                     kernel,
                     entry: self,
-                    family,
+                    element_width,
                     defines,
                 }
             })
     }
 
-    /// Whether the kernel exists for every family.
-    pub fn has_every_family(&self) -> bool {
-        self.families.len() == FAMILIES.len()
+    /// Whether the kernel exists for every element width.
+    pub fn has_every_width(&self) -> bool {
+        self.element_widths.len() == ELEMENT_WIDTHS.len()
     }
 
     /// The entry in a form that neither spelling nor order in the file affects.
     pub fn canonical(&self) -> String {
-        let families: BTreeSet<&str> = self.families.iter().map(String::as_str).collect();
+        let element_widths: BTreeSet<&str> =
+            self.element_widths.iter().map(String::as_str).collect();
         format!(
-            "summary={:?}\nsource={:?}\nfamilies={families:?}\ndefines={:?}\nspecialization={:?}\n",
+            "summary={:?}\nsource={:?}\nelement_widths={element_widths:?}\ndefines={:?}\nspecialization={:?}\n",
             self.summary, self.source, self.defines, self.specialization
         )
     }
@@ -114,20 +117,20 @@ impl KernelIntent {
         if self.summary.is_empty() || self.summary.contains('\n') {
             return Err("summary must be one line".to_owned());
         }
-        if self.families.is_empty() {
-            return Err("families is empty".to_owned());
+        if self.element_widths.is_empty() {
+            return Err("element_widths is empty".to_owned());
         }
         let mut seen = BTreeSet::new();
-        for family in &self.families {
-            if !FAMILIES.iter().any(|(known, _)| known == family) {
-                return Err(format!("unknown family {family:?} (known: b8, b16, b32, b64)"));
+        for element_width in &self.element_widths {
+            if !ELEMENT_WIDTHS.iter().any(|(known, _)| known == element_width) {
+                return Err(format!("unknown width {element_width:?} (known: b8, b16, b32, b64)"));
             }
-            if !seen.insert(family) {
-                return Err(format!("family {family:?} is named twice"));
+            if !seen.insert(element_width) {
+                return Err(format!("width {element_width:?} is named twice"));
             }
         }
-        if self.defines.contains_key("FAMILY_BITS") {
-            return Err("FAMILY_BITS is defined by the family".to_owned());
+        if self.defines.contains_key("ELEMENT_BITS") {
+            return Err("ELEMENT_BITS is defined by the width".to_owned());
         }
         let ids: BTreeSet<u32> = self.specialization.values().copied().collect();
         if ids.len() != self.specialization.len() {
@@ -157,24 +160,24 @@ mod tests {
 
     #[test]
     fn variants_follow_the_width_whatever_the_order_in_the_file() {
-        let intent = read(&format!("{KERNEL}families = [\"b32\", \"b8\"]\n")).unwrap();
+        let intent = read(&format!("{KERNEL}element_widths = [\"b32\", \"b8\"]\n")).unwrap();
         let names: Vec<String> = intent.variants().map(|variant| variant.name).collect();
         assert_eq!(names, ["copy_b8", "copy_b32"]);
         let defines = intent.variants().next().unwrap().defines;
-        assert_eq!(defines.get("FAMILY_BITS").map(String::as_str), Some("8"));
+        assert_eq!(defines.get("ELEMENT_BITS").map(String::as_str), Some("8"));
     }
 
     #[test]
     fn mistakes_are_refused_with_their_place() {
         let cases = [
-            ("families = [\"b8\"]\ncolour = 1\n", "line 5"),
-            ("families = [\"b8\"]\nfamilies = [\"b8\"]\n", "line 5"),
-            ("families = [\"b8\"]\n[copy]\n", "line 5"),
-            ("families = [\"b8\", \"b12\"]\n", "unknown family \"b12\""),
-            ("families = [\"b8\", \"b8\"]\n", "named twice"),
-            ("families = []\n", "families is empty"),
-            ("families = [\"b8\"]\ndefines = { FAMILY_BITS = \"9\" }\n", "by the family"),
-            ("families = [\"b8\"]\nspecialization = { A = 0, B = 0 }\n", "same constant_id"),
+            ("element_widths = [\"b8\"]\ncolour = 1\n", "line 5"),
+            ("element_widths = [\"b8\"]\nelement_widths = [\"b8\"]\n", "line 5"),
+            ("element_widths = [\"b8\"]\n[copy]\n", "line 5"),
+            ("element_widths = [\"b8\", \"b12\"]\n", "unknown width \"b12\""),
+            ("element_widths = [\"b8\", \"b8\"]\n", "named twice"),
+            ("element_widths = []\n", "element_widths is empty"),
+            ("element_widths = [\"b8\"]\ndefines = { ELEMENT_BITS = \"9\" }\n", "by the width"),
+            ("element_widths = [\"b8\"]\nspecialization = { A = 0, B = 0 }\n", "same constant_id"),
         ];
         for (rest, expected) in cases {
             let message = read(&format!("{KERNEL}{rest}")).unwrap_err().to_string();

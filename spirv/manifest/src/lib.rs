@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 pub use check::{Finding, check};
 pub use hash::{lf, sha256};
-pub use intent::{FAMILIES, Intent, KernelIntent, VariantIntent};
+pub use intent::{ELEMENT_WIDTHS, Intent, KernelIntent, VariantIntent};
 pub use manifest::{Binding, Manifest, Specialization, VariantEvidence};
 pub use sources::{includes_of, input_lines};
 pub use table::render_table;

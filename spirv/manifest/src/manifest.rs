@@ -30,12 +30,12 @@ pub struct Manifest {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VariantEvidence {
-    /// Kernel and family, such as `copy_b32`.
+    /// Kernel and element width, such as `copy_b32`.
     pub name: String,
     /// The kernel.
     pub kernel: String,
-    /// The family.
-    pub family: String,
+    /// The element width.
+    pub element_width: String,
     /// SHA-256 over the lines of `inputs`, each ended by a line feed.
     pub record: String,
     /// [`crate::input_lines`] when the variant was compiled.
@@ -126,7 +126,7 @@ impl VariantEvidence {
     fn render(&self, text: &mut String) {
         field(text, "name", &quote(&self.name));
         field(text, "kernel", &quote(&self.kernel));
-        field(text, "family", &quote(&self.family));
+        field(text, "element_width", &quote(&self.element_width));
         field(text, "record", &quote(&self.record));
         field(text, "inputs", &lines(self.inputs.iter().map(|line| quote(line))));
         field(text, "spirv", &quote(&self.spirv));
@@ -192,7 +192,7 @@ mod tests {
             variants: vec![VariantEvidence {
                 name: "copy_b8".to_owned(),
                 kernel: "copy".to_owned(),
-                family: "b8".to_owned(),
+                element_width: "b8".to_owned(),
                 record: "11".to_owned(),
                 inputs: vec!["define A=\"b\\c\"".to_owned()],
                 spirv: "22".to_owned(),

@@ -7,7 +7,7 @@ use super::band::row_diagonal;
 use super::dispatch::for_each_run;
 use super::element::store;
 use super::matrices::{Matrices, offset_of};
-use crate::Family;
+use crate::ElementWidth;
 
 push_constants! {
     /// Words from the start of the descriptor to the window's first byte.
@@ -28,15 +28,15 @@ push_constants! {
     band_end: u32,
 }
 
-families!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
+element_widths!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
 
-fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
+fn run(dispatch: &mut HostDispatch<'_>, element_width: ElementWidth) -> Result<(), HostError> {
     let push = PushConstants::of(dispatch);
     for_each_run(dispatch, push.first_group, push.count, |dispatch, run| {
         let matrices = push.matrices;
         for at in matrices.coordinates_of(run, push.columns) {
             if let Some(element) = element_in_row(&push, at) {
-                store(dispatch, family, push.base_word, element, matrices.value())?;
+                store(dispatch, element_width, push.base_word, element, matrices.value())?;
             }
         }
         Ok(())

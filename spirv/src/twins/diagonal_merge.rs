@@ -7,7 +7,7 @@ use super::band::in_band;
 use super::dispatch::for_each_run;
 use super::element::{load, store};
 use super::matrices::{Matrices, offset_of};
-use crate::Family;
+use crate::ElementWidth;
 
 push_constants! {
     /// Words from the start of the descriptor to the output window's first byte.
@@ -61,9 +61,9 @@ const CONSTANTS: usize = 2;
 const OUTPUT_STRIDES: u32 = 0;
 const INPUT_STRIDES: u32 = 4;
 
-families!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
+element_widths!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
 
-fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
+fn run(dispatch: &mut HostDispatch<'_>, element_width: ElementWidth) -> Result<(), HostError> {
     let push = PushConstants::of(dispatch);
     for_each_run(dispatch, push.first_group, push.count, |dispatch, run| {
         let matrices = push.matrices;
@@ -75,10 +75,10 @@ fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError>
                 matrices.value()
             } else {
                 let element = push.input_start.wrapping_add(offset_of(at, input_strides));
-                load(dispatch, family, push.input_word, element)?
+                load(dispatch, element_width, push.input_word, element)?
             };
             let element = matrices.start.wrapping_add(offset_of(at, output_strides));
-            store(dispatch, family, push.base_word, element, pattern)?;
+            store(dispatch, element_width, push.base_word, element, pattern)?;
         }
         Ok(())
     })

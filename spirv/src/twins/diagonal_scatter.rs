@@ -5,7 +5,7 @@ use dml_core::host::{HostDispatch, HostError};
 
 use super::dispatch::for_each_index;
 use super::element::{Pattern, store_on_zero};
-use crate::Family;
+use crate::ElementWidth;
 
 push_constants! {
     /// Words from the start of the descriptor to the window's first byte.
@@ -32,9 +32,9 @@ push_constants! {
     value_high: u32,
 }
 
-families!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
+element_widths!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
 
-fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
+fn run(dispatch: &mut HostDispatch<'_>, element_width: ElementWidth) -> Result<(), HostError> {
     let push = PushConstants::of(dispatch);
     for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
         let batch = index / push.diagonal_length;
@@ -45,6 +45,6 @@ fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError>
             .wrapping_add((batch % push.size1).wrapping_mul(push.stride1))
             .wrapping_add(along.wrapping_mul(push.diagonal_stride));
         let pattern = Pattern { low: push.value_low, high: push.value_high };
-        store_on_zero(dispatch, family, push.base_word, element, pattern)
+        store_on_zero(dispatch, element_width, push.base_word, element, pattern)
     })
 }

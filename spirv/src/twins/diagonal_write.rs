@@ -7,7 +7,7 @@ use super::band::in_band;
 use super::dispatch::for_each_run;
 use super::element::{Pattern, store};
 use super::matrices::{Matrices, offset_of};
-use crate::Family;
+use crate::ElementWidth;
 
 push_constants! {
     /// Words from the start of the descriptor to the window's first byte.
@@ -27,9 +27,9 @@ push_constants! {
     band_length: u32,
 }
 
-families!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
+element_widths!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
 
-fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
+fn run(dispatch: &mut HostDispatch<'_>, element_width: ElementWidth) -> Result<(), HostError> {
     let push = PushConstants::of(dispatch);
     for_each_run(dispatch, push.first_group, push.count, |dispatch, run| {
         let matrices = push.matrices;
@@ -41,7 +41,7 @@ fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError>
                 Pattern { low: 0, high: 0 }
             };
             let element = matrices.start.wrapping_add(offset_of(at, push.strides));
-            store(dispatch, family, push.base_word, element, pattern)?;
+            store(dispatch, element_width, push.base_word, element, pattern)?;
         }
         Ok(())
     })

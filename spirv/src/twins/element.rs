@@ -2,7 +2,7 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-use crate::Family;
+use crate::ElementWidth;
 
 const WORDS: usize = 0;
 const INPUT_WORDS: usize = 1;
@@ -14,52 +14,54 @@ pub(super) struct Pattern {
     pub(super) high: u32,
 }
 
-fn element_word(family: Family, base_word: u32, element: u32) -> u32 {
-    base_word.wrapping_add(element / (32 / family.bits()))
+fn element_word(element_width: ElementWidth, base_word: u32, element: u32) -> u32 {
+    base_word.wrapping_add(element / (32 / element_width.bits()))
 }
 
-fn element_shift(family: Family, element: u32) -> u32 {
-    element % (32 / family.bits()) * family.bits()
+fn element_shift(element_width: ElementWidth, element: u32) -> u32 {
+    element % (32 / element_width.bits()) * element_width.bits()
 }
 
 /// Stores an element that is zero before.
 pub(super) fn store_on_zero(
     dispatch: &mut HostDispatch<'_>,
-    family: Family,
+    element_width: ElementWidth,
     base_word: u32,
     element: u32,
     pattern: Pattern,
 ) -> Result<(), HostError> {
-    match family {
-        Family::B8 | Family::B16 => {
-            let word = element_word(family, base_word, element);
-            dispatch.atomic_or(WORDS, word, pattern.low << element_shift(family, element))
+    match element_width {
+        ElementWidth::B8 | ElementWidth::B16 => {
+            let word = element_word(element_width, base_word, element);
+            dispatch.atomic_or(WORDS, word, pattern.low << element_shift(element_width, element))
         }
-        Family::B32 | Family::B64 => store(dispatch, family, base_word, element, pattern),
+        ElementWidth::B32 | ElementWidth::B64 => {
+            store(dispatch, element_width, base_word, element, pattern)
+        }
     }
 }
 
 /// Stores an element and leaves the other bits of its word alone.
 pub(super) fn store(
     dispatch: &mut HostDispatch<'_>,
-    family: Family,
+    element_width: ElementWidth,
     base_word: u32,
     element: u32,
     pattern: Pattern,
 ) -> Result<(), HostError> {
-    match family {
-        Family::B8 | Family::B16 => {
-            let mask = (1 << family.bits()) - 1;
-            let word = element_word(family, base_word, element);
-            let shift = element_shift(family, element);
+    match element_width {
+        ElementWidth::B8 | ElementWidth::B16 => {
+            let mask = (1 << element_width.bits()) - 1;
+            let word = element_word(element_width, base_word, element);
+            let shift = element_shift(element_width, element);
             dispatch.atomic_and(WORDS, word, !(mask << shift))?;
             if pattern.low != 0 {
                 dispatch.atomic_or(WORDS, word, pattern.low << shift)?;
             }
             Ok(())
         }
-        Family::B32 => dispatch.store(WORDS, base_word.wrapping_add(element), pattern.low),
-        Family::B64 => {
+        ElementWidth::B32 => dispatch.store(WORDS, base_word.wrapping_add(element), pattern.low),
+        ElementWidth::B64 => {
             let word = base_word.wrapping_add(element.wrapping_mul(2));
             dispatch.store(WORDS, word, pattern.low)?;
             dispatch.store(WORDS, word.wrapping_add(1), pattern.high)
@@ -70,21 +72,22 @@ pub(super) fn store(
 /// `include/input.glsl` on the host: loads an element, with zeros above its bits.
 pub(super) fn load(
     dispatch: &mut HostDispatch<'_>,
-    family: Family,
+    element_width: ElementWidth,
     base_word: u32,
     element: u32,
 ) -> Result<Pattern, HostError> {
-    match family {
-        Family::B8 | Family::B16 => {
-            let mask = (1 << family.bits()) - 1;
-            let word = dispatch.load(INPUT_WORDS, element_word(family, base_word, element))?;
-            Ok(Pattern { low: word >> element_shift(family, element) & mask, high: 0 })
+    match element_width {
+        ElementWidth::B8 | ElementWidth::B16 => {
+            let mask = (1 << element_width.bits()) - 1;
+            let word =
+                dispatch.load(INPUT_WORDS, element_word(element_width, base_word, element))?;
+            Ok(Pattern { low: word >> element_shift(element_width, element) & mask, high: 0 })
         }
-        Family::B32 => {
+        ElementWidth::B32 => {
             let low = dispatch.load(INPUT_WORDS, base_word.wrapping_add(element))?;
             Ok(Pattern { low, high: 0 })
         }
-        Family::B64 => {
+        ElementWidth::B64 => {
             let word = base_word.wrapping_add(element.wrapping_mul(2));
             let low = dispatch.load(INPUT_WORDS, word)?;
             let high = dispatch.load(INPUT_WORDS, word.wrapping_add(1))?;

@@ -4,7 +4,7 @@ use dml_core::host::{HostDispatch, HostError};
 
 use super::dispatch::for_each_run;
 use super::element::{Pattern, store};
-use crate::Family;
+use crate::ElementWidth;
 
 push_constants! {
     /// Words from the start of the descriptor to the window's first byte.
@@ -17,15 +17,15 @@ push_constants! {
     pattern: u32,
 }
 
-families!(run: b32 = B32);
+element_widths!(run: b32 = B32);
 
-fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
+fn run(dispatch: &mut HostDispatch<'_>, element_width: ElementWidth) -> Result<(), HostError> {
     let push = PushConstants::of(dispatch);
     let pattern = Pattern { low: push.pattern, high: 0 };
     for_each_run(dispatch, push.first_group, push.count, |dispatch, run| {
         for turn in 0..run.count {
             let word = run.first + turn * run.step;
-            store(dispatch, family, push.base_word, word, pattern)?;
+            store(dispatch, element_width, push.base_word, word, pattern)?;
         }
         Ok(())
     })

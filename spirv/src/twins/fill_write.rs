@@ -5,7 +5,7 @@ use dml_core::host::{HostDispatch, HostError};
 
 use super::dispatch::{add_with_carry, for_each_run};
 use super::element::{Pattern, store};
-use crate::Family;
+use crate::ElementWidth;
 
 // The length of `sizes` is a literal: rustc 1.95 crashes on closures that capture an array field with
 // a named one.
@@ -53,9 +53,9 @@ pub const DIMENSIONS: usize = 8;
 
 const CONSTANTS: usize = 1;
 
-families!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
+element_widths!(run: b8 = B8, b16 = B16, b32 = B32, b64 = B64);
 
-fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError> {
+fn run(dispatch: &mut HostDispatch<'_>, element_width: ElementWidth) -> Result<(), HostError> {
     let push = PushConstants::of(dispatch);
     let mut strides = [0; DIMENSIONS];
     for (at, stride) in (push.constants_word..).zip(&mut strides) {
@@ -68,7 +68,7 @@ fn run(dispatch: &mut HostDispatch<'_>, family: Family) -> Result<(), HostError>
         for _ in 0..run.count {
             let terms = at.iter().zip(strides).map(|(at, stride)| at.wrapping_mul(stride));
             let element = terms.fold(push.start, u32::wrapping_add);
-            store(dispatch, family, push.base_word, element, pattern)?;
+            store(dispatch, element_width, push.base_word, element, pattern)?;
             advance(&mut at, step, push.sizes);
         }
         Ok(())

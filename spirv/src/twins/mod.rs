@@ -1,5 +1,5 @@
 //! Each kernel on the host: one module for each file of `kernels/`, of the same name and structure,
-//! with the kernel's push constants and a function for each family.
+//! with the kernel's push constants and a function for each element width.
 //!
 //! The twins are what [`dml_core::host::interpret`] runs in place of a shader. Their arithmetic wraps
 //! as GLSL's does.
@@ -44,9 +44,9 @@ macro_rules! push_constants {
     };
 }
 
-/// The entries of the kernel table: the twin for each family.
-macro_rules! families {
-    ($run:ident: $($name:ident = $family:ident),*) => {
+/// The entries of the kernel table: the twin for each element width.
+macro_rules! element_widths {
+    ($run:ident: $($name:ident = $element_width:ident),*) => {
         $(
             /// The twin for elements of this width.
             ///
@@ -55,7 +55,7 @@ macro_rules! families {
             pub fn $name(
                 dispatch: &mut dml_core::host::HostDispatch<'_>,
             ) -> Result<(), dml_core::host::HostError> {
-                $run(dispatch, $crate::Family::$family)
+                $run(dispatch, $crate::ElementWidth::$element_width)
             }
         )*
     };

@@ -105,7 +105,7 @@ fn build(
     let evidence = VariantEvidence {
         name: variant.name.clone(),
         kernel: variant.kernel.to_owned(),
-        family: variant.family.to_owned(),
+        element_width: variant.element_width.to_owned(),
         record: VariantEvidence::record_of(&inputs),
         inputs,
         spirv: sha256(&spirv),

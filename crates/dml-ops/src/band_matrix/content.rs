@@ -9,7 +9,7 @@ impl Matrices {
     pub(super) fn element_bytes(&self) -> u64 {
         let last = self.batches.sizes.iter().zip(self.batches.strides);
         let last: u64 = last.map(|(size, stride)| u64::from(size - 1) * u64::from(stride)).sum();
-        (last + 1) * u64::from(self.family.bytes())
+        (last + 1) * u64::from(self.element_width.bytes())
     }
 
     /// Bytes of one matrix where its elements lie together, with no others between; for a dense
@@ -18,7 +18,7 @@ impl Matrices {
         let [_, _, height, width] = self.batches.sizes.map(u64::from);
         let [_, _, row_stride, column_stride] = self.batches.strides.map(u64::from);
         let span = (height - 1) * row_stride + (width - 1) * column_stride + 1;
-        (span == height * width).then(|| span * u64::from(self.family.bytes()))
+        (span == height * width).then(|| span * u64::from(self.element_width.bytes()))
     }
 
     /// The elements of a dense output, with zeros up to the end of the last word.
@@ -42,7 +42,7 @@ impl Matrices {
     /// Writes the value in the band of the matrix that begins with this element.
     fn write_matrix(&self, bytes: &mut [u8], first: usize) {
         let [_, _, row_stride, column_stride] = self.batches.strides.map(|it| it as usize);
-        let width = self.family.bytes() as usize;
+        let width = self.element_width.bytes() as usize;
         let value = &self.value.to_le_bytes()[..width];
         for (row, columns) in self.band_rows() {
             for column in columns {

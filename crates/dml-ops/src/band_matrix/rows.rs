@@ -108,12 +108,12 @@ impl Matrices {
     /// In elements.
     fn part_width(&self) -> i64 {
         let [.., width] = self.batches.sizes;
-        width.min(PART_BYTES / self.family.bytes()).into()
+        width.min(PART_BYTES / self.element_width.bytes()).into()
     }
 
     fn run(&self, is_value: bool, count: i64) -> Vec<u8> {
         let bits = if is_value { self.value } else { 0 };
-        let element = &bits.to_le_bytes()[..self.family.bytes() as usize];
+        let element = &bits.to_le_bytes()[..self.element_width.bytes() as usize];
         element.repeat(usize::try_from(count).unwrap_or_default())
     }
 
@@ -202,7 +202,7 @@ impl Matrices {
         (size, growth): (i64, i64),
         rows: &Range<i64>,
     ) -> CopyRegion {
-        let width = i64::from(self.family.bytes());
+        let width = i64::from(self.element_width.bytes());
         let bytes = |elements: i64| (elements * width).cast_unsigned();
         let (from, to) = (at + bytes(source), bytes(destination));
         let count = rows.end - rows.start;

@@ -9,7 +9,7 @@ use dml_core::Error;
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::{Slot, Step, Window};
 use dml_spirv::twins::{self, diagonal_band, diagonal_merge, diagonal_scatter, diagonal_write};
-use dml_spirv::{Family, kernels};
+use dml_spirv::{ElementWidth, kernels};
 
 use crate::Target;
 use crate::boxes::{Placement, TensorBox};
@@ -31,7 +31,7 @@ pub(super) struct Matrices {
     /// Bytes from the first element to the end of the last one, in whole words.
     pub(super) bytes: u64,
     pub(super) is_dense: bool,
-    pub(super) family: Family,
+    pub(super) element_width: ElementWidth,
     pub(super) band: Band,
     pub(super) value: u64,
 }
@@ -68,10 +68,10 @@ impl Matrices {
         let output = Placement {
             first: first.into(),
             strides: [stride0, stride1, along],
-            element_bytes: self.family.bytes(),
+            element_bytes: self.element_width.bytes(),
         };
         let [value_low, value_high] = words(self.value);
-        let variant = kernels::DIAGONAL_SCATTER.variant(self.family);
+        let variant = kernels::DIAGONAL_SCATTER.variant(self.element_width);
         let mut dispatches = self.dispatches(target);
         for part in dispatches.boxes([size0, size1, diagonal.length], &[output])? {
             let [size0, size1, diagonal_length] = part.sizes;
@@ -100,7 +100,7 @@ impl Matrices {
     /// The value in the band, and zero in every other element.
     pub(super) fn write(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
         let output = self.placement();
-        let variant = kernels::DIAGONAL_WRITE.variant(self.family);
+        let variant = kernels::DIAGONAL_WRITE.variant(self.element_width);
         let mut dispatches = self.dispatches(target);
         for part in dispatches.boxes(self.batches.sizes, &[output])? {
             let shown = output.show(&part);
@@ -154,7 +154,7 @@ impl Matrices {
             band_end: band.end,
             ..Default::default()
         };
-        let variant = kernels::DIAGONAL_BAND.variant(self.family);
+        let variant = kernels::DIAGONAL_BAND.variant(self.element_width);
         let base_word_at = diagonal_band::PushConstants::BASE_WORD_AT;
         let window = output_window(variant, shown.range, base_word_at);
         dispatches.push(variant, &[window], push.count, |first_group| {
@@ -185,7 +185,7 @@ impl Matrices {
                 ..Default::default()
             };
             let tensors = [(Slot::Output(0), to.range), (source.slot, from.range)];
-            push_merge(&mut dispatches, self.family, tensors, block.clone(), push)?;
+            push_merge(&mut dispatches, self.element_width, tensors, block.clone(), push)?;
         }
         Ok(dispatches.into_steps())
     }
@@ -196,7 +196,7 @@ impl Matrices {
 
     fn placement(&self) -> Placement<4> {
         let strides = self.batches.strides;
-        Placement { first: 0, strides, element_bytes: self.family.bytes() }
+        Placement { first: 0, strides, element_bytes: self.element_width.bytes() }
     }
 
     /// What kernels are told of a box whose first element is at `start` in its window.
@@ -235,7 +235,7 @@ pub(super) fn copy_words(
         let matrices = twins::Matrices { size1: 1, height: 1, width: count, ..Default::default() };
         let push = diagonal_merge::PushConstants { count, matrices, ..Default::default() };
         let tensors = [(source.slot, range.clone()), (Slot::Input(0), range)];
-        push_merge(&mut dispatches, Family::B32, tensors, block.clone(), push)?;
+        push_merge(&mut dispatches, ElementWidth::B32, tensors, block.clone(), push)?;
     }
     Ok(dispatches.into_steps())
 }
@@ -243,12 +243,12 @@ pub(super) fn copy_words(
 /// Adds a dispatch of the merge kernel for a destination, a source and the strides of both.
 fn push_merge(
     dispatches: &mut Dispatches<'_>,
-    family: Family,
+    element_width: ElementWidth,
     [destination, source]: [(Slot, Range<u64>); 2],
     constants: Range<u64>,
     push: diagonal_merge::PushConstants,
 ) -> Result<(), Error> {
-    let variant = kernels::DIAGONAL_MERGE.variant(family);
+    let variant = kernels::DIAGONAL_MERGE.variant(element_width);
     let places = [
         (destination, diagonal_merge::PushConstants::BASE_WORD_AT),
         (source, diagonal_merge::PushConstants::INPUT_WORD_AT),

@@ -1,6 +1,6 @@
 //! Which strategy suits a tensor and a driver: the one place that decides.
 
-use dml_core::{Strategy, Traits};
+use dml_core::{Strategy, Tuning};
 
 use super::steps::{Matrices, Source};
 use crate::TransferUse;
@@ -8,7 +8,7 @@ use crate::fill::{MAX_UPDATE_BYTES, repeated};
 
 /// A block that is made on the host is not larger, whatever is preferred.
 const MAX_SEED_BYTES: u64 = 256 << 10;
-/// A larger block than the traits allow repeats at least so often.
+/// A larger block than the tuning allows repeats at least so often.
 const LEAST_REPEATS: u64 = 16;
 /// A plan has no more regions, counted one by one: 24 MiB of them in a command buffer.
 const MAX_REGIONS: u64 = 1 << 20;
@@ -30,23 +30,23 @@ pub(super) enum Around<'a> {
 
 /// The strategy for `matrices` with this around the band.
 ///
-/// The preferred strategy of the traits is taken where it can serve; else the first of a fixed order
+/// The preferred strategy of the tuning is taken where it can serve; else the first of a fixed order
 /// that can serve and is worth it.
 pub(super) fn choose(
     matrices: &Matrices,
     around: Around<'_>,
-    traits: Traits,
+    tuning: Tuning,
     transfer: TransferUse,
 ) -> Strategy {
     if transfer == TransferUse::StorageOnly {
         return Strategy::Kernel;
     }
     let serves = |strategy: &Strategy| can_serve(matrices, around, *strategy);
-    if let Some(strategy) = traits.strategy.filter(serves) {
+    if let Some(strategy) = tuning.strategy.filter(serves) {
         return strategy;
     }
     let suits = |strategy: &Strategy| {
-        serves(strategy) && is_worthwhile(matrices, around, *strategy, traits)
+        serves(strategy) && is_worthwhile(matrices, around, *strategy, tuning)
     };
     let order = [
         Strategy::Inline,
@@ -88,16 +88,16 @@ fn is_worthwhile(
     matrices: &Matrices,
     around: Around<'_>,
     strategy: Strategy,
-    traits: Traits,
+    tuning: Tuning,
 ) -> bool {
-    let row_bytes = u64::from(traits.row_bytes);
+    let row_bytes = u64::from(tuning.row_bytes);
     match strategy {
-        Strategy::Inline => matrices.bytes <= u64::from(traits.inline_bytes),
+        Strategy::Inline => matrices.bytes <= u64::from(tuning.inline_bytes),
         Strategy::SeedAndCopy => {
             // The alternative writes elements narrower than a word with atomics.
-            let is_narrow = matrices.family.bytes() < 4;
+            let is_narrow = matrices.element_width.bytes() < 4;
             let repeats = |period: u64| is_narrow && period * LEAST_REPEATS <= matrices.bytes;
-            let most = u64::from(traits.seed_bytes);
+            let most = u64::from(tuning.seed_bytes);
             matrices.period().is_some_and(|period| period <= most || repeats(period))
         }
         Strategy::RowCopies => {
@@ -108,7 +108,7 @@ fn is_worthwhile(
             // Where it is not for a part of the elements, the alternative is a kernel for all.
             let (run, least) =
                 if is_part { (matrices.band_width(), row_bytes) } else { (width, row_bytes / 4) };
-            u64::from(run) * u64::from(matrices.family.bytes()) >= least
+            u64::from(run) * u64::from(matrices.element_width.bytes()) >= least
         }
         _ => true,
     }
@@ -119,7 +119,7 @@ impl Matrices {
     pub(super) fn pattern(&self) -> Option<u32> {
         match self.band.parts() {
             [] => Some(0),
-            _ if self.band.is_everything() => repeated(self.value, self.family),
+            _ if self.band.is_everything() => repeated(self.value, self.element_width),
             _ => None,
         }
     }
@@ -127,7 +127,7 @@ impl Matrices {
     /// Bytes after which a dense output repeats, as far as its sizes tell.
     pub(super) fn period(&self) -> Option<u64> {
         match self.band.is_everything() {
-            true => Some(self.family.bytes().into()),
+            true => Some(self.element_width.bytes().into()),
             false => self.matrix_bytes(),
         }
     }

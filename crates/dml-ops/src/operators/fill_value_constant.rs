@@ -10,7 +10,7 @@ use dml_core::plan::{Access, BindingRequirement, Plan, Slot, Step, Window};
 use dml_core::schema::OperatorSchema;
 use dml_core::{Error, Strategy, TensorLayout, Validated};
 use dml_spirv::twins::fill_write::{self, DIMENSIONS, PushConstants};
-use dml_spirv::{Family, kernels};
+use dml_spirv::{ElementWidth, kernels};
 
 use crate::boxes::Placement;
 use crate::constants::Constants;
@@ -36,24 +36,25 @@ impl Operator for FillValueConstant {
         let output = operator.required_tensor("OutputTensor")?;
         let value = scalar_bits(operator.scalar("Value")?, output.data_type());
         let bits = output.data_type().bits();
-        let family = Family::from_element_bits(bits).ok_or_else(|| Error::Internal {
-            operator: FILL_VALUE_CONSTANT.name,
-            problem: format!("no kernel family for {}", output.data_type()),
-        })?;
-        let pattern = repeated(value, family);
+        let element_width =
+            ElementWidth::from_element_bits(bits).ok_or_else(|| Error::Internal {
+                operator: FILL_VALUE_CONSTANT.name,
+                problem: format!("no kernel moves elements of {}", output.data_type()),
+            })?;
+        let pattern = repeated(value, element_width);
         let strategy = choose(output, pattern, target);
-        let bytes = output.span() * u64::from(family.bytes());
+        let bytes = output.span() * u64::from(element_width.bytes());
         let mut constants = Constants::default();
         let exec = match strategy {
-            Strategy::Inline => vec![inline(content(value, family, output))],
+            Strategy::Inline => vec![inline(content(value, element_width, output))],
             Strategy::Fill => fill(bytes, pattern.unwrap_or_default()),
             Strategy::SeedAndCopy => {
-                let element = &value.to_le_bytes()[..family.bytes() as usize];
-                vec![seed::repeat(element, bytes, target.traits, &mut constants)]
+                let element = &value.to_le_bytes()[..element_width.bytes() as usize];
+                vec![seed::repeat(element, bytes, target.tuning, &mut constants)]
             }
             _ => match pattern.filter(|_| output.is_dense()) {
                 Some(pattern) => fill_by_kernel(FILL_VALUE_CONSTANT.name, bytes, pattern, target)?,
-                None => write(output, family, value, target, &mut constants)?,
+                None => write(output, element_width, value, target, &mut constants)?,
             },
         };
         Ok(Plan {
@@ -89,13 +90,13 @@ fn choose(output: &TensorLayout, pattern: Option<u32>, target: &Target<'_>) -> S
         _ => false,
     };
     let default = if pattern.is_some() { Strategy::Fill } else { Strategy::SeedAndCopy };
-    target.traits.strategy.filter(serves).unwrap_or(default)
+    target.tuning.strategy.filter(serves).unwrap_or(default)
 }
 
 /// Every element of a small dense output, with zeros up to the end of the last word.
-fn content(value: u64, family: Family, output: &TensorLayout) -> Vec<u8> {
+fn content(value: u64, element_width: ElementWidth, output: &TensorLayout) -> Vec<u8> {
     let count = usize::try_from(output.span()).expect("a small output");
-    let mut bytes = value.to_le_bytes()[..family.bytes() as usize].repeat(count);
+    let mut bytes = value.to_le_bytes()[..element_width.bytes() as usize].repeat(count);
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes
 }
@@ -103,12 +104,12 @@ fn content(value: u64, family: Family, output: &TensorLayout) -> Vec<u8> {
 /// The kernel's dispatches.
 fn write(
     output: &TensorLayout,
-    family: Family,
+    element_width: ElementWidth,
     value: u64,
     target: &Target<'_>,
     constants: &mut Constants,
 ) -> Result<Vec<Step>, Error> {
-    let variant = kernels::FILL_WRITE.variant(family);
+    let variant = kernels::FILL_WRITE.variant(element_width);
     let strides = padded(output.strides(), 0);
     let constants_window = Window {
         slot: Slot::Constants,
@@ -116,7 +117,7 @@ fn write(
         access: Access::Read,
         base_word_at: PushConstants::CONSTANTS_WORD_AT,
     };
-    let placement = Placement { first: 0, strides, element_bytes: family.bytes() };
+    let placement = Placement { first: 0, strides, element_bytes: element_width.bytes() };
     let [value_low, value_high] = words(value);
     let mut dispatches = Dispatches::new(FILL_VALUE_CONSTANT.name, "OutputTensor", target);
     for part in dispatches.boxes(padded(output.sizes(), 1), &[placement])? {

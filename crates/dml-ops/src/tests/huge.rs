@@ -4,7 +4,7 @@ use dml_core::operators::{DiagonalMatrix1Desc, DiagonalMatrixDesc, FillValueCons
 use dml_core::plan::{Plan, Step};
 use dml_core::{
     AbstractOperator, Capabilities, DataType, Error, FeatureLevel, ScalarUnion, TensorDesc,
-    TensorFlags, Traits, validate,
+    TensorFlags, Tuning, validate,
 };
 
 use super::{check_limits, kinds, with_window};
@@ -53,7 +53,7 @@ fn try_plan(operator: &AbstractOperator, target: &Target<'_>) -> Result<Plan, Er
 }
 
 fn target(capabilities: &Capabilities, transfer: TransferUse) -> Target<'_> {
-    Target { capabilities, traits: Traits::new(), transfer }
+    Target { capabilities, tuning: Tuning::new(), transfer }
 }
 
 fn owned(tensor: &TensorDesc) -> TensorDesc {

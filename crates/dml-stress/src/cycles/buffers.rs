@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use dml::core::{Strategy, Traits};
+use dml::core::{Strategy, Tuning};
 use dml::vk::Recorder;
 use dml::{Device, FeatureLevel};
 use dml_conformance::cases;
@@ -78,7 +78,7 @@ impl Cycles<'_> {
     fn cycle(&mut self, at: usize) -> Result<()> {
         let (case, round) = (at % self.works.len(), at / self.works.len());
         let strategy = Strategy::ALL[round % Strategy::ALL.len()];
-        let device = self.device.with_traits(Traits::new().with_strategy(strategy));
+        let device = self.device.with_tuning(Tuning::new().with_strategy(strategy));
         // So that a case ends in each way.
         let end = (at + round) % ENDS;
         let Some(job) = Job::new(&device, &self.works[case])? else { return Ok(()) };

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use dml::core::kernel::KernelVariant;
 use dml::core::plan::Step;
-use dml::core::{Strategy, Traits, validate};
+use dml::core::{Strategy, Tuning, validate};
 use dml::ops::{Target, TransferUse, lower};
 use dml::{BufferBinding, DataType, Device, DiagonalMatrixDesc, FeatureLevel, TensorDesc};
 
@@ -69,8 +69,8 @@ fn desc() -> DiagonalMatrixDesc {
 }
 
 /// By a kernel, so that the driver compiles one.
-fn traits() -> Traits {
-    Traits::new().with_strategy(Strategy::Kernel)
+fn tuning() -> Tuning {
+    Tuning::new().with_strategy(Strategy::Kernel)
 }
 
 /// The kernel that the operator is executed with.
@@ -78,7 +78,7 @@ fn kernel(place: &Place) -> Result<&'static KernelVariant> {
     let device = place.open()?;
     let operator = validate(&desc().into(), FeatureLevel::V6_4)?;
     let (capabilities, transfer) = (device.capabilities(), TransferUse::Allowed);
-    let plan = lower(&operator, &Target { capabilities, traits: traits(), transfer })?;
+    let plan = lower(&operator, &Target { capabilities, tuning: tuning(), transfer })?;
     let kernel = plan.exec.iter().find_map(|step| match step {
         Step::Dispatch(dispatch) => Some(dispatch.kernel.variant),
         _ => None,
@@ -88,7 +88,7 @@ fn kernel(place: &Place) -> Result<&'static KernelVariant> {
 
 /// Executes the operator and reads its output back.
 fn execute_once(device: &Device) -> Result<()> {
-    let device = device.with_traits(traits());
+    let device = device.with_tuning(tuning());
     let operator = device.compile(desc())?;
     let buffer = device.create_buffer(operator.output_size(0))?;
     device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))])?;

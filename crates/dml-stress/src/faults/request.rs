@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use dml::core::{Strategy, Traits};
+use dml::core::{Strategy, Tuning};
 use dml::vk::fault::Caller;
 use dml::vk::{BindingTable, Bindings, Recorder, Timestamps};
 use dml::{
@@ -96,7 +96,7 @@ impl Band {
     }
 
     fn compile(&self, device: &Device) -> dml::Result<CompiledOperator> {
-        device.with_traits(Traits::new().with_strategy(self.strategy)).compile(self.desc())
+        device.with_tuning(Tuning::new().with_strategy(self.strategy)).compile(self.desc())
     }
 
     fn expected(&self) -> Vec<f32> {

@@ -9,7 +9,7 @@ use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::Target;
 use dml_ops::reference::Random;
 
-use crate::plans::{capabilities, hostile, traits, transfer};
+use crate::plans::{capabilities, hostile, transfer, tuning};
 
 pub(super) fn run(bytes: &[u8]) -> bool {
     let is_json = bytes.iter().find(|it| !it.is_ascii_whitespace()) == Some(&b'{');
@@ -33,8 +33,8 @@ pub(super) fn run(bytes: &[u8]) -> bool {
             }
         };
         let capabilities = capabilities(&mut random);
-        let (traits, transfer) = (traits(&mut random), transfer(&mut random));
-        let target = Target { capabilities: &capabilities, traits, transfer };
+        let (tuning, transfer) = (tuning(&mut random), transfer(&mut random));
+        let target = Target { capabilities: &capabilities, tuning, transfer };
         match dml_ops::lower(&operator, &target) {
             Ok(plan) => dml_vk::fuzzing::check_plan(&plan, &capabilities)
                 .unwrap_or_else(|error| panic!("{error}")),

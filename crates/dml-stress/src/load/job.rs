@@ -166,7 +166,7 @@ impl Job {
     /// The first difference.
     pub(crate) fn verify(&self, device: &Device) -> Result<u64> {
         self.try_verify(device).with_context(|| {
-            format!("{} with strategy {:?}", self.work.id, device.traits().strategy)
+            format!("{} with strategy {:?}", self.work.id, device.tuning().strategy)
         })
     }
 

@@ -51,7 +51,7 @@ pub struct Executed {
 pub fn check(draw: &Draw) -> Result<Outcome, String> {
     let lowering = Checked { is_reversed: draw.is_reversed };
     let interpreter = Interpreter::new(&draw.capabilities, draw.transfer, Some(&lowering))
-        .with_traits(draw.traits);
+        .with_tuning(draw.tuning);
     let compiled = match interpreter.compile(&draw.case.operator, draw.level) {
         Ok(compiled) => compiled,
         Err(dml::Error::Operator(error)) => return refusal(&error, draw),
@@ -83,7 +83,7 @@ pub(super) fn plan(draw: &Draw) -> Result<String, String> {
     let operator = validate(&draw.case.operator, draw.level).map_err(|it| it.to_string())?;
     let is_storage_only = draw.case.storage_only || draw.transfer == TransferUse::StorageOnly;
     let transfer = if is_storage_only { TransferUse::StorageOnly } else { TransferUse::Allowed };
-    let target = Target { capabilities: &draw.capabilities, traits: draw.traits, transfer };
+    let target = Target { capabilities: &draw.capabilities, tuning: draw.tuning, transfer };
     let plan = dml_ops::lower(&operator, &target).map_err(|it| it.to_string())?;
     Ok(format!("{}\n{}", plan.strategy, plan_text::text(&plan, draw.case.in_place)))
 }

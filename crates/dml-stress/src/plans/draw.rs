@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use dml::core::{Capabilities, Strategy, Traits, validate};
+use dml::core::{Capabilities, Strategy, Tuning, validate};
 use dml::{AbstractOperator, DataType, FeatureLevel};
 use dml_ops::reference::{Case, Random};
 use dml_ops::{OPERATORS, Operator, TransferUse};
@@ -23,7 +23,7 @@ pub struct Draw {
     /// Whether its buffers have transfer usage.
     pub transfer: TransferUse,
     /// What is said to suit it.
-    pub traits: Traits,
+    pub tuning: Tuning,
     /// Whether steps between two barriers are executed in the opposite order.
     pub is_reversed: bool,
 }
@@ -47,7 +47,7 @@ impl Draw {
             level,
             capabilities: capabilities(random),
             transfer: transfer(random),
-            traits: traits(random),
+            tuning: tuning(random),
             is_reversed: random.one_in(2),
         }
     }
@@ -142,15 +142,15 @@ pub fn transfer(random: &mut Random) -> TransferUse {
 }
 
 /// Other preferences than the default in most draws, a strategy among them in half.
-pub fn traits(random: &mut Random) -> Traits {
-    let mut traits = Traits::default();
+pub fn tuning(random: &mut Random) -> Tuning {
+    let mut tuning = Tuning::default();
     if random.one_in(2) {
-        traits = traits.with_local_size(random.pick(&[64, 2, 4, 32, 128, 256, 1024]));
+        tuning = tuning.with_local_size(random.pick(&[64, 2, 4, 32, 128, 256, 1024]));
         let mut size = || random.pick(&[0, 1, 16, 64, 256, 1024, 4096, 65_536, u32::MAX]);
-        traits = traits.with_sizes(size(), size(), size());
+        tuning = tuning.with_sizes(size(), size(), size());
     }
     if random.one_in(2) {
-        traits = traits.with_strategy(random.pick(&Strategy::ALL));
+        tuning = tuning.with_strategy(random.pick(&Strategy::ALL));
     }
-    traits
+    tuning
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::Result;
-use dml::core::{Strategy, Traits};
+use dml::core::{Strategy, Tuning};
 use dml::{Buffer, Device, FeatureLevel};
 use dml_conformance::cases;
 use dml_ops::reference::Random;
@@ -81,12 +81,12 @@ impl<'a> Worker<'a> {
     /// The device, with a strategy drawn.
     pub(super) fn device(&mut self) -> Device {
         let strategy = self.random.pick(&Strategy::ALL);
-        let traits = if self.random.one_in(4) {
-            Traits::new()
+        let tuning = if self.random.one_in(4) {
+            Tuning::new()
         } else {
-            Traits::new().with_strategy(strategy)
+            Tuning::new().with_strategy(strategy)
         };
-        self.device.with_traits(traits)
+        self.device.with_tuning(tuning)
     }
 
     /// A case: cases come in batches with one of each operator, data type and rank.

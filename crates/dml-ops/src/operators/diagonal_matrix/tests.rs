@@ -2,7 +2,7 @@
 
 use dml_core::plan::{CopyRegion, Plan, Step};
 use dml_core::{
-    Capabilities, DataType, FeatureLevel, Strategy, TensorDesc, Traits, Validated, validate,
+    Capabilities, DataType, FeatureLevel, Strategy, TensorDesc, Tuning, Validated, validate,
 };
 
 use super::{DIAGONAL_MATRIX, DiagonalMatrix};
@@ -17,10 +17,10 @@ fn diagonal(tensor: TensorDesc, offset: i32, value: f32) -> Validated {
 fn lower_for(
     operator: &Validated,
     capabilities: &Capabilities,
-    traits: Traits,
+    tuning: Tuning,
     transfer: TransferUse,
 ) -> Plan {
-    DiagonalMatrix.lower(operator, &Target { capabilities, traits, transfer }).unwrap()
+    DiagonalMatrix.lower(operator, &Target { capabilities, tuning, transfer }).unwrap()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn documented_examples_are_what_the_reference_says() {
 fn the_strategy_follows_layout_usage_and_value() {
     let capabilities = Capabilities::vulkan_minimum();
     let lower = |tensor: TensorDesc, value, transfer| {
-        let plan = lower_for(&diagonal(tensor, 0, value), &capabilities, Traits::new(), transfer);
+        let plan = lower_for(&diagonal(tensor, 0, value), &capabilities, Tuning::new(), transfer);
         (plan.strategy.name(), kinds(&plan))
     };
     let packed = |sizes: &[u32]| TensorDesc::packed(DataType::Int8, sizes);
@@ -75,8 +75,8 @@ fn the_strategy_follows_layout_usage_and_value() {
 fn a_strategy_that_cannot_serve_leaves_the_choice_as_it_is() {
     let capabilities = Capabilities::vulkan_minimum();
     let chosen = |tensor: &TensorDesc, strategy, transfer| {
-        let traits = Traits::new().with_strategy(strategy);
-        lower_for(&diagonal(tensor.clone(), 0, 1.0), &capabilities, traits, transfer).strategy
+        let tuning = Tuning::new().with_strategy(strategy);
+        lower_for(&diagonal(tensor.clone(), 0, 1.0), &capabilities, tuning, transfer).strategy
     };
     let allowed = TransferUse::Allowed;
     let small = TensorDesc::packed(DataType::Int8, &[5, 3, 3]);
@@ -109,7 +109,7 @@ fn a_seed_is_whole_matrices_and_small_beside_the_output() {
     let capabilities = Capabilities::vulkan_minimum();
     let plan = |batches| {
         let operator = diagonal(TensorDesc::packed(DataType::Float32, &[batches, 3, 3]), 0, 1.0);
-        lower_for(&operator, &capabilities, Traits::new(), TransferUse::Allowed)
+        lower_for(&operator, &capabilities, Tuning::new(), TransferUse::Allowed)
     };
     let large = plan(1_000_000);
     assert_eq!(large.constants.len(), 1808 * 36);
@@ -123,8 +123,8 @@ fn a_seed_is_whole_matrices_and_small_beside_the_output() {
 fn padded_rows_take_three_loops_however_many_they_are() {
     let capabilities = Capabilities::vulkan_minimum();
     let tensor = TensorDesc::packed(DataType::Int16, &[100, 50]).with_strides(&[53, 1]);
-    let traits = Traits::new().with_strategy(Strategy::RowCopies);
-    let plan = lower_for(&diagonal(tensor, -30, 1.0), &capabilities, traits, TransferUse::Allowed);
+    let tuning = Tuning::new().with_strategy(Strategy::RowCopies);
+    let plan = lower_for(&diagonal(tensor, -30, 1.0), &capabilities, tuning, TransferUse::Allowed);
     // Zeros, the value, zeros; the rows that show it begin at its left and at the matrix's.
     assert_eq!(plan.constants.len(), (50 + 1 + 50) * 2 + 2);
     let loops: Vec<_> = only_copy(&plan)
@@ -141,8 +141,8 @@ fn push_constants_fit_and_groups_stay_within_the_limits() {
     let mut capabilities = Capabilities::vulkan_minimum();
     capabilities.limits.max_compute_work_group_count = [3, 2, 1];
     let operator = diagonal(TensorDesc::packed(DataType::Int64, &[2, 3, 50, 50]), 0, 1.0);
-    let traits = Traits::new().with_local_size(4).with_strategy(Strategy::FillAndScatter);
-    let plan = lower_for(&operator, &capabilities, traits, TransferUse::Allowed);
+    let tuning = Tuning::new().with_local_size(4).with_strategy(Strategy::FillAndScatter);
+    let plan = lower_for(&operator, &capabilities, tuning, TransferUse::Allowed);
     assert_eq!(plan.exec.len(), 1 + (2usize * 3 * 50).div_ceil(4 * 6));
     for step in &plan.exec {
         if let Step::Dispatch(dispatch) = step {

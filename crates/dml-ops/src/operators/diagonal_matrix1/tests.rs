@@ -3,7 +3,7 @@
 use dml_core::operators::{DiagonalMatrix1Desc, DiagonalMatrixDesc};
 use dml_core::plan::{BoundAt, Plan, Slot, Step};
 use dml_core::{
-    Capabilities, DataType, FeatureLevel, ScalarUnion, Strategy, TensorDesc, TensorFlags, Traits,
+    Capabilities, DataType, FeatureLevel, ScalarUnion, Strategy, TensorDesc, TensorFlags, Tuning,
     validate,
 };
 
@@ -34,8 +34,8 @@ fn lower(desc: DiagonalMatrix1Desc, transfer: TransferUse) -> Plan {
     let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
     let capabilities = Capabilities::vulkan_minimum();
     // Nothing is so small that it is written inline.
-    let traits = Traits::new().with_sizes(0, 0, 1024);
-    let target = Target { capabilities: &capabilities, traits, transfer };
+    let tuning = Tuning::new().with_sizes(0, 0, 1024);
+    let target = Target { capabilities: &capabilities, tuning, transfer };
     DiagonalMatrix1.lower(&operator, &target).unwrap()
 }
 
@@ -181,8 +181,8 @@ fn diagonal_matrix_is_the_special_case_of_one_diagonal() {
     {
         let special = DiagonalMatrixDesc { output_tensor: tensor(), offset, value: 7.0 };
         let special = validate(&special.into(), FeatureLevel::HIGHEST).unwrap();
-        let traits = Traits::new().with_sizes(0, 0, 1024);
-        let target = Target { capabilities: &capabilities, traits, transfer };
+        let tuning = Tuning::new().with_sizes(0, 0, 1024);
+        let target = Target { capabilities: &capabilities, tuning, transfer };
         let special = DiagonalMatrix.lower(&special, &target).unwrap();
         let general = lower(desc(None, (offset, offset + 1)), transfer);
         assert_eq!(special.exec, general.exec, "{offset} {transfer:?}");

@@ -2,7 +2,7 @@
 
 use dml_core::operators::FillValueConstantDesc;
 use dml_core::plan::Step;
-use dml_core::{Capabilities, DataType, FeatureLevel, ScalarUnion, TensorDesc, Traits, validate};
+use dml_core::{Capabilities, DataType, FeatureLevel, ScalarUnion, TensorDesc, Tuning, validate};
 
 use super::FillValueConstant;
 use crate::tests::kinds;
@@ -14,7 +14,7 @@ fn lower(tensor: TensorDesc, value: u64, transfer: TransferUse) -> dml_core::pla
     let desc = FillValueConstantDesc { output_tensor: tensor, value_data_type, value };
     let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
     let capabilities = Capabilities::vulkan_minimum();
-    let target = Target { capabilities: &capabilities, traits: Traits::new(), transfer };
+    let target = Target { capabilities: &capabilities, tuning: Tuning::new(), transfer };
     FillValueConstant.lower(&operator, &target).unwrap()
 }
 

@@ -6,7 +6,7 @@ use crate::strategy::Strategy;
 /// fixed data: nothing is timed at run time, so plans are reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Traits {
+pub struct Tuning {
     /// Invocations in a work group, a power of two; lowered to what the device allows.
     pub local_size: u32,
     /// An output of at most so many bytes is written by [`Strategy::Inline`].
@@ -22,7 +22,7 @@ pub struct Traits {
     pub strategy: Option<Strategy>,
 }
 
-impl Traits {
+impl Tuning {
     /// Preferences that are sound on every driver, measured on lavapipe and SwiftShader: beyond
     /// these sizes one of both takes longer than with the next strategy. No driver has preferences
     /// of its own, as both agree but for the machine's noise, and no other was measured.
@@ -58,7 +58,7 @@ impl Traits {
     }
 }
 
-impl Default for Traits {
+impl Default for Tuning {
     fn default() -> Self {
         Self::new()
     }

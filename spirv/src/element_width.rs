@@ -2,7 +2,7 @@ use dml_core::kernel::KernelVariant;
 
 /// The width of the elements that a kernel variant moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
+pub enum ElementWidth {
     /// 8-bit elements, four in a word.
     B8,
     /// 16-bit elements, two in a word.
@@ -13,13 +13,13 @@ pub enum Family {
     B64,
 }
 
-impl Family {
-    /// Every family, by width.
+impl ElementWidth {
+    /// Every element width, by width.
     pub const ALL: [Self; 4] = [Self::B8, Self::B16, Self::B32, Self::B64];
 
-    /// The family of elements of `bits` bits; `None` where no kernel moves such elements.
+    /// The element width of elements of `bits` bits; `None` where no kernel moves such elements.
     pub fn from_element_bits(bits: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|family| family.bits() == bits)
+        Self::ALL.into_iter().find(|element_width| element_width.bits() == bits)
     }
 
     /// Bits of an element.
@@ -38,7 +38,7 @@ impl Family {
     }
 }
 
-/// A kernel with a variant for every family.
+/// A kernel with a variant for every element width.
 #[derive(Debug)]
 pub struct Kernel {
     pub(crate) b8: &'static KernelVariant,
@@ -48,13 +48,13 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The variant for elements of `family`.
-    pub fn variant(&self, family: Family) -> &'static KernelVariant {
-        match family {
-            Family::B8 => self.b8,
-            Family::B16 => self.b16,
-            Family::B32 => self.b32,
-            Family::B64 => self.b64,
+    /// The variant for elements of `element width`.
+    pub fn variant(&self, element_width: ElementWidth) -> &'static KernelVariant {
+        match element_width {
+            ElementWidth::B8 => self.b8,
+            ElementWidth::B16 => self.b16,
+            ElementWidth::B32 => self.b32,
+            ElementWidth::B64 => self.b64,
         }
     }
 }
@@ -64,12 +64,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn element_bits_select_the_family() {
-        for family in Family::ALL {
-            assert_eq!(Family::from_element_bits(family.bits()), Some(family));
+    fn element_bits_select_the_width() {
+        for element_width in ElementWidth::ALL {
+            assert_eq!(ElementWidth::from_element_bits(element_width.bits()), Some(element_width));
         }
         for bits in [0, 1, 4, 12, 24, 128] {
-            assert_eq!(Family::from_element_bits(bits), None);
+            assert_eq!(ElementWidth::from_element_bits(bits), None);
         }
     }
 }
