@@ -6,7 +6,6 @@ mod json;
 mod numbers;
 mod resources;
 mod script;
-mod sequence;
 
 use std::path::Path;
 
@@ -15,7 +14,6 @@ use serde_json::Value;
 use crate::error::{Error, Result, shortened};
 
 pub(crate) use script::Script;
-pub use sequence::Sequence;
 
 /// Reads a model; its source files are in `folder`. How deep arrays and objects may be nested is
 /// limited by the parser.

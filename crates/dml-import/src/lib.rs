@@ -56,6 +56,7 @@ pub mod npy;
 mod onnx;
 mod openvino;
 pub mod program;
+mod sequence;
 mod tensor;
 
 pub use element::ElementType;

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use dml_core::AbstractOperator;
 
-pub use crate::dxdispatch::Sequence;
 use crate::element::ElementType;
 use crate::error::NodeName;
+pub use crate::sequence::Sequence;
 use crate::tensor::Tensor;
 
 /// A model with all shapes known: runs any number of times on any device.

@@ -8,12 +8,12 @@ use serde_json::Value;
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::program::Initial;
+use crate::sequence::Sequence;
 use crate::tensor::Tensor;
 use crate::{files, limits, npy};
 
 use super::json::{Fields, refused};
 use super::numbers;
-use super::sequence::Sequence;
 
 /// A buffer.
 #[derive(Debug)]
