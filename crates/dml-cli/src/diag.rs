@@ -11,7 +11,7 @@ use dml::{
 };
 use dml_import::{ElementType, Tensor};
 
-use crate::{DeviceArgs, matrix, npy};
+use crate::{DeviceArgs, files, matrix};
 
 /// The arguments of `dml diag`.
 #[derive(Debug, clap::Args)]
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let shape: Vec<u64> = args.sizes.iter().copied().map(u64::from).collect();
     let tensor = Tensor::new(ElementType::Dml(args.data_type), shape, bytes)?;
     if let Some(path) = &args.output {
-        npy::write(path, &tensor)?;
+        files::write_npy(path, &tensor)?;
     }
     if args.explain {
         writeln!(io::stdout(), "{operator}\n")?;

@@ -37,7 +37,7 @@ fn text(report: &Report) -> String {
 }
 
 fn input(input: &InputReport) -> String {
-    let needed = input.needed.map(|needed| format!(", needed: {}", option(&input.value, needed)));
+    let needed = input.requirement.map(|it| format!(", needed: {}", option(&input.value, it)));
     value(&input.value) + &needed.unwrap_or_default()
 }
 

@@ -4,10 +4,10 @@
 
 mod devices;
 mod diag;
+mod files;
 mod inspect;
 mod matrix;
 mod model_inputs;
-mod npy;
 mod run;
 mod support;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use dml_import::{Error, InputReport, Inputs, Model, Needed, ValueReport, npy};
+use dml_import::{Error, InputReport, Inputs, Model, Requirement, ValueReport, npy};
 
 /// The inputs of a model.
 #[derive(Debug, clap::Args)]
@@ -64,25 +64,25 @@ pub(crate) fn shape_text(shape: Option<&[String]>) -> String {
 }
 
 /// The option of the command line that gives what is needed of an input.
-pub(crate) fn option(input: &ValueReport, needed: Needed) -> String {
+pub(crate) fn option(input: &ValueReport, requirement: Requirement) -> String {
     let file = format!("--input {}=FILE.npy", input.name);
     let sizes = input.shape.as_deref().map(|sizes| sizes.join("x"));
-    match (needed, sizes) {
-        (Needed::Shape, Some(sizes)) => format!("--shape {}={sizes} or {file}", input.name),
-        (Needed::Shape, None) => format!("--shape {}=2x3 (any sizes) or {file}", input.name),
-        (Needed::Values, _) => file,
+    match (requirement, sizes) {
+        (Requirement::Shape, Some(sizes)) => format!("--shape {}={sizes} or {file}", input.name),
+        (Requirement::Shape, None) => format!("--shape {}=2x3 (any sizes) or {file}", input.name),
+        (Requirement::Values, _) => file,
     }
 }
 
 /// The refusal with the option of the command line that would help, where there is one.
 pub(crate) fn explained(error: Error, model: &Model, given: &Inputs) -> anyhow::Error {
-    let Error::Missing { name, needed } = error.kind() else { return error.into() };
+    let Error::Missing { name, requirement } = error.kind() else { return error.into() };
     let report = model.inspect(given).ok();
     let input = report.and_then(|it| it.inputs.into_iter().find(|it| it.value.name == *name));
     match input {
         // A shape alone may be what is missed first, and not be enough.
-        Some(InputReport { value, needed: all }) => {
-            let option = option(&value, all.unwrap_or(*needed));
+        Some(InputReport { value, requirement: all }) => {
+            let option = option(&value, all.unwrap_or(*requirement));
             anyhow::anyhow!("{error}; give {option}")
         }
         None => error.into(),

@@ -8,8 +8,9 @@ use anyhow::Context as _;
 use dml_import::program::{Destination, Output};
 use dml_import::{ElementType, Inputs, Model, Program, Tensor};
 
+use crate::files::{printable, write_npy, write_raw};
 use crate::model_inputs::{InputArgs, explained};
-use crate::{DeviceArgs, matrix, npy};
+use crate::{DeviceArgs, matrix};
 
 /// The arguments of `dml run`.
 #[derive(Debug, clap::Args)]
@@ -63,14 +64,14 @@ fn deliver(output: &Output, folder: &Path, taken: &mut HashSet<String>) -> anyho
     match &output.destination {
         Destination::Output(name) => {
             let path = folder.join(file_name(name, taken));
-            npy::write(&path, tensor)?;
+            write_npy(&path, tensor)?;
             let kind = format!("{} {:?}", tensor.element_type(), tensor.shape());
-            writeln!(io::stdout(), "{}: {kind} -> {}", plain(name), path.display())?;
+            writeln!(io::stdout(), "{}: {kind} -> {}", printable(name), path.display())?;
             writeln!(io::stdout(), "{}", shown(tensor))?;
         }
         Destination::Print { resource, .. } => {
             let elements = matrix::elements(storage(tensor), tensor.bytes());
-            writeln!(io::stdout(), "Resource '{}': {}", plain(resource), elements.join(", "))?;
+            writeln!(io::stdout(), "Resource '{}': {}", printable(resource), elements.join(", "))?;
         }
         Destination::File(target) => {
             let path = folder.join(target);
@@ -79,32 +80,20 @@ fn deliver(output: &Output, folder: &Path, taken: &mut HashSet<String>) -> anyho
             }
             let is_npy = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("npy"));
             if is_npy {
-                npy::write(&path, tensor)?;
+                write_npy(&path, tensor)?;
             } else {
                 write_raw(&path, tensor.bytes())?;
             }
-            writeln!(io::stdout(), "wrote {}", plain(&path.display().to_string()))?;
+            writeln!(io::stdout(), "wrote {}", printable(&path.display().to_string()))?;
         }
         other => anyhow::bail!("an output is for {other:?}, which this command does not know"),
     }
     Ok(())
 }
 
-/// A name from a file, without what a terminal could take for a command.
-pub(crate) fn plain(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { '_' } else { c }).collect()
-}
-
 fn make(folder: &Path) -> anyhow::Result<()> {
-    let cannot = || format!("cannot make {}", plain(&folder.display().to_string()));
+    let cannot = || format!("cannot make {}", printable(&folder.display().to_string()));
     std::fs::create_dir_all(folder).with_context(cannot)
-}
-
-fn write_raw(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let cannot = || format!("cannot write {}", plain(&path.display().to_string()));
-    let mut output = dml_file::Output::create(path).with_context(cannot)?;
-    output.write_all(bytes).with_context(cannot)?;
-    output.commit().with_context(cannot)
 }
 
 fn storage(tensor: &Tensor) -> dml::DataType {

@@ -1,6 +1,7 @@
 //! Conversions of single elements between types, as ONNX's Cast and OpenVINO's Convert define them.
 
 use dml_core::DataType;
+use dml_core::value::element_bits;
 use half::{bf16, f16};
 
 use crate::element::ElementType;
@@ -24,6 +25,26 @@ pub(crate) fn convert(bits: u64, from: ElementType, to: ElementType) -> u64 {
     } else {
         from_float(float(bits, from), to)
     }
+}
+
+/// The FLOAT that DirectML turns into `bits` of `data_type`; `None` where there is none.
+pub(crate) fn as_float(bits: u64, data_type: DataType) -> Option<f32> {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "checked below"
+    )]
+    let value = match data_type {
+        DataType::Float32 => f32::from_bits(u32::try_from(bits).ok()?),
+        DataType::Float16 => half::f16::from_bits(u16::try_from(bits).ok()?).to_f32(),
+        DataType::Float64 => f64::from_bits(bits) as f32,
+        _ => {
+            let value = integer(bits, ElementType::Dml(data_type));
+            // A float beyond the type's end would only saturate to the same bits.
+            Some(value as f32).filter(|float| *float as i128 == value)?
+        }
+    };
+    (element_bits(value, data_type) == bits).then_some(value)
 }
 
 /// The value of an integer's bits.
@@ -117,5 +138,14 @@ mod tests {
         assert_eq!(convert(f32_bits(0.5), ElementType::FLOAT32, ElementType::Bool), 1);
         assert_eq!(convert(f32_bits(-0.0), ElementType::FLOAT32, ElementType::Bool), 0);
         assert_eq!(convert(f32_bits(1.0), ElementType::FLOAT32, ElementType::Bfloat16), 0x3F80);
+    }
+
+    #[test]
+    fn a_float_is_found_exactly_where_there_is_one() {
+        assert_eq!(as_float(0x3F80, DataType::Uint16), Some(16256.0));
+        assert_eq!(as_float(u64::MAX, DataType::Int64), Some(-1.0));
+        assert_eq!(as_float((1 << 24) + 1, DataType::Int32), None);
+        assert_eq!(as_float(0.1f64.to_bits(), DataType::Float64), None);
+        assert_eq!(as_float(i64::MAX.cast_unsigned(), DataType::Int64), None);
     }
 }

@@ -2,6 +2,7 @@
 
 mod commands;
 mod comments;
+mod dispatchable;
 mod json;
 mod numbers;
 mod resources;

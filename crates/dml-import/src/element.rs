@@ -78,26 +78,6 @@ impl fmt::Display for ElementType {
     }
 }
 
-/// The FLOAT that DirectML turns into `bits` of `data_type`; `None` where there is none.
-pub(crate) fn as_float(bits: u64, data_type: DataType) -> Option<f32> {
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        reason = "checked below"
-    )]
-    let value = match data_type {
-        DataType::Float32 => f32::from_bits(u32::try_from(bits).ok()?),
-        DataType::Float16 => half::f16::from_bits(u16::try_from(bits).ok()?).to_f32(),
-        DataType::Float64 => f64::from_bits(bits) as f32,
-        _ => {
-            let integer = crate::convert::integer(bits, ElementType::Dml(data_type));
-            // A float beyond the type's end would only saturate to the same bits.
-            Some(integer as f32).filter(|float| *float as i128 == integer)?
-        }
-    };
-    (element_bits(value, data_type) == bits).then_some(value)
-}
-
 /// The scalar with `bits`.
 pub(crate) fn scalar(bits: u64) -> ScalarUnion {
     ScalarUnion::from_bits(bits)
@@ -113,14 +93,5 @@ mod tests {
         assert_eq!(ElementType::Bool.one(), 1);
         assert_eq!(ElementType::Dml(DataType::Float16).one(), 0x3c00);
         assert_eq!(ElementType::INT64.one(), 1);
-    }
-
-    #[test]
-    fn a_float_is_found_exactly_where_there_is_one() {
-        assert_eq!(as_float(0x3F80, DataType::Uint16), Some(16256.0));
-        assert_eq!(as_float(u64::MAX, DataType::Int64), Some(-1.0));
-        assert_eq!(as_float((1 << 24) + 1, DataType::Int32), None);
-        assert_eq!(as_float(0.1f64.to_bits(), DataType::Float64), None);
-        assert_eq!(as_float(i64::MAX.cast_unsigned(), DataType::Int64), None);
     }
 }

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::inputs::Needed;
-
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -41,12 +39,12 @@ pub enum Error {
     #[error("{0}")]
     Input(Box<InvalidInput>),
     /// An input that was not given.
-    #[error("input '{name}': not given, and {needed} needed")]
+    #[error("input '{name}': not given, and {requirement}")]
     Missing {
         /// The input's name.
         name: String,
         /// What of it is needed.
-        needed: Needed,
+        requirement: Requirement,
     },
     /// An operator was refused by DirectML's rules.
     #[error("{node}: {error}")]
@@ -120,8 +118,8 @@ impl Error {
         }))
     }
 
-    pub(crate) fn missing(name: &str, needed: Needed) -> Self {
-        Self::Missing { name: shortened(name), needed }
+    pub(crate) fn missing(name: &str, requirement: Requirement) -> Self {
+        Self::Missing { name: shortened(name), requirement }
     }
 
     pub(crate) fn malformed(problem: impl Into<String>) -> Self {
@@ -134,6 +132,24 @@ impl Error {
             Self::InFile { error, .. } => error.kind(),
             other => other,
         }
+    }
+}
+
+/// What has to be given for an input before a model runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Requirement {
+    /// Its shape: [`Inputs::with_shape`](crate::Inputs::with_shape) is enough.
+    Shape,
+    /// Its values: [`Inputs::with_tensor`](crate::Inputs::with_tensor).
+    Values,
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Shape => "its shape is needed",
+            Self::Values => "its values are needed",
+        })
     }
 }
 

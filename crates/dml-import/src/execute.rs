@@ -7,9 +7,9 @@ use dml::{AbstractOperator, Buffer, BufferBinding, CompiledOperator, Device, Ten
 use dml_core::FieldValue;
 use dml_core::schema::FieldKind;
 
-use crate::error::{Error, NodeName, Result};
+use crate::error::{Error, NodeName, Requirement, Result};
 use crate::graph::typed;
-use crate::inputs::{Input, Inputs, Needed};
+use crate::inputs::{Input, Inputs};
 use crate::program::{
     Binding, Dispatch, Initial, Output, Program, ProgramInput, Read, Source, Step,
 };
@@ -88,7 +88,7 @@ impl Program {
     }
 
     fn input(&self, index: usize, tensors: &[Option<Tensor>]) -> Result<Tensor> {
-        let missing = || Error::missing(&self.inputs[index].name, Needed::Values);
+        let missing = || Error::missing(&self.inputs[index].name, Requirement::Values);
         tensors[index].clone().ok_or_else(missing)
     }
 }
@@ -204,8 +204,8 @@ impl Executable {
         let bytes = match &read.source {
             Source::Buffer(binding) => {
                 let node = NodeName::new("buffer", binding.buffer.to_string());
-                let needed = crate::tensor::byte_count(read.element, &read.shape).unwrap_or(0);
-                let range = binding.offset..binding.offset + needed;
+                let bytes = crate::tensor::byte_count(read.element, &read.shape).unwrap_or(0);
+                let range = binding.offset..binding.offset + bytes;
                 let buffer = &buffers[binding.buffer];
                 let read = self.device.vulkan().read_buffer(buffer, range);
                 read.map_err(|error| at(&node, error.into()))?

@@ -1,7 +1,6 @@
 //! What a caller gives for the inputs of a model.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use crate::tensor::Tensor;
 
@@ -16,25 +15,6 @@ pub enum Input {
     Shape(Vec<u64>),
     /// Its values.
     Tensor(Tensor),
-}
-
-/// What has to be given for an input before a model runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Needed {
-    /// Its shape: [`Inputs::with_shape`] is enough.
-    Shape,
-    /// Its values: [`Inputs::with_tensor`].
-    Values,
-}
-
-impl fmt::Display for Needed {
-    /// Writes the beginning of a sentence that ends with `needed`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Shape => "its shape is",
-            Self::Values => "its values are",
-        })
-    }
 }
 
 impl Inputs {

@@ -4,13 +4,13 @@ use dml_core::{FeatureLevel, schema};
 
 mod open;
 
-use crate::error::{Error, NodeName, Result, shortened};
+use crate::error::{Error, NodeName, Requirement, Result, shortened};
 use crate::format::Format;
 use crate::graph::value::{Content, Value};
 use crate::graph::{
     Dimension, Evaluation, Graph, GraphInput, Node, ValueId, dimension_text, evaluate,
 };
-use crate::inputs::{Inputs, Needed};
+use crate::inputs::Inputs;
 use crate::lower;
 use open::Guesses;
 
@@ -33,7 +33,7 @@ pub struct InputReport {
     /// What is known of it.
     pub value: ValueReport,
     /// What has to be given for it; `None` where nothing has, or it is given.
-    pub needed: Option<Needed>,
+    pub requirement: Option<Requirement>,
 }
 
 /// A value, as far as it is known.
@@ -79,14 +79,14 @@ pub enum Runs {
 pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Report> {
     let known = evaluate(graph, inputs, true)?;
     let reporter = Reporter { known, guesses: Guesses::of(graph, inputs) };
-    let needed = reporter.guesses.needed().iter();
+    let requirements = reporter.guesses.requirements().iter();
     Ok(Report {
         format,
         inputs: graph
             .inputs
             .iter()
-            .zip(needed)
-            .map(|(input, needed)| InputReport { value: reporter.input(input), needed: *needed })
+            .zip(requirements)
+            .map(|(input, it)| InputReport { value: reporter.input(input), requirement: *it })
             .collect(),
         nodes: graph.nodes.iter().map(|node| reporter.node(node)).collect(),
         outputs: graph

@@ -60,11 +60,11 @@ mod sequence;
 mod tensor;
 
 pub use element::ElementType;
-pub use error::{Error, Invalid, InvalidInput, NodeName, Result};
+pub use error::{Error, Invalid, InvalidInput, NodeName, Requirement, Result};
 #[cfg(feature = "execute")]
 pub use execute::Executable;
 pub use format::Format;
-pub use inputs::{Input, Inputs, Needed};
+pub use inputs::{Input, Inputs};
 pub use inspect::{InputReport, NodeReport, Report, Runs, ValueReport};
 pub use model::Model;
 pub use program::Program;

@@ -3,9 +3,6 @@
 //! Nothing is allocated by a size that a file declares before that size was held against the file's
 //! real length or one of these.
 
-use crate::error::{Error, Result};
-use crate::tensor::{element_count, text};
-
 /// Bytes of an ONNX file; its format allows 2 GiB.
 pub(crate) const ONNX_BYTES: u64 = 1 << 30;
 /// Messages and texts in an ONNX file.
@@ -25,18 +22,4 @@ pub(crate) const NESTING: u32 = 32;
 /// Elements that the evaluation of a graph reads and writes on the host, altogether.
 pub(crate) const HOST_WORK: u64 = 1 << 22;
 /// Elements of a tensor that is computed on the host: shapes are far smaller.
-const HOST_ELEMENTS: u64 = 1 << 20;
-
-/// The number of elements of `shape`, where the host may compute so many.
-pub(crate) fn host_elements(shape: &[u64]) -> Result<usize> {
-    element_count(shape)
-        .filter(|count| *count <= HOST_ELEMENTS)
-        .and_then(|count| usize::try_from(count).ok())
-        .ok_or_else(|| {
-            let shape = text(shape);
-            Error::malformed(format!(
-                "{shape} is too large to be computed on the host; accepted: up to {HOST_ELEMENTS} \
-                 elements"
-            ))
-        })
-}
+pub(crate) const HOST_ELEMENTS: u64 = 1 << 20;

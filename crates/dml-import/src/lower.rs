@@ -6,7 +6,8 @@
 use dml_core::operators::{DiagonalMatrix1Desc, DiagonalMatrixDesc, FillValueConstantDesc};
 use dml_core::{AbstractOperator, DataType, FeatureLevel, MAX_ELEMENT_COUNT, TensorDesc, validate};
 
-use crate::element::{ElementType, as_float, scalar};
+use crate::convert::as_float;
+use crate::element::{ElementType, scalar};
 use crate::error::{NodeName, Result};
 use crate::graph::value::Band;
 use crate::tensor::{element_count, text};

@@ -82,7 +82,7 @@ impl Tensor {
 
     /// A tensor with the same element everywhere; within the limit of host evaluation.
     pub(crate) fn filled(element: ElementType, shape: Vec<u64>, bits: u64) -> Result<Self> {
-        let count = limits::host_elements(&shape)?;
+        let count = host_elements(&shape)?;
         let size = width(element);
         let bytes = bits.to_le_bytes()[..size].repeat(count);
         Ok(Self { element, shape, bytes: bytes.into() })
@@ -106,7 +106,7 @@ impl Tensor {
 
     /// The elements converted to another type.
     pub(crate) fn converted(&self, element: ElementType) -> Result<Self> {
-        let count = limits::host_elements(&self.shape)?;
+        let count = host_elements(&self.shape)?;
         let size = width(element);
         let mut bytes = Vec::with_capacity(count * size);
         for bits in self.bits() {
@@ -135,6 +135,19 @@ pub(crate) fn element_count(shape: &[u64]) -> Option<u64> {
         return Some(0);
     }
     shape.iter().try_fold(1u64, |count, size| count.checked_mul(*size))
+}
+
+/// The number of elements of `shape`, where the host may compute so many.
+pub(crate) fn host_elements(shape: &[u64]) -> Result<usize> {
+    element_count(shape)
+        .filter(|count| *count <= limits::HOST_ELEMENTS)
+        .and_then(|count| usize::try_from(count).ok())
+        .ok_or_else(|| {
+            let (shape, most) = (text(shape), limits::HOST_ELEMENTS);
+            Error::malformed(format!(
+                "{shape} is too large to be computed on the host; accepted: up to {most} elements"
+            ))
+        })
 }
 
 /// `None` where no tensor has the type, or the size does not fit 64 bits.

@@ -12,9 +12,9 @@ use crate::files;
 use crate::program::{Binding, Destination, Dispatch, Read, Source, Step};
 use crate::tensor::element_count;
 
+use super::dispatchable::Dispatchable;
 use super::json::{Fields, refused};
 use super::resources::Resource;
-use super::script::Dispatchable;
 
 /// What a command may name.
 pub(super) struct Names<'a> {

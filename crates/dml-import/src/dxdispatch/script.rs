@@ -5,7 +5,7 @@ use std::path::Path;
 use dml_core::AbstractOperator;
 use serde_json::Value;
 
-use crate::error::{Error, NodeName, Result, shortened};
+use crate::error::{Error, Result, shortened};
 use crate::format::Format;
 use crate::inputs::Inputs;
 use crate::inspect::{InputReport, NodeReport, Report, Runs, ValueReport};
@@ -13,6 +13,7 @@ use crate::lower::lowest;
 use crate::program::{BufferPlan, Destination, Operator, Program, Step};
 
 use super::commands::Names;
+use super::dispatchable::Dispatchable;
 use super::json::{Fields, refused};
 use super::resources::Resource;
 
@@ -23,17 +24,6 @@ pub(crate) struct Script {
     dispatchables: Vec<Dispatchable>,
     steps: Result<Vec<Step>>,
 }
-
-/// An operator, or why it is none.
-#[derive(Debug)]
-pub(super) struct Dispatchable {
-    pub(super) name: String,
-    pub(super) node: NodeName,
-    pub(super) operator: Result<AbstractOperator>,
-}
-
-/// Kinds of dispatchables that are no DirectML operators.
-const OTHER_KINDS: [&str; 3] = ["hlsl", "onnx", "dmlserializedgraph"];
 
 impl Script {
     /// Reads `{"resources": {..}, "dispatchables": {..}, "commands": [..]}`.
@@ -115,7 +105,7 @@ impl Script {
                 element: Some(resource.data_type.to_string()),
                 shape: Some(vec![resource.element_count().to_string()]),
             },
-            needed: None,
+            requirement: None,
         };
         let dispatchable = |it: &Dispatchable| NodeReport {
             node: it.node.clone(),
@@ -166,21 +156,5 @@ fn no_inputs(inputs: &Inputs) -> Result<()> {
             let problem = "is given, but the model has its values in its resources";
             Err(Error::input(name, "it", problem, "none"))
         }
-    }
-}
-
-impl Dispatchable {
-    fn read(name: &str, json: &Value) -> Self {
-        let kind = json.get("type").or(json.get("Type")).and_then(Value::as_str);
-        let kind = kind.unwrap_or("no type");
-        let node = NodeName::new(kind.strip_prefix("DML_OPERATOR_").unwrap_or(kind), name);
-        let plain = kind.to_ascii_lowercase().replace('_', "");
-        let operator = if OTHER_KINDS.contains(&plain.as_str()) {
-            Err(node.not_supported("it is no DirectML operator"))
-        } else {
-            dml_core::json::operator(json)
-                .map_err(|error| Error::Operator { node: node.clone(), error: Box::new(error) })
-        };
-        Self { name: name.to_owned(), node, operator }
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::element::ElementType;
-use crate::error::{Error, Result};
+use crate::error::{Error, Requirement, Result};
 use crate::graph::ops::{Budget, Operands};
 use crate::graph::order::{needed, topological};
 use crate::graph::symbols::{Symbols, fixed};
 use crate::graph::value::{BoundInput, Content, Value};
 use crate::graph::{Graph, GraphInput, Node};
-use crate::inputs::{Input, Inputs, Needed};
+use crate::inputs::{Input, Inputs};
 use crate::tensor::Tensor;
 use crate::{limits, tensor};
 
@@ -108,7 +108,7 @@ fn bind(
                 Value::of_input(input.element, shape, content)
             }
             (None, None) => {
-                let missing = Error::missing(&bound.name, Needed::Shape);
+                let missing = Error::missing(&bound.name, Requirement::Shape);
                 Value { element: input.element, ..Value::refused(missing) }
             }
         };

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::constant::Constant;
 use crate::convert::convert;
 use crate::element::ElementType;
-use crate::error::{Error, NodeName, Result};
-use crate::inputs::Needed;
+use crate::error::{Error, NodeName, Requirement, Result};
 use crate::limits;
 use crate::tensor::Tensor;
 
@@ -106,7 +105,7 @@ impl Value {
         match &self.content {
             Content::Refused(error) => Error::clone(error),
             // Its type is that of its values, where the model does not say.
-            Content::Input(input) => Error::missing(&input.name, Needed::Values),
+            Content::Input(input) => Error::missing(&input.name, Requirement::Values),
             _ => Error::malformed("a value has neither type nor shape"),
         }
     }
@@ -119,7 +118,7 @@ impl Value {
             Content::Tensor(tensor) => tensor.clone(),
             Content::Constant(constant) => constant.load()?,
             Content::Input(input) => {
-                let missing = || Error::missing(&input.name, Needed::Values);
+                let missing = || Error::missing(&input.name, Requirement::Values);
                 let tensor = input.tensor.clone().ok_or_else(missing)?;
                 input.read.store(true, Ordering::Relaxed);
                 tensor

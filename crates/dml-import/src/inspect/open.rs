@@ -5,9 +5,10 @@ use std::collections::HashMap;
 
 use crate::assemble::assemble;
 use crate::element::ElementType;
+use crate::error::Requirement;
 use crate::graph::value::Value;
 use crate::graph::{Dimension, Evaluation, Graph, GraphInput, dimension_text, evaluate};
-use crate::inputs::{Inputs, Needed};
+use crate::inputs::Inputs;
 use crate::tensor::Tensor;
 
 /// Sizes of the second guess: open dimension `i` is the `i`-th multiple of it and one more. No model
@@ -24,7 +25,7 @@ pub(super) struct Guesses {
     symbols: HashMap<[u64; 2], String>,
     /// Whether the types of all inputs are known.
     is_typed: bool,
-    needed: Vec<Option<Needed>>,
+    requirements: Vec<Option<Requirement>>,
 }
 
 impl Guesses {
@@ -50,10 +51,10 @@ impl Guesses {
         }
         let first = evaluate(graph, &first, true).ok();
         let second = evaluate(graph, &second, true).ok();
-        let needed = needed(graph, given, first.as_ref());
+        let requirements = requirements(graph, given, first.as_ref());
         let typed = |it: &GraphInput| it.element.is_some() || found(it).is_some();
         let is_typed = graph.inputs.iter().all(typed);
-        Self { first, second, symbols: symbols.names, is_typed, needed }
+        Self { first, second, symbols: symbols.names, is_typed, requirements }
     }
 
     /// The value where everything open is 1: for questions that seldom depend on sizes.
@@ -87,8 +88,8 @@ impl Guesses {
     }
 
     /// What has to be given for each input of the graph.
-    pub(super) fn needed(&self) -> &[Option<Needed>] {
-        &self.needed
+    pub(super) fn requirements(&self) -> &[Option<Requirement>] {
+        &self.requirements
     }
 
     fn both(&self, value: usize) -> Option<[&Value; 2]> {
@@ -145,19 +146,23 @@ fn with(inputs: Inputs, input: &GraphInput, name: &str, shape: Vec<u64>, number:
 }
 
 /// What of each input a run of the model needs, as far as that can be told.
-fn needed(graph: &Graph, given: &Inputs, evaluation: Option<&Evaluation>) -> Vec<Option<Needed>> {
+fn requirements(
+    graph: &Graph,
+    given: &Inputs,
+    evaluation: Option<&Evaluation>,
+) -> Vec<Option<Requirement>> {
     let program = evaluation.and_then(|evaluation| assemble(graph, evaluation).ok());
-    let needed = |(index, input): (usize, &GraphInput)| {
+    let requirement = |(index, input): (usize, &GraphInput)| {
         let is_given = input.names.iter().any(|name| given.get(name).is_some());
         if is_given || input.default.is_some() {
             return None;
         }
         if program.as_ref().is_some_and(|program| program.reads(index)) {
-            return Some(Needed::Values);
+            return Some(Requirement::Values);
         }
         let is_fixed = |it: &Dimension| matches!(it, Dimension::Known(_));
         let fixed = input.shape.as_ref().is_some_and(|shape| shape.iter().all(is_fixed));
-        (!fixed).then_some(Needed::Shape)
+        (!fixed).then_some(Requirement::Shape)
     };
-    graph.inputs.iter().enumerate().map(needed).collect()
+    graph.inputs.iter().enumerate().map(requirement).collect()
 }

@@ -6,8 +6,7 @@ use crate::error::Result;
 use crate::graph::ops::index::value;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
-use crate::limits;
-use crate::tensor::{Tensor, text};
+use crate::tensor::{Tensor, host_elements, text};
 
 /// An operation on two integers each. The result has their type; what it cannot hold is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +92,7 @@ fn integers(operands: &Operands<'_>, index: usize) -> Result<Tensor> {
         let reason = format!("arithmetic is done on integers of shapes only, not on {element}");
         return Err(operands.node.not_supported(reason));
     }
-    limits::host_elements(operand.shape()?)?;
+    host_elements(operand.shape()?)?;
     operands.read(operand)
 }
 
@@ -110,7 +109,7 @@ fn combined(
         let accepted = format!("{element} {}", text(a.shape()));
         return Err(operands.node.invalid("inputs", given, "does not fit", accepted));
     };
-    let count = limits::host_elements(&shape)?;
+    let count = host_elements(&shape)?;
     let (left, right): (Vec<u64>, Vec<u64>) = (a.bits().collect(), b.bits().collect());
     let mut results = Vec::with_capacity(count);
     for index in 0..count {

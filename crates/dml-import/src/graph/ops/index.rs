@@ -3,8 +3,7 @@
 use crate::error::Result;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Content, Value};
-use crate::limits;
-use crate::tensor::{Tensor, text};
+use crate::tensor::{Tensor, host_elements, text};
 
 /// The slices of the first input that the second one's indices name.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ impl Op for Gather {
         let size = rest.first().copied().unwrap_or(0);
         let inner_shape = rest.get(1..).unwrap_or_default();
         let shape = [outer, operands.shape(1, "indices")?, inner_shape].concat();
-        limits::host_elements(&shape)?;
+        host_elements(&shape)?;
         let (outer, inner) = (count(outer)?, count(inner_shape)?);
         let size = count(&[size])?;
         let mut picked = Vec::new();
@@ -69,7 +68,7 @@ impl Op for Concat {
             }
             shape[axis] = sum;
         }
-        limits::host_elements(&shape)?;
+        host_elements(&shape)?;
         let outer = count(&shape[..axis])?;
         let mut bytes = Vec::new();
         for block in 0..outer {
@@ -88,5 +87,5 @@ pub(super) fn value(tensor: Tensor) -> Value {
 }
 
 fn count(shape: &[u64]) -> Result<usize> {
-    limits::host_elements(shape)
+    host_elements(shape)
 }

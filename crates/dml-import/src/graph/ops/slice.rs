@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::graph::ops::index::value;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
-use crate::limits;
+use crate::tensor::host_elements;
 
 /// The elements from `starts` up to `ends` in steps.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Op for Slice {
 
 fn sliced(operands: &Operands<'_>, range: &Range) -> Result<Value> {
     let data = operands.tensor(0, "data")?;
-    limits::host_elements(data.shape())?;
+    host_elements(data.shape())?;
     let mut chosen: Vec<Vec<usize>> = data
         .shape()
         .iter()
