@@ -1,4 +1,8 @@
 //! The header of a .npy file: a dictionary in Python's notation.
+//!
+//! Not the crate `npyz`, which is made for files that one trusts: its parser of Python's notation
+//! takes twice as long for each `[` inside of another, so that a header of 80 bytes keeps it busy for
+//! hours; it multiplies sizes unchecked; and it allocates what a header declares before it is read.
 
 use dml_core::DataType;
 
@@ -56,49 +60,41 @@ pub(super) fn text(element: ElementType, shape: &[u64]) -> Option<String> {
     Some(format!("{header:length$}\n"))
 }
 
-fn descr(element: ElementType) -> Option<&'static str> {
-    Some(match element {
-        ElementType::Bool => "|b1",
-        ElementType::Bfloat16 => "<u2",
-        ElementType::Dml(data_type) => match data_type {
-            DataType::Float16 => "<f2",
-            DataType::Float32 => "<f4",
-            DataType::Float64 => "<f8",
-            DataType::Int8 => "|i1",
-            DataType::Int16 => "<i2",
-            DataType::Int32 => "<i4",
-            DataType::Int64 => "<i8",
-            DataType::Uint8 => "|u1",
-            DataType::Uint16 => "<u2",
-            DataType::Uint32 => "<u4",
-            DataType::Uint64 => "<u8",
-            DataType::Uint4 | DataType::Int4 => return None,
-        },
-        ElementType::Other(_) => return None,
-    })
+/// NumPy's names of the types, without their byte order.
+const NAMES: [(&str, ElementType); 13] = [
+    ("b1", ElementType::Bool),
+    // What NumPy makes of the bfloat16 of the package ml_dtypes.
+    ("V2", ElementType::Bfloat16),
+    ("f2", ElementType::Dml(DataType::Float16)),
+    ("f4", ElementType::Dml(DataType::Float32)),
+    ("f8", ElementType::Dml(DataType::Float64)),
+    ("i1", ElementType::Dml(DataType::Int8)),
+    ("i2", ElementType::Dml(DataType::Int16)),
+    ("i4", ElementType::Dml(DataType::Int32)),
+    ("i8", ElementType::Dml(DataType::Int64)),
+    ("u1", ElementType::Dml(DataType::Uint8)),
+    ("u2", ElementType::Dml(DataType::Uint16)),
+    ("u4", ElementType::Dml(DataType::Uint32)),
+    ("u8", ElementType::Dml(DataType::Uint64)),
+];
+
+/// The type as a header writes it; `None` where NumPy does not have it.
+fn descr(element: ElementType) -> Option<String> {
+    // NumPy has no bfloat16 of its own: its bits are written.
+    let written = match element {
+        ElementType::Bfloat16 => ElementType::Dml(DataType::Uint16),
+        other => other,
+    };
+    let (name, _) = NAMES.iter().find(|(_, element)| *element == written)?;
+    let order = if name.ends_with('1') { '|' } else { '<' };
+    Some(format!("{order}{name}"))
 }
 
 /// The type, and whether the upper bytes come first.
 fn element(descr: &str) -> Option<(ElementType, bool)> {
     let (order, name) = descr.split_at_checked(1)?;
-    let element = match name {
-        "b1" => ElementType::Bool,
-        // What NumPy makes of the bfloat16 of the package ml_dtypes.
-        "V2" => ElementType::Bfloat16,
-        "f2" => ElementType::Dml(DataType::Float16),
-        "f4" => ElementType::Dml(DataType::Float32),
-        "f8" => ElementType::Dml(DataType::Float64),
-        "i1" => ElementType::Dml(DataType::Int8),
-        "i2" => ElementType::Dml(DataType::Int16),
-        "i4" => ElementType::Dml(DataType::Int32),
-        "i8" => ElementType::Dml(DataType::Int64),
-        "u1" => ElementType::Dml(DataType::Uint8),
-        "u2" => ElementType::Dml(DataType::Uint16),
-        "u4" => ElementType::Dml(DataType::Uint32),
-        "u8" => ElementType::Dml(DataType::Uint64),
-        _ => return None,
-    };
-    matches!(order, "<" | ">" | "|" | "=").then_some((element, order == ">"))
+    let (_, element) = NAMES.iter().find(|(known, _)| *known == name)?;
+    matches!(order, "<" | ">" | "|" | "=").then_some((*element, order == ">"))
 }
 
 /// Punctuation, quoted texts with their quotes, and words.
@@ -173,6 +169,12 @@ mod tests {
     fn what_is_no_header_is_refused() {
         for text in ["", "{", "{'descr': '<f4'}", "{'descr", "{'x': 1}", "[[[[[[", "{}", "{'ä"] {
             assert!(Header::parse(text).is_err(), "{text}");
+        }
+        // Brackets in brackets are refused at the first one, however many there are.
+        let nested = ["[".repeat(30_000), "]".repeat(30_000)].concat();
+        let header = format!("{{'descr': {nested}, 'fortran_order': False, 'shape': (), }}");
+        for text in [nested, header] {
+            assert!(Header::parse(&text).is_err());
         }
         let complex = "{'descr': '<c8', 'fortran_order': False, 'shape': (), }";
         let error = Header::parse(complex).err();
