@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use dml_import::{InputReport, Model, NodeReport, Report, Runs, ValueReport};
+use dml_import::{InputReport, Model, NodeReport, NodeSupport, Report, ValueReport};
 
 use crate::model_inputs::{InputArgs, option, shape_text};
 
@@ -59,12 +59,12 @@ fn node(report: &NodeReport) -> String {
     let known = report.outputs.iter().filter(|it| it.element.is_some() || it.shape.is_some());
     let outputs: Vec<String> = known.map(kind).collect();
     let arrow = if outputs.is_empty() { "" } else { " -> " };
-    let runs = match &report.runs {
-        Runs::Host => "host".to_owned(),
-        Runs::Operator { operator, level } => {
+    let support = match &report.support {
+        NodeSupport::Host => "host".to_owned(),
+        NodeSupport::Operator { operator, level } => {
             format!("{operator}, feature level {level} and later")
         }
-        Runs::Not(reason) => format!("does not run: {reason}"),
+        NodeSupport::Unsupported(reason) => format!("does not run: {reason}"),
     };
-    format!("{}{arrow}{}: {runs}", report.node, outputs.join(", "))
+    format!("{}{arrow}{}: {support}", report.node, outputs.join(", "))
 }

@@ -10,15 +10,15 @@ use dml_import::{Error, InputReport, Inputs, Model, Requirement, ValueReport, np
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
     /// Give an input the values of a .npy file; may be repeated
-    #[arg(long = "input", value_name = "NAME=FILE.npy", value_parser = named::<PathBuf>)]
-    inputs: Vec<Named<PathBuf>>,
+    #[arg(long = "input", value_name = "NAME=FILE.npy", value_parser = assignment::<PathBuf>)]
+    inputs: Vec<Assignment<PathBuf>>,
     /// Give an input a shape, where its values do not matter, such as 2x3; may be repeated
-    #[arg(long = "shape", value_name = "NAME=2x3", value_parser = named::<Shape>)]
-    shapes: Vec<Named<Shape>>,
+    #[arg(long = "shape", value_name = "NAME=2x3", value_parser = assignment::<Shape>)]
+    shapes: Vec<Assignment<Shape>>,
 }
 
 #[derive(Clone, Debug)]
-struct Named<T> {
+struct Assignment<T> {
     name: String,
     value: T,
 }
@@ -40,10 +40,10 @@ impl fmt::Display for Usage {
 }
 
 /// Names may have `=` in them: the last one separates.
-fn named<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<Named<T>, String> {
+fn assignment<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<Assignment<T>, String> {
     let (name, value) = text.rsplit_once('=').ok_or("there is no '=' after a name")?;
     let value = value.parse().map_err(|error: T::Err| error.to_string())?;
-    Ok(Named { name: name.to_owned(), value })
+    Ok(Assignment { name: name.to_owned(), value })
 }
 
 impl FromStr for Shape {
@@ -101,10 +101,10 @@ impl InputArgs {
             }
         }
         let mut inputs = Inputs::new();
-        for Named { name, value } in &self.inputs {
+        for Assignment { name, value } in &self.inputs {
             inputs = inputs.with_tensor(name, npy::read(value)?);
         }
-        for Named { name, value } in &self.shapes {
+        for Assignment { name, value } in &self.shapes {
             inputs = inputs.with_shape(name, value.0.as_slice());
         }
         Ok(inputs)
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn the_last_equals_sign_ends_the_name() {
-        let named = named::<Shape>("a=b=2").unwrap();
+        let named = assignment::<Shape>("a=b=2").unwrap();
         assert_eq!((named.name.as_str(), named.value), ("a=b", Shape(vec![2])));
-        assert!(super::named::<Shape>("a").is_err());
+        assert!(super::assignment::<Shape>("a").is_err());
     }
 }

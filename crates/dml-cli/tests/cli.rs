@@ -4,7 +4,7 @@
 
 use std::process::{Command, Output};
 
-/// Runs `dml`; `diag` under the validation layer where `cargo xtask test` asks for it.
+/// NodeSupport `dml`; `diag` under the validation layer where `cargo xtask test` asks for it.
 fn dml(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
     command.args(arguments).env("DML_PIPELINE_CACHE", "off");

@@ -15,7 +15,7 @@ use onnx::{Graph, Message, circle, model, node, of_shape, outputs, value, vast_i
 /// Kibibytes. The rest of the command's own needs is a few mebibytes.
 const MEMORY: u64 = 512 << 10;
 
-/// Runs `dml inspect` and `dml run`, which refuse the file before there is a device.
+/// NodeSupport `dml inspect` and `dml run`, which refuse the file before there is a device.
 #[track_caller]
 fn refused(path: &Path, message: &str) {
     for command in ["inspect", "run"] {
@@ -70,7 +70,7 @@ fn declared_sizes_cost_nothing() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.xml"), layer).unwrap();
     std::fs::write(folder.path().join("a.bin"), b"1234").unwrap();
-    refused(&folder.path().join("a.xml"), "lie beyond its 4 bytes");
+    refused(&folder.path().join("a.xml"), "beyond the file's 4 bytes");
 }
 
 #[test]

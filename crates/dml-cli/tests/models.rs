@@ -14,7 +14,7 @@ fn model(path: &str) -> String {
     models.join(path).to_str().unwrap().to_owned()
 }
 
-/// Runs `dml`; `run` under the validation layer where `cargo xtask test` asks for it.
+/// NodeSupport `dml`; `run` under the validation layer where `cargo xtask test` asks for it.
 fn dml(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
     command.args(arguments);

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs `dml` where no file can get longer than a few MiB: as on a full disk, a write fails half-way.
+/// NodeSupport `dml` where no file can get longer than a few MiB: as on a full disk, a write fails half-way.
 /// Drivers make files in memory, which still fit.
 fn dml_on_a_full_disk(arguments: &[&str]) -> Output {
     let limited = "trap '' XFSZ; ulimit -f 8192; exec \"$0\" \"$@\"";

@@ -12,7 +12,7 @@ fn dml() -> Command {
     command
 }
 
-/// Runs `dml` where there is no Vulkan device.
+/// NodeSupport `dml` where there is no Vulkan device.
 fn without_device(arguments: &[&str]) -> Output {
     let none = "/nonexistent.json";
     let mut command = dml();

@@ -41,7 +41,7 @@ impl Constant {
             Some(needed) if needed == given => Ok(Self { element, shape, data }),
             needed => {
                 let shape = text(&shape);
-                let needed = needed.map_or("less".to_owned(), |it| it.to_string());
+                let needed = needed.map_or("a smaller shape".to_owned(), |it| it.to_string());
                 let problem = format!("{given} bytes for {element} {shape}; accepted: {needed}");
                 Err(Error::Malformed(problem))
             }

@@ -26,7 +26,7 @@ pub enum Error {
     Malformed(String),
     /// An attribute or an input of a node breaks a rule of its operator.
     #[error("{0}")]
-    Invalid(Box<Invalid>),
+    Invalid(Box<InvalidNode>),
     /// The model is in order, but this runtime does not run the node.
     #[error("{node}: not supported: {reason}")]
     NotSupported {
@@ -68,7 +68,7 @@ pub enum Error {
 /// What is wrong with an attribute or an input of a node.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{node}: {path}: {value} {problem}; accepted: {accepted}")]
-pub struct Invalid {
+pub struct InvalidNode {
     /// The node.
     pub node: NodeName,
     /// Which attribute or input.
@@ -178,7 +178,7 @@ impl NodeName {
         problem: impl Into<String>,
         accepted: impl Into<String>,
     ) -> Error {
-        Error::Invalid(Box::new(Invalid {
+        Error::Invalid(Box::new(InvalidNode {
             node: self.clone(),
             path: path.into(),
             value: shortened(&value.to_string()),

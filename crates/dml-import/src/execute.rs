@@ -102,7 +102,7 @@ fn tensor(input: &ProgramInput, given: &Inputs) -> Result<Option<Tensor>> {
     let Input::Tensor(tensor) = found else { return Ok(input.tensor.clone()) };
     let tensor = typed(tensor, input.element, &input.name)?;
     if input.fixed && Some(&tensor) != input.tensor.as_ref() {
-        let problem = "decided shapes when it was bound";
+        let problem = "cannot be given: shapes depend on the one that was bound";
         return Err(Error::input(
             &input.name,
             "another value",
@@ -119,7 +119,7 @@ impl Executable {
         &self.program
     }
 
-    /// Runs the program and waits for it. Values of `inputs` come before those that were bound.
+    /// NodeSupport the program and waits for it. Values of `inputs` come before those that were bound.
     ///
     /// # Errors
     /// Values of an input are missing or do not fit; [`Error::Device`]: memory ran out, a binding is

@@ -38,7 +38,8 @@ pub(crate) fn check_range(length: u64, offset: u64, bytes: u64) -> Result<()> {
     if offset.checked_add(bytes).is_some_and(|end| end <= length) {
         return Ok(());
     }
-    let problem = format!("bytes {offset} and {bytes} more lie beyond its {length} bytes");
+    let problem =
+        format!("{bytes} bytes from byte {offset} on reach beyond the file's {length} bytes");
     Err(Error::Malformed(problem))
 }
 

@@ -56,12 +56,12 @@ pub struct NodeReport {
     /// Its outputs.
     pub outputs: Vec<ValueReport>,
     /// What runs it.
-    pub runs: Runs,
+    pub support: NodeSupport,
 }
 
 /// What runs a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Runs {
+pub enum NodeSupport {
     /// The host, when inputs are bound.
     Host,
     /// An operator of DirectML, from a feature level on.
@@ -71,8 +71,8 @@ pub enum Runs {
         /// The lowest level that accepts it.
         level: FeatureLevel,
     },
-    /// Nothing: this is why.
-    Not(String),
+    /// Nothing, for this reason.
+    Unsupported(String),
 }
 
 /// Looks at a graph with the inputs given.
@@ -104,16 +104,16 @@ struct Reporter {
 
 impl Reporter {
     fn node(&self, node: &Node) -> NodeReport {
-        let runs = match node.outputs.first() {
+        let support = match node.outputs.first() {
             Some(output) => {
                 let value = self.known.value(*output);
                 let guess = self.guesses.value(*output).filter(|_| is_open(value));
-                runs(&node.name, guess.unwrap_or(value))
+                support(&node.name, guess.unwrap_or(value))
             }
-            None => Runs::Not("it has no output".to_owned()),
+            None => NodeSupport::Unsupported("it has no output".to_owned()),
         };
         let outputs = node.outputs.iter().map(|output| self.value(&node.name.name, *output));
-        NodeReport { node: node.name.clone(), outputs: outputs.collect(), runs }
+        NodeReport { node: node.name.clone(), outputs: outputs.collect(), support }
     }
 
     fn value(&self, name: &str, value: ValueId) -> ValueReport {
@@ -142,24 +142,24 @@ fn is_open(value: &Value) -> bool {
     matches!(&value.content, Content::Refused(error) if matches!(**error, Error::Missing { .. }))
 }
 
-fn runs(node: &NodeName, value: &Value) -> Runs {
+fn support(node: &NodeName, value: &Value) -> NodeSupport {
     let operator = match (&value.content, value.element, value.shape.as_deref()) {
-        (Content::Refused(error), _, _) => return Runs::Not(error.to_string()),
+        (Content::Refused(error), _, _) => return NodeSupport::Unsupported(error.to_string()),
         (Content::Band(band), Some(element), Some(shape)) if !shape.contains(&0) => {
             lower::band(band, element)
         }
         (Content::Fill(bits), Some(element), Some(shape)) if !shape.contains(&0) => {
             lower::fill(node, element, shape, *bits)
         }
-        _ => return Runs::Host,
+        _ => return NodeSupport::Host,
     };
     let lowest = |operator: dml_core::AbstractOperator| {
         let schema: &'static schema::OperatorSchema = operator.schema();
         lower::lowest(vec![operator]).map(|(level, _)| (schema.name, level))
     };
     match operator.map(lowest) {
-        Ok(Some((operator, level))) => Runs::Operator { operator, level },
-        Ok(None) => Runs::Not("no feature level accepts it".to_owned()),
-        Err(error) => Runs::Not(error.to_string()),
+        Ok(Some((operator, level))) => NodeSupport::Operator { operator, level },
+        Ok(None) => NodeSupport::Unsupported("no feature level accepts it".to_owned()),
+        Err(error) => NodeSupport::Unsupported(error.to_string()),
     }
 }

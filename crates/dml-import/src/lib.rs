@@ -1,4 +1,4 @@
-//! Runs models that were made for other runtimes: ONNX, OpenVINO IR and DxDispatch JSON.
+//! NodeSupport models that were made for other runtimes: ONNX, OpenVINO IR and DxDispatch JSON.
 //!
 //! ```text
 //! file --Model::read--> Model --bind(inputs)--> Program --compile(device)--> Executable --run--> tensors
@@ -60,12 +60,12 @@ mod sequence;
 mod tensor;
 
 pub use element::ElementType;
-pub use error::{Error, Invalid, InvalidInput, NodeName, Requirement, Result};
+pub use error::{Error, InvalidInput, InvalidNode, NodeName, Requirement, Result};
 #[cfg(feature = "execute")]
 pub use execute::Executable;
 pub use format::Format;
 pub use inputs::{Input, Inputs};
-pub use inspect::{InputReport, NodeReport, Report, Runs, ValueReport};
+pub use inspect::{InputReport, NodeReport, NodeSupport, Report, ValueReport};
 pub use model::Model;
 pub use program::Program;
 pub use tensor::Tensor;

@@ -76,7 +76,7 @@ fn run(devices: &[&Device], case: &Case, set: &Set) -> Result<()> {
     Ok(())
 }
 
-/// Runs every set of every model, and returns how many of each kind there were.
+/// NodeSupport every set of every model, and returns how many of each kind there were.
 fn run_all(devices: &[&Device]) -> [usize; 3] {
     let mut counts = [0; 3];
     for case in cases() {
@@ -131,8 +131,10 @@ fn every_model_that_can_be_read_can_be_inspected() {
         let refusals: Vec<String> = report
             .nodes
             .iter()
-            .filter_map(|node| match &node.runs {
-                dml_import::Runs::Not(reason) => Some(format!("{}: {reason}", node.node)),
+            .filter_map(|node| match &node.support {
+                dml_import::NodeSupport::Unsupported(reason) => {
+                    Some(format!("{}: {reason}", node.node))
+                }
                 _ => None,
             })
             .collect();

@@ -35,7 +35,7 @@ struct Case {
 }
 
 /// A model, its inputs, and the folder of its constants, which are read when they are needed.
-type Built = (Model, Inputs, Option<tempfile::TempDir>);
+type ModelWithInputs = (Model, Inputs, Option<tempfile::TempDir>);
 
 fn run_all(devices: &[&Device]) -> usize {
     let cases = std::fs::read(data("cases/peers.json")).unwrap();
@@ -76,7 +76,7 @@ fn ones(tensor: &Tensor) -> Vec<f64> {
     tensor.bytes().chunks(width).map(|it| f64::from(u8::from(set(it)))).collect()
 }
 
-fn onnx_model(case: &Case) -> Built {
+fn onnx_model(case: &Case) -> ModelWithInputs {
     let output = element(case.element.as_ref().unwrap());
     let input = case.input_element.as_ref().map_or(output, |name| element(name));
     let mut attributes = vec![("k", case.k)];
@@ -89,7 +89,7 @@ fn onnx_model(case: &Case) -> Built {
 }
 
 /// Rows and columns are constants, the diagonal and the batch parameters.
-fn openvino_model(case: &Case) -> Built {
+fn openvino_model(case: &Case) -> ModelWithInputs {
     let index = case.input_element.as_deref().unwrap_or("i64");
     let (batch, matrix) = case.shape.split_at(case.shape.len() - 2);
     let constant = |value: u64| Operand {
@@ -228,12 +228,12 @@ fn openvino_s_own_refusals_are_refused() {
     refused(vec![scalar(), scalar(), scalar()], negative, "num_columns: -6 is no size");
     let floats = none().with_shape("rows", []);
     let operands = vec![Operand::parameter("bf16", ""), scalar(), scalar()];
-    refused(operands, floats, "num_rows: bfloat16 is its type; accepted: int32, int64");
+    refused(operands, floats, "num_rows: bfloat16 is the wrong type; accepted: int32, int64");
     let three = none().with_tensor("cols", int64(&[3], &[1, 1, 1]));
     let operands = vec![scalar(), Operand::parameter("i64", "3"), scalar()];
-    refused(operands, three, "num_columns: [3] is its shape");
+    refused(operands, three, "num_columns: [3] is the wrong shape");
     let nested = none().with_tensor("k", int64(&[1, 1], &[1]));
     let operands = vec![scalar(), scalar(), Operand::parameter("i64", "1,1")];
-    refused(operands, nested, "diagonal_index: [1, 1] is its shape");
-    refused(vec![scalar()], none(), "inputs: 1 is their number; accepted: 3 to 4");
+    refused(operands, nested, "diagonal_index: [1, 1] is the wrong shape");
+    refused(vec![scalar()], none(), "inputs: 1 is the wrong number; accepted: 3 to 4");
 }

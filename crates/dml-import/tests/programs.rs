@@ -9,7 +9,7 @@ use common::openvino::{self, Operand};
 use common::{element, eye, host, int64, on_every_device, tensors};
 use dml::{DeviceOptions, FeatureLevel};
 use dml_import::program::Step;
-use dml_import::{ElementType, Inputs, Model, Program, Runs, Tensor};
+use dml_import::{ElementType, Inputs, Model, NodeSupport, Program, Tensor};
 
 const TYPES: [&str; 13] = [
     "bool", "bfloat16", "float16", "float32", "float64", "int8", "int16", "int32", "int64",
@@ -50,9 +50,12 @@ fn bfloat16_needs_opset_22() {
     };
     assert!(of(22, &[], "bfloat16").is_ok());
     let error = of(21, &[], "bfloat16").unwrap_err();
-    assert!(error.contains("EyeLike 'y': input: bfloat16 is its type; accepted: bool"), "{error}");
+    assert!(
+        error.contains("EyeLike 'y': input: bfloat16 is the wrong type; accepted: bool"),
+        "{error}"
+    );
     let error = of(9, &[("dtype", 16)], "float32").unwrap_err();
-    assert!(error.contains("attribute dtype: bfloat16 is its type"), "{error}");
+    assert!(error.contains("attribute dtype: bfloat16 is the wrong type"), "{error}");
     let error = of(8, &[], "float32").unwrap_err();
     assert!(error.contains("ai.onnx 8 is too early; accepted: 9 and later"), "{error}");
 }
@@ -87,7 +90,10 @@ fn a_program_runs_many_times_with_other_values() {
         assert_eq!(live.count(), before);
         let other = Inputs::new().with_tensor("k", int64(&[], &[0]));
         let error = executable.run(&other).unwrap_err().to_string();
-        assert!(error.contains("decided shapes when it was bound"), "{error}");
+        assert!(
+            error.contains("cannot be given: shapes depend on the one that was bound"),
+            "{error}"
+        );
     });
 }
 
@@ -194,7 +200,10 @@ fn a_level_that_is_too_low_is_named() {
     let model = Model::from_bytes(bytes).unwrap();
     let report = model.inspect(&Inputs::new()).unwrap();
     let level = FeatureLevel::V5_1;
-    assert_eq!(report.nodes[0].runs, Runs::Operator { operator: "DIAGONAL_MATRIX", level });
+    assert_eq!(
+        report.nodes[0].support,
+        NodeSupport::Operator { operator: "DIAGONAL_MATRIX", level }
+    );
     let program = model.bind(&Inputs::new()).unwrap();
     let options = DeviceOptions { feature_level: FeatureLevel::V4_0, ..DeviceOptions::default() };
     let device = dml::Device::open_with(&options).unwrap();

@@ -17,12 +17,12 @@ use super::json::{Fields, refused};
 use super::resources::Resource;
 
 /// What a command may name.
-pub(super) struct Names<'a> {
+pub(super) struct Scope<'a> {
     pub(super) resources: &'a [Resource],
     pub(super) dispatchables: &'a [Dispatchable],
 }
 
-impl Names<'_> {
+impl Scope<'_> {
     /// The step that a command is.
     pub(super) fn step(&self, path: String, json: &Value) -> Result<Step> {
         let command = Fields::of(path, json)?;
@@ -90,7 +90,12 @@ impl Names<'_> {
         let width = number("elementSizeInBytes")?;
         if width == 0 && (first, count) != (0, 0) {
             let path = fields.at("elementSizeInBytes");
-            return Err(refused(&path, &0.into(), "leaves the part open", "1 and more"));
+            return Err(refused(
+                &path,
+                &0.into(),
+                "does not say which part is bound",
+                "1 and more",
+            ));
         }
         let all = self.resources[buffer].size.next_multiple_of(4);
         let part = || {

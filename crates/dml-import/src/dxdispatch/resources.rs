@@ -32,9 +32,9 @@ impl Resource {
         let data_type = data_type(&fields, TYPE)?;
         let required = || data_type.required(&fields.at(TYPE));
         let (data_type, initial) = match fields.get("initialValues") {
-            None => (data_type.known(), Initial::Undefined),
+            None => (data_type.or_bytes(), Initial::Undefined),
             Some(Value::Array(values)) => match data_type {
-                Given::Unknown => mixed(&fields, values)?,
+                DeclaredType::Unknown => mixed(&fields, values)?,
                 _ => array(&fields, values, required()?)?,
             },
             Some(object) => {
@@ -69,42 +69,42 @@ const TYPE: &str = "initialValuesDataType";
 
 /// What a field says of a type.
 #[derive(Clone, Copy)]
-enum Given {
-    Nothing,
+enum DeclaredType {
+    Absent,
     Unknown,
-    Type(DataType),
+    Known(DataType),
 }
 
 /// Those of 8 bits and more.
 const ACCEPTED: &str = "FLOAT32, FLOAT16, UINT32, UINT16, UINT8, INT32, INT16, INT8, FLOAT64, UINT64, \
                         INT64";
 
-impl Given {
+impl DeclaredType {
     /// The type, which the field at `path` has to say.
     fn required(self, path: &str) -> Result<DataType> {
         match self {
-            Self::Type(data_type) => Ok(data_type),
+            Self::Known(data_type) => Ok(data_type),
             _ => Err(refused(path, &Value::Null, "is missing", ACCEPTED)),
         }
     }
 
-    fn known(self) -> DataType {
+    fn or_bytes(self) -> DataType {
         match self {
-            Self::Type(data_type) => data_type,
+            Self::Known(data_type) => data_type,
             _ => DataType::Uint8,
         }
     }
 }
 
-fn data_type(fields: &Fields<'_>, name: &str) -> Result<Given> {
-    let Some(json) = fields.get(name) else { return Ok(Given::Nothing) };
+fn data_type(fields: &Fields<'_>, name: &str) -> Result<DeclaredType> {
+    let Some(json) = fields.get(name) else { return Ok(DeclaredType::Absent) };
     let text = json.as_str().unwrap_or_default();
     let upper = text.to_ascii_uppercase();
     if upper.strip_prefix("DML_TENSOR_DATA_TYPE_").unwrap_or(&upper) == "UNKNOWN" {
-        return Ok(Given::Unknown);
+        return Ok(DeclaredType::Unknown);
     }
     match text.parse::<DataType>() {
-        Ok(data_type) if data_type.bits() >= 8 => Ok(Given::Type(data_type)),
+        Ok(data_type) if data_type.bits() >= 8 => Ok(DeclaredType::Known(data_type)),
         _ => {
             let path = fields.at(name);
             Err(refused(&path, json, "is no data type of initial values", ACCEPTED))

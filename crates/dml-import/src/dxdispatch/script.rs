@@ -8,11 +8,11 @@ use serde_json::Value;
 use crate::error::{Error, Result, shortened};
 use crate::format::Format;
 use crate::inputs::Inputs;
-use crate::inspect::{InputReport, NodeReport, Report, Runs, ValueReport};
+use crate::inspect::{InputReport, NodeReport, NodeSupport, Report, ValueReport};
 use crate::lower::lowest;
 use crate::program::{BufferPlan, Destination, Operator, Program, Step};
 
-use super::commands::Names;
+use super::commands::Scope;
 use super::dispatchable::Dispatchable;
 use super::json::{Fields, refused};
 use super::resources::Resource;
@@ -53,9 +53,9 @@ impl Script {
         let commands = commands
             .as_array()
             .ok_or_else(|| refused(&model.at("commands"), commands, "is no array", "an array"))?;
-        let names = Names { resources: &resources, dispatchables: &dispatchables };
+        let scope = Scope { resources: &resources, dispatchables: &dispatchables };
         let steps = commands.iter().enumerate();
-        let steps = steps.map(|(index, json)| names.step(format!("commands[{index}]"), json));
+        let steps = steps.map(|(index, json)| scope.step(format!("commands[{index}]"), json));
         let steps = steps.collect();
         Ok(Self { resources, dispatchables, steps })
     }
@@ -110,11 +110,13 @@ impl Script {
         let dispatchable = |it: &Dispatchable| NodeReport {
             node: it.node.clone(),
             outputs: vec![],
-            runs: match &it.operator {
-                Err(error) => Runs::Not(error.to_string()),
+            support: match &it.operator {
+                Err(error) => NodeSupport::Unsupported(error.to_string()),
                 Ok(operator) => match lowest(vec![operator.clone()]) {
-                    Some((level, _)) => Runs::Operator { operator: operator.schema().name, level },
-                    None => Runs::Not(refusal(operator)),
+                    Some((level, _)) => {
+                        NodeSupport::Operator { operator: operator.schema().name, level }
+                    }
+                    None => NodeSupport::Unsupported(refusal(operator)),
                 },
             },
         };

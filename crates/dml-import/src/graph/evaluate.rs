@@ -68,7 +68,7 @@ fn evaluate_node(node: &Node, values: &[Option<Value>], budget: &Budget) -> Resu
     match &value.shape {
         Some(shape) if shape.len() > limits::RANK => {
             let (rank, accepted) = (shape.len(), format!("up to {}", limits::RANK));
-            Err(node.name.invalid("output", rank, "is its number of dimensions", accepted))
+            Err(node.name.invalid("output", rank, "dimensions are too many", accepted))
         }
         _ => Ok(value),
     }

@@ -75,7 +75,7 @@ impl<'a> Attributes<'a> {
             let (given, wanted) = (given_kind(attribute), *kind as usize);
             if given != wanted {
                 let name = KIND_NAMES.get(given).copied().unwrap_or("unknown");
-                return Err(node.invalid(path(), name, "is its type", KIND_NAMES[wanted]));
+                return Err(node.invalid(path(), name, "is the wrong type", KIND_NAMES[wanted]));
             }
         }
         Ok(Self { node, all, folder })
@@ -110,7 +110,8 @@ impl<'a> Attributes<'a> {
         let Some(attribute) = self.get(name) else { return Ok(None) };
         let proto = attribute.t.clone().unwrap_or_default();
         tensor::constant(&proto, self.folder).map(Some).map_err(|error| {
-            self.node.invalid(format!("attribute {name}"), error, "is wrong with it", "a tensor")
+            let problem = format!("is no valid tensor: {}", shortened(&error.to_string()));
+            self.node.invalid(format!("attribute {name}"), "it", problem, "a tensor")
         })
     }
 

@@ -194,7 +194,7 @@ fn constant_of_shape(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
             Ok(Box::new(ConstantOfShape { element: tensor.element_type(), bits }))
         }
         _ => {
-            let (given, problem) = (crate::tensor::text(tensor.shape()), "is its shape");
+            let (given, problem) = (crate::tensor::text(tensor.shape()), "is the wrong shape");
             Err(it.node.invalid("attribute value", given, problem, "one element"))
         }
     }

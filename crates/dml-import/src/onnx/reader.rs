@@ -140,10 +140,10 @@ impl<'a> Reader<'a> {
         let row = self.row(name, proto)?;
         if !row.inputs.contains(&inputs) {
             let accepted = counts(row);
-            return Err(name.invalid("inputs", inputs, "is their number", accepted));
+            return Err(name.invalid("inputs", inputs, "is the wrong number", accepted));
         }
         if proto.output.len() != 1 {
-            return Err(name.invalid("outputs", proto.output.len(), "is their number", "1"));
+            return Err(name.invalid("outputs", proto.output.len(), "is the wrong number", "1"));
         }
         let attributes = Attributes::new(name, proto, row.attributes, self.folder)?;
         (row.build)(&attributes)
@@ -153,7 +153,8 @@ impl<'a> Reader<'a> {
         let domain = shortened(&proto.domain);
         let functions = &self.model.functions;
         if functions.iter().any(|it| it.name == proto.op_type && it.domain == proto.domain) {
-            return Err(name.not_supported("it is a function of the model, and none is run"));
+            return Err(name
+                .not_supported("it is a function of the model, which this runtime does not run"));
         }
         if !is_default(&domain) {
             return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
@@ -171,7 +172,7 @@ impl<'a> Reader<'a> {
                         accepted,
                     )
                 }
-                None => name.not_supported("no operator of this runtime is its counterpart"),
+                None => name.not_supported("this runtime has no operator for it"),
             }
         })
     }

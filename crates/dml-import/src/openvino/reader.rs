@@ -124,7 +124,7 @@ impl Reader {
         let (element, shape) = (Some(layer.element("element_type")?), layer.shape()?);
         let [value] = self.values[index].as_slice() else {
             let count = layer.outputs.len();
-            return Err(layer.node.invalid("outputs", count, "is their number", "1"));
+            return Err(layer.node.invalid("outputs", count, "is the wrong number", "1"));
         };
         let mut names = layer.outputs[0].names.clone();
         names.push(layer.node.name.clone());
@@ -160,12 +160,12 @@ fn op(layer: &Layer) -> Result<Box<dyn Op>> {
             let accepted = format!("opset{since} and later");
             layer.node.invalid("version", format!("opset{opset}"), "is too early", accepted)
         }
-        None => layer.node.not_supported("no operator of this runtime is its counterpart"),
+        None => layer.node.not_supported("this runtime has no operator for it"),
     })?;
     let inputs = layer.inputs.len();
     if !row.inputs.contains(&inputs) {
         let accepted = format!("{} to {}", row.inputs.start(), row.inputs.end());
-        return Err(layer.node.invalid("inputs", inputs, "is their number", accepted));
+        return Err(layer.node.invalid("inputs", inputs, "is the wrong number", accepted));
     }
     (row.build)(layer)
 }

@@ -56,7 +56,7 @@ impl Op for Arithmetic {
         }
         let mut all = all.into_iter();
         let Some(mut result) = all.next() else {
-            return Err(operands.node.invalid("inputs", 0, "is their number", "two"));
+            return Err(operands.node.invalid("inputs", 0, "is the wrong number", "two"));
         };
         for other in all {
             result = combined(operands, *self, &result, &other)?;

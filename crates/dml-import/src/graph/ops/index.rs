@@ -51,7 +51,7 @@ impl Op for Concat {
         let all = (0..operands.values.len()).map(|index| operands.tensor(index, "inputs"));
         let all = all.collect::<Result<Vec<Tensor>>>()?;
         let Some(first) = all.first() else {
-            return Err(operands.node.invalid("inputs", 0, "is their number", "one or more"));
+            return Err(operands.node.invalid("inputs", 0, "is the wrong number", "one or more"));
         };
         let axis = operands.axis(self.axis, first.shape().len(), "attribute axis")?;
         let mut shape = first.shape().to_vec();

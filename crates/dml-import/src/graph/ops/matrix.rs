@@ -31,7 +31,7 @@ impl Op for EyeLike {
         };
         let shape = input.shape()?;
         if shape.len() != 2 {
-            let problem = "is its shape";
+            let problem = "is the wrong shape";
             return Err(operands.node.invalid("input", text(shape), problem, "two dimensions"));
         }
         eye(operands, element, shape.to_vec(), self.k)
@@ -62,7 +62,7 @@ impl Op for Eye {
         if operands.values.len() > 3 {
             let given = operands.shape(3, "batch_shape")?;
             if given.len() != 1 {
-                let problem = "is its shape";
+                let problem = "is the wrong shape";
                 let node = operands.node;
                 return Err(node.invalid("batch_shape", text(given), problem, "one dimension"));
             }
@@ -95,7 +95,12 @@ impl Op for Trilu {
         }
         if shape.len() < 2 {
             let accepted = "two dimensions or more";
-            return Err(operands.node.invalid("input", text(&shape), "is its shape", accepted));
+            return Err(operands.node.invalid(
+                "input",
+                text(&shape),
+                "is the wrong shape",
+                accepted,
+            ));
         }
         let k = match operands.optional(1) {
             None => 0,

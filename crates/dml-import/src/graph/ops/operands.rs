@@ -80,7 +80,7 @@ impl Operands<'_> {
     pub(crate) fn scalar(&self, index: usize, name: &str) -> Result<i64> {
         let shape = self.shape(index, name)?;
         if !matches!(shape, [] | [1]) {
-            let problem = "is its shape";
+            let problem = "is the wrong shape";
             return Err(self.node.invalid(name, text(shape), problem, "a scalar or one element"));
         }
         // One element was just checked.
@@ -91,7 +91,12 @@ impl Operands<'_> {
     pub(crate) fn vector(&self, index: usize, name: &str) -> Result<Vec<i64>> {
         let shape = self.shape(index, name)?;
         if shape.len() > 1 {
-            return Err(self.node.invalid(name, text(shape), "is its shape", "one dimension"));
+            return Err(self.node.invalid(
+                name,
+                text(shape),
+                "is the wrong shape",
+                "one dimension",
+            ));
         }
         self.integers(index, name)
     }
@@ -112,7 +117,7 @@ impl Operands<'_> {
         if element.is_integer() {
             return Ok(());
         }
-        Err(self.node.invalid(name, element, "is its type", "integers"))
+        Err(self.node.invalid(name, element, "is the wrong type", "integers"))
     }
 
     /// Checks that `element` is one of `accepted`.
@@ -126,7 +131,7 @@ impl Operands<'_> {
             return Ok(());
         }
         let names: Vec<String> = accepted.iter().map(ToString::to_string).collect();
-        Err(self.node.invalid(path, element, "is its type", names.join(", ")))
+        Err(self.node.invalid(path, element, "is the wrong type", names.join(", ")))
     }
 
     /// `axis` counted from the front, for `rank` dimensions.
