@@ -147,7 +147,7 @@ impl Reader {
     }
 }
 
-/// What a layer does. Types are read in any case, as OpenVINO does.
+/// What a layer does. Its type may be in upper or lower case, as OpenVINO reads it.
 fn op(layer: &Layer) -> Result<Box<dyn Op>> {
     let rows = || ROWS.iter().filter(|row| row.name.eq_ignore_ascii_case(&layer.node.operator));
     let Some(opset) = layer.opset() else {
