@@ -27,7 +27,7 @@ const WRONG_USAGE: u8 = 2;
 /// There is no device to run on.
 const NO_DEVICE: u8 = 3;
 
-/// NodeSupport DirectML-style operators on Vulkan devices.
+/// Runs DirectML-style operators on Vulkan devices.
 ///
 /// Exit code: 0 success, 1 refused or failed, 2 wrong usage, 3 no device.
 #[derive(Debug, Parser)]
@@ -45,7 +45,7 @@ enum Command {
     Diag(diag::Args),
     /// Tells what an ONNX, OpenVINO or DxDispatch model has, and what would run each node
     Inspect(inspect::Args),
-    /// NodeSupport an ONNX, OpenVINO or DxDispatch model and writes its outputs as .npy files
+    /// Runs an ONNX, OpenVINO or DxDispatch model and writes its outputs as .npy files
     Run(run::Args),
     /// Tells which operators, data types and ranks run on a device or profile, and how
     Support(support::Args),

@@ -26,7 +26,7 @@ pub(crate) struct Args {
     device: DeviceArgs,
 }
 
-/// NodeSupport the model, writes every output, and says what each is.
+/// Runs the model, writes every output, and says what each is.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let model = Model::read(&args.model)?;
     let inputs = args.inputs.read()?;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// NodeSupport the program; `explained` says what is wrong with it, but not with the device.
+/// Runs the program; `explained` says what is wrong with it, but not with the device.
 fn outputs(
     program: &Program,
     device: &DeviceArgs,

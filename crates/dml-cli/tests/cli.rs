@@ -2,40 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::process::{Command, Output};
+mod common;
 
-/// NodeSupport `dml`; `diag` under the validation layer where `cargo xtask test` asks for it.
-fn dml(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
-    command.args(arguments).env("DML_PIPELINE_CACHE", "off");
-    if arguments.first() == Some(&"diag") && required_validation() {
-        command.arg("--validation");
-    }
-    command.output().unwrap()
-}
-
-fn required_validation() -> bool {
-    std::env::var("DML_TEST_VALIDATION").is_ok_and(|value| value == "required")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-#[track_caller]
-fn fails(arguments: &[&str], code: i32, message: &str) {
-    let output = dml(arguments);
-    let error = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
-    assert!(error.contains(message), "{arguments:?}: {error}");
-    assert!(!error.contains("panicked"), "{error}");
-}
+use common::{dml, failed, fails, npy, stdout, text, without_device};
 
 #[test]
 fn devices_are_listed_for_people_and_for_programs() {
-    let output = dml(&["devices", "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let json = stdout(dml(&["devices", "--json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let list = text(&dml(&["devices"]).stdout);
     for device in json.as_array().unwrap() {
         assert!(list.contains(device["name"].as_str().unwrap()));
@@ -93,13 +67,16 @@ fn diag_runs_on_the_device_that_is_named() {
 fn diag_writes_npy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("eye.npy");
-    let output =
-        dml(&["diag", "--sizes", "2,3", "--type", "uint16", "--output", path.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let bytes = std::fs::read(&path).unwrap();
-    let npy = npyz::NpyFile::new(bytes.as_slice()).unwrap();
-    assert_eq!(npy.shape(), [2, 3]);
-    assert_eq!(npy.into_vec::<u16>().unwrap(), [1, 0, 0, 0, 1, 0]);
+    stdout(dml(&[
+        "diag",
+        "--sizes",
+        "2,3",
+        "--type",
+        "uint16",
+        "--output",
+        path.to_str().unwrap(),
+    ]));
+    assert_eq!(npy::<u16>(path), (vec![2, 3], vec![1, 0, 0, 0, 1, 0]));
 }
 
 #[test]
@@ -129,15 +106,8 @@ fn wrong_usage_is_2_with_what_is_accepted() {
 #[test]
 fn no_device_is_3_and_says_what_to_install() {
     for arguments in [&["devices"][..], &["devices", "--json"], &["diag", "--sizes", "3,3"]] {
-        let output = Command::new(env!("CARGO_BIN_EXE_dml"))
-            .args(arguments)
-            .env("VK_DRIVER_FILES", "/nonexistent.json")
-            .env("VK_ICD_FILENAMES", "/nonexistent.json")
-            .output()
-            .unwrap();
-        let error = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(3), "{error}");
-        assert!(error.contains("mesa-vulkan-drivers"), "{error}");
+        let output = without_device(arguments);
+        failed(&output, 3, "mesa-vulkan-drivers");
         assert!(output.stdout.is_empty());
     }
 }

@@ -15,7 +15,7 @@ use onnx::{Graph, Message, circle, model, node, of_shape, outputs, value, vast_i
 /// Kibibytes. The rest of the command's own needs is a few mebibytes.
 const MEMORY: u64 = 512 << 10;
 
-/// NodeSupport `dml inspect` and `dml run`, which refuse the file before there is a device.
+/// Runs `dml inspect` and `dml run`, which refuse the file before there is a device.
 #[track_caller]
 fn refused(path: &Path, message: &str) {
     for command in ["inspect", "run"] {

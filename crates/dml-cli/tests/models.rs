@@ -6,44 +6,16 @@
 #[allow(dead_code, reason = "each test file uses its own part")]
 mod onnx;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
-fn model(path: &str) -> String {
-    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dml-import/tests/data/models");
-    models.join(path).to_str().unwrap().to_owned()
-}
+use common::{dml, failed, model, npy, stdout, text, without_device};
 
-/// NodeSupport `dml`; `run` under the validation layer where `cargo xtask test` asks for it.
-fn dml(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
-    command.args(arguments);
-    let required = std::env::var("DML_TEST_VALIDATION").is_ok_and(|value| value == "required");
-    if arguments.first() == Some(&"run") && required {
-        command.arg("--validation");
-    }
-    command.output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
+/// A refusal by the model or the device is one line.
 #[track_caller]
 fn fails(arguments: &[&str], code: i32, message: &str) {
     let output = dml(arguments);
-    let error = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
-    assert!(error.contains(message), "{arguments:?}: {error}");
-    if code == 1 {
-        assert_eq!(error.lines().count(), 1, "{error}");
-    }
-}
-
-fn npy<T: npyz::Deserialize>(path: PathBuf) -> (Vec<u64>, Vec<T>) {
-    let bytes = std::fs::read(path).unwrap();
-    let npy = npyz::NpyFile::new(bytes.as_slice()).unwrap();
-    (npy.shape().to_vec(), npy.into_vec().unwrap())
+    failed(&output, code, message);
+    assert!(code != 1 || text(&output.stderr).lines().count() == 1, "{output:?}");
 }
 
 #[test]
@@ -51,9 +23,8 @@ fn a_shape_is_enough_for_eye_like() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("new/folder");
     let model = model("onnx_dyn_NM/model.onnx");
-    let output = dml(&["run", &model, "--shape", "x=2x3", "--output-dir", out.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let printed = text(&output.stdout);
+    let printed =
+        stdout(dml(&["run", &model, "--shape", "x=2x3", "--output-dir", out.to_str().unwrap()]));
     assert!(printed.starts_with("y: float32 [2, 3] -> "), "{printed}");
     let (shape, values) = npy::<f32>(out.join("y.npy"));
     assert_eq!(shape, [2, 3]);
@@ -65,8 +36,7 @@ fn bfloat16_is_written_as_its_pattern_and_bool_as_bool() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let run = |case: &str| {
-        let output = dml(&["run", &model(case), "--output-dir", out]);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        stdout(dml(&["run", &model(case), "--output-dir", out]));
     };
     run("onnx_op22_f32_to_bfloat16_3x5_k1/model.onnx");
     let (_, values) = npy::<u16>(folder.path().join("y.npy"));
@@ -82,9 +52,8 @@ fn inputs_come_from_files() {
     let out = folder.path().to_str().unwrap();
     let k = format!("k={}", model("ov_k_param_i64max/set0_in0.npy"));
     let path = model("ov_k_param_i64max/model.xml");
-    let output = dml(&["run", &path, "--input", &k, "--output-dir", out]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("[[0 0 0 0]"), "{}", text(&output.stdout));
+    let printed = stdout(dml(&["run", &path, "--input", &k, "--output-dir", out]));
+    assert!(printed.contains("[[0 0 0 0]"), "{printed}");
 }
 
 #[test]
@@ -105,9 +74,7 @@ fn scripts_print_and_write() {
         ] }"#;
     std::fs::write(&path, json).unwrap();
     let out = folder.path().to_str().unwrap();
-    let output = dml(&["run", path.to_str().unwrap(), "--output-dir", out]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let printed = text(&output.stdout);
+    let printed = stdout(dml(&["run", path.to_str().unwrap(), "--output-dir", out]));
     assert!(printed.starts_with("Resource 'Out': -1, -1, -1, -1, "), "{printed}");
     assert!(printed.contains("Resource 'Out': 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2\n"), "{printed}");
     let (shape, values) = npy::<i64>(folder.path().join("out.npy"));
@@ -117,11 +84,7 @@ fn scripts_print_and_write() {
 
 #[test]
 fn inspect_tells_what_would_run_each_node_without_a_device() {
-    let inspect = |path: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
-        let command = command.args(["inspect", path]).env("VK_DRIVER_FILES", "no-such-file");
-        text(&command.env("VK_ICD_FILENAMES", "no-such-file").output().unwrap().stdout)
-    };
+    let inspect = |path: &str| stdout(without_device(&["inspect", path]));
     let printed = inspect(&model("onnx_dyn_NM/model.onnx"));
     assert!(printed.contains("format: ONNX"), "{printed}");
     assert!(printed.contains("x float32 [N, M]"), "{printed}");
@@ -136,9 +99,8 @@ fn inspect_tells_what_would_run_each_node_without_a_device() {
 fn inspect_says_what_is_open_and_how_to_give_it() {
     let lines = |path: &str, arguments: &[&str]| {
         let model = model(path);
-        let output = dml(&[&["inspect", &model], arguments].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        text(&output.stdout).lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+        let printed = stdout(dml(&[&["inspect", &model], arguments].concat()));
+        printed.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
     };
     let named = lines("onnx_torch_export_eye_n_m/model.onnx", &[]);
     let has = |lines: &[String], wanted: &str| {
@@ -190,9 +152,9 @@ fn hostile_names_of_outputs_stay_in_the_folder() {
     let graph = onnx::Graph { nodes, outputs, inputs, ..Default::default() };
     std::fs::write(&path, onnx::model(13, graph)).unwrap();
     let out = folder.path().join("deep/out");
-    let output = dml(&["run", path.to_str().unwrap(), "--output-dir", out.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(!text(&output.stdout).contains('\u{1b}'), "{}", text(&output.stdout));
+    let run = ["run", path.to_str().unwrap(), "--output-dir", out.to_str().unwrap()];
+    let printed = stdout(dml(&run));
+    assert!(!printed.contains('\u{1b}'), "{printed}");
     let files = std::fs::read_dir(&out).unwrap().map(|it| it.unwrap().file_name());
     let mut files: Vec<String> = files.map(|it| it.into_string().unwrap()).collect();
     files.sort();
@@ -270,8 +232,7 @@ fn profiles_do_not_change_what_a_model_gives() {
             let folder = tempfile::tempdir().unwrap();
             let (path, out) = (model(&format!("{case}/model.onnx")), folder.path());
             let arguments = ["run", &path, "--profile", profile, "--output-dir"];
-            let output = dml(&[arguments.as_slice(), &[out.to_str().unwrap()]].concat());
-            assert_eq!(output.status.code(), Some(0), "{profile}: {}", text(&output.stderr));
+            stdout(dml(&[arguments.as_slice(), &[out.to_str().unwrap()]].concat()));
             let written = std::fs::read(out.join("y.npy")).unwrap();
             assert!(written == expected, "{case} under {profile}");
         }
@@ -286,10 +247,8 @@ fn profiles_do_not_change_what_a_model_gives() {
 
 #[test]
 fn no_device_is_3() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
-    let arguments = ["run", &model("onnx_dyn_NM/model.onnx"), "--shape", "x=2x2"];
-    let command = command.args(arguments).env("VK_DRIVER_FILES", "no-such-file");
-    let output = command.env("VK_ICD_FILENAMES", "no-such-file").output().unwrap();
+    let run = ["run", &model("onnx_dyn_NM/model.onnx"), "--shape", "x=2x2"];
+    let output = without_device(&run);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let error = text(&output.stderr);
     assert!(error.starts_with("error: no usable Vulkan device"), "{error}");
@@ -310,11 +269,8 @@ fn wrong_usage_is_2() {
 #[test]
 fn an_empty_result_needs_no_device() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
-    let arguments = ["run", &model("onnx_empty_0x3/model.onnx"), "--output-dir"];
-    let command = command.args(arguments).arg(folder.path()).env("VK_DRIVER_FILES", "no-such-file");
-    let output = command.env("VK_ICD_FILENAMES", "no-such-file").output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let out = folder.path().to_str().unwrap();
+    stdout(without_device(&["run", &model("onnx_empty_0x3/model.onnx"), "--output-dir", out]));
     let (shape, values) = npy::<f32>(folder.path().join("y.npy"));
     assert_eq!((shape, values.len()), (vec![0, 3], 0));
 }

@@ -3,10 +3,14 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// NodeSupport `dml` where no file can get longer than a few MiB: as on a full disk, a write fails half-way.
+use common::{command, failed, model, stdout, text};
+
+/// Runs `dml` where no file can get longer than a few MiB: as on a full disk, a write fails half-way.
 /// Drivers make files in memory, which still fit.
 fn dml_on_a_full_disk(arguments: &[&str]) -> Output {
     let limited = "trap '' XFSZ; ulimit -f 8192; exec \"$0\" \"$@\"";
@@ -17,10 +21,8 @@ fn dml_on_a_full_disk(arguments: &[&str]) -> Output {
 
 #[track_caller]
 fn assert_refused(output: &Output, path: &Path) {
-    let error = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{error}");
-    let wanted = format!("cannot write {}: ", path.display());
-    assert!(error.contains(&wanted), "{error}");
+    failed(output, 1, &format!("cannot write {}: ", path.display()));
+    let error = text(&output.stderr);
     assert_eq!(error.lines().filter(|it| it.starts_with("error: ")).count(), 1, "{error}");
 }
 
@@ -55,18 +57,15 @@ fn what_fits_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     let arguments = ["diag", "--sizes", "3,3", "--output", path.to_str().unwrap()];
-    let output = dml_on_a_full_disk(&arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    stdout(dml_on_a_full_disk(&arguments));
     assert_eq!(names(folder.path()), ["x.npy"]);
 }
 
 #[test]
 fn run_leaves_no_half_written_file() {
     let folder = tempfile::tempdir().unwrap();
-    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dml-import/tests/data/models");
-    let model = models.join("onnx_dyn_NM/model.onnx");
-    let out = folder.path().to_str().unwrap();
-    let arguments = ["run", model.to_str().unwrap(), "--shape", "x=3000x3001", "--output-dir", out];
+    let (model, out) = (model("onnx_dyn_NM/model.onnx"), folder.path().to_str().unwrap());
+    let arguments = ["run", &model, "--shape", "x=3000x3001", "--output-dir", out];
     assert_refused(&dml_on_a_full_disk(&arguments), &folder.path().join("y.npy"));
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
@@ -75,10 +74,6 @@ fn run_leaves_no_half_written_file() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_device_that_is_full_is_an_error() {
-    let output = Command::new(env!("CARGO_BIN_EXE_dml"))
-        .args(["diag", "--sizes", "3,3", "--output", "/dev/full"])
-        .env("DML_PIPELINE_CACHE", "off")
-        .output()
-        .unwrap();
-    assert_refused(&output, Path::new("/dev/full"));
+    let output = command().args(["diag", "--sizes", "3,3", "--output", "/dev/full"]).output();
+    assert_refused(&output.unwrap(), Path::new("/dev/full"));
 }

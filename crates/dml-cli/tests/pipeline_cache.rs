@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// NodeSupport an operator with the user's cache folder in `platform`, and with `chosen` as
+/// Runs an operator with the user's cache folder in `platform`, and with `chosen` as
 /// DML_PIPELINE_CACHE.
 fn run(platform: &Path, chosen: Option<&Path>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));

@@ -2,39 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::process::{Command, Output};
+mod common;
 
+use std::process::Command;
+
+use common::{command, failed as fails, stdout, text, without_device};
 use serde_json::Value;
 
 fn dml() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
-    command.env_remove("DML_PROFILE").env("DML_PIPELINE_CACHE", "off");
+    let mut command = command();
+    command.env_remove("DML_PROFILE");
     command
-}
-
-/// NodeSupport `dml` where there is no Vulkan device.
-fn without_device(arguments: &[&str]) -> Output {
-    let none = "/nonexistent.json";
-    let mut command = dml();
-    command.args(arguments).env("VK_DRIVER_FILES", none).env("VK_ICD_FILENAMES", none);
-    command.output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-#[track_caller]
-fn stdout(output: Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-#[track_caller]
-fn fails(output: Output, code: i32, message: &str) {
-    let error = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{error}");
-    assert!(error.contains(message) && !error.contains("panicked"), "{error}");
 }
 
 /// The row of a table that begins with `name`, as words.

@@ -119,7 +119,7 @@ impl Executable {
         &self.program
     }
 
-    /// NodeSupport the program and waits for it. Values of `inputs` come before those that were bound.
+    /// Runs the program and waits for it. Values of `inputs` come before those that were bound.
     ///
     /// # Errors
     /// Values of an input are missing or do not fit; [`Error::Device`]: memory ran out, a binding is

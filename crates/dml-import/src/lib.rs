@@ -1,4 +1,4 @@
-//! NodeSupport models that were made for other runtimes: ONNX, OpenVINO IR and DxDispatch JSON.
+//! Runs models that were made for other runtimes: ONNX, OpenVINO IR and DxDispatch JSON.
 //!
 //! ```text
 //! file --Model::read--> Model --bind(inputs)--> Program --compile(device)--> Executable --run--> tensors

@@ -76,7 +76,7 @@ fn run(devices: &[&Device], case: &Case, set: &Set) -> Result<()> {
     Ok(())
 }
 
-/// NodeSupport every set of every model, and returns how many of each kind there were.
+/// Runs every set of every model, and returns how many of each kind there were.
 fn run_all(devices: &[&Device]) -> [usize; 3] {
     let mut counts = [0; 3];
     for case in cases() {

@@ -1,4 +1,4 @@
-//! NodeSupport programs by the references of their operators, without a device.
+//! Runs programs by the references of their operators, without a device.
 
 use dml::FeatureLevel;
 use dml::core::schema::FieldKind;

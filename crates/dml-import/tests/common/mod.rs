@@ -26,7 +26,7 @@ fn validation() -> Validation {
     }
 }
 
-/// NodeSupport `test` on every device, and fails on any validation message.
+/// Runs `test` on every device, and fails on any validation message.
 pub(crate) fn on_every_device(test: impl Fn(&Device)) {
     let desc = InstanceDesc { validation: validation(), ..InstanceDesc::default() };
     let instance = Instance::new(&desc).expect("a Vulkan loader; run `cargo xtask test`");
