@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{data, element, name, on_every_device, run_everywhere};
+use common::device::on_every_device;
+use common::{data, element, name, run_everywhere};
 use dml::Device;
 use dml_import::{Error, Inputs, Model, Result, npy};
 use serde::Deserialize;

@@ -4,8 +4,9 @@
 
 mod common;
 
+use common::device::on_every_device;
 use common::openvino::Operand;
-use common::{data, element, eye, int64, on_every_device, onnx, openvino, run_everywhere};
+use common::{data, element, eye, int64, onnx, openvino, run_everywhere};
 use dml::Device;
 use dml_import::{Inputs, Model, Tensor};
 use serde::Deserialize;

@@ -4,9 +4,10 @@
 
 mod common;
 
+use common::device::on_every_device;
 use common::onnx::{Graph, eye_like, initializer, model, node, number, value};
 use common::openvino::{self, Operand};
-use common::{element, eye, host, int64, on_every_device, tensors};
+use common::{element, eye, host, int64, tensors};
 use dml::{DeviceOptions, FeatureLevel};
 use dml_import::program::Step;
 use dml_import::{ElementType, Inputs, Model, NodeSupport, Program, Tensor};

@@ -3,44 +3,22 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../../../dml/tests/common/mod.rs"]
+pub(crate) mod device;
 pub(crate) mod host;
+pub(crate) mod hostile;
 pub(crate) mod onnx;
 pub(crate) mod openvino;
 
 use std::path::PathBuf;
 
-use dml::{Device, FeatureLevel, Instance, InstanceDesc, PhysicalDevice, Validation};
+use dml::Device;
 use dml_import::program::{Destination, Output};
 use dml_import::{ElementType, Inputs, Model, Program, Result, Tensor};
 
 /// A file of the test data.
 pub(crate) fn data(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
-}
-
-/// Set by `cargo xtask test`: tests then run under the validation layer or fail.
-fn validation() -> Validation {
-    match std::env::var("DML_TEST_VALIDATION").as_deref() {
-        Ok("required") => Validation::Required,
-        _ => Validation::Off,
-    }
-}
-
-/// Runs `test` on every device, and fails on any validation message.
-pub(crate) fn on_every_device(test: impl Fn(&Device)) {
-    let desc = InstanceDesc { validation: validation(), ..InstanceDesc::default() };
-    let instance = Instance::new(&desc).expect("a Vulkan loader; run `cargo xtask test`");
-    let devices = instance.physical_devices().unwrap();
-    let usable: Vec<PhysicalDevice> =
-        devices.into_iter().filter(|device| device.unsuitable().is_none()).collect();
-    assert!(!usable.is_empty(), "there is no Vulkan device; run `cargo xtask test`");
-    for physical_device in usable {
-        let device = Device::on(&physical_device, FeatureLevel::HIGHEST).unwrap();
-        test(&device);
-        drop(device);
-        let messages = instance.take_validation_messages();
-        assert!(messages.is_empty(), "{}: {messages:#?}", physical_device.info().name);
-    }
 }
 
 /// The outputs of a model by the host's reference, and by each device where there are any.
@@ -110,24 +88,15 @@ fn one(element: ElementType) -> (u64, usize) {
 
 /// NumPy's, ONNX's, OpenVINO's or DirectML's name of a type.
 pub(crate) fn element(name: &str) -> ElementType {
-    use dml::DataType::{
-        Float16, Float32, Float64, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64,
-    };
-    match name.to_ascii_lowercase().as_str() {
-        "bool" | "boolean" => ElementType::Bool,
-        "bf16" | "bfloat16" => ElementType::Bfloat16,
-        "f16" | "float16" => ElementType::Dml(Float16),
-        "f32" | "float32" => ElementType::Dml(Float32),
-        "f64" | "float64" => ElementType::Dml(Float64),
-        "i8" | "int8" => ElementType::Dml(Int8),
-        "i16" | "int16" => ElementType::Dml(Int16),
-        "i32" | "int32" => ElementType::Dml(Int32),
-        "i64" | "int64" => ElementType::Dml(Int64),
-        "u8" | "uint8" => ElementType::Dml(Uint8),
-        "u16" | "uint16" => ElementType::Dml(Uint16),
-        "u32" | "uint32" => ElementType::Dml(Uint32),
-        "u64" | "uint64" => ElementType::Dml(Uint64),
-        other => panic!("{other}"),
+    let lower = name.to_ascii_lowercase();
+    let (kind, bits) = lower.split_at(lower.find(|it: char| it.is_ascii_digit()).unwrap_or(0));
+    match (kind, lower.as_str()) {
+        (_, "bool" | "boolean") => ElementType::Bool,
+        (_, "bf16" | "bfloat16") => ElementType::Bfloat16,
+        ("f", _) => ElementType::Dml(format!("float{bits}").parse().unwrap()),
+        ("i", _) => ElementType::Dml(format!("int{bits}").parse().unwrap()),
+        ("u", _) => ElementType::Dml(format!("uint{bits}").parse().unwrap()),
+        _ => ElementType::Dml(lower.parse().unwrap()),
     }
 }
 

@@ -1,0 +1,156 @@
+//! Files that try to do harm. `dml-import` refuses each in its own process, `dml` under limits of the
+//! operating system.
+
+use super::onnx::{
+    Graph, Message, circle, initializer, model, node, of_shape, outputs, value, vast_initializer,
+};
+
+/// A file that is refused.
+pub(crate) struct HostileFile {
+    pub(crate) name: &'static str,
+    pub(crate) bytes: Vec<u8>,
+    /// Words of the refusal.
+    pub(crate) message: &'static str,
+}
+
+fn file(name: &'static str, bytes: impl Into<Vec<u8>>, message: &'static str) -> HostileFile {
+    HostileFile { name, bytes: bytes.into(), message }
+}
+
+/// Sizes and counts far beyond what the file has.
+pub(crate) fn declared_sizes() -> Vec<HostileFile> {
+    let mut files = vec![
+        file("a.onnx", vast_initializer(), "tensor 's': 8 bytes for int64"),
+        file("a.onnx", of_shape(&[-1, 2], "EyeLike"), "-1 is no size"),
+        // A message of 2^62 bytes, and one that is not there.
+        file("a.onnx", b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x3f\0", "is no ONNX model"),
+        file("a.json", resource("\"sizeInBytes\": 9223372036854775808"), "is no size"),
+    ];
+    // Shapes that only the model's arithmetic makes so large.
+    for sizes in [[1 << 32, 1 << 31], [i64::MAX, i64::MAX], [i64::MAX, 1]] {
+        for op in ["EyeLike", "Trilu", "Identity"] {
+            files.push(file("a.onnx", of_shape(&sizes, op), "has too many elements"));
+        }
+    }
+    for count in [0, 1 << 40, 1 << 63, u64::MAX] {
+        let values = format!("\"initialValues\": {{ \"valueCount\": {count}, \"value\": 1 }}");
+        files.push(file("a.json", resource(&values), "is no number of values"));
+    }
+    files
+}
+
+/// A script with one resource of 64-bit floats.
+pub(crate) fn resource(fields: &str) -> String {
+    format!(
+        "{{ \"resources\": {{ \"a\": {{ \"initialValuesDataType\": \"FLOAT64\", {fields} }} }}, \
+         \"dispatchables\": {{}}, \"commands\": [] }}"
+    )
+}
+
+/// What depends on itself, and what is nested without end.
+pub(crate) fn circles_and_depth() -> Vec<HostileFile> {
+    let itself = vec![node("EyeLike", &["y"], &["y"], &[])];
+    let itself = Graph { nodes: itself, outputs: outputs(), ..Graph::default() };
+    let of_itself = "EyeLike 'y': nodes use each other's outputs";
+    let net =
+        format!("<net version=\"11\">{}{}</net>", "<a>".repeat(100_000), "</a>".repeat(100_000));
+    let arrays = format!("{{\"resources\": {}", "[".repeat(100_000));
+    vec![
+        file("a.onnx", circle(), "nodes use each other's outputs in a circle"),
+        file("a.onnx", model(13, itself), of_itself),
+        file("a.onnx", nested_graphs(), "If 'y': not supported"),
+        file("a.xml", circle_of_layers(), "in a circle"),
+        file("a.xml", "<a>".repeat(500_000), "is no XML"),
+        file("a.xml", net, "no layer of type Result"),
+        file("a.json", arrays, "recursion limit"),
+        file("a.json", "{\"resources\":".repeat(200_000), "is no JSON"),
+        file("a.json", "{\"resources\":[[[[[".repeat(200_000), "is no JSON"),
+    ]
+}
+
+/// A graph in an attribute of a node in a graph, and so on.
+fn nested_graphs() -> Vec<u8> {
+    let mut graph = Message::default();
+    for _ in 0..2000 {
+        let attribute = Message::default().text(1, "body").message(6, graph).int(20, 5);
+        let inner = node("If", &[], &["y"], &[]).message(5, attribute);
+        graph = Message::default().message(1, inner).message(12, value("y", 1, &[]));
+    }
+    let opset = Message::default().int(2, 13);
+    Message::default().message(7, graph).message(8, opset).0
+}
+
+fn circle_of_layers() -> String {
+    let layer = |id: u32, kind: &str| {
+        format!(
+            "<layer id=\"{id}\" name=\"n{id}\" type=\"{kind}\" version=\"opset1\">\
+             <data destination_type=\"f32\"/><input><port id=\"0\"/></input>\
+             <output><port id=\"1\"/></output></layer>"
+        )
+    };
+    let edge = |from: u32, to: u32| {
+        format!("<edge from-layer=\"{from}\" from-port=\"1\" to-layer=\"{to}\" to-port=\"0\"/>")
+    };
+    let layers = [layer(0, "Convert"), layer(1, "Convert"), layer(2, "Result")].concat();
+    let edges = [edge(0, 1), edge(1, 0), edge(1, 2)].concat();
+    format!("<net version=\"11\"><layers>{layers}</layers><edges>{edges}</edges></net>")
+}
+
+/// Small graphs that take much work on the host.
+pub(crate) fn work_on_the_host() -> Vec<HostileFile> {
+    let mut nodes = vec![node("ConstantOfShape", &["s"], &["c0"], &[])];
+    // Every one of them reads and writes a million elements.
+    nodes.extend((0..2000).map(|index| {
+        let (from, to) = (format!("c{index}"), format!("c{}", index + 1));
+        node("Slice", &[&from, "z", "e"], &[&to], &[])
+    }));
+    nodes.push(node("Identity", &["c2000"], &["y"], &[]));
+    let initializers = vec![
+        initializer("s", &[1], &[1 << 20]),
+        initializer("z", &[1], &[0]),
+        initializer("e", &[1], &[i64::MAX]),
+    ];
+    let graph = Graph { nodes, initializers, outputs: outputs(), ..Graph::default() };
+    vec![file("a.onnx", model(13, graph), "computes more on the host than")]
+}
+
+/// Parts of files.
+pub(crate) fn cut_off() -> Vec<HostileFile> {
+    let whole = of_shape(&[3, 4], "EyeLike");
+    let ends = [1, 2, whole.len() / 2, whole.len() - 1];
+    let mut files = Vec::from(ends.map(|end| file("a.onnx", &whole[..end], "is no ")));
+    files.push(file("a.json", "{ \"resources\": { \"a", "is no JSON"));
+    files.push(file("a.xml", "<net version=\"11\"><layers><layer", "is no XML"));
+    files
+}
+
+/// Entities, and files outside of the model's folder.
+pub(crate) fn entities_and_foreign_files() -> Vec<HostileFile> {
+    const REFUSED: &str = "is no XML, or refused";
+    let mut entities = "<!DOCTYPE net [<!ENTITY a0 \"ha\">".to_owned();
+    for index in 1..40 {
+        let before = index - 1;
+        entities += &format!("<!ENTITY a{index} \"&a{before};&a{before};\">");
+    }
+    entities += "]><net version=\"11\" name=\"&a39;\"/>";
+    let external = "<!DOCTYPE n [<!ENTITY a SYSTEM \"file:///etc/passwd\">]><net>&a;</net>";
+    let system = "<!DOCTYPE net SYSTEM \"file:///etc/passwd\"><net version=\"11\"/>";
+    let unknown = "<net version=\"11\">&x;</net>";
+    let mut files: Vec<HostileFile> =
+        [&entities[..], external, system, unknown].map(|xml| file("a.xml", xml, REFUSED)).into();
+    for location in ["../secret", "/etc/passwd", "a/../../secret", "..\\secret", "C:\\secret"] {
+        let entry = Message::default().text(1, "location").text(2, location);
+        let tensor =
+            Message::default().int(1, 1).int(2, 7).text(8, "s").message(13, entry).int(14, 1);
+        let graph = Graph {
+            nodes: vec![node("ConstantOfShape", &["s"], &["y"], &[])],
+            initializers: vec![tensor],
+            outputs: outputs(),
+            ..Graph::default()
+        };
+        files.push(file("a.onnx", model(13, graph), "leaves the model's folder"));
+        let source = format!("\"initialValues\": {{ \"sourcePath\": {location:?} }}");
+        files.push(file("a.json", resource(&source), "leaves the model's folder"));
+    }
+    files
+}
