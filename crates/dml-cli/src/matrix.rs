@@ -11,18 +11,14 @@ const EDGE: usize = 3;
 /// elided.
 pub(crate) fn format(data_type: DataType, sizes: &[u64], bytes: &[u8]) -> String {
     let width = data_type.bits() as usize / 8;
-    let bits = |index: usize| {
-        let mut bits = [0; 8];
-        bits[..width].copy_from_slice(&bytes[index * width..(index + 1) * width]);
-        u64::from_le_bytes(bits)
-    };
     let elide = sizes.iter().product::<u64>() > WHOLE;
     // What was read fits the host's memory.
     let sizes: Vec<usize> =
         sizes.iter().map(|size| usize::try_from(*size).unwrap_or(usize::MAX)).collect();
     let mut shown = Vec::new();
     collect(&sizes, 0, elide, &mut shown);
-    let texts: Vec<String> = shown.iter().map(|index| element(data_type, bits(*index))).collect();
+    let texts: Vec<String> =
+        shown.iter().map(|index| element(data_type, &bytes[index * width..][..width])).collect();
     let width = texts.iter().map(String::len).max().unwrap_or(0);
     let mut printer = Printer { elide, width, texts: texts.into_iter(), out: String::new() };
     printer.dimension(&sizes, 0);
@@ -31,13 +27,8 @@ pub(crate) fn format(data_type: DataType, sizes: &[u64], bytes: &[u8]) -> String
 
 /// The text of every element.
 pub(crate) fn elements(data_type: DataType, bytes: &[u8]) -> Vec<String> {
-    let bits = |chunk: &[u8]| {
-        let mut bits = [0; 8];
-        bits[..chunk.len()].copy_from_slice(chunk);
-        u64::from_le_bytes(bits)
-    };
     let width = data_type.bits() as usize / 8;
-    bytes.chunks_exact(width).map(|chunk| element(data_type, bits(chunk))).collect()
+    bytes.chunks_exact(width).map(|chunk| element(data_type, chunk)).collect()
 }
 
 /// The positions of a dimension that are shown; `None` stands for the gap.
@@ -99,7 +90,10 @@ impl Printer {
     }
 }
 
-fn element(data_type: DataType, bits: u64) -> String {
+fn element(data_type: DataType, bytes: &[u8]) -> String {
+    let mut bits = [0; 8];
+    bits[..bytes.len()].copy_from_slice(bytes);
+    let bits = u64::from_le_bytes(bits);
     match data_type {
         DataType::Float32 => f32::from_element_bits(bits).to_string(),
         DataType::Float16 => f16::from_element_bits(bits).to_string(),

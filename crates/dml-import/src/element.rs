@@ -29,6 +29,20 @@ impl ElementType {
     /// IEEE 754 binary32.
     pub const FLOAT32: Self = Self::Dml(DataType::Float32);
 
+    /// The types that tensors have.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let dml = DataType::ALL.into_iter().filter(|it| it.bits() >= 8).map(Self::Dml);
+        [Self::Bool, Self::Bfloat16].into_iter().chain(dml)
+    }
+
+    /// The first letter of the type's kind and its number of units, as `f4` in bytes or `i64` in bits;
+    /// `None` for all but DirectML's types of whole bytes.
+    pub(crate) fn short_name(self, unit_bits: u32) -> Option<String> {
+        let data_type = self.storage().filter(|it| self == Self::Dml(*it) && it.bits() >= 8)?;
+        let kind = data_type.name().chars().next()?.to_ascii_lowercase();
+        Some(format!("{kind}{}", data_type.bits() / unit_bits))
+    }
+
     /// The type of the tensors that carry it; `None` where there is none.
     pub fn storage(self) -> Option<DataType> {
         match self {

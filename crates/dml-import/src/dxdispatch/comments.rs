@@ -3,48 +3,35 @@
 /// The same text with spaces where comments and such commas were, so that positions stay.
 pub(super) fn without(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    blank_comments(&mut bytes);
-    blank_last_commas(&mut bytes);
-    // Only whole comments and commas were overwritten.
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
-fn blank_comments(bytes: &mut [u8]) {
     let mut at = 0;
+    // Where the last word, number or sign is a comma.
+    let mut last_comma: Option<usize> = None;
     while at < bytes.len() {
         let end = match bytes[at..] {
             [b'"', ..] => {
-                at = after_text(bytes, at);
+                last_comma = None;
+                at = after_text(&bytes, at);
                 continue;
             }
-            [b'/', b'/', ..] => find(bytes, at, b"\n").unwrap_or(bytes.len()),
-            [b'/', b'*', ..] => find(bytes, at + 2, b"*/").map_or(bytes.len(), |end| end + 2),
-            _ => {
+            [b'/', b'/', ..] => find(&bytes, at, b"\n").unwrap_or(bytes.len()),
+            [b'/', b'*', ..] => find(&bytes, at + 2, b"*/").map_or(bytes.len(), |end| end + 2),
+            [byte, ..] => {
+                match (byte, last_comma) {
+                    (b',', _) => last_comma = Some(at),
+                    (b']' | b'}', Some(comma)) => bytes[comma] = b' ',
+                    (byte, _) if byte.is_ascii_whitespace() => {}
+                    _ => last_comma = None,
+                }
                 at += 1;
                 continue;
             }
+            [] => break,
         };
         bytes[at..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
         at = end;
     }
-}
-
-fn blank_last_commas(bytes: &mut [u8]) {
-    let mut at = 0;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => at = after_text(bytes, at),
-            b',' => {
-                let rest = &bytes[at + 1..];
-                let next = rest.iter().find(|byte| !byte.is_ascii_whitespace());
-                if matches!(next, Some(b']' | b'}')) {
-                    bytes[at] = b' ';
-                }
-                at += 1;
-            }
-            _ => at += 1,
-        }
-    }
+    // Only whole comments and commas were overwritten.
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// The position after the text that begins at `start` with a quotation mark.

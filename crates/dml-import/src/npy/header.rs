@@ -4,8 +4,6 @@
 //! takes twice as long for each `[` inside of another, so that a header of 80 bytes keeps it busy for
 //! hours; it multiplies sizes unchecked; and it allocates what a header declares before it is read.
 
-use dml_core::DataType;
-
 use crate::element::ElementType;
 
 /// What the header says.
@@ -60,41 +58,32 @@ pub(super) fn text(element: ElementType, shape: &[u64]) -> Option<String> {
     Some(format!("{header:length$}\n"))
 }
 
-/// NumPy's names of the types, without their byte order.
-const NAMES: [(&str, ElementType); 13] = [
-    ("b1", ElementType::Bool),
-    // What NumPy makes of the bfloat16 of the package ml_dtypes.
-    ("V2", ElementType::Bfloat16),
-    ("f2", ElementType::Dml(DataType::Float16)),
-    ("f4", ElementType::Dml(DataType::Float32)),
-    ("f8", ElementType::Dml(DataType::Float64)),
-    ("i1", ElementType::Dml(DataType::Int8)),
-    ("i2", ElementType::Dml(DataType::Int16)),
-    ("i4", ElementType::Dml(DataType::Int32)),
-    ("i8", ElementType::Dml(DataType::Int64)),
-    ("u1", ElementType::Dml(DataType::Uint8)),
-    ("u2", ElementType::Dml(DataType::Uint16)),
-    ("u4", ElementType::Dml(DataType::Uint32)),
-    ("u8", ElementType::Dml(DataType::Uint64)),
-];
+/// NumPy's name of a type without the byte order, such as `f4`. `V2` is what NumPy makes of the
+/// bfloat16 of the package ml_dtypes.
+fn name(element: ElementType) -> Option<String> {
+    match element {
+        ElementType::Bool => Some("b1".to_owned()),
+        ElementType::Bfloat16 => Some("V2".to_owned()),
+        element => element.short_name(8),
+    }
+}
 
 /// The type as a header writes it; `None` where NumPy does not have it.
 fn descr(element: ElementType) -> Option<String> {
-    // NumPy has no bfloat16 of its own: its bits are written.
-    let written = match element {
-        ElementType::Bfloat16 => ElementType::Dml(DataType::Uint16),
-        other => other,
+    let name = match element {
+        // NumPy has no bfloat16 of its own: its bits are written.
+        ElementType::Bfloat16 => "u2".to_owned(),
+        element => name(element)?,
     };
-    let (name, _) = NAMES.iter().find(|(_, element)| *element == written)?;
     let order = if name.ends_with('1') { '|' } else { '<' };
     Some(format!("{order}{name}"))
 }
 
 /// The type, and whether the upper bytes come first.
 fn element(descr: &str) -> Option<(ElementType, bool)> {
-    let (order, name) = descr.split_at_checked(1)?;
-    let (_, element) = NAMES.iter().find(|(known, _)| *known == name)?;
-    matches!(order, "<" | ">" | "|" | "=").then_some((*element, order == ">"))
+    let (order, wanted) = descr.split_at_checked(1)?;
+    let element = ElementType::all().find(|it| name(*it).as_deref() == Some(wanted))?;
+    matches!(order, "<" | ">" | "|" | "=").then_some((element, order == ">"))
 }
 
 /// Punctuation, quoted texts with their quotes, and words.

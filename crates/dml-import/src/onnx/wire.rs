@@ -106,6 +106,8 @@ impl Scanner<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::onnx::proto::{GraphProto, ModelProto, NodeProto};
+    use prost::Message as _;
 
     #[test]
     fn what_ends_early_is_refused_with_its_place() {
@@ -121,15 +123,9 @@ mod tests {
 
     #[test]
     fn a_flood_of_empty_messages_is_refused() {
-        let nodes = [0x0a, 0x00].repeat(limits::ONNX_MESSAGES + 1);
-        let mut model = vec![0x3a];
-        let mut length = nodes.len();
-        while length > 0x7f {
-            model.push(0x80 | u8::try_from(length & 0x7f).unwrap());
-            length >>= 7;
-        }
-        model.push(u8::try_from(length).unwrap());
-        model.extend(nodes);
+        let node = vec![NodeProto::default(); limits::ONNX_MESSAGES + 1];
+        let graph = Some(GraphProto { node, ..GraphProto::default() });
+        let model = ModelProto { graph, ..ModelProto::default() }.encode_to_vec();
         assert!(check(&model).unwrap_err().to_string().contains("more than"));
     }
 }

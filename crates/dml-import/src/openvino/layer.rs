@@ -162,9 +162,6 @@ pub(super) fn child<'a, 'b>(element: Element<'a, 'b>, name: &str) -> Option<Elem
 
 /// OpenVINO's names of types.
 pub(super) fn element(name: &str) -> Option<ElementType> {
-    use dml_core::DataType::{
-        Float16, Float32, Float64, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64,
-    };
     const OTHERS: [&str; 14] = [
         "string",
         "u1",
@@ -185,18 +182,13 @@ pub(super) fn element(name: &str) -> Option<ElementType> {
     Some(match lower.as_str() {
         "boolean" | "bool" => ElementType::Bool,
         "bf16" => ElementType::Bfloat16,
-        "f16" => ElementType::Dml(Float16),
-        "f32" => ElementType::Dml(Float32),
-        "f64" => ElementType::Dml(Float64),
-        "i8" => ElementType::Dml(Int8),
-        "i16" => ElementType::Dml(Int16),
-        "i32" => ElementType::Dml(Int32),
-        "i64" => ElementType::Dml(Int64),
-        "u8" => ElementType::Dml(Uint8),
-        "u16" => ElementType::Dml(Uint16),
-        "u32" => ElementType::Dml(Uint32),
-        "u64" => ElementType::Dml(Uint64),
-        _ => ElementType::Other(OTHERS.into_iter().find(|it| **it == lower)?),
+        _ => {
+            let mut types = ElementType::all();
+            match types.find(|it| it.short_name(1).as_deref() == Some(lower.as_str())) {
+                Some(element) => element,
+                None => ElementType::Other(OTHERS.into_iter().find(|it| **it == lower)?),
+            }
+        }
     })
 }
 
