@@ -51,7 +51,7 @@ enum Command {
     Support(support::Args),
 }
 
-/// Which device, and as what.
+/// A device and its feature level.
 #[derive(Debug, clap::Args)]
 struct NameArgs {
     /// The DirectML feature level that the device is created at
@@ -62,7 +62,7 @@ struct NameArgs {
     device: Option<DeviceSelector>,
 }
 
-/// As which device a device is to behave.
+/// The profile that a device is to behave as.
 #[derive(Debug, clap::Args)]
 struct ProfileArgs {
     /// Treat the device as one that has no more than this profile: a name, a part of it, or a file;
@@ -86,7 +86,7 @@ impl ProfileArgs {
     }
 }
 
-/// Where and as what an operator runs.
+/// The device that runs an operator.
 #[derive(Debug, clap::Args)]
 struct DeviceArgs {
     #[command(flatten)]

@@ -80,7 +80,7 @@ pub(crate) fn explained(error: Error, model: &Model, given: &Inputs) -> anyhow::
     let report = model.inspect(given).ok();
     let input = report.and_then(|it| it.inputs.into_iter().find(|it| it.value.name == *name));
     match input {
-        // A shape alone may be what is missed first, and not be enough.
+        // The error may ask for the shape first, where the values are needed.
         Some(InputReport { value, requirement: all }) => {
             let option = option(&value, all.unwrap_or(*requirement));
             anyhow::anyhow!("{error}; give {option}")

@@ -43,7 +43,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs the program; `explained` says what is wrong with it, but not with the device.
+/// Runs the program. `explained` turns the program's errors into those of the command; errors of the
+/// device stay as they are.
 fn outputs(
     program: &Program,
     device: &DeviceArgs,
@@ -114,8 +115,8 @@ fn shown(tensor: &Tensor) -> String {
     matrix::format(storage(tensor), tensor.shape(), tensor.bytes())
 }
 
-/// The name of the file for an output: what a file name cannot have is replaced, and so is nothing
-/// that would lead out of the folder or onto the file of another output.
+/// The name of the file for an output. What a file name cannot have is replaced, so that the file is
+/// in the folder; a number tells it from the file of another output.
 fn file_name(output: &str, taken: &mut HashSet<String>) -> String {
     // In bytes: file systems allow 255 for a name, of which a number and `.npy` take a part.
     const LONGEST: usize = 200;

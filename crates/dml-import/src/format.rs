@@ -8,7 +8,7 @@ use crate::limits;
 /// What is looked at of a file: what a text may have before its first character, and a word.
 pub(crate) const BEGINNING: usize = 256;
 
-/// What the formats are called where none was found.
+/// What is accepted in place of a file of no known format.
 const ACCEPTED: &str = "an ONNX model, an OpenVINO IR .xml file, a DxDispatch .json file";
 
 /// What a model was made for.
@@ -55,7 +55,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// Why a file that was taken for ONNX is none, if it can be told what it is instead.
+/// The error of a file that was taken for ONNX: what it is instead, where that can be told.
 pub(crate) fn explained(error: Error, bytes: &[u8]) -> Error {
     match foreign(bytes) {
         Some(kind) => Error::malformed(format!("is no model, but {kind}; accepted: {ACCEPTED}")),

@@ -32,7 +32,7 @@ pub struct Report {
 pub struct InputReport {
     /// What is known of it.
     pub value: ValueReport,
-    /// What has to be given for it; `None` where nothing has, or it is given.
+    /// What has to be given for it; `None` where nothing is missing.
     pub requirement: Option<Requirement>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn band(band: &Band, element: ElementType) -> Result<AbstractOperator
         None => (&[][..], [1, 1]),
     };
     let tensor = tensor(node, data_type, &band.shape, batches, [rows, columns])?;
-    // The diagonals that the matrix has: from `first` up to `last`, which is none of them.
+    // The diagonals that the matrix has: from `first` up to, not including, `last`.
     let (first, last) = (1 - i128::from(rows), i128::from(columns));
     let (begin, end) = (band.begin.clamp(first, last), band.end.clamp(first, last));
     let mut candidates = Vec::new();

@@ -3,7 +3,7 @@
 use dml_core::DataType;
 use half::f16;
 
-/// `count` elements of which each is the one before and `delta`, in the type's own arithmetic.
+/// `count` elements, each the sum of the one before and `delta`, in the type's own arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sequence {
     /// The type of the elements.
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_element_is_the_one_before_and_the_difference() {
+    fn each_element_is_the_sum_of_the_one_before_and_the_difference() {
         let sequence = Sequence { data_type: DataType::Int8, count: 3, first: 127, delta: 1 };
         let bytes: Vec<u8> = sequence.chunks(2).flatten().collect();
         assert_eq!(bytes, [127, 128, 129]);

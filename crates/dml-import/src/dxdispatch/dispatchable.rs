@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::error::{Error, NodeName, Result};
 
-/// An operator, or why it is none.
+/// An operator, or why it cannot be one.
 #[derive(Debug)]
 pub(super) struct Dispatchable {
     pub(super) name: String,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::element::ElementType;
 
-/// The bits of a JSON number, or of "nan", "inf", "-inf"; `None` where it is none of the type's.
+/// The bits of a JSON number, or of "nan", "inf", "-inf"; `None` where the type does not have it.
 pub(super) fn bits(json: &Value, data_type: DataType) -> Option<u64> {
     match data_type {
         DataType::Float32 => {

@@ -1,5 +1,5 @@
 //! What is known of values before all inputs are given: the graph is evaluated for two guesses of
-//! what is open, and what both give is so for all.
+//! what is open, and what both agree about holds for all.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ impl Guesses {
         let [mut first, mut second] = [given.clone(), given.clone()];
         for input in graph.inputs.iter().filter(|it| found(it).is_none() && it.default.is_none()) {
             let Some(name) = input.names.first() else { continue };
-            // What is so for two dimensions and for three is so for any number.
+            // What holds for two dimensions and for three holds for any number.
             let unknown = [Dimension::ANY; 3];
             let shape = input.shape.as_deref().unwrap_or(&unknown);
             let sizes: Vec<[u64; 2]> = shape.iter().map(|it| symbols.sizes(it)).collect();

@@ -1,4 +1,4 @@
-//! ONNX's operators: from which version on each takes which attributes and inputs, and what it does.
+//! ONNX's operators by version: their attributes and inputs, and what they do.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! OpenVINO's operators: since which opset there is each, how many inputs it takes, and what it does.
+//! OpenVINO's operators by opset: their inputs, and what they do.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
