@@ -75,7 +75,8 @@ pub(crate) fn inside(folder: &Path, name: &str) -> Result<PathBuf> {
 /// [`Error::Malformed`].
 pub(crate) fn stays_inside(name: &str) -> Result<()> {
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    // A model may come from Windows: its separators and drives mean nothing here, and are no parts of names.
+    // A model may come from Windows: its separators and drives mean nothing here, and are no parts
+    // of names.
     let foreign = name.contains(['\\', ':', '\0']);
     if name.is_empty() || foreign || !Path::new(name).components().all(plain) {
         return Err(leaves(name));

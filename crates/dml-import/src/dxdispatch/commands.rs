@@ -31,11 +31,7 @@ impl Scope<'_> {
             "dispatch" => self.dispatch(&command).map(Step::Dispatch),
             "print" => self.print(&command).map(Step::Read),
             "writefile" => self.write_file(&command).map(Step::Read),
-            _ => {
-                let path = command.at("type");
-                let accepted = "dispatch, print, writeFile";
-                Err(refused(&path, &kind.into(), "is not supported", accepted))
-            }
+            _ => Err(command.refused("type", "is not supported", "dispatch, print, writeFile")),
         }
     }
 
@@ -44,9 +40,9 @@ impl Scope<'_> {
         let operator = self.dispatchables.iter().position(|it| it.name == name);
         let operator = operator.ok_or_else(|| {
             let names = names(self.dispatchables.iter().map(|it| it.name.as_str()));
-            refused(&command.at("dispatchable"), &name.into(), "is no dispatchable", names)
+            command.refused("dispatchable", "is no dispatchable", names)
         })?;
-        let bindings = Fields::of(command.at("bindings"), command.required("bindings")?)?;
+        let bindings = command.fields("bindings")?;
         let dispatchable = &self.dispatchables[operator];
         let abstract_operator = dispatchable.operator.as_ref().map_err(Clone::clone)?;
         let fields = tensors(abstract_operator);
@@ -55,12 +51,7 @@ impl Scope<'_> {
         {
             let problem = "is bound to no tensor of the operator";
             let accepted = names(fields.iter().map(|(name, _)| *name));
-            return Err(refused(
-                &bindings.at(unknown),
-                &bindings.object[unknown],
-                problem,
-                accepted,
-            ));
+            return Err(bindings.refused(unknown, problem, accepted));
         }
         let of = |kind: FieldKind| {
             let chosen = fields.iter().filter(|it| it.1 == kind);
@@ -130,8 +121,7 @@ impl Scope<'_> {
         let index = self.resource(&command.at("resource"), command.text("resource")?)?;
         let target = command.text("targetPath")?.replace('\\', "/");
         files::stays_inside(&target).map_err(|_| {
-            let accepted = "relative paths without '..' and ':'";
-            refused(&command.at("targetPath"), &target.as_str().into(), "is no such path", accepted)
+            command.refused("targetPath", "is no such path", "relative paths without '..' and ':'")
         })?;
         let count = self.resources[index].element_count();
         let shape = match command.get("dimensions") {
@@ -142,7 +132,7 @@ impl Scope<'_> {
                 let fits = |shape: &Vec<u64>| element_count(shape).is_some_and(|it| it <= count);
                 shape.filter(fits).ok_or_else(|| {
                     let accepted = format!("sizes of at most {count} elements");
-                    refused(&command.at("dimensions"), json, "do not fit the resource", accepted)
+                    command.refused("dimensions", "do not fit the resource", accepted)
                 })?
             }
         };

@@ -29,22 +29,38 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn required(&self, name: &str) -> Result<&'a Value> {
-        self.get(name).ok_or_else(|| refused(&self.at(name), &Value::Null, "is missing", "a value"))
+        self.get(name).ok_or_else(|| self.refused(name, "is missing", "a value"))
+    }
+
+    /// The object in a field, which is required.
+    pub(super) fn fields(&self, name: &str) -> Result<Self> {
+        Self::of(self.at(name), self.required(name)?)
     }
 
     /// A text, which is required.
     pub(super) fn text(&self, name: &str) -> Result<&'a str> {
         let json = self.required(name)?;
-        json.as_str().ok_or_else(|| refused(&self.at(name), json, "is no text", "a text"))
+        json.as_str().ok_or_else(|| self.refused(name, "is no text", "a text"))
     }
 
     /// An integer that is not negative; `None` where it is left out.
     pub(super) fn integer(&self, name: &str) -> Result<Option<u64>> {
         let parse = |json: &Value| {
             let accepted = format!("0 to {}", u64::MAX);
-            json.as_u64().ok_or_else(|| refused(&self.at(name), json, "is no integer", accepted))
+            json.as_u64().ok_or_else(|| self.refused(name, "is no integer", accepted))
         };
         self.get(name).map(parse).transpose()
+    }
+
+    /// The value of a field breaks a rule.
+    pub(super) fn refused(
+        &self,
+        name: &str,
+        problem: &str,
+        accepted: impl std::fmt::Display,
+    ) -> Error {
+        let json = self.object.get(name).unwrap_or(&Value::Null);
+        refused(&self.at(name), json, problem, accepted)
     }
 }
 

@@ -105,10 +105,7 @@ fn data_type(fields: &Fields<'_>, name: &str) -> Result<DeclaredType> {
     }
     match text.parse::<DataType>() {
         Ok(data_type) if data_type.bits() >= 8 => Ok(DeclaredType::Known(data_type)),
-        _ => {
-            let path = fields.at(name);
-            Err(refused(&path, json, "is no data type of initial values", ACCEPTED))
-        }
+        _ => Err(fields.refused(name, "is no data type of initial values", ACCEPTED)),
     }
 }
 
@@ -149,8 +146,7 @@ fn push(
 
 fn tensor(fields: &Fields<'_>, data_type: DataType, bytes: Vec<u8>) -> Result<(DataType, Initial)> {
     if bytes.is_empty() {
-        let path = fields.at("initialValues");
-        return Err(refused(&path, &Value::Array(vec![]), "is empty", "one value or more"));
+        return Err(fields.refused("initialValues", "is empty", "one value or more"));
     }
     let count = bytes.len() as u64 / u64::from(data_type.bits() / 8);
     let tensor = Tensor::new(ElementType::Dml(data_type), [count], bytes)?;
@@ -162,7 +158,7 @@ fn sequence(object: &Fields<'_>, data_type: DataType) -> Result<(DataType, Initi
     let bits = |name| {
         let json = object.required(name)?;
         numbers::bits(json, data_type)
-            .ok_or_else(|| refused(&object.at(name), json, "is no value of its type", data_type))
+            .ok_or_else(|| object.refused(name, "is no value of its type", data_type))
     };
     let count = object.integer("valueCount")?.unwrap_or(0);
     let (first, delta) = match object.get("value") {
@@ -171,13 +167,12 @@ fn sequence(object: &Fields<'_>, data_type: DataType) -> Result<(DataType, Initi
     };
     let sequence = Sequence { data_type, count, first, delta };
     if count == 0 || sequence.size() > limits::TENSOR_BYTES {
-        let accepted = limits::TENSOR_BYTES / u64::from(data_type.bits() / 8);
-        let path = object.at("valueCount");
+        let accepted = format!("1 to {}", limits::TENSOR_BYTES / u64::from(data_type.bits() / 8));
         return Err(refused(
-            &path,
+            &object.at("valueCount"),
             &count.into(),
             "is no number of values",
-            format!("1 to {accepted}"),
+            accepted,
         ));
     }
     Ok((data_type, Initial::Sequence(sequence)))
@@ -212,11 +207,6 @@ fn file(
                 Tensor::new(ElementType::Dml(data_type), [count], bytes).map_err(located)?;
             Ok((data_type, Initial::Tensor(tensor)))
         }
-        _ => Err(refused(
-            &object.at("sourcePath"),
-            &Value::from(name),
-            "is of no kind that is read",
-            ".npy, .dat, .bin",
-        )),
+        _ => Err(object.refused("sourcePath", "is of no kind that is read", ".npy, .dat, .bin")),
     }
 }

@@ -14,7 +14,7 @@ use crate::program::{BufferPlan, Destination, Operator, Program, Step};
 
 use super::commands::Scope;
 use super::dispatchable::Dispatchable;
-use super::json::{Fields, refused};
+use super::json::Fields;
 use super::resources::Resource;
 
 /// Buffers, operators and commands.
@@ -38,11 +38,7 @@ impl Script {
                 shortened(&fields)
             )));
         }
-        let objects = |name: &str| {
-            let json = model.required(name)?;
-            json.as_object()
-                .ok_or_else(|| refused(&model.at(name), json, "is no object", "an object"))
-        };
+        let objects = |name: &str| model.fields(name).map(|it| it.object);
         let resources = objects("resources")?.iter();
         let resources = resources.map(|(name, json)| Resource::read(name, json, folder));
         let resources = resources.collect::<Result<Vec<_>>>()?;
@@ -52,7 +48,7 @@ impl Script {
         let commands = model.required("commands")?;
         let commands = commands
             .as_array()
-            .ok_or_else(|| refused(&model.at("commands"), commands, "is no array", "an array"))?;
+            .ok_or_else(|| model.refused("commands", "is no array", "an array"))?;
         let scope = Scope { resources: &resources, dispatchables: &dispatchables };
         let steps = commands.iter().enumerate();
         let steps = steps.map(|(index, json)| scope.step(format!("commands[{index}]"), json));

@@ -6,7 +6,7 @@ use roxmltree::Node as Element;
 
 use crate::constant::Constant;
 use crate::element::ElementType;
-use crate::error::{Error, NodeName, Result, shortened};
+use crate::error::{Error, NodeName, Result};
 use crate::graph::Dimension;
 use crate::limits;
 
@@ -71,26 +71,25 @@ impl Layer {
 
     /// A required attribute.
     pub(super) fn required(&self, name: &str) -> Result<&str> {
-        self.attribute(name).ok_or_else(|| {
-            self.node.invalid(format!("attribute {name}"), "nothing", "is given", "a value")
-        })
+        self.attribute(name).ok_or_else(|| self.refused(name, "is given", "a value"))
+    }
+
+    /// The value of an attribute breaks a rule.
+    pub(super) fn refused(&self, name: &str, problem: &str, accepted: &str) -> Error {
+        let value = self.attribute(name).unwrap_or("nothing");
+        self.node.invalid(format!("attribute {name}"), value, problem, accepted)
     }
 
     /// A type that an attribute names.
     pub(super) fn element(&self, name: &str) -> Result<ElementType> {
-        let value = self.required(name)?;
-        element(value).ok_or_else(|| {
-            let accepted = "OpenVINO's names, such as f32, i64, boolean";
-            self.node.invalid(format!("attribute {name}"), value, "is no type", accepted)
-        })
+        let accepted = "OpenVINO's names, such as f32, i64, boolean";
+        element(self.required(name)?).ok_or_else(|| self.refused(name, "is no type", accepted))
     }
 
     /// A number that an attribute holds.
     pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
-        let value = self.required(name)?;
-        value.trim().parse().map_err(|_| {
-            self.node.invalid(format!("attribute {name}"), value, "is no number", "an integer")
-        })
+        let value = self.required(name)?.trim().parse();
+        value.map_err(|_| self.refused(name, "is no number", "an integer"))
     }
 
     /// Whether an attribute says `true`; `default` where it is not there.
@@ -100,8 +99,7 @@ impl Layer {
 
     /// The shape that a Parameter or Const declares; `None` where its rank is open.
     pub(super) fn shape(&self) -> Result<Option<Vec<Dimension>>> {
-        let text = self.required("shape")?;
-        let text = text.trim();
+        let text = self.required("shape")?.trim();
         if text == "..." {
             return Ok(None);
         }
@@ -114,7 +112,7 @@ impl Layer {
             Some(shape) => Ok(Some(shape)),
             None => {
                 let accepted = "sizes, ?, or ranges such as 1..4, with commas between";
-                Err(self.node.invalid("attribute shape", text, "is no shape", accepted))
+                Err(self.refused("shape", "is no shape", accepted))
             }
         }
     }
@@ -190,11 +188,6 @@ pub(super) fn element(name: &str) -> Option<ElementType> {
             }
         }
     })
-}
-
-/// A name from a file, short enough for a message.
-pub(super) fn shown(text: &str) -> String {
-    shortened(text)
 }
 
 #[cfg(test)]

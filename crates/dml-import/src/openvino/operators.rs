@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::element::ElementType;
-use crate::error::Result;
+use crate::error::{Result, shortened};
 use crate::graph::{
     Arithmetic, Broadcast, Cast, Concat, Eye, Gather, Literal, Op, Reshape, ShapeOf, Slice,
     Squeeze, Unary, Unsqueeze, Zero,
@@ -82,8 +82,7 @@ fn eye(layer: &Layer) -> Result<Box<dyn Op>> {
     let element = layer.element("output_type")?;
     if element.storage().is_none() {
         let accepted = "f16, f32, f64, bf16, i8, i16, i32, i64, u8, u16, u32, u64, boolean";
-        let path = "attribute output_type";
-        return Err(layer.node.invalid(path, element, "is the type of no tensor", accepted));
+        return Err(layer.refused("output_type", "is the type of no tensor", accepted));
     }
     Ok(Box::new(Eye { element }))
 }
@@ -94,8 +93,7 @@ fn shape_of(layer: &Layer) -> Result<Box<dyn Op>> {
         Some(_) => layer.element("output_type")?,
     };
     if element != ElementType::INT64 && element != ElementType::INT32 {
-        let path = "attribute output_type";
-        return Err(layer.node.invalid(path, element, "is no type of a shape", "i32, i64"));
+        return Err(layer.refused("output_type", "is no type of a shape", "i32, i64"));
     }
     Ok(Box::new(ShapeOf { element, start: 0, end: None }))
 }
@@ -116,6 +114,6 @@ fn broadcast(layer: &Layer) -> Result<Box<dyn Op>> {
     match layer.attribute("mode").unwrap_or("numpy").to_ascii_lowercase().as_str() {
         "numpy" => Ok(Box::new(Broadcast { bidirectional: false })),
         "bidirectional" => Ok(Box::new(Broadcast { bidirectional: true })),
-        mode => Err(layer.node.not_supported(format!("its mode is {}", super::layer::shown(mode)))),
+        mode => Err(layer.node.not_supported(format!("its mode is {}", shortened(mode)))),
     }
 }

@@ -151,7 +151,7 @@ impl Reader {
 fn op(layer: &Layer) -> Result<Box<dyn Op>> {
     let rows = || ROWS.iter().filter(|row| row.name.eq_ignore_ascii_case(&layer.node.operator));
     let Some(opset) = layer.opset() else {
-        let version = super::layer::shown(&layer.version);
+        let version = shortened(&layer.version);
         return Err(layer.node.not_supported(format!("no operator of '{version}' is run")));
     };
     let row = rows().filter(|row| row.since <= opset).max_by_key(|row| row.since);

@@ -32,8 +32,7 @@ impl Weights {
         };
         let shape = layer.shape()?.and_then(|it| it.iter().map(known).collect::<Option<Vec<_>>>());
         let Some(shape) = shape else {
-            let given = layer.required("shape")?;
-            return Err(layer.node.invalid("attribute shape", given, "is open", "sizes"));
+            return Err(layer.refused("shape", "is open", "sizes"));
         };
         let located = |error: Error| Error::malformed(format!("{}: {error}", layer.node));
         let (path, length) = self.file().map_err(located)?;
@@ -42,7 +41,7 @@ impl Weights {
         })?;
         if size > limits::TENSOR_BYTES {
             let accepted = format!("up to {}", limits::TENSOR_BYTES);
-            return Err(layer.node.invalid("attribute size", size, "is too large", accepted));
+            return Err(layer.refused("size", "is too large", &accepted));
         }
         Constant::new(element, shape, Data::File { path, offset }, size).map_err(located)
     }
