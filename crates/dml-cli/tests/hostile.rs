@@ -40,7 +40,7 @@ fn refused(path: &Path, message: &str) {
 
 fn all_refused(files: Vec<HostileFile>) {
     let folder = tempfile::tempdir().unwrap();
-    for HostileFile { name, bytes, message } in files {
+    for (name, bytes, message) in files {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
         refused(&path, message);

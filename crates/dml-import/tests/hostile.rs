@@ -25,7 +25,7 @@ fn refused(bytes: impl Into<Vec<u8>>, inputs: &Inputs, message: &str) {
 }
 
 fn all_refused(files: Vec<HostileFile>) {
-    files.into_iter().for_each(|it| refused(it.bytes, &Inputs::new(), it.message));
+    files.into_iter().for_each(|(_, bytes, message)| refused(bytes, &Inputs::new(), message));
 }
 
 #[test]

@@ -5,16 +5,11 @@ use super::onnx::{
     Graph, Message, circle, initializer, model, node, of_shape, outputs, value, vast_initializer,
 };
 
-/// A file that is refused.
-pub(crate) struct HostileFile {
-    pub(crate) name: &'static str,
-    pub(crate) bytes: Vec<u8>,
-    /// Words of the refusal.
-    pub(crate) message: &'static str,
-}
+/// A file that is refused: its name, its bytes, and words of the refusal.
+pub(crate) type HostileFile = (&'static str, Vec<u8>, &'static str);
 
 fn file(name: &'static str, bytes: impl Into<Vec<u8>>, message: &'static str) -> HostileFile {
-    HostileFile { name, bytes: bytes.into(), message }
+    (name, bytes.into(), message)
 }
 
 /// Sizes and counts far beyond what the file has.
