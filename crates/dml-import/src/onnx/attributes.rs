@@ -54,28 +54,26 @@ impl<'a> Attributes<'a> {
     ) -> Result<Self> {
         let all = proto.attribute.as_slice();
         for (index, attribute) in all.iter().enumerate() {
-            let path = || format!("attribute {}", shortened(&attribute.name));
+            let refused = |value: &str, problem, accepted: &str| {
+                let path = format!("attribute {}", shortened(&attribute.name));
+                Err(node.invalid(path, value, problem, accepted))
+            };
             let Some((_, kind)) = known.iter().find(|(name, _)| *name == attribute.name) else {
                 let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
                 let accepted = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                return Err(node.invalid(
-                    path(),
-                    "it",
-                    "is no attribute of the operator",
-                    accepted,
-                ));
+                return refused("it", "is no attribute of the operator", &accepted);
             };
             if all[..index].iter().any(|other| other.name == attribute.name) {
-                return Err(node.invalid(path(), "it", "is given twice", "each once"));
+                return refused("it", "is given twice", "each once");
             }
             if !attribute.ref_attr_name.is_empty() {
                 let problem = "is a reference, outside of a function";
-                return Err(node.invalid(path(), &attribute.ref_attr_name, problem, "a value"));
+                return refused(&attribute.ref_attr_name, problem, "a value");
             }
             let (given, wanted) = (given_kind(attribute), *kind as usize);
             if given != wanted {
                 let name = KIND_NAMES.get(given).copied().unwrap_or("unknown");
-                return Err(node.invalid(path(), name, "is the wrong type", KIND_NAMES[wanted]));
+                return refused(name, "is the wrong type", KIND_NAMES[wanted]);
             }
         }
         Ok(Self { node, all, folder })

@@ -29,7 +29,7 @@ pub(super) fn graph(net: Element<'_, '_>, path: Option<&Path>) -> Result<Graph> 
     }
     let layers = child(net, "layers").into_iter().flat_map(|it| it.children());
     let layers = layers.filter(|it| it.has_tag_name("layer")).map(Layer::read);
-    let mut reader = Reader::new(layers.collect::<Result<_>>()?)?;
+    let mut reader = Reader::new(layers.collect::<Result<_>>()?);
     reader.edges(net)?;
     let mut weights = Weights::of(path);
     for index in 0..reader.layers.len() {
@@ -51,15 +51,15 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(layers: Vec<Layer>) -> Result<Self> {
+    fn new(layers: Vec<Layer>) -> Self {
         let mut graph = Graph::default();
-        let mut values = Vec::new();
-        for layer in &layers {
+        let values = layers.iter().map(|layer| {
             let first = graph.value_count;
             graph.value_count += layer.outputs.len();
-            values.push((first..graph.value_count).collect());
-        }
-        Ok(Self { layers, graph, values, sources: HashMap::new() })
+            (first..graph.value_count).collect()
+        });
+        let values = values.collect();
+        Self { layers, graph, values, sources: HashMap::new() }
     }
 
     fn edges(&mut self, net: Element<'_, '_>) -> Result<()> {
