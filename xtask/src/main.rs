@@ -20,6 +20,7 @@ mod env;
 mod environment;
 mod fuzz;
 mod generate_header;
+mod generate_schema;
 mod generated;
 mod html_report;
 mod install_capi;
@@ -28,7 +29,6 @@ mod peers;
 mod process;
 mod programs;
 mod sanitizer;
-mod schema;
 mod setup;
 mod shader_compiler;
 mod stress;
@@ -60,7 +60,7 @@ enum Command {
     Conformance(conformance::Args),
     Bench(bench::Args),
     BuildShaders(build_shaders::Args),
-    GenerateSchema(schema::Args),
+    GenerateSchema(generate_schema::Args),
     /// Generate dmlvk.h from the functions of crates/dml-capi
     GenerateHeader,
     InstallCapi(install_capi::Args),
@@ -104,7 +104,7 @@ fn run(command: Command) -> Result<i32> {
             let raw: Vec<OsString> = std::env::args_os().skip(2).collect();
             shader_compiler::build_shaders(&sh, &raw)
         }
-        Command::GenerateSchema(args) => schema::run(args).map(|()| 0),
+        Command::GenerateSchema(args) => generate_schema::run(args).map(|()| 0),
         Command::GenerateHeader => generate_header::run(&sh),
         Command::InstallCapi(args) => install_capi::run(&sh, &args).map(|()| 0),
         Command::Dist(dist::Args {}) => dist::run(&sh).map(|()| 0),

@@ -27,15 +27,16 @@ const HEADER: &str =
 const ORIGIN: &str = "// From schema/";
 
 /// The generated files' contents, by path from the root, with `/`.
-pub(super) type Generated = BTreeMap<&'static str, String>;
+pub type Generated = BTreeMap<&'static str, String>;
 
 /// A checkout.
-pub(super) struct Tree {
+pub struct Tree {
     root: PathBuf,
 }
 
 impl Tree {
-    pub(super) fn new(root: &Path) -> Self {
+    /// The checkout at `root`.
+    pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 
@@ -61,7 +62,7 @@ impl Tree {
     }
 
     /// What the generated files should hold.
-    pub(super) fn generate(&self) -> Result<Generated> {
+    pub fn generate(&self) -> Result<Generated> {
         let schema = self.schema()?;
         let files = [
             ("crates/dml-core/src/operators/tables.rs", tables::render(&schema)),
@@ -78,7 +79,7 @@ impl Tree {
     }
 
     /// Writes what differs and returns its paths.
-    pub(super) fn write(&self, generated: &Generated) -> Result<Vec<&'static str>> {
+    pub fn write(&self, generated: &Generated) -> Result<Vec<&'static str>> {
         let differing = generated.iter().filter(|(path, text)| !self.is_current(path, text));
         let write = |(path, text): (&&'static str, &String)| {
             let absolute = self.root.join(path);
@@ -92,7 +93,7 @@ impl Tree {
     }
 
     /// One line for each file that is not what it should be: where it first differs, and from what.
-    pub(super) fn stale(&self, generated: &Generated) -> Vec<String> {
+    pub fn stale(&self, generated: &Generated) -> Vec<String> {
         let line = |(path, wanted): (&&str, &String)| {
             let found = std::fs::read_to_string(self.root.join(path)).unwrap_or_default();
             if found == *wanted {

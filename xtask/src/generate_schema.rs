@@ -1,27 +1,9 @@
 //! `generate-schema`: the operators in `crates/dml-core/schema/*.toml` to checked-in Rust.
-//!
-//! [`source`] is the files as they are written, [`model`] what they mean; everything that can be
-//! wrong with them is found on the way from one to the other ([`resolve`], [`support`],
-//! [`varied`]).
-
-mod c_descs;
-mod c_header;
-mod descs;
-mod files;
-mod model;
-mod names;
-mod resolve;
-mod source;
-mod support;
-mod tables;
-#[cfg(test)]
-mod tests;
-mod varied;
 
 use anyhow::{Result, bail};
+use dml_schema::Tree;
 
 use crate::workspace;
-use files::Tree;
 
 /// Generates the operator tables and descriptors from crates/dml-core/schema/*.toml.
 #[derive(Clone, Copy, Debug, clap::Args)]

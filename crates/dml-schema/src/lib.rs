@@ -1,0 +1,22 @@
+//! The operators in `crates/dml-core/schema/*.toml` to checked-in Rust.
+//!
+//! [`source`] is the files as they are written, [`model`] what they mean; everything that can be
+//! wrong with them is found on the way from one to the other ([`resolve`], [`support`],
+//! [`varied`]).
+#![forbid(unsafe_code)]
+
+mod c_descs;
+mod c_header;
+mod descs;
+mod files;
+mod model;
+mod names;
+mod resolve;
+mod source;
+mod support;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod varied;
+
+pub use files::{Generated, Tree};
