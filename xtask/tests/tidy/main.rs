@@ -203,6 +203,7 @@ fn is_shipped(path: &str) -> bool {
         "xtask/",
         "spirv/manifest/",
         "crates/dml-bench/",
+        "crates/dml-capi/header/",
         "crates/dml-schema/",
         "crates/dml-stress/",
         "fuzz/",

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 fn main() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let path = dml_c_header::path(&root);
     let text = dml_c_header::generate(&root)?;
     let shown = path.strip_prefix(&root).unwrap_or(&path).display();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 #[test]
 fn the_checked_in_header_is_what_the_sources_say() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let found = std::fs::read_to_string(dml_c_header::path(&root)).unwrap();
     let expected = dml_c_header::generate(&root).unwrap();
     let wrong = found.lines().zip(expected.lines()).position(|(one, other)| one != other);
