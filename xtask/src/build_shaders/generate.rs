@@ -14,7 +14,7 @@ use dml_spirv_manifest::{
 
 use super::compile::compile;
 use super::reflect::{Reflection, reflect};
-use super::validate::Validator;
+use super::validate::validate;
 
 /// The generated files and their contents.
 pub(super) type Generated = BTreeMap<PathBuf, Vec<u8>>;
@@ -22,10 +22,9 @@ pub(super) type Generated = BTreeMap<PathBuf, Vec<u8>>;
 /// Compiles, validates and reflects every variant. Nothing is written.
 pub(super) fn generate(tree: &Tree) -> Result<Generated> {
     let intent = Intent::read(&tree.intent())?;
-    let validator = Validator::find()?;
     let variants: Vec<VariantIntent<'_>> = intent.variants().collect();
     let built = in_parallel(&variants, |variant| {
-        build(tree, &validator, variant).with_context(|| variant.name.clone())
+        build(tree, variant).with_context(|| variant.name.clone())
     })?;
 
     let mut generated = Generated::new();
@@ -93,13 +92,9 @@ fn orphans(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn build(
-    tree: &Tree,
-    validator: &Validator,
-    variant: &VariantIntent<'_>,
-) -> Result<(Vec<u8>, VariantEvidence)> {
+fn build(tree: &Tree, variant: &VariantIntent<'_>) -> Result<(Vec<u8>, VariantEvidence)> {
     let spirv = compile(tree, variant)?;
-    validator.validate(&spirv)?;
+    validate(&spirv)?;
     let reflection = reflect(&spirv)?;
     let inputs = input_lines(&tree.kernels(), variant)?;
     let evidence = VariantEvidence {

@@ -21,7 +21,8 @@ fn tree(body: &str) -> (TempDir, Tree) {
     fs::create_dir_all(root.join("src")).unwrap();
     fs::write(root.join("kernels/test.comp"), body).unwrap();
     fs::write(root.join("kernels/unused.txt"), "").unwrap();
-    let intent = "[test]\nsummary = \"Tests.\"\nsource = \"test.comp\"\nfamilies = [\"b32\"]\n";
+    let intent =
+        "[test]\nsummary = \"Tests.\"\nsource = \"test.comp\"\nelement_widths = [\"b32\"]\n";
     fs::write(root.join("kernels.toml"), intent).unwrap();
     let lock = "[[package]]\nname = \"shaderc\"\nversion = \"1.2.3\"\n";
     fs::write(folder.path().join("Cargo.lock"), lock).unwrap();
