@@ -30,13 +30,11 @@ mod process;
 mod programs;
 mod sanitizer;
 mod setup;
-mod shader_compiler;
 mod stress;
 mod test;
 mod tools;
 mod workspace;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -96,14 +94,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Bench(args) => bench::run(&sh, &args),
         Command::Stress(args) => stress::run(&sh, &args),
         Command::Fuzz(args) => fuzz::run(&sh, &args),
-        Command::BuildShaders(args) => {
-            if shader_compiler::is_here() || !args.needs_compiler() {
-                return build_shaders::run(args).map(|()| 0);
-            }
-            // Handed on as they came: only build_shaders knows what its arguments mean.
-            let raw: Vec<OsString> = std::env::args_os().skip(2).collect();
-            shader_compiler::build_shaders(&sh, &raw)
-        }
+        Command::BuildShaders(args) => build_shaders::run(&sh, args).map(|()| 0),
         Command::GenerateSchema(args) => generate_schema::run(args).map(|()| 0),
         Command::GenerateHeader => generate_header::run(&sh),
         Command::InstallCapi(args) => install_capi::run(&sh, &args).map(|()| 0),

@@ -1,6 +1,5 @@
 //! What is checked, in which order, and for how long at most.
 
-use std::ffi::OsString;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -8,7 +7,7 @@ use xshell::{Shell, cmd};
 
 use crate::process::succeed;
 use crate::{
-    c_api, conformance, dist, fuzz, html_report, leaks, sanitizer, shader_compiler, stress, test,
+    build_shaders, c_api, conformance, dist, fuzz, html_report, leaks, sanitizer, stress, test,
     tools,
 };
 
@@ -52,13 +51,11 @@ pub(super) const CI: &[Step] = &[
         "deny.toml",
         "xtask/src/tools.rs",
     ]),
-    step("shader-recompile", 45, shader_recompile).only_for(&[
+    step("shader-recompile", 45, build_shaders::recompile).only_for(&[
         "spirv",
-        "xtask/Cargo.toml",
-        "xtask/src/build_shaders",
+        "xtask/src/build_shaders.rs",
         "xtask/src/build_tools.rs",
         "xtask/src/process.rs",
-        "xtask/src/shader_compiler.rs",
         "xtask/src/workspace.rs",
         "Cargo.lock#shaderc",
         "Cargo.lock#shaderc-sys",
@@ -123,13 +120,6 @@ fn deny(sh: &Shell) -> Result<()> {
 fn typos(sh: &Shell) -> Result<()> {
     let program = tools::typos(sh)?;
     succeed(cmd!(sh, "{program} --config typos.toml"))
-}
-
-fn shader_recompile(sh: &Shell) -> Result<()> {
-    let arguments = ["--check", "--recompile"].map(OsString::from);
-    let code = shader_compiler::build_shaders(sh, &arguments)?;
-    ensure!(code == 0, "build-shaders ended with exit code {code}");
-    shader_compiler::lint_and_test(sh)
 }
 
 fn short_conformance(sh: &Shell) -> Result<()> {

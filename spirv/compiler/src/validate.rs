@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 const TARGET_ENVIRONMENT: &str = "vulkan1.1";
 
 /// Makes invalid SPIR-V an error that says what is invalid.
-pub(super) fn validate(spirv: &[u8]) -> Result<()> {
+pub(crate) fn validate(spirv: &[u8]) -> Result<()> {
     let mut child = Command::new("spirv-val")
         .args(["--target-env", TARGET_ENVIRONMENT, "-"])
         .stdin(Stdio::piped())

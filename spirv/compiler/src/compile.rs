@@ -13,7 +13,7 @@ use shaderc::{
 const KERNELS: &str = "spirv/kernels/";
 
 /// Compiles one variant. Warnings are errors; either are reported with file and line.
-pub(super) fn compile(tree: &Tree, variant: &VariantIntent<'_>) -> Result<Vec<u8>> {
+pub(crate) fn compile(tree: &Tree, variant: &VariantIntent<'_>) -> Result<Vec<u8>> {
     let source = &variant.entry.source;
     let path = tree.kernels().join(source);
     let text = std::fs::read_to_string(&path)

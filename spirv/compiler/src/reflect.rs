@@ -7,31 +7,31 @@ use dml_spirv_manifest::{Binding, ENTRY_POINT};
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
-use super::access::buffer_accesses;
-use super::layout::size_of_block;
+use crate::access::buffer_accesses;
+use crate::layout::size_of_block;
 
 /// SPIR-V for Vulkan 1.1.
 const VERSION: (u8, u8) = (1, 3);
 
 /// The interface of a kernel.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Reflection {
+pub(crate) struct Reflection {
     /// The local size where no specialization constant changes it.
-    pub(super) local_size: [u32; 3],
+    pub(crate) local_size: [u32; 3],
     /// The storage buffers, by ascending binding.
-    pub(super) bindings: Vec<Binding>,
+    pub(crate) bindings: Vec<Binding>,
     /// The end of the push constant block, 0 without one.
-    pub(super) push_constant_bytes: u32,
+    pub(crate) push_constant_bytes: u32,
     /// Id and default of each specialization constant, by ascending id.
-    pub(super) specialization: BTreeMap<u32, u32>,
+    pub(crate) specialization: BTreeMap<u32, u32>,
     /// SPIR-V's names.
-    pub(super) capabilities: Vec<String>,
+    pub(crate) capabilities: Vec<String>,
     /// Variants of `dml_core::kernel::Feature`.
-    pub(super) required_features: Vec<String>,
+    pub(crate) required_features: Vec<String>,
 }
 
 /// Reads the interface of the kernel in `spirv`.
-pub(super) fn reflect(spirv: &[u8]) -> Result<Reflection> {
+pub(crate) fn reflect(spirv: &[u8]) -> Result<Reflection> {
     let module = match rspirv::dr::load_bytes(spirv) {
         Ok(module) => module,
         Err(state) => bail!("not SPIR-V: {state}"),
@@ -191,12 +191,12 @@ fn storage_class(variable: &Instruction) -> Option<StorageClass> {
 }
 
 /// The type, constant or variable with the result `id`.
-pub(super) fn definition(module: &Module, id: u32) -> Option<&Instruction> {
+pub(crate) fn definition(module: &Module, id: u32) -> Option<&Instruction> {
     module.types_global_values.iter().find(|value| value.result_id == Some(id))
 }
 
 /// The literal of the decoration of `id`.
-pub(super) fn decoration(module: &Module, id: u32, wanted: Decoration) -> Option<u32> {
+pub(crate) fn decoration(module: &Module, id: u32, wanted: Decoration) -> Option<u32> {
     module
         .annotations
         .iter()
@@ -209,12 +209,12 @@ pub(super) fn decoration(module: &Module, id: u32, wanted: Decoration) -> Option
 }
 
 /// The id at `index` of an instruction's operands.
-pub(super) fn id_operand(instruction: &Instruction, index: usize) -> Option<u32> {
+pub(crate) fn id_operand(instruction: &Instruction, index: usize) -> Option<u32> {
     instruction.operands.get(index)?.id_ref_any()
 }
 
 /// The 32-bit literal at `index` of an instruction's operands.
-pub(super) fn literal(instruction: &Instruction, index: usize) -> Option<u32> {
+pub(crate) fn literal(instruction: &Instruction, index: usize) -> Option<u32> {
     match instruction.operands.get(index) {
         Some(&Operand::LiteralBit32(value)) => Some(value),
         _ => None,

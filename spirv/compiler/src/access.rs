@@ -6,18 +6,18 @@ use anyhow::{Result, bail};
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Op, StorageClass};
 
-use super::reflect::id_operand;
+use crate::reflect::id_operand;
 
 /// What a kernel does with one buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Touched {
+pub(crate) struct Touched {
     reads: bool,
     writes: bool,
 }
 
 impl Touched {
     /// The variant of `dml_core::plan::Access`.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match (self.reads, self.writes) {
             (true, true) => "ReadWrite",
             (false, true) => "Write",
@@ -28,7 +28,7 @@ impl Touched {
 
 /// The accesses to each storage buffer, by the id of its variable. Buffers that no instruction loads
 /// from or stores to are absent.
-pub(super) fn buffer_accesses(module: &Module) -> Result<BTreeMap<u32, Touched>> {
+pub(crate) fn buffer_accesses(module: &Module) -> Result<BTreeMap<u32, Touched>> {
     // Every pointer into a buffer, with the buffer's variable.
     let mut pointers = BTreeMap::new();
     for value in &module.types_global_values {

@@ -4,9 +4,9 @@ use std::path::Path;
 use dml_spirv_manifest::{Binding, Intent, Tree};
 use tempfile::TempDir;
 
-use super::compile::compile;
-use super::generate::{differences, generate, write};
-use super::reflect::{Reflection, reflect};
+use crate::compile::compile;
+use crate::generate::{differences, generate, write};
+use crate::reflect::{Reflection, reflect};
 
 const HEAD: &str = "#version 450\n#extension GL_GOOGLE_include_directive : require\n";
 const LOCAL: &str = "layout(local_size_x = 8, local_size_y = 4) in;\n";

@@ -12,15 +12,15 @@ use dml_spirv_manifest::{
     input_lines, render_table, sha256,
 };
 
-use super::compile::compile;
-use super::reflect::{Reflection, reflect};
-use super::validate::validate;
+use crate::compile::compile;
+use crate::reflect::{Reflection, reflect};
+use crate::validate::validate;
 
 /// The generated files and their contents.
-pub(super) type Generated = BTreeMap<PathBuf, Vec<u8>>;
+pub(crate) type Generated = BTreeMap<PathBuf, Vec<u8>>;
 
 /// Compiles, validates and reflects every variant. Nothing is written.
-pub(super) fn generate(tree: &Tree) -> Result<Generated> {
+pub(crate) fn generate(tree: &Tree) -> Result<Generated> {
     let intent = Intent::read(&tree.intent())?;
     let variants: Vec<VariantIntent<'_>> = intent.variants().collect();
     let built = in_parallel(&variants, |variant| {
@@ -48,7 +48,7 @@ pub(super) fn generate(tree: &Tree) -> Result<Generated> {
 
 /// Writes what differs from the disk and removes compiled kernels that are no longer generated.
 /// Returns the files that it touched.
-pub(super) fn write(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> {
+pub(crate) fn write(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> {
     let mut touched = Vec::new();
     std::fs::create_dir_all(tree.compiled())
         .with_context(|| format!("could not create {}", tree.compiled().display()))?;
@@ -69,7 +69,7 @@ pub(super) fn write(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> 
 }
 
 /// The files that [`write`] would touch.
-pub(super) fn differences(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> {
+pub(crate) fn differences(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> {
     let mut differing = orphans(tree, generated)?;
     let stale = generated
         .iter()
@@ -181,6 +181,6 @@ fn take<'a, T>(items: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
 }
 
 /// `path` as a person in the workspace would write it.
-pub(super) fn shown(path: &Path, workspace: &Path) -> String {
+pub(crate) fn shown(path: &Path, workspace: &Path) -> String {
     path.strip_prefix(workspace).unwrap_or(path).display().to_string()
 }

@@ -4,10 +4,10 @@ use anyhow::{Context, Result, bail, ensure};
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Decoration, Op};
 
-use super::reflect::{decoration, definition, id_operand, literal};
+use crate::reflect::{decoration, definition, id_operand, literal};
 
 /// Bytes up to the end of the block that `variable` points to.
-pub(super) fn size_of_block(module: &Module, variable: &Instruction) -> Result<u32> {
+pub(crate) fn size_of_block(module: &Module, variable: &Instruction) -> Result<u32> {
     let pointer = variable
         .result_type
         .and_then(|id| definition(module, id))

@@ -1,0 +1,56 @@
+//! GLSL kernels to checked-in SPIR-V, its manifest, and the typed kernel table.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stderr, reason = "a command line program prints")]
+
+mod access;
+mod compile;
+mod generate;
+mod layout;
+mod reflect;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::Parser;
+use dml_spirv_manifest::{BUILD_COMMAND, Tree};
+
+/// Compiles the kernels of a workspace, and writes their manifest and their table
+#[derive(Parser)]
+struct Args {
+    /// The folder of the workspace
+    workspace: PathBuf,
+    /// Write nothing; fail where compiling gives other bytes than those that are there
+    #[arg(long)]
+    check: bool,
+}
+
+fn main() -> Result<()> {
+    let Args { workspace, check } = Args::parse();
+    // Another checkout of this user builds into the same folder, and may have replaced this program.
+    let started = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if let Some(started) = started.filter(|it| it != own) {
+        bail!("another checkout built meanwhile in place of {}; run it again", started.display());
+    }
+    let tree = Tree::of_workspace(&workspace);
+    let generated = generate::generate(&tree)?;
+    let show = |paths: Vec<PathBuf>| -> String {
+        let line = |path| format!("  {}\n", generate::shown(path, &workspace));
+        paths.iter().map(|path| line(path)).collect()
+    };
+    if !check {
+        let touched = generate::write(&tree, &generated)?;
+        let count = touched.len();
+        eprint!("build-shaders: {} files, {count} changed\n{}", generated.len(), show(touched));
+        return Ok(());
+    }
+    let differing = generate::differences(&tree, &generated)?;
+    if differing.is_empty() {
+        eprintln!("build-shaders: compiling again gives the same {} files", generated.len());
+        return Ok(());
+    }
+    bail!("compiling again gives something else for:\n{}Run `{BUILD_COMMAND}`.", show(differing))
+}

@@ -1,0 +1,68 @@
+//! `build-shaders`: GLSL kernels to checked-in SPIR-V, its manifest, and the typed kernel table.
+//!
+//! `--check` proves by hashes that what is checked in belongs together and needs no compiler.
+//!
+//! All else is done by `dml-spirv-compiler`. shaderc is C++ and takes about ten minutes to build on
+//! two cores, so that program lies in a target directory of its own, which every checkout of this
+//! user shares: cargo builds the compiler there once for each of its versions.
+
+use anyhow::{Context, Result, bail};
+use dml_spirv_manifest::{BUILD_COMMAND, Tree};
+use xshell::{Cmd, Shell, cmd};
+
+use crate::process::succeed;
+use crate::{build_tools, setup, workspace};
+
+/// Compile the kernels, and write the manifest and the kernel table
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct Args {
+    /// Write nothing; fail where the checked-in files are not what the sources say
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// With --check: also compile everything and compare bytes
+    #[arg(long, requires = "check")]
+    pub(crate) recompile: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(sh: &Shell, args: Args) -> Result<()> {
+    if args.check {
+        check(&Tree::of_workspace(workspace::root()))?;
+        if !args.recompile {
+            return Ok(());
+        }
+    }
+    let command = compiler(sh, "run")?.arg("--").arg(workspace::root());
+    succeed(command.args(args.check.then_some("--check")))
+}
+
+/// The step `shader-recompile` of `ci`: the same bytes again, and the lints and tests of the compiler,
+/// which are left out where shaderc is.
+pub(crate) fn recompile(sh: &Shell) -> Result<()> {
+    run(sh, Args { check: true, recompile: true })?;
+    succeed(compiler(sh, "clippy")?.args(["--all-targets", "--", "-D", "warnings"]))?;
+    succeed(compiler(sh, "test")?)
+}
+
+fn check(tree: &Tree) -> Result<()> {
+    let findings = dml_spirv_manifest::check(tree).with_context(|| {
+        format!("nothing can be compared (`{BUILD_COMMAND}` writes what is generated)")
+    })?;
+    if findings.is_empty() {
+        eprintln!("build-shaders: the checked-in kernels are what the sources say, by hashes");
+        return Ok(());
+    }
+    let list: String = findings.iter().map(|finding| format!("  {finding}\n")).collect();
+    bail!("the checked-in kernels are not what the sources say:\n{list}Run `{BUILD_COMMAND}`.")
+}
+
+/// `cargo COMMAND` on the compiler, with spirv-val on PATH. Optimized: cmake is told so in either
+/// case, and a development build would only add debug information to all of the C++.
+fn compiler<'a>(sh: &'a Shell, command: &str) -> Result<Cmd<'a>> {
+    let tools = build_tools::ensure(sh).context("preparing the build of shaderc")?;
+    let environment = setup::make_sure(sh)?.environment()?.and(tools);
+    let package = ["--package", "dml-spirv-compiler", "--features", "shaderc"];
+    let target = workspace::tools_dir().join("shaderc");
+    let command = cmd!(sh, "cargo {command} --locked --release {package...} --target-dir {target}");
+    Ok(environment.apply(command))
+}
