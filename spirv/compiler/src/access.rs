@@ -6,16 +6,16 @@ use anyhow::{Result, bail};
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Op, StorageClass};
 
-use crate::reflect::id_operand;
+use crate::instruction::id_operand;
 
 /// What a kernel does with one buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Touched {
+pub(crate) struct BufferUse {
     reads: bool,
     writes: bool,
 }
 
-impl Touched {
+impl BufferUse {
     /// The variant of `dml_core::plan::Access`.
     pub(crate) fn name(self) -> &'static str {
         match (self.reads, self.writes) {
@@ -28,7 +28,7 @@ impl Touched {
 
 /// The accesses to each storage buffer, by the id of its variable. Buffers that no instruction loads
 /// from or stores to are absent.
-pub(crate) fn buffer_accesses(module: &Module) -> Result<BTreeMap<u32, Touched>> {
+pub(crate) fn buffer_accesses(module: &Module) -> Result<BTreeMap<u32, BufferUse>> {
     // Every pointer into a buffer, with the buffer's variable.
     let mut pointers = BTreeMap::new();
     for value in &module.types_global_values {
@@ -38,18 +38,18 @@ pub(crate) fn buffer_accesses(module: &Module) -> Result<BTreeMap<u32, Touched>>
             pointers.insert(id, id);
         }
     }
-    let mut touched = BTreeMap::new();
+    let mut uses = BTreeMap::new();
     let blocks = module.functions.iter().flat_map(|function| &function.blocks);
     for instruction in blocks.flat_map(|block| &block.instructions) {
-        visit(instruction, &mut pointers, &mut touched)?;
+        visit(instruction, &mut pointers, &mut uses)?;
     }
-    Ok(touched)
+    Ok(uses)
 }
 
 fn visit(
     instruction: &Instruction,
     pointers: &mut BTreeMap<u32, u32>,
-    touched: &mut BTreeMap<u32, Touched>,
+    uses: &mut BTreeMap<u32, BufferUse>,
 ) -> Result<()> {
     let ids = || instruction.operands.iter().filter_map(Operand::id_ref_any);
     if !ids().any(|id| pointers.contains_key(&id)) {
@@ -86,7 +86,7 @@ fn visit(
             bail!("a pointer to a buffer is used by Op{other:?}, which reflection cannot follow")
         }
     };
-    let entry: &mut Touched = touched.entry(buffer).or_default();
+    let entry: &mut BufferUse = uses.entry(buffer).or_default();
     entry.reads |= reads;
     entry.writes |= writes;
     Ok(())

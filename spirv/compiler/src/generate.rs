@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use dml_spirv_manifest::{
@@ -47,28 +45,22 @@ pub(crate) fn generate(tree: &Tree) -> Result<Generated> {
 }
 
 /// Writes what differs from the disk and removes compiled kernels that are no longer generated.
-/// Returns the files that it touched.
+/// Returns the files that it changed.
 pub(crate) fn write(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> {
-    let mut touched = Vec::new();
     std::fs::create_dir_all(tree.compiled())
         .with_context(|| format!("could not create {}", tree.compiled().display()))?;
-    for path in orphans(tree, generated)? {
-        std::fs::remove_file(&path)
-            .with_context(|| format!("could not remove {}", path.display()))?;
-        touched.push(path);
-    }
-    for (path, contents) in generated {
-        if std::fs::read(path).is_ok_and(|current| current == *contents) {
-            continue;
+    let differing = differences(tree, generated)?;
+    for path in &differing {
+        match generated.get(path) {
+            Some(contents) => std::fs::write(path, contents),
+            None => std::fs::remove_file(path),
         }
-        std::fs::write(path, contents)
-            .with_context(|| format!("could not write {}", path.display()))?;
-        touched.push(path.clone());
+        .with_context(|| format!("could not replace {}", path.display()))?;
     }
-    Ok(touched)
+    Ok(differing)
 }
 
-/// The files that [`write`] would touch.
+/// The files that [`write`] would change.
 pub(crate) fn differences(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> {
     let mut differing = orphans(tree, generated)?;
     let stale = generated
@@ -151,36 +143,21 @@ fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(BTreeMap::new());
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(items.len()) {
-            scope.spawn(|| {
-                while let Some((index, item)) = take(items, &next) {
-                    let result = work(item);
-                    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-                    results.insert(index, result);
-                }
-            });
-        }
+    let share = items.len().div_ceil(threads).max(1);
+    let work = &work;
+    let (done, failed): (Vec<_>, Vec<_>) = std::thread::scope(|scope| {
+        let shares = items.chunks(share);
+        let workers: Vec<_> = shares
+            .map(|items| scope.spawn(move || Vec::from_iter(items.iter().map(work))))
+            .collect();
+        let results = workers.into_iter().map(|it| it.join().expect("its panic is printed"));
+        results.flatten().partition(Result::is_ok)
     });
-    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (done, failed): (Vec<_>, Vec<_>) = results.into_values().partition(Result::is_ok);
     if failed.is_empty() {
         return done.into_iter().collect();
     }
     let messages: Vec<String> =
         failed.into_iter().filter_map(Result::err).map(|error| format!("{error:#}")).collect();
     Err(anyhow!("{}", messages.join("\n")))
-}
-
-fn take<'a, T>(items: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    items.get(index).map(|item| (index, item))
-}
-
-/// `path` as a person in the workspace would write it.
-pub(crate) fn shown(path: &Path, workspace: &Path) -> String {
-    path.strip_prefix(workspace).unwrap_or(path).display().to_string()
 }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Decoration, Op};
 
-use crate::reflect::{decoration, definition, id_operand, literal};
+use crate::instruction::{decoration, definition, id_operand, literal};
 
 /// Bytes up to the end of the block that `variable` points to.
 pub(crate) fn size_of_block(module: &Module, variable: &Instruction) -> Result<u32> {

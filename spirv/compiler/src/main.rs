@@ -5,6 +5,7 @@
 mod access;
 mod compile;
 mod generate;
+mod instruction;
 mod layout;
 mod reflect;
 #[cfg(test)]
@@ -38,13 +39,15 @@ fn main() -> Result<()> {
     let tree = Tree::of_workspace(&workspace);
     let generated = generate::generate(&tree)?;
     let show = |paths: Vec<PathBuf>| -> String {
-        let line = |path| format!("  {}\n", generate::shown(path, &workspace));
-        paths.iter().map(|path| line(path)).collect()
+        let line = |path: &PathBuf| {
+            format!("  {}\n", path.strip_prefix(&workspace).unwrap_or(path).display())
+        };
+        paths.iter().map(line).collect()
     };
     if !check {
-        let touched = generate::write(&tree, &generated)?;
-        let count = touched.len();
-        eprint!("build-shaders: {} files, {count} changed\n{}", generated.len(), show(touched));
+        let changed = generate::write(&tree, &generated)?;
+        let count = changed.len();
+        eprint!("build-shaders: {} files, {count} changed\n{}", generated.len(), show(changed));
         return Ok(());
     }
     let differing = generate::differences(&tree, &generated)?;
