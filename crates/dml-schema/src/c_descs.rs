@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::descs::{self, comment, counted};
-use super::files::origin;
-use super::model::{Field, Operator, Schema};
-use super::names::snake_case;
+use crate::descs::{self, comment, counted};
+use crate::files::origin;
+use crate::model::{Field, Operator, Schema};
+use crate::names::snake_case;
 
 /// The file, before formatting and without its header.
-pub(super) fn render(schema: &Schema) -> String {
+pub(crate) fn render(schema: &Schema) -> String {
     let fields = || schema.implemented().flat_map(|operator| &operator.fields);
     let names = fields().map(|field| {
         let name = c_type(field);

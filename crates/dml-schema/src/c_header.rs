@@ -1,14 +1,14 @@
 //! `directml_types.h`: DirectML's descriptors for C.
 
-use super::files::origin;
-use super::model::{Field, FieldType, Operator, Schema};
-use super::names::{DATA_TYPES, LEVELS};
+use crate::files::origin;
+use crate::model::{Field, FieldType, Operator, Schema};
+use crate::names::{DATA_TYPES, LEVELS};
 
 /// Everything that does not depend on the schema, with a marker for what does.
 const TEMPLATE: &str = include_str!("c_header/template.h");
 
 /// The file, without its first line.
-pub(super) fn render(schema: &Schema) -> String {
+pub(crate) fn render(schema: &Schema) -> String {
     let data_types = DATA_TYPES.iter().map(|(name, _)| *name).zip(1..);
     let operators = schema.operators.iter().map(|it| (it.name.as_str(), it.number));
     let parts = [

@@ -1,14 +1,14 @@
 //! `operators/descs.rs`: the typed descriptors of implemented operators.
 
-use super::files::origin;
-use super::model::{Field, FieldType, Operator, Schema};
-use super::names::{camel_case, snake_case};
+use crate::files::origin;
+use crate::model::{Field, FieldType, Operator, Schema};
+use crate::names::{camel_case, snake_case};
 
 /// Columns that rustfmt leaves to a comment.
 const WIDTH: usize = 100;
 
 /// The file, before formatting and without its header.
-pub(super) fn render(schema: &Schema) -> String {
+pub(crate) fn render(schema: &Schema) -> String {
     let mut text = imports(schema);
     for operator in schema.implemented() {
         text += &format!("\n{}{}\n{}", origin(operator), structure(operator), conversion(operator));
@@ -17,12 +17,12 @@ pub(super) fn render(schema: &Schema) -> String {
 }
 
 /// The name of an operator's typed descriptor.
-pub(super) fn name(operator: &Operator) -> String {
+pub(crate) fn name(operator: &Operator) -> String {
     camel_case(&operator.name) + "Desc"
 }
 
 /// The array whose length a `uint` field tells; such a field is not part of the descriptor.
-pub(super) fn counted<'a>(operator: &'a Operator, field: &Field) -> Option<&'a Field> {
+pub(crate) fn counted<'a>(operator: &'a Operator, field: &Field) -> Option<&'a Field> {
     let arrays = || operator.fields.iter().filter(|it| it.count.as_ref() == Some(&field.name));
     // An array that is left out has no length, so others come first.
     arrays().find(|array| !array.optional).or_else(|| arrays().next())
@@ -111,7 +111,7 @@ fn value(operator: &Operator, field: &Field) -> String {
 }
 
 /// `text` as doc comments. Lines that are too long are wrapped; the author's own breaks are kept.
-pub(super) fn comment(text: &str, indent: usize) -> String {
+pub(crate) fn comment(text: &str, indent: usize) -> String {
     let mut comment = String::new();
     for line in text.trim().lines() {
         let mut current = String::from("///");

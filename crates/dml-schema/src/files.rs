@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::model::{Operator, Schema};
-use super::resolve::{self, Known};
-use super::source::File;
-use super::{c_descs, c_header, descs, support, tables};
+use crate::model::{Operator, Schema};
+use crate::resolve::{self, Known};
+use crate::source::File;
+use crate::{c_descs, c_header, descs, support, tables};
 
 const SCHEMA: &str = "crates/dml-core/schema";
 const C_HEADER: &str = "crates/dml-capi/include/dmlvk/directml_types.h";
@@ -41,7 +41,7 @@ impl Tree {
     }
 
     /// Reads and checks every file of the schema.
-    pub(super) fn schema(&self) -> Result<Schema> {
+    pub(crate) fn schema(&self) -> Result<Schema> {
         let path = format!("{SCHEMA}/{TYPES}");
         let types = support::named_types(File { path: &path, text: &self.read(&path)? })?;
         let rules = self.read(RULES)?;
@@ -147,7 +147,7 @@ impl Tree {
 }
 
 /// The comment that tells which file of the schema the next item is generated from.
-pub(super) fn origin(operator: &Operator) -> String {
+pub(crate) fn origin(operator: &Operator) -> String {
     format!("{ORIGIN}{}\n", operator.file)
 }
 

@@ -1,8 +1,7 @@
 //! The operators in `crates/dml-core/schema/*.toml` to checked-in Rust.
 //!
 //! [`source`] is the files as they are written, [`model`] what they mean; everything that can be
-//! wrong with them is found on the way from one to the other ([`resolve`], [`support`],
-//! [`varied`]).
+//! wrong with them is found on the way from one to the other ([`resolve`], [`support`]).
 #![forbid(unsafe_code)]
 
 mod c_descs;
@@ -17,6 +16,5 @@ mod support;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod varied;
 
 pub use files::{Generated, Tree};

@@ -2,115 +2,115 @@
 
 use serde::Deserialize;
 
-use super::names::EnumNames;
+use crate::names::EnumNames;
 
 /// Everything that is generated from.
 #[derive(Debug)]
-pub(super) struct Schema {
+pub(crate) struct Schema {
     /// The named sets of data types, in the file's order.
-    pub(super) types: Vec<NamedTypes>,
+    pub(crate) types: Vec<NamedTypes>,
     /// By ascending number.
-    pub(super) operators: Vec<Operator>,
+    pub(crate) operators: Vec<Operator>,
 }
 
 impl Schema {
-    pub(super) fn implemented(&self) -> impl Iterator<Item = &Operator> {
+    pub(crate) fn implemented(&self) -> impl Iterator<Item = &Operator> {
         self.operators.iter().filter(|operator| operator.implemented)
     }
 }
 
 /// A set in `types.toml`.
 #[derive(Debug)]
-pub(super) struct NamedTypes {
-    pub(super) name: String,
-    pub(super) types: TypeSet,
+pub(crate) struct NamedTypes {
+    pub(crate) name: String,
+    pub(crate) types: TypeSet,
 }
 
 /// Data types: bit n stands for the nth entry of [`super::names::DATA_TYPES`]. Empty where the
 /// reference does not state them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct TypeSet(pub(super) u16);
+pub(crate) struct TypeSet(pub(crate) u16);
 
 impl TypeSet {
-    pub(super) fn is_superset(self, other: Self) -> bool {
+    pub(crate) fn is_superset(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Operator {
-    pub(super) name: String,
+pub(crate) struct Operator {
+    pub(crate) name: String,
     /// The name of its file.
-    pub(super) file: String,
-    pub(super) number: u32,
-    pub(super) summary: String,
-    pub(super) in_place: bool,
-    pub(super) implemented: bool,
-    pub(super) comparison: Option<Comparison>,
-    pub(super) rule: Option<String>,
-    pub(super) doc: String,
-    pub(super) fields: Vec<Field>,
+    pub(crate) file: String,
+    pub(crate) number: u32,
+    pub(crate) summary: String,
+    pub(crate) in_place: bool,
+    pub(crate) implemented: bool,
+    pub(crate) comparison: Option<Comparison>,
+    pub(crate) rule: Option<String>,
+    pub(crate) doc: String,
+    pub(crate) fields: Vec<Field>,
     /// Whether the struct has no other fields.
-    pub(super) fields_complete: bool,
+    pub(crate) fields_complete: bool,
     /// Where support depends on an attribute: what at least one of its values has.
-    pub(super) tables: Vec<Table>,
-    pub(super) varied: Option<Varied>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) varied: Option<Varied>,
 }
 
 /// Support that depends on an attribute.
 #[derive(Debug)]
-pub(super) struct Varied {
-    pub(super) field: String,
+pub(crate) struct Varied {
+    pub(crate) field: String,
     /// By the lowest value; together they have every value.
-    pub(super) variants: Vec<Variant>,
+    pub(crate) variants: Vec<Variant>,
 }
 
 #[derive(Debug)]
-pub(super) struct Variant {
+pub(crate) struct Variant {
     /// Ascending.
-    pub(super) values: Vec<usize>,
-    pub(super) tables: Vec<Table>,
+    pub(crate) values: Vec<usize>,
+    pub(crate) tables: Vec<Table>,
 }
 
 #[derive(Debug)]
-pub(super) struct Field {
-    pub(super) name: String,
-    pub(super) kind: FieldKind,
-    pub(super) field_type: FieldType,
-    pub(super) optional: bool,
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) kind: FieldKind,
+    pub(crate) field_type: FieldType,
+    pub(crate) optional: bool,
     /// A level, where it is optional only from there on.
-    pub(super) optional_from: Option<&'static str>,
-    pub(super) enumeration: Option<&'static EnumNames>,
-    pub(super) scalar_type: Option<String>,
-    pub(super) count: Option<String>,
-    pub(super) doc: String,
+    pub(crate) optional_from: Option<&'static str>,
+    pub(crate) enumeration: Option<&'static EnumNames>,
+    pub(crate) scalar_type: Option<String>,
+    pub(crate) count: Option<String>,
+    pub(crate) doc: String,
 }
 
 /// What a level accepts.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) level: &'static str,
+pub(crate) struct Table {
+    pub(crate) level: &'static str,
     /// In the order of the tensor fields.
-    pub(super) tensors: Vec<TensorSupport>,
+    pub(crate) tensors: Vec<TensorSupport>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct TensorSupport {
-    pub(super) field: String,
+pub(crate) struct TensorSupport {
+    pub(crate) field: String,
     /// The lowest and the highest dimension count.
-    pub(super) ranks: (usize, usize),
-    pub(super) types: TypeSet,
+    pub(crate) ranks: (usize, usize),
+    pub(crate) types: TypeSet,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Comparison {
+pub(crate) enum Comparison {
     BitExact,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum FieldKind {
+pub(crate) enum FieldKind {
     Input,
     Output,
     #[default]
@@ -120,7 +120,7 @@ pub(super) enum FieldKind {
 /// The names of the variants are those of `dml_core::schema::FieldType`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum FieldType {
+pub(crate) enum FieldType {
     Tensor,
     TensorArray,
     OperatorDesc,
@@ -140,11 +140,11 @@ pub(super) enum FieldType {
 }
 
 impl FieldType {
-    pub(super) fn is_tensor(self) -> bool {
+    pub(crate) fn is_tensor(self) -> bool {
         matches!(self, Self::Tensor | Self::TensorArray)
     }
 
-    pub(super) fn is_array(self) -> bool {
+    pub(crate) fn is_array(self) -> bool {
         matches!(
             self,
             Self::TensorArray
@@ -156,12 +156,12 @@ impl FieldType {
     }
 
     /// What C passes by pointer can be null.
-    pub(super) fn is_pointer(self) -> bool {
+    pub(crate) fn is_pointer(self) -> bool {
         self.is_tensor() || self.is_array() || matches!(self, Self::OperatorDesc | Self::ScaleBias)
     }
 
     /// The type of a field that cannot be left out, in Rust and in C.
-    pub(super) fn rust_and_c(self) -> (&'static str, &'static str) {
+    pub(crate) fn rust_and_c(self) -> (&'static str, &'static str) {
         match self {
             Self::Tensor => ("TensorDesc", "*const DML_TENSOR_DESC"),
             Self::TensorArray => ("Vec<TensorDesc>", "*const DML_TENSOR_DESC"),

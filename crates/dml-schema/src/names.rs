@@ -2,7 +2,7 @@
 //! depend: the generator has to work while what it generates does not compile.
 
 /// The data types, by ascending number: DirectML's name and the variant of `DataType`.
-pub(super) const DATA_TYPES: [(&str, &str); 13] = [
+pub(crate) const DATA_TYPES: [(&str, &str); 13] = [
     ("FLOAT32", "Float32"),
     ("FLOAT16", "Float16"),
     ("UINT32", "Uint32"),
@@ -19,13 +19,13 @@ pub(super) const DATA_TYPES: [(&str, &str); 13] = [
 ];
 
 /// The feature levels, ascending.
-pub(super) const LEVELS: [&str; 15] = [
+pub(crate) const LEVELS: [&str; 15] = [
     "1_0", "2_0", "2_1", "3_0", "3_1", "4_0", "4_1", "5_0", "5_1", "5_2", "6_0", "6_1", "6_2",
     "6_3", "6_4",
 ];
 
 /// The level called `name`.
-pub(super) fn level(name: &str) -> Result<&'static str, String> {
+pub(crate) fn level(name: &str) -> Result<&'static str, String> {
     LEVELS
         .into_iter()
         .find(|level| *level == name)
@@ -33,32 +33,32 @@ pub(super) fn level(name: &str) -> Result<&'static str, String> {
 }
 
 /// DML_TENSOR_DIMENSION_COUNT_MAX1.
-pub(super) const MAX_RANK: usize = 8;
+pub(crate) const MAX_RANK: usize = 8;
 
 /// What names an enum in the schema, in `dml-core` and in C.
 #[derive(Debug)]
-pub(super) struct EnumNames {
+pub(crate) struct EnumNames {
     /// The value of the key `enum`.
-    pub(super) key: &'static str,
+    pub(crate) key: &'static str,
     /// The table in `dml_core::schema`.
-    pub(super) table: &'static str,
+    pub(crate) table: &'static str,
     /// What typed descriptors need; an implemented operator cannot do without.
-    pub(super) typed: Option<TypedEnum>,
+    pub(crate) typed: Option<TypedEnum>,
     /// The names of its values; the first has the number 0. Empty where nothing asks for them.
-    pub(super) values: &'static [&'static str],
+    pub(crate) values: &'static [&'static str],
 }
 
 /// An enum in typed descriptors.
 #[derive(Debug)]
-pub(super) struct TypedEnum {
+pub(crate) struct TypedEnum {
     /// The type of a descriptor's field, which has a method `dml_value`.
-    pub(super) rust: &'static str,
+    pub(crate) rust: &'static str,
     /// The alias in `dml_core::c_layout`.
-    pub(super) c: &'static str,
+    pub(crate) c: &'static str,
 }
 
 /// The enums that a `uint` may hold.
-pub(super) const ENUMS: &[EnumNames] = &[
+pub(crate) const ENUMS: &[EnumNames] = &[
     EnumNames {
         key: "tensor-data-type",
         table: "TENSOR_DATA_TYPE",
@@ -87,7 +87,7 @@ pub(super) const ENUMS: &[EnumNames] = &[
 ];
 
 /// `OutputTensor` as Rust names a field: `output_tensor`.
-pub(super) fn snake_case(name: &str) -> String {
+pub(crate) fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     let mut after_upper = true;
     for letter in name.chars() {
@@ -112,7 +112,7 @@ pub(super) fn snake_case(name: &str) -> String {
 }
 
 /// `DIAGONAL_MATRIX1` as Rust names a type: `DiagonalMatrix1`.
-pub(super) fn camel_case(name: &str) -> String {
+pub(crate) fn camel_case(name: &str) -> String {
     let word = |word: &str| match word.split_at_checked(1) {
         Some((first, rest)) => first.to_owned() + &rest.to_ascii_lowercase(),
         None => String::new(),

@@ -5,23 +5,23 @@ use std::ops::Range;
 use anyhow::Result;
 use toml::Spanned;
 
-use super::model::{Field, FieldKind, FieldType, NamedTypes, Operator};
-use super::names::{self, ENUMS};
-use super::source::{self, File};
-use super::support::{self, Place};
+use crate::model::{Field, FieldKind, FieldType, NamedTypes, Operator};
+use crate::names::{self, ENUMS};
+use crate::source::{self, File};
+use crate::support::{self, Place};
 
 /// No summary is longer, so that it fits a line of code.
 const MAX_SUMMARY: usize = 80;
 
 /// What the operators' checks need from elsewhere.
-pub(super) struct Known<'a> {
-    pub(super) types: &'a [NamedTypes],
+pub(crate) struct Known<'a> {
+    pub(crate) types: &'a [NamedTypes],
     /// The text of `rules.rs`.
-    pub(super) rules: &'a str,
+    pub(crate) rules: &'a str,
 }
 
 /// The operators of one file, in its order, each with where its name stands.
-pub(super) fn operators(
+pub(crate) fn operators(
     file: File<'_>,
     short_name: &str,
     known: &Known<'_>,

@@ -5,40 +5,40 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::model::{Comparison, FieldKind, FieldType};
+use crate::model::{Comparison, FieldKind, FieldType};
 
 /// A file of operators, by name.
-pub(super) type Operators = BTreeMap<Spanned<String>, Operator>;
+pub(crate) type Operators = BTreeMap<Spanned<String>, Operator>;
 
 /// `types.toml`: sets of data types, by name.
-pub(super) type Types = BTreeMap<Spanned<String>, Spanned<String>>;
+pub(crate) type Types = BTreeMap<Spanned<String>, Spanned<String>>;
 
 /// Support by level, then by tensor.
-pub(super) type Support = BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Cell>>;
+pub(crate) type Support = BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Cell>>;
 
 /// Support by the values of an attribute, with blanks between.
-pub(super) type SupportFor = BTreeMap<Spanned<String>, Support>;
+pub(crate) type SupportFor = BTreeMap<Spanned<String>, Support>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Operator {
-    pub(super) number: Spanned<u32>,
-    pub(super) summary: Spanned<String>,
-    pub(super) in_place: bool,
+pub(crate) struct Operator {
+    pub(crate) number: Spanned<u32>,
+    pub(crate) summary: Spanned<String>,
+    pub(crate) in_place: bool,
     #[serde(default)]
-    pub(super) implemented: bool,
-    pub(super) comparison: Option<Comparison>,
-    pub(super) rule: Option<Spanned<String>>,
+    pub(crate) implemented: bool,
+    pub(crate) comparison: Option<Comparison>,
+    pub(crate) rule: Option<Spanned<String>>,
     #[serde(default)]
-    pub(super) doc: String,
-    pub(super) fields: Vec<Spanned<Field>>,
+    pub(crate) doc: String,
+    pub(crate) fields: Vec<Spanned<Field>>,
     #[serde(default = "yes")]
-    pub(super) fields_complete: bool,
+    pub(crate) fields_complete: bool,
     #[serde(default)]
-    pub(super) support: Support,
-    pub(super) support_by: Option<Spanned<String>>,
+    pub(crate) support: Support,
+    pub(crate) support_by: Option<Spanned<String>>,
     #[serde(default)]
-    pub(super) support_for: SupportFor,
+    pub(crate) support_for: SupportFor,
 }
 
 fn yes() -> bool {
@@ -47,49 +47,49 @@ fn yes() -> bool {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Field {
-    pub(super) name: String,
+pub(crate) struct Field {
+    pub(crate) name: String,
     #[serde(rename = "type")]
-    pub(super) field_type: FieldType,
+    pub(crate) field_type: FieldType,
     #[serde(default)]
-    pub(super) kind: FieldKind,
+    pub(crate) kind: FieldKind,
     #[serde(default)]
-    pub(super) optional: bool,
-    pub(super) optional_from: Option<String>,
+    pub(crate) optional: bool,
+    pub(crate) optional_from: Option<String>,
     #[serde(rename = "enum")]
-    pub(super) enumeration: Option<String>,
-    pub(super) scalar_type: Option<String>,
-    pub(super) count: Option<String>,
+    pub(crate) enumeration: Option<String>,
+    pub(crate) scalar_type: Option<String>,
+    pub(crate) count: Option<String>,
     #[serde(default)]
-    pub(super) doc: String,
+    pub(crate) doc: String,
 }
 
 /// What one level accepts for one tensor.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Cell {
-    pub(super) ranks: Spanned<String>,
-    pub(super) types: Spanned<String>,
+pub(crate) struct Cell {
+    pub(crate) ranks: Spanned<String>,
+    pub(crate) types: Spanned<String>,
 }
 
 /// A file's name and text, for messages.
 #[derive(Clone, Copy)]
-pub(super) struct File<'a> {
+pub(crate) struct File<'a> {
     /// The path that a message shows.
-    pub(super) path: &'a str,
-    pub(super) text: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl File<'_> {
     /// `path:line: problem`, for the line of the byte `offset`.
-    pub(super) fn error(&self, offset: usize, problem: impl std::fmt::Display) -> anyhow::Error {
+    pub(crate) fn error(&self, offset: usize, problem: impl std::fmt::Display) -> anyhow::Error {
         let before = self.text.bytes().take(offset);
         let line = before.filter(|byte| *byte == b'\n').count() + 1;
         anyhow::anyhow!("{}:{line}: {problem}", self.path)
     }
 
     /// Reads the file as `T`.
-    pub(super) fn parse<T: for<'de> Deserialize<'de>>(&self) -> anyhow::Result<T> {
+    pub(crate) fn parse<T: for<'de> Deserialize<'de>>(&self) -> anyhow::Result<T> {
         toml::from_str(self.text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
             self.error(offset, error.message())

@@ -1,14 +1,15 @@
 //! Support tables: their cells, and that they ascend and cover every tensor.
 
+mod varied;
+
 use std::ops::Range;
 
 use anyhow::{Error, Result, anyhow};
 use toml::Spanned;
 
-use super::model::{Field, NamedTypes, Table, TensorSupport, TypeSet, Varied};
-use super::names::{self, DATA_TYPES, LEVELS, MAX_RANK};
-use super::source::{Cell, File, Support, SupportFor, Types};
-use super::varied;
+use crate::model::{Field, NamedTypes, Table, TensorSupport, TypeSet, Varied};
+use crate::names::{self, DATA_TYPES, LEVELS, MAX_RANK};
+use crate::source::{Cell, File, Support, SupportFor, Types};
 
 /// Stands for every tensor that a level does not name.
 const ALL_OTHERS: &str = "*";
@@ -17,7 +18,7 @@ const ALL_OTHERS: &str = "*";
 const UNDOCUMENTED: &str = "undocumented";
 
 /// The sets of `types.toml`.
-pub(super) fn named_types(file: File<'_>) -> Result<Vec<NamedTypes>> {
+pub(crate) fn named_types(file: File<'_>) -> Result<Vec<NamedTypes>> {
     let mut entries: Vec<_> = file.parse::<Types>()?.into_iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
     let mut known = Vec::new();
@@ -36,23 +37,23 @@ pub(super) fn named_types(file: File<'_>) -> Result<Vec<NamedTypes>> {
 }
 
 /// What messages and cells refer to.
-pub(super) struct Place<'a> {
-    pub(super) file: File<'a>,
+pub(crate) struct Place<'a> {
+    pub(crate) file: File<'a>,
     /// Where the operator's name stands.
-    pub(super) header: Range<usize>,
-    pub(super) operator: &'a str,
-    pub(super) fields: &'a [Field],
-    pub(super) known: &'a [NamedTypes],
+    pub(crate) header: Range<usize>,
+    pub(crate) operator: &'a str,
+    pub(crate) fields: &'a [Field],
+    pub(crate) known: &'a [NamedTypes],
 }
 
 impl Place<'_> {
-    pub(super) fn error(&self, offset: usize, problem: impl std::fmt::Display) -> Error {
+    pub(crate) fn error(&self, offset: usize, problem: impl std::fmt::Display) -> Error {
         self.file.error(offset, format!("{}: {problem}", self.operator))
     }
 }
 
 /// The tables of an operator, and those for each value of an attribute.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     place: &Place<'_>,
     support: Support,
     by: Option<Spanned<String>>,
@@ -71,7 +72,7 @@ pub(super) fn resolve(
 }
 
 /// The tables in `support`.
-pub(super) fn tables(place: &Place<'_>, support: Support) -> Result<Vec<Table>> {
+pub(crate) fn tables(place: &Place<'_>, support: Support) -> Result<Vec<Table>> {
     let mut levels: Vec<_> = support.into_iter().collect();
     levels.sort_by_key(|(level, _)| level.span().start);
     let mut tables: Vec<Table> = Vec::new();

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::files::origin;
-use super::model::{
+use crate::files::origin;
+use crate::model::{
     Comparison, Field, FieldKind, NamedTypes, Operator, Schema, Table, TensorSupport, TypeSet,
     Variant, Varied,
 };
-use super::names::DATA_TYPES;
+use crate::names::DATA_TYPES;
 
 /// The file, before formatting and without its header.
-pub(super) fn render(schema: &Schema) -> String {
+pub(crate) fn render(schema: &Schema) -> String {
     let used = used_types(schema);
     let rows: String = schema.operators.iter().map(|it| row(it, &schema.types)).collect();
     let names: Vec<String> = schema.operators.iter().map(|it| format!("&{}", it.name)).collect();

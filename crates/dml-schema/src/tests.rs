@@ -3,10 +3,10 @@ use std::path::Path;
 use dml_core::schema::{REDUCE_FUNCTION, TENSOR_DATA_TYPE};
 use dml_core::{DataType, FeatureLevel, MAX_DIMENSION_COUNT};
 
-use super::descs::comment;
-use super::files::Tree;
-use super::model::Table;
-use super::names::{DATA_TYPES, ENUMS, LEVELS, MAX_RANK, camel_case, snake_case};
+use crate::descs::comment;
+use crate::files::Tree;
+use crate::model::Table;
+use crate::names::{DATA_TYPES, ENUMS, LEVELS, MAX_RANK, camel_case, snake_case};
 
 const SCHEMA: &str = "crates/dml-core/schema";
 const TOML: &str = "crates/dml-core/schema/diagonal.toml";

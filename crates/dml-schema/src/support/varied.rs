@@ -3,13 +3,13 @@
 use anyhow::Result;
 use toml::Spanned;
 
-use super::model::{Table, TensorSupport, TypeSet, Variant, Varied};
-use super::names::LEVELS;
-use super::source::SupportFor;
-use super::support::{self, Place};
+use super::{Place, tables};
+use crate::model::{Table, TensorSupport, TypeSet, Variant, Varied};
+use crate::names::LEVELS;
+use crate::source::SupportFor;
 
 /// The tables for each value of the attribute `by`, and those of all values together.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     place: &Place<'_>,
     by: &Spanned<String>,
     variants: SupportFor,
@@ -39,7 +39,7 @@ pub(super) fn resolve(
             values.extend(names.values.iter().position(|name| *name == word));
         }
         values.sort_unstable();
-        resolved.push(Variant { values, tables: support::tables(place, support)? });
+        resolved.push(Variant { values, tables: tables(place, support)? });
     }
     if !missing.is_empty() {
         let problem = format!("support_for has no {}", missing.join(", "));
