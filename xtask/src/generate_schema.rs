@@ -1,29 +1,29 @@
 //! `generate-schema`: the operators in `crates/dml-core/schema/*.toml` to checked-in Rust.
 
 use anyhow::{Result, bail};
-use dml_schema::Tree;
+use dml_schema::Folders;
 
 use crate::workspace;
 
-/// Generates the operator tables and descriptors from crates/dml-core/schema/*.toml.
+/// Generate the operator tables and descriptors from crates/dml-core/schema/*.toml
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write nothing; fail where the checked-in files are not what the TOML files say.
+    /// Write nothing; fail where the checked-in files are not what the TOML files say
     #[arg(long)]
     check: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> Result<()> {
-    let tree = Tree::new(workspace::root());
-    let generated = tree.generate()?;
+    let folders = Folders::of_workspace(workspace::root());
+    let generated = folders.generate(&folders.read()?)?;
     if !args.check {
-        let written = tree.write(&generated)?;
+        let written = folders.write(&generated)?;
         eprintln!("generate-schema: {} files, {} changed", generated.len(), written.len());
         written.iter().for_each(|path| eprintln!("  {path}"));
         return Ok(());
     }
-    let stale = tree.stale(&generated);
+    let stale = folders.stale(&generated);
     if !stale.is_empty() {
         bail!("{}\nRun `cargo xtask generate-schema`.", stale.join("\n"));
     }

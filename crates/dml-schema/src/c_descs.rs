@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::descs::{self, comment, counted};
-use crate::files::origin;
 use crate::model::{Field, Operator, Schema};
 use crate::names::snake_case;
 
@@ -44,7 +43,7 @@ fn structure(operator: &Operator) -> String {
     format!(
         "\n{}{doc}#[repr(C)]\n#[derive(Clone, Copy, Debug)]\n\
          pub struct DML_{name}_OPERATOR_DESC {{\n{fields}}}\n",
-        origin(operator)
+        operator.origin()
     )
 }
 

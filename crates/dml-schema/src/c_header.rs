@@ -1,6 +1,5 @@
 //! `directml_types.h`: DirectML's descriptors for C.
 
-use crate::files::origin;
 use crate::model::{Field, FieldType, Operator, Schema};
 use crate::names::{DATA_TYPES, LEVELS};
 
@@ -39,7 +38,7 @@ fn structure(operator: &Operator) -> String {
         format!("    {}{};{comment}\n", c_type(field), field.name)
     };
     let fields: String = operator.fields.iter().map(line).collect();
-    format!("{}typedef struct {name} {{\n{fields}}} {name};\n\n", origin(operator))
+    format!("{}typedef struct {name} {{\n{fields}}} {name};\n\n", operator.origin())
 }
 
 /// The type with what stands between it and the name.

@@ -1,6 +1,5 @@
 //! `operators/descs.rs`: the typed descriptors of implemented operators.
 
-use crate::files::origin;
 use crate::model::{Field, FieldType, Operator, Schema};
 use crate::names::{camel_case, snake_case};
 
@@ -11,7 +10,8 @@ const WIDTH: usize = 100;
 pub(crate) fn render(schema: &Schema) -> String {
     let mut text = imports(schema);
     for operator in schema.implemented() {
-        text += &format!("\n{}{}\n{}", origin(operator), structure(operator), conversion(operator));
+        text +=
+            &format!("\n{}{}\n{}", operator.origin(), structure(operator), conversion(operator));
     }
     text
 }

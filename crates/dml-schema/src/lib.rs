@@ -17,4 +17,5 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use files::{Generated, Tree};
+pub use files::Folders;
+pub use source::{File, Sources};

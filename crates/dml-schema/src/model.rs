@@ -37,6 +37,9 @@ impl TypeSet {
     }
 }
 
+/// Stands above every item that is generated from an operator's row; the file's name follows.
+pub(crate) const ORIGIN: &str = "// From schema/";
+
 #[derive(Debug)]
 pub(crate) struct Operator {
     pub(crate) name: String,
@@ -54,12 +57,19 @@ pub(crate) struct Operator {
     pub(crate) fields_complete: bool,
     /// Where support depends on an attribute: what at least one of its values has.
     pub(crate) tables: Vec<Table>,
-    pub(crate) varied: Option<Varied>,
+    pub(crate) varied: Option<VariedSupport>,
+}
+
+impl Operator {
+    /// The comment that tells which file of the schema the next item is generated from.
+    pub(crate) fn origin(&self) -> String {
+        format!("{ORIGIN}{}\n", self.file)
+    }
 }
 
 /// Support that depends on an attribute.
 #[derive(Debug)]
-pub(crate) struct Varied {
+pub(crate) struct VariedSupport {
     pub(crate) field: String,
     /// By the lowest value; together they have every value.
     pub(crate) variants: Vec<Variant>,

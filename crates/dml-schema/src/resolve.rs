@@ -5,53 +5,73 @@ use std::ops::Range;
 use anyhow::Result;
 use toml::Spanned;
 
-use crate::model::{Field, FieldKind, FieldType, NamedTypes, Operator};
+use crate::model::{Field, FieldKind, FieldType, NamedTypes, Operator, Schema};
 use crate::names::{self, ENUMS};
-use crate::source::{self, File};
+use crate::source::{self, File, Sources};
 use crate::support::{self, Place};
 
 /// No summary is longer, so that it fits a line of code.
 const MAX_SUMMARY: usize = 80;
 
-/// What the operators' checks need from elsewhere.
-pub(crate) struct Known<'a> {
-    pub(crate) types: &'a [NamedTypes],
+/// What operators refer to.
+struct Definitions<'a> {
+    types: &'a [NamedTypes],
     /// The text of `rules.rs`.
-    pub(crate) rules: &'a str,
+    rules: &'a str,
+}
+
+/// Checks every file of the schema.
+pub(crate) fn schema(sources: &Sources) -> Result<Schema> {
+    let types = support::named_types(&sources.types)?;
+    let definitions = Definitions { types: &types, rules: &sources.rules };
+    let mut operators: Vec<Operator> = Vec::new();
+    for file in &sources.operators {
+        for (header, operator) in self::operators(file, &definitions)? {
+            unique(&operators, &operator).map_err(|problem| file.error(header.start, problem))?;
+            operators.push(operator);
+        }
+    }
+    operators.sort_by_key(|operator| operator.number);
+    Ok(Schema { types, operators })
+}
+
+fn unique(before: &[Operator], operator: &Operator) -> Result<(), String> {
+    let same = |it: &&Operator| it.number == operator.number || it.name == operator.name;
+    before.iter().find(same).map_or(Ok(()), |other| {
+        Err(format!(
+            "{} with number {} stands beside {} with number {} in {}",
+            operator.name, operator.number, other.name, other.number, other.file
+        ))
+    })
 }
 
 /// The operators of one file, in its order, each with where its name stands.
-pub(crate) fn operators(
-    file: File<'_>,
-    short_name: &str,
-    known: &Known<'_>,
-) -> Result<Vec<(Range<usize>, Operator)>> {
+fn operators(file: &File, definitions: &Definitions<'_>) -> Result<Vec<(Range<usize>, Operator)>> {
     let mut entries: Vec<_> = file.parse::<source::Operators>()?.into_iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
     let resolved = entries.into_iter().map(|(name, source)| {
         let header = name.span();
-        Ok((header, operator(file, short_name, name, source, known)?))
+        Ok((header, operator(file, name, source, definitions)?))
     });
     resolved.collect()
 }
 
 fn operator(
-    file: File<'_>,
-    short_name: &str,
+    file: &File,
     name: Spanned<String>,
     source: source::Operator,
-    known: &Known<'_>,
+    definitions: &Definitions<'_>,
 ) -> Result<Operator> {
     let header = name.span();
     let name = name.into_inner();
-    check_operator(file, &header, &name, &source, known)?;
+    check_operator(file, &header, &name, &source, definitions)?;
     let fields = fields(file, &name, &source)?;
-    let place = Place { file, header, operator: &name, fields: &fields, known: known.types };
+    let place = Place { file, header, operator: &name, fields: &fields, known: definitions.types };
     let (tables, varied) =
         support::resolve(&place, source.support, source.support_by, source.support_for)?;
     Ok(Operator {
         name,
-        file: short_name.to_owned(),
+        file: file.name().to_owned(),
         number: source.number.into_inner(),
         summary: source.summary.into_inner(),
         in_place: source.in_place,
@@ -67,11 +87,11 @@ fn operator(
 }
 
 fn check_operator(
-    file: File<'_>,
+    file: &File,
     header: &Range<usize>,
     name: &str,
     source: &source::Operator,
-    known: &Known<'_>,
+    definitions: &Definitions<'_>,
 ) -> Result<()> {
     let error =
         |offset: usize, problem: &str| Err(file.error(offset, format!("{name}: {problem}")));
@@ -92,7 +112,7 @@ fn check_operator(
         return error(header.start, "is implemented without all fields");
     }
     if let Some(rule) = &source.rule
-        && !known.rules.contains(&format!("fn {}(", rule.get_ref()))
+        && !definitions.rules.contains(&format!("fn {}(", rule.get_ref()))
     {
         let problem = format!("rules.rs has no function {}", rule.get_ref());
         return error(rule.span().start, &problem);
@@ -100,7 +120,7 @@ fn check_operator(
     Ok(())
 }
 
-fn fields(file: File<'_>, operator: &str, source: &source::Operator) -> Result<Vec<Field>> {
+fn fields(file: &File, operator: &str, source: &source::Operator) -> Result<Vec<Field>> {
     let mut fields: Vec<Field> = Vec::new();
     for spanned in &source.fields {
         let given = spanned.get_ref();

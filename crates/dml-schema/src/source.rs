@@ -72,15 +72,32 @@ pub(crate) struct Cell {
     pub(crate) types: Spanned<String>,
 }
 
-/// A file's name and text, for messages.
-#[derive(Clone, Copy)]
-pub(crate) struct File<'a> {
-    /// The path that a message shows.
-    pub(crate) path: &'a str,
-    pub(crate) text: &'a str,
+/// A text file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// From the root, with `/`; what a message shows.
+    pub path: String,
+    /// What is in it, or should be.
+    pub text: String,
 }
 
-impl File<'_> {
+/// Everything that is generated from.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// `types.toml`: the named sets of data types.
+    pub types: File,
+    /// The other files of the schema, each with some operators.
+    pub operators: Vec<File>,
+    /// The text of the module of `dml-core` with the functions that `rule` may name.
+    pub rules: String,
+}
+
+impl File {
+    /// The path without its folders.
+    pub(crate) fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
     /// `path:line: problem`, for the line of the byte `offset`.
     pub(crate) fn error(&self, offset: usize, problem: impl std::fmt::Display) -> anyhow::Error {
         let before = self.text.bytes().take(offset);
@@ -90,7 +107,7 @@ impl File<'_> {
 
     /// Reads the file as `T`.
     pub(crate) fn parse<T: for<'de> Deserialize<'de>>(&self) -> anyhow::Result<T> {
-        toml::from_str(self.text).map_err(|error| {
+        toml::from_str(&self.text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
             self.error(offset, error.message())
         })

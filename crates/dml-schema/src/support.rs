@@ -7,7 +7,7 @@ use std::ops::Range;
 use anyhow::{Error, Result, anyhow};
 use toml::Spanned;
 
-use crate::model::{Field, NamedTypes, Table, TensorSupport, TypeSet, Varied};
+use crate::model::{Field, NamedTypes, Table, TensorSupport, TypeSet, VariedSupport};
 use crate::names::{self, DATA_TYPES, LEVELS, MAX_RANK};
 use crate::source::{Cell, File, Support, SupportFor, Types};
 
@@ -18,7 +18,7 @@ const ALL_OTHERS: &str = "*";
 const UNDOCUMENTED: &str = "undocumented";
 
 /// The sets of `types.toml`.
-pub(crate) fn named_types(file: File<'_>) -> Result<Vec<NamedTypes>> {
+pub(crate) fn named_types(file: &File) -> Result<Vec<NamedTypes>> {
     let mut entries: Vec<_> = file.parse::<Types>()?.into_iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
     let mut known = Vec::new();
@@ -38,7 +38,7 @@ pub(crate) fn named_types(file: File<'_>) -> Result<Vec<NamedTypes>> {
 
 /// What messages and cells refer to.
 pub(crate) struct Place<'a> {
-    pub(crate) file: File<'a>,
+    pub(crate) file: &'a File,
     /// Where the operator's name stands.
     pub(crate) header: Range<usize>,
     pub(crate) operator: &'a str,
@@ -58,7 +58,7 @@ pub(crate) fn resolve(
     support: Support,
     by: Option<Spanned<String>>,
     variants: SupportFor,
-) -> Result<(Vec<Table>, Option<Varied>)> {
+) -> Result<(Vec<Table>, Option<VariedSupport>)> {
     match by {
         Some(by) if support.is_empty() => {
             varied::resolve(place, &by, variants).map(|(union, varied)| (union, Some(varied)))

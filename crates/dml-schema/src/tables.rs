@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::files::origin;
 use crate::model::{
     Comparison, Field, FieldKind, NamedTypes, Operator, Schema, Table, TensorSupport, TypeSet,
-    Variant, Varied,
+    Variant, VariedSupport,
 };
 use crate::names::DATA_TYPES;
 
@@ -81,7 +80,7 @@ fn row(operator: &Operator, types: &[NamedTypes]) -> String {
          tables: {tables},\n\
          varied: {varied},\n\
          }};\n\n",
-        origin(operator)
+        operator.origin()
     )
 }
 
@@ -131,7 +130,7 @@ fn table(table: &Table, types: &[NamedTypes]) -> String {
     )
 }
 
-fn varied(varied: &Varied, types: &[NamedTypes]) -> String {
+fn varied(varied: &VariedSupport, types: &[NamedTypes]) -> String {
     let variant = |variant: &Variant| {
         let tables = tables(&variant.tables, types);
         format!("SupportVariant {{ values: &{:?}, tables: {tables} }},\n", variant.values)

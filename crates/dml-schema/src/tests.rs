@@ -4,12 +4,13 @@ use dml_core::schema::{REDUCE_FUNCTION, TENSOR_DATA_TYPE};
 use dml_core::{DataType, FeatureLevel, MAX_DIMENSION_COUNT};
 
 use crate::descs::comment;
-use crate::files::Tree;
-use crate::model::Table;
+use crate::model::{Operator, Table};
 use crate::names::{DATA_TYPES, ENUMS, LEVELS, MAX_RANK, camel_case, snake_case};
+use crate::resolve::schema;
+use crate::{File, Folders, Sources};
 
-const SCHEMA: &str = "crates/dml-core/schema";
 const TOML: &str = "crates/dml-core/schema/diagonal.toml";
+const TABLES: &str = "crates/dml-core/src/operators/tables.rs";
 const MORE: &str = "crates/dml-core/schema/more.toml";
 
 /// An operator with a field of every type, and a shared count.
@@ -60,85 +61,91 @@ fields = [
 5_1.OutputTensor = { ranks = "2-4", types = "scalar-8-64" }
 "#;
 
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+fn here() -> Folders {
+    Folders::of_workspace(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
 }
 
-/// A copy of all that the generator reads and writes.
-fn copy() -> (tempfile::TempDir, Tree) {
+fn generated(sources: &Sources) -> Vec<File> {
+    here().generate(sources).unwrap()
+}
+
+/// The schema with one more file of operators.
+fn with(text: &str) -> Sources {
+    let mut sources = here().read().unwrap();
+    sources.operators.push(File { path: MORE.to_owned(), text: text.to_owned() });
+    sources
+}
+
+/// What is generated into the file at `path` with one more file of operators.
+fn generated_with(text: &str, path: &str) -> String {
+    let mut files = generated(&with(text)).into_iter();
+    files.find(|file| file.path == path).unwrap().text
+}
+
+/// Why one more file of operators is refused.
+fn refused(text: &str) -> String {
+    schema(&with(text)).unwrap_err().to_string()
+}
+
+/// The row of the operator `name` in one more file.
+fn operator(text: &str, name: &str) -> Operator {
+    let operators = schema(&with(text)).unwrap().operators;
+    operators.into_iter().find(|operator| operator.name == name).unwrap()
+}
+
+/// A folder with every generated file as it should be.
+fn copy(files: &[File]) -> (tempfile::TempDir, Folders) {
     let folder = tempfile::tempdir().unwrap();
-    let here = root();
-    let schema = std::fs::read_dir(here.join(SCHEMA)).unwrap();
-    let schema = schema.map(|it| format!("{SCHEMA}/{}", it.unwrap().file_name().display()));
-    let generated = Tree::new(here).generate().unwrap();
-    let files =
-        schema.chain(["rustfmt.toml".to_owned(), "crates/dml-core/src/rules.rs".to_owned()]);
-    for file in files.chain(generated.keys().map(|path| (*path).to_owned())) {
-        let to = folder.path().join(&file);
-        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-        std::fs::copy(here.join(file), to).unwrap();
-    }
-    let tree = Tree::new(folder.path());
-    (folder, tree)
-}
-
-/// A copy with `path` changed by `change`.
-fn changed(path: &str, change: impl FnOnce(String) -> String) -> (tempfile::TempDir, Tree) {
-    let (folder, tree) = copy();
-    let file = folder.path().join(path);
-    let text = std::fs::read_to_string(&file).unwrap();
-    let new = change(text.clone());
-    assert_ne!(text, new, "{path}");
-    std::fs::write(file, new).unwrap();
-    (folder, tree)
-}
-
-/// A copy with one more file of operators.
-fn with(text: &str) -> (tempfile::TempDir, Tree) {
-    let (folder, tree) = copy();
-    std::fs::write(folder.path().join(MORE), text).unwrap();
-    (folder, tree)
+    let folders = Folders { root: folder.path().to_owned(), ..here() };
+    assert_eq!(folders.write(files).unwrap().len(), files.len());
+    (folder, folders)
 }
 
 #[test]
 fn the_checked_in_files_are_what_the_toml_files_say() {
-    let tree = Tree::new(root());
-    let stale = tree.stale(&tree.generate().unwrap());
+    let stale = here().stale(&generated(&here().read().unwrap()));
     assert!(stale.is_empty(), "{}\nRun `cargo xtask generate-schema`.", stale.join("\n"));
 }
 
 #[test]
 fn a_changed_row_makes_the_generated_files_stale() {
-    let (_folder, tree) =
-        changed(TOML, |text| text.replacen("in_place = false", "in_place = true", 1));
-    let generated = tree.generate().unwrap();
-    let stale = tree.stale(&generated);
+    let mut sources = here().read().unwrap();
+    let (_folder, folders) = copy(&generated(&sources));
+    let file = sources.operators.iter_mut().find(|file| file.path == TOML).unwrap();
+    file.text = file.text.replacen("in_place = false", "in_place = true", 1);
+    let generated = generated(&sources);
+    let stale = folders.stale(&generated);
     let [message] = stale.as_slice() else { panic!("{stale:?}") };
     let (place, problem) = message.split_once(": ").unwrap();
-    assert!(place.starts_with("crates/dml-core/src/operators/tables.rs:"), "{message}");
+    assert!(place.starts_with(&format!("{TABLES}:")), "{message}");
     assert_eq!(problem, format!("is not what {TOML} says"));
-    assert_eq!(tree.write(&generated).unwrap(), ["crates/dml-core/src/operators/tables.rs"]);
-    assert!(tree.stale(&generated).is_empty());
+    assert_eq!(folders.write(&generated).unwrap(), [TABLES]);
+    assert!(folders.stale(&generated).is_empty());
 }
 
 #[test]
 fn a_changed_byte_makes_its_generated_file_stale() {
-    let here = Tree::new(root()).generate().unwrap();
-    for path in here.keys() {
-        let (_folder, tree) = changed(path, |text| text.replacen("DIAGONAL", "DIAGONAI", 1));
-        let stale = tree.stale(&tree.generate().unwrap());
+    let generated = generated(&here().read().unwrap());
+    let (_folder, folders) = copy(&generated);
+    for File { path, text } in &generated {
+        let changed = text.replacen("DIAGONAL", "DIAGONAI", 1);
+        assert_ne!(changed, *text, "{path}");
+        std::fs::write(folders.root.join(path), changed).unwrap();
+        let stale = folders.stale(&generated);
         let [message] = stale.as_slice() else { panic!("{stale:?}") };
         assert!(message.starts_with(path) && message.ends_with(".toml says"), "{message}");
+        assert_eq!(folders.write(&generated).unwrap(), [path]);
     }
 }
 
 #[test]
 fn a_missing_generated_file_is_stale() {
-    let (folder, tree) = copy();
+    let generated = generated(&here().read().unwrap());
+    let (_folder, folders) = copy(&generated);
     let path = "crates/dml-core/src/c_layout/descs.rs";
-    std::fs::remove_file(folder.path().join(path)).unwrap();
+    std::fs::remove_file(folders.root.join(path)).unwrap();
     let message = format!("{path}:1: is not what crates/dml-core/schema/*.toml says");
-    assert_eq!(tree.stale(&tree.generate().unwrap()), [message]);
+    assert_eq!(folders.stale(&generated), [message]);
 }
 
 #[test]
@@ -182,8 +189,7 @@ fn mistakes_are_found_with_their_line() {
     ];
     for (from, to, place, wanted) in cases {
         assert!(ORDINARY.contains(from), "{from}");
-        let (_folder, tree) = with(&ORDINARY.replacen(from, to, 1));
-        let found = tree.schema().unwrap_err().to_string();
+        let found = refused(&ORDINARY.replacen(from, to, 1));
         let start = format!("{MORE}:{}: ", line(place));
         assert!(found.starts_with(&start) && found.contains(wanted), "{from} -> {to}: {found}");
     }
@@ -210,9 +216,7 @@ fields = [
 
 #[test]
 fn tables_may_depend_on_an_attribute() {
-    let (_folder, tree) = with(VARIED);
-    let schema = tree.schema().unwrap();
-    let varied = schema.operators.iter().find(|operator| operator.name == "VARIED").unwrap();
+    let varied = operator(VARIED, "VARIED");
     let cells = |tables: &[Table]| -> Vec<_> {
         tables.iter().map(|it| (it.level, it.tensors[0].ranks, it.tensors[0].types.0)).collect()
     };
@@ -228,8 +232,7 @@ fn tables_may_depend_on_an_attribute() {
     let variants = &varied.varied.as_ref().unwrap().variants;
     assert_eq!(variants[0].values, [0, 1]);
     assert_eq!(cells(&variants[1].tables), [("3_0", (1, 4), uint8)]);
-    let generated = tree.generate().unwrap();
-    let tables = &generated["crates/dml-core/src/operators/tables.rs"];
+    let tables = generated_with(VARIED, TABLES);
     assert!(tables.contains("SupportVariant {\n                values: &[0, 1],"));
 }
 
@@ -244,8 +247,7 @@ fn mistakes_in_varied_tables_are_found() {
         ("ranks = \"1-4\"", "ranks = \"6-8\"", "the variants' ranks leave a gap"),
     ];
     for (from, to, wanted) in cases {
-        let (_folder, tree) = with(&VARIED.replacen(from, to, 1));
-        let found = tree.schema().unwrap_err().to_string();
+        let found = refused(&VARIED.replacen(from, to, 1));
         assert!(found.starts_with(MORE) && found.contains(wanted), "{from} -> {to}: {found}");
     }
 }
@@ -253,41 +255,34 @@ fn mistakes_in_varied_tables_are_found() {
 #[test]
 fn undocumented_types_are_no_types() {
     let text = EVERYTHING.replace("FLOAT32 int-8-32", "undocumented");
-    let (_folder, tree) = with(&text);
-    let generated = tree.generate().unwrap();
-    let tables = &generated["crates/dml-core/src/operators/tables.rs"];
+    let tables = generated_with(&text, TABLES);
     let line = "TensorSupport::new(\"ATensors\", RankSet::range(1, 8), DataTypeSet::NONE)";
     assert!(tables.contains(line));
-    let (_folder, tree) = with(&EVERYTHING.replace("FLOAT32 int", "undocumented int"));
-    let found = tree.schema().unwrap_err().to_string();
+    let found = refused(&EVERYTHING.replace("FLOAT32 int", "undocumented int"));
     assert!(found.contains("'undocumented' is no data type"), "{found}");
 }
 
 /// The README's example is FILL_VALUE_CONSTANT, which may be in the schema already.
 #[test]
 fn the_readme_s_example_is_accepted() {
-    let readme = std::fs::read_to_string(root().join(SCHEMA).join("README.md")).unwrap();
+    let readme = include_str!("../../dml-core/schema/README.md");
     let (_, example) = readme.split_once("```toml\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
     let example = example.replace("[FILL_VALUE_CONSTANT", "[EXAMPLE");
-    let (_folder, tree) = with(&example.replace("number = 103", "number = 902"));
-    let schema = tree.schema().unwrap();
-    let example = schema.operators.iter().find(|operator| operator.name == "EXAMPLE").unwrap();
+    let example = operator(&example.replace("number = 103", "number = 902"), "EXAMPLE");
     assert_eq!((example.fields.len(), example.tables.len()), (3, 2));
 }
 
 #[test]
 fn tables_cover_every_tensor() {
-    let (_folder, tree) = with(&EVERYTHING.replace("\"*\"", "OutputTensor"));
-    let message = tree.schema().unwrap_err().to_string();
+    let message = refused(&EVERYTHING.replace("\"*\"", "OutputTensor"));
     assert!(message.contains("EVERYTHING1: 6_4: ATensors has no support"), "{message}");
 }
 
 #[test]
 fn operators_are_unique() {
     for (from, to) in [("900", "93"), ("EVERYTHING1", "DIAGONAL_MATRIX")] {
-        let (_folder, tree) = with(&EVERYTHING.replace(from, to));
-        let message = tree.schema().unwrap_err().to_string();
+        let message = refused(&EVERYTHING.replace(from, to));
         assert!(message.starts_with(&format!("{MORE}:2: ")), "{message}");
         assert!(message.ends_with("in diagonal.toml"), "{message}");
     }
@@ -295,10 +290,8 @@ fn operators_are_unique() {
 
 #[test]
 fn every_type_of_field_is_generated() {
-    let (_folder, tree) = with(EVERYTHING);
-    let generated = tree.generate().unwrap();
     let has = |file: &str, wanted: &[&str]| {
-        let text = &generated[format!("crates/dml-core/src/{file}").as_str()];
+        let text = generated_with(EVERYTHING, &format!("crates/dml-core/src/{file}"));
         wanted.iter().for_each(|line| assert!(text.contains(line), "{line}\nin\n{text}"));
     };
     has(

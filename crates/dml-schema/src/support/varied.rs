@@ -4,7 +4,7 @@ use anyhow::Result;
 use toml::Spanned;
 
 use super::{Place, tables};
-use crate::model::{Table, TensorSupport, TypeSet, Variant, Varied};
+use crate::model::{Table, TensorSupport, TypeSet, Variant, VariedSupport};
 use crate::names::LEVELS;
 use crate::source::SupportFor;
 
@@ -13,7 +13,7 @@ pub(crate) fn resolve(
     place: &Place<'_>,
     by: &Spanned<String>,
     variants: SupportFor,
-) -> Result<(Vec<Table>, Varied)> {
+) -> Result<(Vec<Table>, VariedSupport)> {
     let field = by.get_ref();
     let names = place
         .fields
@@ -47,7 +47,7 @@ pub(crate) fn resolve(
     }
     resolved.sort_by_key(|variant| variant.values.first().copied());
     let tables = union(&resolved).map_err(|it| place.error(by.span().start, it))?;
-    Ok((tables, Varied { field: field.clone(), variants: resolved }))
+    Ok((tables, VariedSupport { field: field.clone(), variants: resolved }))
 }
 
 /// At each level at which some variant has a table: what at least one of them accepts.
