@@ -14,6 +14,7 @@ mod c_api;
 mod ci;
 mod conformance;
 mod contents;
+mod count;
 mod devices;
 mod dist;
 mod env;
@@ -65,6 +66,7 @@ enum Command {
     Stress(stress::Args),
     Fuzz(fuzz::Args),
     Dist(dist::Args),
+    Count(count::Args),
     Ci(ci::Args),
     /// Run all checks, those that take hours included
     Nightly(ci::Args),
@@ -99,6 +101,7 @@ fn run(command: Command) -> Result<i32> {
         Command::GenerateHeader => generate_header::run(&sh),
         Command::InstallCapi(args) => install_capi::run(&sh, &args).map(|()| 0),
         Command::Dist(dist::Args {}) => dist::run(&sh).map(|()| 0),
+        Command::Count(args) => count::run(&sh, &args).map(|()| 0),
         Command::Ci(args) => ci::run(&sh, &args),
         Command::Nightly(args) => ci::nightly(&sh, &args),
         Command::Step(args) => ci::step(&sh, &args),
