@@ -67,9 +67,10 @@ enum Command {
     Fuzz(fuzz::Args),
     Dist(dist::Args),
     Count(count::Args),
-    Ci(ci::Args),
+    /// Run all checks that a change must pass
+    Ci(dml_steps::Args),
     /// Run all checks, those that take hours included
-    Nightly(ci::Args),
+    Nightly(dml_steps::Args),
     #[command(hide = true)]
     Step(ci::StepArgs),
 }

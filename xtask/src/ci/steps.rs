@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use dml_steps::Step;
 use xshell::{Shell, cmd};
 
 use crate::process::succeed;
@@ -11,30 +12,18 @@ use crate::{
     tools,
 };
 
-/// One check.
-pub(super) struct Step {
-    pub(super) name: &'static str,
-    /// Four times what it takes on two quiet cores, building its tools included: others may use the
-    /// machine as well. It finds what hangs, and what has become slow for good.
-    pub(super) budget: Duration,
-    /// Paths of git, or `Cargo.lock#PACKAGE`: the step runs where they have changed since its
-    /// recorded pass. Empty: it always runs.
-    pub(super) inputs: &'static [&'static str],
-    pub(super) run: fn(&Shell) -> Result<()>,
-}
-
+/// The budget is four times what a step takes on two quiet cores, building its tools included: others
+/// may use the machine as well. It finds what hangs, and what has become slow for good.
 const fn step(name: &'static str, minutes: u64, run: fn(&Shell) -> Result<()>) -> Step {
     Step { name, budget: Duration::from_secs(60 * minutes), inputs: &[], run }
 }
 
-impl Step {
-    const fn only_for(self, inputs: &'static [&'static str]) -> Self {
-        Self { inputs, ..self }
-    }
+const fn only_for(inputs: &'static [&'static str], step: Step) -> Step {
+    Step { inputs, ..step }
 }
 
 /// In this order: what says most first.
-pub(super) const CI: &[Step] = &[
+pub(super) static CI: &[Step] = &[
     step("test", 30, tests),
     step("fmt", 2, fmt),
     step("clippy", 8, clippy),
@@ -45,26 +34,27 @@ pub(super) const CI: &[Step] = &[
     step("stress", 8, stress::short),
     step("c-api", 8, c_api::run),
     step("dist", 16, dist::check),
-    step("deny", 12, deny).only_for(&[
-        "*Cargo.toml",
-        "Cargo.lock",
-        "deny.toml",
-        "xtask/src/tools.rs",
-    ]),
-    step("shader-recompile", 45, build_shaders::recompile).only_for(&[
-        "spirv",
-        "xtask/src/build_shaders.rs",
-        "xtask/src/build_tools.rs",
-        "xtask/src/process.rs",
-        "xtask/src/workspace.rs",
-        "Cargo.lock#shaderc",
-        "Cargo.lock#shaderc-sys",
-        "Cargo.lock#rspirv",
-    ]),
+    only_for(
+        &["*Cargo.toml", "Cargo.lock", "deny.toml", "xtask/src/tools.rs"],
+        step("deny", 12, deny),
+    ),
+    only_for(SHADER_BUILD, step("shader-recompile", 45, build_shaders::recompile)),
+];
+
+/// What decides the bytes of the compiled kernels, and whether that is checked.
+const SHADER_BUILD: &[&str] = &[
+    "spirv",
+    "xtask/src/build_shaders.rs",
+    "xtask/src/build_tools.rs",
+    "xtask/src/process.rs",
+    "xtask/src/workspace.rs",
+    "Cargo.lock#shaderc",
+    "Cargo.lock#shaderc-sys",
+    "Cargo.lock#rspirv",
 ];
 
 /// What takes longer than somebody who waits for a merge has.
-pub(super) const NIGHTLY: &[Step] = &[
+pub(super) static NIGHTLY: &[Step] = &[
     step("release-test", 25, release_tests),
     step("html-report", 4, html_report::check),
     step("leaks", 6, leaks::run),

@@ -206,6 +206,7 @@ fn is_shipped(path: &str) -> bool {
         "crates/dml-bench/",
         "crates/dml-capi/header/",
         "crates/dml-schema/",
+        "crates/dml-steps/",
         "crates/dml-stress/",
         "fuzz/",
     ];

@@ -5,43 +5,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use super::steps::Step;
-use crate::setup;
-
 /// What came of a step.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Passed(Duration),
     Failed { time: Duration, why: String },
     Skipped,
 }
 
 impl Outcome {
-    pub(super) fn is_failure(&self) -> bool {
+    pub(crate) fn is_failure(&self) -> bool {
         matches!(self, Self::Failed { .. })
     }
 }
 
-/// This program, doing one step. Linux finds it also where an earlier step has built another one in
-/// its place.
-pub(super) fn this_program(step: &Step) -> Command {
-    let program = if cfg!(target_os = "linux") {
-        "/proc/self/exe".into()
-    } else {
-        std::env::current_exe().unwrap_or_else(|_| "xtask".into())
-    };
-    let mut command = Command::new(program);
-    command.args(["step", step.name]);
-    command
-}
-
-/// Runs `command` for at most `budget`. Only `ci` ends what takes longer: elsewhere somebody watches, and
-/// what a process has started cannot be ended with it without keeping Ctrl-C from it.
-pub(super) fn run_step(command: Command, budget: Duration) -> Outcome {
-    run_and_end(command, budget, setup::in_ci())
-}
-
-fn run_and_end(command: Command, budget: Duration, ends: bool) -> Outcome {
+/// Runs `command` for at most `budget`, and ends it there if it `ends`.
+pub(crate) fn run_step(command: Command, budget: Duration, ends: bool) -> Outcome {
     let start = Instant::now();
     let ended = wait(command, budget, ends);
     let time = start.elapsed();
@@ -109,13 +88,13 @@ mod tests {
     #[test]
     fn an_exit_code_a_signal_and_a_missing_program_are_failures() {
         let budget = Duration::from_secs(60);
-        assert!(matches!(run_step(shell("exit 0"), budget), Outcome::Passed(_)));
+        assert!(matches!(run_step(shell("exit 0"), budget, false), Outcome::Passed(_)));
         for (command, expected) in [
             (shell("exit 7"), "exit status: 7"),
             (shell("kill -ABRT $$"), "signal: 6"),
             (Command::new("no-such-program"), "No such file"),
         ] {
-            let Outcome::Failed { why, .. } = run_step(command, budget) else {
+            let Outcome::Failed { why, .. } = run_step(command, budget, false) else {
                 panic!("{expected} is a failure")
             };
             assert!(why.contains(expected), "{why}");
@@ -126,7 +105,7 @@ mod tests {
     fn what_hangs_is_ended_and_is_a_failure() {
         let budget = Duration::from_millis(300);
         // The shell waits for the other process, which has to end as well.
-        let outcome = run_and_end(shell("sleep 600; true"), budget, true);
+        let outcome = run_step(shell("sleep 600; true"), budget, true);
         let Outcome::Failed { time, why } = outcome else { panic!("it hangs") };
         assert_eq!(why, "it took longer than its budget, 0 s");
         assert!(time < Duration::from_secs(300));
@@ -134,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_is_too_slow_and_is_not_ended_is_a_failure() {
-        let outcome = run_and_end(shell("sleep 1"), Duration::from_millis(1), false);
+        let outcome = run_step(shell("sleep 1"), Duration::from_millis(1), false);
         let Outcome::Failed { why, .. } = outcome else { panic!("it was too slow") };
         assert_eq!(why, "it took longer than its budget, 0 s");
     }

@@ -1,0 +1,203 @@
+//! Named checks, each a process of its own, so that one that hangs can be ended.
+//!
+//! A step that takes minutes and depends on few files runs only where they differ from those of its
+//! recorded pass.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "progress and results are printed")]
+
+mod process;
+mod record;
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use xshell::Shell;
+
+use process::{Outcome, run_step};
+pub use record::{Record, listed};
+
+/// One check.
+pub struct Step {
+    /// What it is called.
+    pub name: &'static str,
+    /// The most that it may take: a step that takes longer has failed.
+    pub budget: Duration,
+    /// Paths of git, or `Cargo.lock#PACKAGE`: the step runs where they have changed since its
+    /// recorded pass. Empty: it always runs.
+    pub inputs: &'static [&'static str],
+    /// What it does.
+    pub run: fn(&Shell) -> Result<()>,
+}
+
+/// How steps are run.
+pub struct Mode {
+    /// Whether they run though what they depend on is as recorded.
+    pub always: bool,
+    /// Whether a step is ended where it takes longer than its budget: elsewhere somebody watches, and
+    /// what a process has started cannot be ended with it without keeping Ctrl-C from it.
+    pub ends: bool,
+    /// The file of the recorded passes.
+    pub record: &'static str,
+}
+
+/// What the caller of a command that runs steps may choose.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Run only this step, whatever it depends on; may be repeated
+    #[arg(long, value_name = "STEP")]
+    pub only: Vec<String>,
+    /// Record what the steps that pass depend on in xtask/passed.toml, if they run only when it
+    /// changes
+    #[arg(long)]
+    pub record: bool,
+    /// Print the steps with their time budgets and end
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// The step called `name`.
+///
+/// # Errors
+/// There is none.
+pub fn find<'a>(steps: impl IntoIterator<Item = &'a Step>, name: &str) -> Result<&'a Step> {
+    let found = steps.into_iter().find(|it| it.name == name);
+    found.with_context(|| format!("there is no step {name}"))
+}
+
+/// Runs the steps in this order and returns the exit code. The last line printed is
+/// `N passed, M failed`. `command` is the process that does one step.
+///
+/// # Errors
+/// The caller has asked for a step that does not exist.
+pub fn run<'a>(
+    sh: &Shell,
+    steps: impl IntoIterator<Item = &'a Step>,
+    args: &Args,
+    mode: &Mode,
+    command: impl Fn(&Step) -> Command,
+) -> Result<i32> {
+    let steps: Vec<&Step> = steps.into_iter().collect();
+    if args.list {
+        steps.iter().for_each(|it| println!("{:18}at most {}", it.name, minutes(it.budget)));
+        return Ok(0);
+    }
+    for name in &args.only {
+        let names: Vec<&str> = steps.iter().map(|it| it.name).collect();
+        let is_known = names.contains(&name.as_str());
+        ensure!(is_known, "there is no step {name}; there are {}", names.join(", "));
+    }
+    let is_asked_for = |step: &Step| args.only.iter().any(|name| name == step.name);
+    let chosen = steps.into_iter().filter(|it| args.only.is_empty() || is_asked_for(it));
+    let outcomes = run_all(chosen, |step| {
+        if !mode.always && !is_asked_for(step) && Record::is_as_recorded(sh, mode.record, step) {
+            return Outcome::Skipped;
+        }
+        let outcome = run_step(command(step), step.budget, mode.ends);
+        if args.record
+            && matches!(outcome, Outcome::Passed(_))
+            && let Err(error) = Record::write(sh, mode.record, step)
+        {
+            eprintln!("{} is not recorded: {error:#}", step.name);
+        }
+        outcome
+    });
+    print!("{}", summary(&outcomes));
+    Ok(i32::from(outcomes.iter().any(|(_, outcome)| outcome.is_failure())))
+}
+
+/// Whatever comes of a step, the next one runs.
+fn run_all<'a>(
+    steps: impl Iterator<Item = &'a Step>,
+    run: impl Fn(&Step) -> Outcome,
+) -> Vec<(&'static str, Outcome)> {
+    let one = |step: &'a Step| {
+        println!("\n=== {} ===", step.name);
+        let outcome = run(step);
+        println!("=== {}: {}", step.name, describe(&outcome));
+        (step.name, outcome)
+    };
+    steps.map(one).collect()
+}
+
+fn minutes(duration: Duration) -> String {
+    format!("{:.0} min", (duration.as_secs_f64() / 60.0).ceil())
+}
+
+fn describe(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Passed(time) => format!("passed in {:.1} s", time.as_secs_f64()),
+        Outcome::Failed { time, why } => {
+            format!("FAILED after {:.1} s: {why}", time.as_secs_f64())
+        }
+        Outcome::Skipped => {
+            "skipped: what it depends on is as it was when it last passed (xtask/passed.toml)"
+                .into()
+        }
+    }
+}
+
+fn summary(outcomes: &[(&str, Outcome)]) -> String {
+    let mut text = String::from("\n");
+    for (name, outcome) in outcomes {
+        text += &format!("{name:18}{}\n", describe(outcome));
+    }
+    let failed = outcomes.iter().filter(|(_, it)| it.is_failure()).count();
+    let skipped = outcomes.iter().filter(|(_, it)| matches!(it, Outcome::Skipped)).count();
+    let passed = outcomes.len() - failed - skipped;
+    text += &format!("\n{passed} passed, {failed} failed");
+    if skipped > 0 {
+        text += &format!(", {skipped} skipped");
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn step(name: &'static str) -> Step {
+        Step { name, budget: Duration::from_secs(60), inputs: &[], run: |_| Ok(()) }
+    }
+
+    const STEPS: [Step; 3] = [step("one"), step("two"), step("three")];
+
+    #[test]
+    fn failures_are_counted_and_named_and_the_last_line_is_the_count() {
+        let time = Duration::from_secs(1);
+        let text = summary(&[
+            ("one", Outcome::Passed(time)),
+            ("two", Outcome::Failed { time, why: "exit code 7".into() }),
+            ("three", Outcome::Skipped),
+            ("four", Outcome::Failed { time, why: "over its budget".into() }),
+        ]);
+        assert!(text.contains("two               FAILED after 1.0 s: exit code 7\n"), "{text}");
+        assert!(text.contains("four              FAILED"), "{text}");
+        assert_eq!(text.lines().last(), Some("1 passed, 2 failed, 1 skipped"));
+        let text = summary(&[("one", Outcome::Passed(time))]);
+        assert_eq!(text.lines().last(), Some("1 passed, 0 failed"));
+    }
+
+    #[test]
+    fn the_steps_after_a_failed_one_run() {
+        let time = Duration::ZERO;
+        let outcomes = run_all(STEPS.iter(), |step| match step.name {
+            "two" => Outcome::Passed(time),
+            _ => Outcome::Failed { time, why: "deliberate".into() },
+        });
+        let text = summary(&outcomes);
+        assert_eq!(text.matches("FAILED").count(), 2, "{text}");
+        assert_eq!(text.lines().last(), Some("1 passed, 2 failed"));
+    }
+
+    #[test]
+    fn an_unknown_step_is_refused_with_the_known_ones() {
+        let args = Args { only: vec!["tset".into()], record: false, list: false };
+        let sh = Shell::new().unwrap();
+        let mode = Mode { always: true, ends: false, record: "passed.toml" };
+        let error = run(&sh, &STEPS, &args, &mode, |_| Command::new("no-such-program"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("there is no step tset; there are one, two, "), "{error}");
+    }
+}
