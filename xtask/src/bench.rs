@@ -1,7 +1,5 @@
 //! `cargo xtask bench`: the benchmark on every device, side by side with the CPU drivers.
 
-use std::path::Path;
-
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
@@ -21,12 +19,8 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let mut arguments = args.args.clone();
     if let Some(at) = arguments.iter().position(|it| it == "--peers") {
         let folder = peers::make_sure(sh)?;
-        arguments.insert(at + 1, text(&folder));
+        arguments.insert(at + 1, folder.to_string_lossy().into_owned());
     }
     let command = cmd!(sh, "cargo run --locked --release --package dml-bench -- {arguments...}");
     process::exit_code(environment.apply(command))
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }
