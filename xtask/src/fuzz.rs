@@ -3,9 +3,8 @@
 //! cargo-fuzz builds and runs them on the stable toolchain, without a sanitizer: what is fuzzed is
 //! safe Rust, and promises are asserted.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use xshell::{Cmd, Shell, cmd};
@@ -45,25 +44,19 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
             fuzzer.command(sh, &targets[0]).arg(input).arg("--").args(LIMITS),
         );
     }
-    let left = Mutex::new(targets.into_iter());
-    let reports = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..args.jobs {
-            scope.spawn(|| {
-                while let Some(target) = next(&left) {
-                    let report = fuzzer.fuzz(&target, args.time);
-                    eprintln!("{}", line(&target, &report));
-                    lock(&reports).push((target, report));
-                }
-            });
+    let mut reports = Vec::new();
+    for together in targets.chunks(usize::from(args.jobs)) {
+        let running: Vec<_> =
+            together.iter().map(|target| (target, fuzzer.start(sh, target, args.time))).collect();
+        for (target, run) in running {
+            let report = run.and_then(Run::report);
+            eprintln!("{}", line(target, &report));
+            reports.push((target, report));
         }
-    });
-    let mut reports = reports.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    reports.sort_by(|(one, _), (other, _)| one.cmp(other));
-    println!();
-    for (target, report) in &reports {
-        println!("{}", line(target, report));
     }
+    reports.sort_by_key(|(target, _)| *target);
+    println!();
+    reports.iter().for_each(|(target, report)| println!("{}", line(target, report)));
     let is_clean = reports.iter().all(|(_, report)| report.as_ref().is_ok_and(Report::is_clean));
     Ok(i32::from(!is_clean))
 }
@@ -77,14 +70,6 @@ pub(crate) fn check_lock(sh: &Shell) -> Result<()> {
     let what =
         "fuzz/Cargo.lock is not up to date: `cargo metadata --manifest-path fuzz/Cargo.toml`";
     metadata.quiet().ignore_stdout().run().context(what)
-}
-
-fn next(left: &Mutex<std::vec::IntoIter<String>>) -> Option<String> {
-    lock(left).next()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// The names of the programs in `fuzz/fuzz_targets`.
@@ -131,49 +116,54 @@ impl Fuzzer {
         self.cargo_fuzz(sh, "run").arg(target)
     }
 
-    /// Runs one target. What it prints goes to a file beside its corpus.
-    fn fuzz(&self, target: &str, seconds: u32) -> Result<Report> {
+    /// Starts one target. What it prints goes to a file beside its corpus.
+    fn start(&self, sh: &Shell, target: &str, seconds: u32) -> Result<Run> {
         let folder = self.folder.join(target);
         let (corpus, findings) = (folder.join("corpus"), folder.join("findings"));
-        let _ = std::fs::remove_dir_all(&findings);
-        for made in [&corpus, &findings] {
-            std::fs::create_dir_all(made)?;
-        }
+        sh.remove_path(&findings)?;
+        sh.create_dir(&corpus)?;
+        sh.create_dir(&findings)?;
         let log = folder.join("log");
         let seeds = workspace::root().join("fuzz/seeds").join(target);
-        // One for each thread: shells are not shared.
-        let sh = Shell::new()?;
         let command = self
-            .command(&sh, target)
+            .command(sh, target)
             .args([&corpus, &seeds])
             .arg("--")
             .args(LIMITS)
             .arg(format!("-max_total_time={seconds}"))
             .arg(format!("-artifact_prefix={}/", findings.display()));
         eprintln!("{target}: {seconds} s, see {}", log.display());
-        let status = Command::from(command)
+        let process = Command::from(command)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(&log)?)
-            .status()
-            .with_context(|| format!("could not start {target}"))?;
-        let text = String::from_utf8_lossy(&std::fs::read(&log)?).into_owned();
-        let findings = findings_in(&findings)?;
-        ensure!(
-            status.success() || !findings.is_empty(),
-            "{target} ended with {status} and left no input; see {}",
-            log.display()
-        );
-        Ok(Report { counts: Counts::read(&text), findings })
+            .spawn()
+            .context("it could not be started")?;
+        Ok(Run { process, log, findings })
     }
 }
 
-fn findings_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder)?;
-    let mut files: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|it| it.path())).collect::<std::io::Result<_>>()?;
-    files.sort();
-    Ok(files)
+/// A target that runs.
+struct Run {
+    process: Child,
+    log: PathBuf,
+    /// The folder of the inputs that are findings.
+    findings: PathBuf,
+}
+
+impl Run {
+    /// Waits for its end.
+    fn report(mut self) -> Result<Report> {
+        let status = self.process.wait()?;
+        let text = String::from_utf8_lossy(&std::fs::read(&self.log)?).into_owned();
+        let findings = Shell::new()?.read_dir(&self.findings)?;
+        ensure!(
+            status.success() || !findings.is_empty(),
+            "it ended with {status} and left no input; see {}",
+            self.log.display()
+        );
+        Ok(Report { counts: Counts::read(&text), findings })
+    }
 }
 
 /// What came of one target.

@@ -20,7 +20,6 @@ mod dist;
 mod env;
 mod environment;
 mod fuzz;
-mod generate_header;
 mod generate_schema;
 mod generated;
 mod html_report;
@@ -40,7 +39,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xshell::Shell;
+use xshell::{Shell, cmd};
 
 /// Development commands of this workspace
 #[derive(Parser)]
@@ -99,7 +98,9 @@ fn run(command: Command) -> Result<i32> {
         Command::Fuzz(args) => fuzz::run(&sh, &args),
         Command::BuildShaders(args) => build_shaders::run(&sh, args).map(|()| 0),
         Command::GenerateSchema(args) => generate_schema::run(args).map(|()| 0),
-        Command::GenerateHeader => generate_header::run(&sh),
+        Command::GenerateHeader => {
+            process::exit_code(cmd!(sh, "cargo run --locked --package dml-c-header"))
+        }
         Command::InstallCapi(args) => install_capi::run(&sh, &args).map(|()| 0),
         Command::Dist(dist::Args {}) => dist::run(&sh).map(|()| 0),
         Command::Count(args) => count::run(&sh, &args).map(|()| 0),

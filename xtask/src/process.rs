@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use xshell::Cmd;
 
 /// Runs `command` with this process's own streams and returns its exit code, so that the code can
@@ -18,11 +18,14 @@ pub(crate) fn exit_code(command: Cmd<'_>) -> Result<i32> {
 
 /// Runs `command` and makes any exit code but 0 an error.
 pub(crate) fn succeed(command: Cmd<'_>) -> Result<()> {
-    let shown = command.to_string();
-    match exit_code(command)? {
-        0 => Ok(()),
-        code => bail!("`{shown}` ended with exit code {code}"),
-    }
+    let shown = format!("`{command}`");
+    no_failure(&shown, exit_code(command)?)
+}
+
+/// Makes any exit code of `what` but 0 an error.
+pub(crate) fn no_failure(what: &str, code: i32) -> Result<()> {
+    ensure!(code == 0, "{what} ended with exit code {code}");
+    Ok(())
 }
 
 /// The program called `name` on PATH.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::workspace;
@@ -16,59 +16,43 @@ const TYPOS: &str = "1.52.0";
 
 /// cargo-deny, built from source where it is not there yet (about 150 s on two cores).
 pub(crate) fn cargo_deny(sh: &Shell) -> Result<PathBuf> {
-    let program = workspace::tools_dir().join("bin/cargo-deny");
-    if has_version(sh, &program, CARGO_DENY) {
-        return Ok(program);
-    }
-    cargo_install(sh, "cargo-deny", CARGO_DENY)?;
-    verified(sh, program, CARGO_DENY)
+    built(sh, "cargo-deny", "cargo-deny", CARGO_DENY)
 }
 
 /// cargo-fuzz, built from source where it is not there yet (about 60 s on two cores).
 pub(crate) fn cargo_fuzz(sh: &Shell) -> Result<PathBuf> {
-    let program = workspace::tools_dir().join("bin/cargo-fuzz");
-    if has_version(sh, &program, CARGO_FUZZ) {
-        return Ok(program);
-    }
-    cargo_install(sh, "cargo-fuzz", CARGO_FUZZ)?;
-    verified(sh, program, CARGO_FUZZ)
+    built(sh, "cargo-fuzz", "cargo-fuzz", CARGO_FUZZ)
 }
 
 /// typos: the ready-made program from PyPI where pip is there, else built from source.
 pub(crate) fn typos(sh: &Shell) -> Result<PathBuf> {
-    let from_wheel = workspace::tools_dir().join("typos/bin/typos");
-    let built = workspace::tools_dir().join("bin/typos");
-    for program in [&from_wheel, &built] {
-        if has_version(sh, program, TYPOS) {
-            return Ok(program.clone());
+    let folder = workspace::tools_dir().join("typos");
+    let (from_wheel, from_source) =
+        (folder.join("bin/typos"), workspace::tools_dir().join("bin/typos"));
+    if !has_version(sh, &from_wheel, TYPOS) && !has_version(sh, &from_source, TYPOS) {
+        sh.remove_path(&folder)?;
+        // `--target` needs no virtual environment and is allowed where the system's Python is
+        // managed by its distribution.
+        let pip =
+            cmd!(sh, "python3 -m pip install --quiet --no-deps --target {folder} typos=={TYPOS}");
+        if let Err(error) = pip.run() {
+            eprintln!("pip did not bring typos ({error}), so it is built from source");
         }
     }
-    if let Err(error) = pip_install(sh, &format!("typos=={TYPOS}"), "typos") {
-        eprintln!("pip did not bring typos ({error}), so it is built from source");
-        cargo_install(sh, "typos-cli", TYPOS)?;
-        return verified(sh, built, TYPOS);
+    if has_version(sh, &from_wheel, TYPOS) {
+        return Ok(from_wheel);
     }
-    verified(sh, from_wheel, TYPOS)
+    built(sh, "typos-cli", "typos", TYPOS)
 }
 
-fn cargo_install(sh: &Shell, package: &str, version: &str) -> Result<()> {
+/// The program `name` of `package`, built where it is not there in this version.
+fn built(sh: &Shell, package: &str, name: &str, version: &str) -> Result<PathBuf> {
     let root = workspace::tools_dir();
-    cmd!(sh, "cargo install --locked --root {root} {package} --version {version}").run()?;
-    Ok(())
-}
-
-/// `--target` needs no virtual environment and is allowed where the system's Python is managed by
-/// its distribution.
-fn pip_install(sh: &Shell, requirement: &str, folder: &str) -> Result<()> {
-    let folder = workspace::tools_dir().join(folder);
-    sh.remove_path(&folder)?;
-    cmd!(sh, "python3 -m pip install --quiet --no-deps --target {folder} {requirement}").run()?;
-    Ok(())
-}
-
-fn verified(sh: &Shell, program: PathBuf, version: &str) -> Result<PathBuf> {
+    let program = root.join("bin").join(name);
     if !has_version(sh, &program, version) {
-        bail!("{} is not version {version} after its installation", program.display());
+        cmd!(sh, "cargo install --locked --root {root} {package} --version {version}").run()?;
+        let is_there = has_version(sh, &program, version);
+        ensure!(is_there, "{} is not version {version} after its installation", program.display());
     }
     Ok(program)
 }

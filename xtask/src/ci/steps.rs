@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use dml_steps::Step;
 use xshell::{Shell, cmd};
 
-use crate::process::succeed;
+use crate::process::{no_failure, succeed};
 use crate::{
     build_shaders, c_api, conformance, dist, fuzz, html_report, leaks, sanitizer, stress, test,
     tools,
@@ -24,13 +24,13 @@ const fn only_for(inputs: &'static [&'static str], step: Step) -> Step {
 
 /// In this order: what says most first.
 pub(super) static CI: &[Step] = &[
-    step("test", 30, tests),
-    step("fmt", 2, fmt),
+    step("test", 30, |sh| tests(sh, &["--no-fail-fast"])),
+    step("fmt", 2, |sh| succeed(cmd!(sh, "cargo fmt --all -- --check"))),
     step("clippy", 8, clippy),
     step("doc", 4, doc),
     step("typos", 12, typos),
     step("fuzz-lock", 2, fuzz::check_lock),
-    step("conformance", 6, short_conformance),
+    step("conformance", 6, |sh| conformance(sh, false)),
     step("stress", 8, stress::short),
     step("c-api", 8, c_api::run),
     step("dist", 16, dist::check),
@@ -55,11 +55,11 @@ const SHADER_BUILD: &[&str] = &[
 
 /// What takes longer than somebody who waits for a merge has.
 pub(super) static NIGHTLY: &[Step] = &[
-    step("release-test", 25, release_tests),
+    step("release-test", 25, |sh| tests(sh, &["--release", "--no-fail-fast"])),
     step("html-report", 4, html_report::check),
     step("leaks", 6, leaks::run),
     step("sanitizer", 15, sanitizer::run),
-    step("full-conformance", 60, full_conformance),
+    step("full-conformance", 60, |sh| conformance(sh, true)),
     step("faults", 60, |sh| stress::one(sh, &["faults"])),
     step("plans", 60, |sh| stress::one(sh, &["plans", "--count", "13000000", "--seed", "1"])),
     step("cycles", 10, |sh| stress::one(sh, &["cycles"])),
@@ -67,27 +67,12 @@ pub(super) static NIGHTLY: &[Step] = &[
     step("validated-soak", 10, |sh| {
         stress::one(sh, &["soak", "--time", "2m", "--seed", "2", "--validation"])
     }),
-    step("fuzz", 90, fuzz_in_full),
+    step("fuzz", 90, fuzz),
 ];
 
-fn tests(sh: &Shell) -> Result<()> {
-    run_tests(sh, &["--no-fail-fast"])
-}
-
-/// What the development build forgives, such as a dangling temporary, shows here.
-fn release_tests(sh: &Shell) -> Result<()> {
-    run_tests(sh, &["--release", "--no-fail-fast"])
-}
-
-fn run_tests(sh: &Shell, args: &[&str]) -> Result<()> {
+fn tests(sh: &Shell, args: &[&str]) -> Result<()> {
     let args = args.iter().map(|&it| it.to_owned()).collect();
-    let code = test::run(sh, &test::Args { args })?;
-    ensure!(code == 0, "the tests ended with exit code {code}");
-    Ok(())
-}
-
-fn fmt(sh: &Shell) -> Result<()> {
-    succeed(cmd!(sh, "cargo fmt --all -- --check"))
+    no_failure("the tests", test::run(sh, &test::Args { args })?)
 }
 
 fn clippy(sh: &Shell) -> Result<()> {
@@ -112,23 +97,12 @@ fn typos(sh: &Shell) -> Result<()> {
     succeed(cmd!(sh, "{program} --config typos.toml"))
 }
 
-fn short_conformance(sh: &Shell) -> Result<()> {
-    run_conformance(sh, false)
-}
-
-fn full_conformance(sh: &Shell) -> Result<()> {
-    run_conformance(sh, true)
-}
-
-fn run_conformance(sh: &Shell, full: bool) -> Result<()> {
+fn conformance(sh: &Shell, full: bool) -> Result<()> {
     let args = conformance::Args { cpu_drivers: true, full, args: Vec::new() };
-    let code = conformance::run(sh, &args)?;
-    ensure!(code == 0, "the conformance run ended with exit code {code}");
-    Ok(())
+    no_failure("the conformance run", conformance::run(sh, &args)?)
 }
 
-fn fuzz_in_full(sh: &Shell) -> Result<()> {
-    let code = fuzz::run(sh, &fuzz::Args { time: 600, targets: Vec::new(), jobs: 2, input: None })?;
-    ensure!(code == 0, "fuzzing has a finding");
-    Ok(())
+fn fuzz(sh: &Shell) -> Result<()> {
+    let args = fuzz::Args { time: 600, targets: Vec::new(), jobs: 2, input: None };
+    no_failure("fuzzing", fuzz::run(sh, &args)?)
 }
