@@ -33,7 +33,7 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
 /// The step `dist` of `ci`: what is in the archive runs on both CPU drivers, from another folder.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     run(sh)?;
-    let folder = workspace::root().join("target/dist/check");
+    let folder = folder().join("check");
     sh.remove_path(&folder)?;
     sh.create_dir(&folder)?;
     let archive = archive();
@@ -57,11 +57,15 @@ fn name() -> String {
 }
 
 fn archive() -> PathBuf {
-    workspace::root().join("target/dist").join(format!("{}.tar.gz", name()))
+    folder().join(format!("{}.tar.gz", name()))
+}
+
+fn folder() -> PathBuf {
+    workspace::root().join("target/dist")
 }
 
 fn build(sh: &Shell) -> Result<PathBuf> {
-    let folder = workspace::root().join("target/dist").join(name());
+    let folder = folder().join(name());
     sh.remove_path(&folder)?;
     sh.create_dir(folder.join("bin"))?;
     let packages = PROGRAMS.iter().flat_map(|(package, _)| ["--package", package]);
@@ -81,8 +85,7 @@ fn build(sh: &Shell) -> Result<PathBuf> {
         sh.copy_file(workspace::root().join(license), folder.join(license))?;
     }
     sh.write_file(folder.join("CONTENTS"), contents(sh, &folder)?)?;
-    let (archive, parent) = (archive(), workspace::root().join("target/dist"));
-    let name = name();
+    let (archive, parent, name) = (archive(), self::folder(), name());
     cmd!(sh, "tar -C {parent} --owner=0 --group=0 -czf {archive} {name}").run()?;
     Ok(archive)
 }
@@ -91,13 +94,10 @@ fn build(sh: &Shell) -> Result<PathBuf> {
 fn contents(sh: &Shell, folder: &Path) -> Result<String> {
     let commit = cmd!(sh, "git describe --always --dirty").quiet().read()?;
     let compiler = cmd!(sh, "rustc --version").quiet().read()?;
-    let mut needed = (0, 0);
     let programs = PROGRAMS.map(|(_, program)| folder.join("bin").join(program));
-    for file in programs.into_iter().chain([folder.join("lib/libdmlvk.so")]) {
-        let symbols = cmd!(sh, "objdump -T {file}").quiet().read()?;
-        needed = needed.max(newest_glibc(&symbols).context("no symbol of glibc is used")?);
-    }
-    let (major, minor) = needed;
+    let files = [&programs[..], &[folder.join("lib/libdmlvk.so")]].concat();
+    let symbols = cmd!(sh, "objdump -T {files...}").quiet().read()?;
+    let (major, minor) = newest_glibc(&symbols).context("no symbol of glibc is used")?;
     Ok(format!(
         "{}\ncommit {commit}\n{compiler}\nneeds glibc {major}.{minor} or newer, libvulkan.so.1, and a driver of Vulkan 1.1\n",
         name()

@@ -162,14 +162,15 @@ impl Run {
             "it ended with {status} and left no input; see {}",
             self.log.display()
         );
-        Ok(Report { counts: Counts::read(&text), findings })
+        Ok(Report { counts: counts(&text), findings })
     }
 }
 
 /// What came of one target.
 struct Report {
-    /// `None` where libFuzzer did not come to its end, as at a finding.
-    counts: Option<Counts>,
+    /// Such as `9 runs in 600 s, coverage 1, 3 inputs`; `None` where libFuzzer did not come to its
+    /// end, as at a finding. Its coverage is a number of places of the code.
+    counts: Option<String>,
     findings: Vec<PathBuf>,
 }
 
@@ -179,46 +180,27 @@ impl Report {
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Counts {
-    runs: u64,
-    seconds: u64,
-    /// Places of the code that were reached, as libFuzzer counts them.
-    coverage: u64,
-    inputs: u64,
-}
-
-impl Counts {
-    /// From the lines `#9 .. cov: 1 ft: 2 corp: 3/4b ..` and `Done 9 runs in 600 second(s)`.
-    fn read(log: &str) -> Option<Self> {
-        let after = |line: &str, key: &str| -> Option<u64> {
-            let rest = line.split(key).nth(1)?.trim_start();
-            rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
-        };
-        let last = |key: &str| log.lines().rev().find(|line| line.contains(key));
-        let (done, state) = (last("Done ")?, last(" cov: ")?);
-        Some(Self {
-            runs: after(done, "Done ")?,
-            seconds: after(done, "runs in ")?,
-            coverage: after(state, " cov: ")?,
-            inputs: after(state, " corp: ")?,
-        })
-    }
+/// From the lines `#9 .. cov: 1 ft: 2 corp: 3/4b ..` and `Done 9 runs in 600 second(s)`.
+fn counts(log: &str) -> Option<String> {
+    let last = |key: &str| log.lines().rev().find(|line| line.contains(key));
+    let (done, state) = (last("Done ")?, last(" cov: ")?);
+    let number = |line: &str, key: &str| -> Option<u64> {
+        let rest = line.split(key).nth(1)?.trim_start();
+        rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
+    };
+    let (runs, seconds) = (number(done, "Done ")?, number(done, "runs in ")?);
+    let (coverage, inputs) = (number(state, " cov: ")?, number(state, " corp: ")?);
+    Some(format!("{runs} runs in {seconds} s, coverage {coverage}, {inputs} inputs"))
 }
 
 fn line(target: &str, report: &Result<Report>) -> String {
-    let report = match report {
+    let Report { counts, findings } = match report {
         Ok(report) => report,
         Err(error) => return format!("{target}: {error:#}"),
     };
-    let mut text = match &report.counts {
-        Some(Counts { runs, seconds, coverage, inputs }) => format!(
-            "{target}: {runs} runs in {seconds} s, coverage {coverage}, {inputs} inputs, {} findings",
-            report.findings.len()
-        ),
-        None => format!("{target}: {} findings", report.findings.len()),
-    };
-    for finding in &report.findings {
+    let counts = counts.as_ref().map(|it| format!("{it}, ")).unwrap_or_default();
+    let mut text = format!("{target}: {counts}{} findings", findings.len());
+    for finding in findings {
         let input = finding.strip_prefix(workspace::root()).unwrap_or(finding).display();
         text += &format!("\n  again: cargo xtask fuzz --target {target} --input {input}");
     }
@@ -236,15 +218,15 @@ mod tests {
     #[test]
     fn counts_are_those_of_the_last_lines() {
         let log = format!("{LOG}Done 14949205 runs in 601 second(s)\n");
-        let counts = Counts { runs: 14_949_205, seconds: 601, coverage: 2811, inputs: 642 };
-        assert_eq!(Counts::read(&log), Some(counts));
-        assert_eq!(Counts::read(LOG), None, "it did not come to its end");
+        let expected = "14949205 runs in 601 s, coverage 2811, 642 inputs";
+        assert_eq!(counts(&log).as_deref(), Some(expected));
+        assert_eq!(counts(LOG), None, "it did not come to its end");
     }
 
     #[test]
     fn a_finding_and_an_early_end_are_not_clean() {
         let report = |log: &str, findings: &[&str]| Report {
-            counts: Counts::read(log),
+            counts: counts(log),
             findings: findings.iter().map(PathBuf::from).collect(),
         };
         let whole = format!("{LOG}Done 5 runs in 6 second(s)\n");

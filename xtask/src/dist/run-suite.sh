@@ -9,7 +9,7 @@ usage: ./run-suite.sh [--quick] [--device D] [--icd FILE] [--validation] [--outp
 
   --quick           highest feature level only, and a short benchmark: some minutes
   --device D        a device by index, name or UUID; all of them if not given
-  --icd FILE        the driver behind this manifest and no other
+  --icd FILE        the driver that this manifest names, and no other
   --validation      the suite under the Vulkan validation layer, which must be installed
   --output FOLDER   where the reports go, new or empty; reports/ if not given
 

@@ -31,7 +31,7 @@ fn collect(tokens: TokenStream, identifiers: &[&str], found: &mut Vec<String>) {
 /// spelling. Comments and strings count: data tells operators and kernels apart, also for readers.
 ///
 /// A name of one word is looked for in capitals only, and not as a part of a longer name, unless
-/// behind `DML_OPERATOR_`: words such as `slice`, `gather` or `join` have their own meaning, in
+/// after `DML_OPERATOR_`: words such as `slice`, `gather` or `join` have their own meaning, in
 /// Vulkan's names too.
 pub(crate) fn named(text: &str, names: &[String]) -> Vec<String> {
     let spellings: Vec<String> = names.iter().flat_map(|name| spellings(name)).collect();
