@@ -60,7 +60,7 @@ pub(crate) fn write(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> 
     Ok(differing)
 }
 
-/// The files that [`write`] would change.
+/// The files that [`write()`] would change.
 pub(crate) fn differences(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> {
     let mut differing = orphans(tree, generated)?;
     let stale = generated
