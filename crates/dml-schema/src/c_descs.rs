@@ -23,7 +23,8 @@ pub(crate) fn render(schema: &Schema) -> String {
     text
 }
 
-fn c_type(field: &Field) -> &'static str {
+/// The type of a field in Rust.
+pub(crate) fn c_type(field: &Field) -> &'static str {
     let typed = field.enumeration.and_then(|names| names.typed.as_ref());
     typed.map_or(field.field_type.rust_and_c().1, |typed| typed.c)
 }

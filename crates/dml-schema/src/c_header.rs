@@ -1,6 +1,7 @@
 //! `directml_types.h`: DirectML's descriptors for C.
 
-use crate::model::{Field, FieldType, Operator, Schema};
+use crate::c_descs;
+use crate::model::{Field, Operator, Schema};
 use crate::names::{DATA_TYPES, LEVELS};
 
 /// Everything that does not depend on the schema, with a marker for what does.
@@ -41,23 +42,16 @@ fn structure(operator: &Operator) -> String {
     format!("{}typedef struct {name} {{\n{fields}}} {name};\n\n", operator.origin())
 }
 
-/// The type with what stands between it and the name.
+/// The type of DirectML's struct in Rust as C writes it, with what stands between it and the name.
 fn c_type(field: &Field) -> String {
-    let typed = field.enumeration.and_then(|names| names.typed.as_ref());
-    let plain = match field.field_type {
-        FieldType::Tensor | FieldType::TensorArray => "const DML_TENSOR_DESC *",
-        FieldType::OperatorDesc | FieldType::OperatorDescArray => "const DML_OPERATOR_DESC *",
-        FieldType::Uint => "UINT ",
-        FieldType::Uint64 => "UINT64 ",
-        FieldType::Int => "INT ",
-        FieldType::Float => "FLOAT ",
-        FieldType::UintArray => "const UINT *",
-        FieldType::IntArray => "const INT *",
-        FieldType::FloatArray => "const FLOAT *",
-        FieldType::ScaleBias => "const DML_SCALE_BIAS *",
-        FieldType::Size2d => "DML_SIZE_2D ",
-        FieldType::ScalarUnion => "DML_SCALAR_UNION ",
-        FieldType::Bool => "BOOL ",
+    let rust = c_descs::c_type(field);
+    let pointed_at = rust.strip_prefix("*const ");
+    let name = match pointed_at.unwrap_or(rust) {
+        "u32" => "UINT",
+        "u64" => "UINT64",
+        "i32" => "INT",
+        "f32" => "FLOAT",
+        name => name,
     };
-    typed.map_or(plain.to_owned(), |typed| format!("{} ", typed.c))
+    if pointed_at.is_some() { format!("const {name} *") } else { format!("{name} ") }
 }
