@@ -15,7 +15,7 @@ const HEADER: &str = "\
 ";
 
 /// The digest of the last recorded pass of each step.
-pub struct Record(pub BTreeMap<String, String>);
+pub struct Record(BTreeMap<String, String>);
 
 impl Record {
     /// Reads the file of the recorded passes.
@@ -25,6 +25,11 @@ impl Record {
     pub fn read(sh: &Shell, file: &str) -> Result<Self> {
         let text = sh.read_file(file)?;
         Ok(Self(toml::from_str(&text).with_context(|| file.to_owned())?))
+    }
+
+    /// The steps that have passed.
+    pub fn steps(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// Whether `step` need not run. Where nobody can tell it does.
