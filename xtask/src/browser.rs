@@ -1,26 +1,31 @@
 //! A headless browser, unpacked like the drivers: nothing is installed on the system.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
-use anyhow::{Context, Result, bail, ensure};
-use xshell::{Cmd, Shell, cmd};
+use anyhow::{Context, Result, ensure};
+use xshell::{Shell, cmd};
 
-use crate::apt;
-use crate::bundle::{Bundle, Tree};
-use crate::environment::{Announced, Environment};
-use crate::setup;
+use crate::environment::Environment;
+use crate::packages::Packages;
 use crate::workspace;
+
+/// The browser, and a font: a minimal system has none. The browser looks for its data beside itself
+/// only, so they must lie there too, even where the system has them installed.
+const PACKAGES: [&str; 3] = ["chromium-headless-shell", "chromium-common", "fonts-dejavu-core"];
 
 /// Time that a page's scripts see, and, in real time, the end of waiting for a page.
 const MILLISECONDS: u32 = 30_000;
+
+/// Only the unpacked fonts, so that every machine draws the same.
+const FONTS: &str = r#"<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir prefix="relative">usr/share/fonts</dir></fontconfig>
+"#;
 
 /// Chromium without a window.
 pub(crate) struct Browser {
     program: PathBuf,
     environment: Environment,
-    /// Its profile; nothing in it matters.
-    state: PathBuf,
 }
 
 /// What a page came to.
@@ -31,129 +36,76 @@ pub(crate) struct Page {
     pub(crate) console: Vec<String>,
 }
 
-/// How a page is looked at.
-#[derive(Clone, Copy)]
+/// How a picture of a page is taken.
 pub(crate) struct View {
+    /// The picture's name.
+    pub(crate) name: &'static str,
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) is_dark: bool,
+    /// Follows the page's address.
+    pub(crate) fragment: &'static str,
 }
 
 impl Browser {
     /// Makes sure of the browser.
     pub(crate) fn ensure(sh: &Shell) -> Result<Self> {
-        ensure!(
-            apt::present(),
-            "the headless browser comes as a package of Debian, and this system has no apt"
-        );
-        let folder = workspace::setup_dir();
-        let _lock = setup::lock(sh, &folder)?;
-        let tree = bundle().ensure(sh, &folder).context("getting a headless browser")?;
-        let Some(program) = tree.file("usr/lib/chromium/chromium-headless-shell") else {
-            bail!("{PACKAGE} has no program chromium-headless-shell");
-        };
-        let fonts = folder.join("fonts.conf");
-        sh.write_file(&fonts, font_configuration(&tree.root, &folder))?;
-        let announced = Announced { libraries: libraries(sh, &tree)?, ..Announced::default() };
-        let environment = Environment::only(announced)?.with("FONTCONFIG_FILE", fonts);
-        Ok(Self { program, environment, state: folder.join("browser-state") })
+        let finish = |sh: &Shell, root: &Path| Ok(sh.write_file(root.join("fonts.conf"), FONTS)?);
+        let tree = Packages { finish, ..Packages::new("browser", &PACKAGES) }.ensure(sh)?;
+        let mut libraries = tree.libraries(sh)?;
+        // libpulse looks for a part of itself in a folder below.
+        libraries.extend(libraries.clone().iter().map(|it| it.join("pulseaudio")));
+        let environment = Environment::of_folders(libraries, Vec::new())?;
+        let environment = environment.with("FONTCONFIG_FILE", tree.root.join("fonts.conf"));
+        Ok(Self {
+            program: tree.root.join("usr/lib/chromium/chromium-headless-shell"),
+            environment,
+        })
     }
 
-    /// Opens `file`, with `fragment` (`#...`, or nothing) behind its address, and lets its scripts
+    /// Opens `file`, with `fragment` (`#...`, or nothing) after its address, and lets its scripts
     /// end.
     pub(crate) fn open(&self, sh: &Shell, file: &Path, fragment: &str) -> Result<Page> {
-        let output = finish(self.command(sh, "--dump-dom".to_owned()), file, fragment)?;
-        let document = String::from_utf8(output.stdout).context("the document is not UTF-8")?;
-        Ok(Page { document, console: console(&String::from_utf8_lossy(&output.stderr)) })
+        self.run(sh, file, fragment, &["--dump-dom".to_owned()])
     }
 
     /// Writes a picture of `file` to `picture`.
-    pub(crate) fn draw(
-        &self,
-        sh: &Shell,
-        file: &Path,
-        fragment: &str,
-        view: View,
-        picture: &Path,
-    ) -> Result<()> {
+    pub(crate) fn draw(&self, sh: &Shell, file: &Path, view: &View, picture: &Path) -> Result<()> {
         sh.remove_path(picture)?;
-        let View { width, height, is_dark } = view;
-        let option = format!("--screenshot={}", picture.display());
-        // 0 is dark and 1 is light, in Chromium's list of colour schemes.
-        let scheme = u32::from(!is_dark);
-        let command = self
-            .command(sh, option)
-            .arg(format!("--window-size={width},{height}"))
-            .arg(format!("--blink-settings=preferredColorScheme={scheme}"));
-        finish(command, file, fragment)?;
+        let options = [
+            format!("--screenshot={}", picture.display()),
+            format!("--window-size={},{}", view.width, view.height),
+            // In Chromium's list of colour schemes.
+            format!("--blink-settings=preferredColorScheme={}", if view.is_dark { 0 } else { 1 }),
+        ];
+        self.run(sh, file, view.fragment, &options)?;
         ensure!(picture.is_file(), "the browser drew no picture");
         Ok(())
     }
 
     /// The sandbox needs privileges that containers lack, and the pages are our own.
-    fn command<'a>(&self, sh: &'a Shell, option: String) -> Cmd<'a> {
-        let Self { program, environment, state } = self;
+    fn run(&self, sh: &Shell, file: &Path, fragment: &str, options: &[String]) -> Result<Page> {
+        let (program, state) = (&self.program, workspace::setup_dir().join("browser-state"));
         let command = cmd!(sh, "{program} --headless --no-sandbox --disable-gpu")
             .args(["--disable-dev-shm-usage", "--hide-scrollbars", "--enable-logging=stderr"])
             .arg(format!("--user-data-dir={}", state.display()))
             .arg(format!("--virtual-time-budget={MILLISECONDS}"))
             .arg(format!("--timeout={MILLISECONDS}"))
-            .arg(option);
-        environment.apply(command)
+            .args(options)
+            .arg(format!("file://{}{fragment}", file.display()));
+        let command = self.environment.apply(command).quiet().ignore_status();
+        let output = command.output().context("starting the browser")?;
+        let log = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "the browser ended with {}:\n{log}", output.status);
+        let document = String::from_utf8(output.stdout).context("the document is not UTF-8")?;
+        Ok(Page { document, console: console(&log) })
     }
-}
-
-fn finish(command: Cmd<'_>, file: &Path, fragment: &str) -> Result<Output> {
-    let command = command.arg(format!("file://{}{fragment}", file.display()));
-    let output = command.quiet().ignore_status().output().context("starting the browser")?;
-    let log = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "the browser ended with {}:\n{log}", output.status);
-    Ok(output)
-}
-
-const PACKAGE: &str = "chromium-headless-shell";
-
-/// The browser, and a font: a minimal system has none.
-fn bundle() -> Bundle {
-    Bundle {
-        folder: "browser",
-        packages: [PACKAGE, "fonts-dejavu-core"].map(str::to_owned).to_vec(),
-        bare: Vec::new(),
-        companions: data_files,
-    }
-}
-
-/// The browser looks for its data beside itself only, so they must lie there too, even where the
-/// system has them installed.
-fn data_files(package: &str) -> Vec<String> {
-    let needs = package == PACKAGE;
-    needs.then(|| "chromium-common".to_owned()).into_iter().collect()
-}
-
-/// The folders of shared libraries. libpulse looks for a part of itself in a folder below.
-fn libraries(sh: &Shell, tree: &Tree) -> Result<Vec<PathBuf>> {
-    let folders = tree.library_folders(sh)?;
-    let parts: Vec<PathBuf> = folders.iter().map(|it| it.join("pulseaudio")).collect();
-    Ok(folders.into_iter().chain(parts).filter(|it| it.is_dir()).collect())
-}
-
-/// Only the unpacked fonts, so that every machine draws the same.
-fn font_configuration(root: &Path, folder: &Path) -> String {
-    let fonts = root.join("usr/share/fonts");
-    let cache = folder.join("font-cache");
-    format!(
-        "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"fonts.dtd\">\n<fontconfig>\n\
-         <dir>{}</dir>\n<cachedir>{}</cachedir>\n</fontconfig>\n",
-        fonts.display(),
-        cache.display()
-    )
 }
 
 /// The messages of the console in the browser's log. Uncaught exceptions and refusals of the
 /// content security policy are among them.
 fn console(log: &str) -> Vec<String> {
-    let lines = log.lines().filter(|line| line.contains(":CONSOLE"));
-    lines.map(str::to_owned).collect()
+    log.lines().filter(|line| line.contains(":CONSOLE")).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -167,11 +119,5 @@ mod tests {
             12 bytes written to file a.png\n";
         assert_eq!(console(log).len(), 1);
         assert!(console(log)[0].contains("Uncaught Error: x"));
-    }
-
-    #[test]
-    fn the_browsers_data_lie_beside_it() {
-        assert_eq!(data_files(PACKAGE), ["chromium-common"]);
-        assert!(data_files("fonts-dejavu-core").is_empty());
     }
 }

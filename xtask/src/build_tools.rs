@@ -1,19 +1,12 @@
 //! What it takes to build shaderc from source: cmake with make, a C++ compiler and Python. libFuzzer
 //! takes the compiler alone.
 
-use std::path::PathBuf;
-
-use anyhow::{Result, bail};
+use anyhow::Result;
 use xshell::Shell;
 
-use crate::apt;
-use crate::bundle::{Bundle, Tree};
-use crate::contents;
-use crate::environment::{Announced, Environment};
-use crate::generated;
+use crate::environment::Environment;
+use crate::packages::Packages;
 use crate::process::find_program;
-use crate::setup;
-use crate::workspace;
 
 /// A tool: the programs of which any one will do, and the package that has it.
 struct Tool {
@@ -46,49 +39,26 @@ pub(crate) fn ensure(sh: &Shell) -> Result<Environment> {
     if missing.is_empty() {
         return Ok(Environment::system());
     }
-    if !apt::present() {
-        bail!("building C++ needs these tools, please install them: {}", missing.join(", "));
+    let packages = Packages { beside: compiler_parts, ..Packages::new("build-tools", &missing) };
+    let tree = packages.ensure(sh)?;
+    let environment = tree.environment(sh)?;
+    if !missing.contains(&"g++") {
+        return Ok(environment);
     }
-    let folder = workspace::setup_dir();
-    let _lock = setup::lock(sh, &folder)?;
-    let tree = bundle(&missing).ensure(sh, &folder)?;
-    let links = folder.join("build-tools-lib");
-    generated::sync_links(sh, &links, &contents::libraries(sh, &tree)?)?;
-    let environment = Environment::only(Announced {
-        libraries: vec![links],
-        // Not links: g++ and python3 look for their own files beside themselves.
-        programs: vec![tree.root.join("usr/bin")],
-        ..Announced::default()
-    })?;
-    // The name `c++` is made by the package's installation script, which does not run here.
-    let compiler = missing.contains(&"g++").then_some("g++");
-    let Some(compiler) = compiler else { return Ok(environment) };
-    // Rust links with the system's gcc, which does not look there for the C++ library.
-    let libraries = std::env::join_paths(compiler_folders(sh, &tree)?)?;
-    Ok(environment.with("CXX", compiler).with("LIBRARY_PATH", libraries))
-}
-
-/// Where g++ keeps its libraries: `usr/lib/gcc/x86_64-linux-gnu/12`.
-fn compiler_folders(sh: &Shell, tree: &Tree) -> Result<Vec<PathBuf>> {
+    // Where g++ keeps its libraries: `usr/lib/gcc/x86_64-linux-gnu/12`. Rust links with the system's
+    // gcc, which does not look there for the C++ library.
     let mut folders = Vec::new();
-    for target in tree.files(sh, "usr/lib/gcc")? {
+    for target in sh.read_dir(tree.root.join("usr/lib/gcc"))? {
         folders.extend(sh.read_dir(target)?);
     }
-    Ok(folders)
+    let libraries = std::env::join_paths(folders)?;
+    // The name `c++` is made by the package's installation script, which does not run here.
+    Ok(environment.with("CXX", "g++").with("LIBRARY_PATH", libraries))
 }
 
 fn missing_packages(there: impl Fn(&str) -> bool) -> Vec<&'static str> {
     let lacking = TOOLS.iter().filter(|tool| !tool.programs.iter().any(|name| there(name)));
     lacking.map(|tool| tool.package).collect()
-}
-
-fn bundle(packages: &[&str]) -> Bundle {
-    Bundle {
-        folder: "build-tools",
-        packages: packages.iter().map(|&it| it.to_owned()).collect(),
-        bare: Vec::new(),
-        companions: compiler_parts,
-    }
 }
 
 /// g++ finds its headers and start files beside itself only, so the parts that gcc's packages have

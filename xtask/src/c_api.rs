@@ -1,17 +1,16 @@
 //! The step `c-api` of `ci`: the C and C++ examples, built against an installed library in a clean
 //! prefix, run on both CPU drivers under the validation layer.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use xshell::{Cmd, Shell, cmd};
 
-use crate::bundle::{Bare, Bundle};
-use crate::environment::{Announced, Environment};
-use crate::install_capi;
+use crate::environment::Environment;
+use crate::packages::Packages;
 use crate::process::find_program;
-use crate::{apt, build_tools, contents, devices, generated, setup, test, workspace};
+use crate::{build_tools, devices, install_capi, setup, test, workspace};
 
 /// A program of crates/dml-capi/examples/c.
 pub(crate) struct Example {
@@ -44,99 +43,85 @@ const EXAMPLES: [Example; 6] = [
     },
 ];
 
-/// What the programs are built with.
-pub(crate) struct Tools {
-    /// pkg-config and a C++ compiler are on PATH.
-    environment: Environment,
-    /// The folder of `vulkan/vulkan.h`.
-    headers: PathBuf,
+/// An installed library, and what it takes to build programs with it and to run them.
+pub(crate) struct Installation {
     prefix: PathBuf,
-    output: PathBuf,
+    /// pkg-config and a C++ compiler are found.
+    tools: Environment,
+    /// For programs that call Vulkan themselves.
+    vulkan_flags: Vec<String>,
+    /// Only the CPU drivers, and the shared library is found.
+    pub(crate) environment: Environment,
+    /// The devices' names, in their order.
+    pub(crate) devices: Vec<String>,
 }
 
 /// Runs the step.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
-    let Prepared { tools, drivers, library, devices } = prepare(sh, "c-api")?;
-    check_symbols(sh, &tools.prefix)?;
-    tools.check_headers(sh)?;
-    let environment = test::under_validation(drivers).and(library);
+    let library = Installation::new(sh, "c-api")?;
+    library.check_symbols(sh)?;
+    library.check_headers(sh)?;
+    let environment = test::under_validation(library.environment.clone());
     for example in &EXAMPLES {
-        let program = tools.build(sh, example)?;
-        for device in 0..devices.len() {
-            execute(sh, &environment, example, &program, device)?;
+        let program = library.build(sh, example)?;
+        let name = program.file_name().unwrap_or_default().display();
+        for device in 0..library.devices.len() {
+            let arguments = [device.to_string()];
+            let (status, text) = outcome(environment.apply(sh.cmd(&program).args(arguments)))?;
+            ensure!(status.success(), "{name} on device {device}: {status}\n{text}");
+            ensure!(
+                is_reported(&text) == example.is_reported,
+                "{name} on device {device}: the layer must report {}, and there is\n{text}",
+                if example.is_reported { "the missing barrier" } else { "nothing" }
+            );
         }
     }
     Ok(())
 }
 
-/// What it takes to build and run the programs.
-pub(crate) struct Prepared {
-    pub(crate) tools: Tools,
-    /// Only the CPU drivers.
-    pub(crate) drivers: Environment,
-    /// The shared library is found.
-    pub(crate) library: Environment,
-    /// The devices' names, in their order.
-    pub(crate) devices: Vec<String>,
-}
-
-/// Installs the library below `target/NAME`, and makes sure of the drivers and the tools.
-pub(crate) fn prepare(sh: &Shell, name: &str) -> Result<Prepared> {
-    let work = workspace::root().join("target").join(name);
-    sh.remove_path(&work)?;
-    let (prefix, output) = (work.join("prefix"), work.join("bin"));
-    sh.create_dir(&output)?;
-    install_capi::run(sh, &install_capi::Args { prefix: prefix.clone(), debug: true })?;
-    let drivers = setup::make_sure(sh)?.environment()?;
-    let devices = devices::of_cpu_drivers(sh, &drivers)?;
-    let tools = tools(sh, prefix, output)?;
-    let library = Announced { libraries: vec![tools.prefix.join("lib")], ..Announced::default() };
-    Ok(Prepared { tools, drivers, library: Environment::only(library)?, devices })
-}
-
-impl Tools {
-    /// Builds one program and returns its path.
-    pub(crate) fn build(&self, sh: &Shell, example: &Example) -> Result<PathBuf> {
-        let source = workspace::root().join("crates/dml-capi/examples/c").join(example.source);
-        let kind = if example.is_static { "static" } else { "shared" };
-        let define = example.define;
-        let program =
-            self.output.join(format!("{}-{kind}{}", example.source, define.unwrap_or_default()));
-        let is_cpp = example.source.ends_with(".cpp");
-        let compiler = compiler(is_cpp);
-        let standard = if is_cpp { "-std=c++14" } else { "-std=c11" };
-        let flags = self.pkg_config(sh, example.is_static)?;
-        let mut command = cmd!(
-            sh,
-            "{compiler} {standard} -Wall -Wextra -Werror {define...} {source} -o {program} {flags...}"
-        );
-        if example.vulkan {
-            let (headers, loader) = (&self.headers, workspace::setup_dir().join("lib"));
-            command = command.arg("-isystem").arg(headers);
-            command = command.arg("-L").arg(loader).arg("-l:libvulkan.so.1");
-        }
-        self.environment.apply(command).run()?;
-        Ok(program)
+impl Installation {
+    /// Installs the library below `target/NAME`, and makes sure of the drivers and the tools.
+    pub(crate) fn new(sh: &Shell, name: &str) -> Result<Self> {
+        let prefix = workspace::root().join("target").join(name);
+        sh.remove_path(&prefix)?;
+        install_capi::run(sh, &install_capi::Args { prefix: prefix.clone(), debug: true })?;
+        let drivers = setup::make_sure(sh)?.environment()?;
+        let devices = devices::of_cpu_drivers(sh, &drivers)?;
+        let compiler = build_tools::ensure(sh).context("preparing the C++ compiler")?;
+        let has_pkg_config = find_program("pkg-config").is_some();
+        let names: &[&str] =
+            if has_pkg_config { &["libvulkan1"] } else { &["libvulkan1", "pkgconf"] };
+        let request = Packages::new("c-api", names);
+        let vulkan = Packages { alone: &[("libvulkan-dev", None)], ..request }.ensure(sh)?;
+        let mut vulkan_flags = vec![format!("-isystem{}/usr/include", vulkan.root.display())];
+        vulkan_flags.extend(vulkan.libraries(sh)?.iter().map(|it| format!("-L{}", it.display())));
+        vulkan_flags.push("-lvulkan".to_owned());
+        let library = Environment::of_folders(vec![prefix.join("lib")], Vec::new())?;
+        Ok(Self {
+            prefix,
+            tools: compiler.and(vulkan.environment(sh)?),
+            vulkan_flags,
+            environment: drivers.and(library),
+            devices,
+        })
     }
 
-    /// Each header by itself is strict C99 and C++11, whatever its includer asks of the compiler.
-    fn check_headers(&self, sh: &Shell) -> Result<()> {
-        let flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"];
-        let include = self.prefix.join("include");
-        for header in ["dmlvk/dmlvk.h", "dmlvk/directml_types.h"] {
-            for (is_cpp, language, standard) in
-                [(false, "c", "-std=c99"), (true, "c++", "-std=c++11")]
-            {
-                let compiler = compiler(is_cpp);
-                let program = format!("#include <{header}>\n#include <{header}>\n");
-                let command = cmd!(sh, "{compiler} -x {language} {standard} {flags...}")
-                    .arg("-I")
-                    .arg(&include)
-                    .arg("-");
-                self.environment.apply(command).stdin(program).run()?;
-            }
-        }
-        Ok(())
+    /// Builds one program and returns its path.
+    pub(crate) fn build(&self, sh: &Shell, example: &Example) -> Result<PathBuf> {
+        let Example { source, vulkan, is_static, define, .. } = *example;
+        let file = workspace::root().join("crates/dml-capi/examples/c").join(source);
+        let kind = if is_static { "static" } else { "shared" };
+        let name = format!("{source}-{kind}{}", define.unwrap_or_default());
+        let program = self.prefix.join("bin").join(name);
+        sh.create_dir(self.prefix.join("bin"))?;
+        let is_cpp = source.ends_with(".cpp");
+        let (compiler, standard) = (compiler(is_cpp), if is_cpp { "c++14" } else { "c11" });
+        let flags = self.pkg_config(sh, is_static)?;
+        let vulkan_flags = if vulkan { &*self.vulkan_flags } else { &[] };
+        let command = cmd!(sh, "{compiler} -std={standard} -Wall -Wextra -Werror {define...}");
+        let command = command.arg(file).arg("-o").arg(&program).args(flags).args(vulkan_flags);
+        self.tools.apply(command).run()?;
+        Ok(program)
     }
 
     /// What pkg-config says about the installed library.
@@ -146,30 +131,44 @@ impl Tools {
         for question in ["--cflags", libraries] {
             let command = cmd!(sh, "pkg-config {question} dmlvk")
                 .env("PKG_CONFIG_PATH", self.prefix.join("lib/pkgconfig"));
-            let answer = self.environment.apply(command).read()?;
+            let answer = self.tools.apply(command).read()?;
             flags.extend(answer.split_whitespace().map(str::to_owned));
         }
         Ok(flags)
     }
-}
 
-fn execute(
-    sh: &Shell,
-    environment: &Environment,
-    example: &Example,
-    program: &Path,
-    device: usize,
-) -> Result<()> {
-    let device = device.to_string();
-    let (status, text) = outcome(environment.apply(cmd!(sh, "{program} {device}")))?;
-    let name = program.file_name().unwrap_or_default().display();
-    ensure!(status.success(), "{name} on device {device}: {status}\n{text}");
-    match (is_reported(&text), example.is_reported) {
-        (true, false) => bail!("{name} on device {device}: the layer reports\n{text}"),
-        (false, true) => {
-            bail!("{name} on device {device}: the layer reports nothing: it is not on")
+    /// Each header by itself is strict C99 and C++11, whatever its includer asks of the compiler.
+    fn check_headers(&self, sh: &Shell) -> Result<()> {
+        let flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I"];
+        let include = self.prefix.join("include");
+        for header in ["dmlvk/dmlvk.h", "dmlvk/directml_types.h"] {
+            for (is_cpp, language, standard) in [(false, "c", "c99"), (true, "c++", "c++11")] {
+                let compiler = compiler(is_cpp);
+                let program = format!("#include <{header}>\n#include <{header}>\n");
+                let command =
+                    cmd!(sh, "{compiler} -x {language} -std={standard} {flags...} {include} -");
+                self.tools.apply(command).stdin(program).run()?;
+            }
         }
-        _ => Ok(()),
+        Ok(())
+    }
+
+    /// The shared library exports the header's functions and nothing else.
+    fn check_symbols(&self, sh: &Shell) -> Result<()> {
+        let library = self.prefix.join("lib/libdmlvk.so");
+        let symbols =
+            cmd!(sh, "nm --dynamic --defined-only --format=posix {library}").quiet().read()?;
+        let mut exported: Vec<&str> =
+            symbols.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        exported.sort_unstable();
+        let header = sh.read_file(self.prefix.join("include/dmlvk/dmlvk.h"))?;
+        let mut declared = declared(&header);
+        declared.sort_unstable();
+        ensure!(
+            exported == declared,
+            "the library exports {exported:?}, the header declares {declared:?}"
+        );
+        Ok(())
     }
 }
 
@@ -193,60 +192,16 @@ fn is_reported(text: &str) -> bool {
         .any(|it| text.contains(it))
 }
 
-/// The shared library exports the header's functions and nothing else.
-fn check_symbols(sh: &Shell, prefix: &Path) -> Result<()> {
-    let library = prefix.join("lib/libdmlvk.so");
-    let symbols =
-        cmd!(sh, "nm --dynamic --defined-only --format=posix {library}").quiet().read()?;
-    let mut exported: Vec<&str> =
-        symbols.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    exported.sort_unstable();
-    let header = sh.read_file(prefix.join("include/dmlvk/dmlvk.h"))?;
-    let mut declared = declared(&header);
-    declared.sort_unstable();
-    ensure!(
-        exported == declared,
-        "the library exports {exported:?}, the header declares {declared:?}"
-    );
-    Ok(())
-}
-
-/// The functions that the header declares.
+/// The functions that the header declares: the first word before a parenthesis on a line that begins
+/// a declaration.
 fn declared(header: &str) -> Vec<&str> {
-    let code = header.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let lines = header.lines().filter(|line| !line.starts_with([' ', '*', '/', '#']));
     let name = |line: &'_ str| -> Option<(usize, usize)> {
         let start = line.find("dmlvk_")?;
         let length = line[start..].find('(')?;
-        Some((start, length))
+        Some((start, start + length))
     };
-    code.filter(|line| !line.starts_with([' ', '*', '/', '#']))
-        .filter_map(|line| name(line).map(|(start, length)| &line[start..start + length]))
-        .collect()
-}
-
-/// The system's tools, and unpacked packages for those that it lacks.
-fn tools(sh: &Shell, prefix: PathBuf, output: PathBuf) -> Result<Tools> {
-    ensure!(apt::present(), "the headers of Vulkan come from a package, and there is no apt");
-    // It holds the same lock.
-    let compiler = build_tools::ensure(sh).context("preparing the C++ compiler")?;
-    let folder = workspace::setup_dir();
-    let _lock = setup::lock(sh, &folder)?;
-    let pkg_config = find_program("pkg-config").is_none().then(|| "pkgconf".to_owned());
-    let bundle = Bundle {
-        folder: "c-api",
-        packages: pkg_config.into_iter().collect(),
-        bare: vec![Bare { name: "libvulkan-dev", instead: None }],
-        companions: |_| Vec::new(),
-    };
-    let tree = bundle.ensure(sh, &folder)?;
-    let headers = tree.root.join("usr/include");
-    ensure!(headers.join("vulkan/vulkan.h").is_file(), "libvulkan-dev has no vulkan.h");
-    let links = folder.join("c-api-lib");
-    generated::sync_links(sh, &links, &contents::libraries(sh, &tree)?)?;
-    let programs = vec![tree.root.join("usr/bin")];
-    let announced = Announced { libraries: vec![links], programs, ..Announced::default() };
-    let environment = compiler.and(Environment::only(announced)?);
-    Ok(Tools { environment, headers, prefix, output })
+    lines.filter_map(|line| name(line).map(|(start, end)| &line[start..end])).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Whether the conformance runner's HTML report works in a browser: it renders, its script runs to
 //! the end without a message, and failures are found.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -22,11 +22,11 @@ const ONE_CASE: &str = "#q=uint32/rank3/offset_zero";
 
 /// How the pictures are taken, for people to look at. 500 wide, since Chromium's windows are not
 /// narrower.
-const VIEWS: [(&str, View, &str); 4] = [
-    ("light", View { width: 1280, height: 2400, is_dark: false }, ""),
-    ("dark", View { width: 1280, height: 2400, is_dark: true }, ""),
-    ("narrow", View { width: 500, height: 2400, is_dark: false }, ""),
-    ("found", View { width: 1280, height: 1000, is_dark: false }, ONE_CASE),
+const VIEWS: [View; 4] = [
+    View { name: "light", width: 1280, height: 2400, is_dark: false, fragment: "" },
+    View { name: "dark", width: 1280, height: 2400, is_dark: true, fragment: "" },
+    View { name: "narrow", width: 500, height: 2400, is_dark: false, fragment: "" },
+    View { name: "found", width: 1280, height: 1000, is_dark: false, fragment: ONE_CASE },
 ];
 
 /// A page without a picture of anything is smaller.
@@ -36,27 +36,32 @@ const SMALLEST_PICTURE: u64 = 20_000;
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     let browser = Browser::ensure(sh)?;
     let folder = workspace::root().join("target/html-report");
-    sh.create_dir(&folder)?;
-    notices_errors(sh, &browser, &folder)?;
+    notices_errors(sh, &browser, &folder.join("control.html"))?;
     let page = folder.join("report.html");
-    let arguments = ["--format", "html", "--output"];
     let program = programs::build(sh, "dml-conformance", "dml-conformance")?;
-    let convert = cmd!(sh, "{program} convert {SAMPLE}");
-    succeed(convert.args(arguments).arg(&page))?;
+    succeed(cmd!(sh, "{program} convert {SAMPLE} --format html --output {page}"))?;
     let failures = failures(&sh.read_file(SAMPLE)?)?;
     ensure!(!failures.is_empty(), "{SAMPLE} has no failure that could be found");
     for query in QUERIES {
         finds(sh, &browser, &page, &failures, query)
             .with_context(|| format!("{} with the query {query:?}", page.display()))?;
     }
-    draw(sh, &browser, &page, &folder)
+    for view in &VIEWS {
+        let picture = folder.join(format!("{}.png", view.name));
+        browser
+            .draw(sh, &page, view, &picture)
+            .with_context(|| format!("drawing {}", view.name))?;
+        let size = picture.metadata()?.len();
+        ensure!(size > SMALLEST_PICTURE, "{} has {size} bytes: it is empty", picture.display());
+        println!("{}", picture.strip_prefix(workspace::root()).unwrap_or(&picture).display());
+    }
+    Ok(())
 }
 
 /// A positive control: an error in a page's script is seen.
-fn notices_errors(sh: &Shell, browser: &Browser, folder: &Path) -> Result<()> {
-    let file = folder.join("control.html");
-    sh.write_file(&file, "<!DOCTYPE html><title>x</title><script>missing.call()</script>")?;
-    let page = browser.open(sh, &file, "")?;
+fn notices_errors(sh: &Shell, browser: &Browser, file: &Path) -> Result<()> {
+    sh.write_file(file, "<!DOCTYPE html><title>x</title><script>missing.call()</script>")?;
+    let page = browser.open(sh, file, "")?;
     ensure!(
         page.console.iter().any(|line| line.contains("missing")),
         "the browser does not report an error in a script, so it cannot show that there is none"
@@ -75,8 +80,7 @@ fn finds(
     let page = browser.open(sh, file, &format!("#q={query}"))?;
     ensure!(page.console.is_empty(), "the console says:\n{}", page.console.join("\n"));
     ensure!(page.document.contains("data-ready=\"true\""), "the script did not run to its end");
-    let expected: Vec<&str> =
-        failures.iter().map(String::as_str).filter(|id| id.contains(query)).collect();
+    let expected: Vec<&String> = failures.iter().filter(|id| id.contains(query)).collect();
     let shown = shown(&page.document);
     ensure!(shown == expected, "shown are {shown:?}, expected {expected:?}");
     let count = format!("{} of {} failures", expected.len(), failures.len());
@@ -100,19 +104,6 @@ fn failures(json: &str) -> Result<Vec<String>> {
     let cases = targets.iter().filter_map(|target| target["cases"].as_array()).flatten();
     let failed = cases.filter(|case| failed.iter().any(|result| case["result"] == *result));
     Ok(failed.filter_map(|case| case["id"].as_str()).map(str::to_owned).collect())
-}
-
-fn draw(sh: &Shell, browser: &Browser, page: &Path, folder: &Path) -> Result<()> {
-    for (name, view, fragment) in VIEWS {
-        let picture: PathBuf = folder.join(format!("{name}.png"));
-        browser
-            .draw(sh, page, fragment, view, &picture)
-            .with_context(|| format!("drawing {name}"))?;
-        let size = picture.metadata()?.len();
-        ensure!(size > SMALLEST_PICTURE, "{} has {size} bytes: it is empty", picture.display());
-        println!("{}", picture.strip_prefix(workspace::root()).unwrap_or(&picture).display());
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
 //! The step `leaks` of `nightly`: the C examples under valgrind, on both CPU drivers. No byte that the
 //! library has allocated may be left at the end, lost or still reachable.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail};
 use xshell::{Shell, cmd};
 
-use crate::bundle::{Bundle, Tree};
-use crate::c_api::{self, Example, PLAIN, Prepared};
+use crate::c_api::{self, Example, Installation, PLAIN};
 use crate::environment::Environment;
+use crate::packages::Packages;
 use crate::process::find_program;
-use crate::{apt, generated, setup, workspace};
+use crate::workspace;
 
 const EXAMPLES: [Example; 3] = [
     Example { source: "owning.c", ..PLAIN },
@@ -46,12 +45,12 @@ const SUPPRESSIONS: &str = "xtask/src/leaks/valgrind.supp";
 
 /// Runs the step.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
-    let Prepared { tools, drivers, library, devices } = c_api::prepare(sh, "leaks")?;
+    let library = Installation::new(sh, "leaks")?;
     let valgrind = Valgrind::ensure(sh)?;
-    let environment = drivers.with("DML_PIPELINE_CACHE", "off").and(library);
+    let environment = library.environment.clone().with("DML_PIPELINE_CACHE", "off");
     for example in &EXAMPLES {
-        let program = tools.build(sh, example)?;
-        for (device, name) in devices.iter().enumerate() {
+        let program = library.build(sh, example)?;
+        for (device, name) in library.devices.iter().enumerate() {
             if example.source == RUNS_A_KERNEL && name.contains(UNREADABLE) {
                 eprintln!(
                     "leaks: {} not on {name}: valgrind cannot run its kernels",
@@ -79,21 +78,15 @@ impl Valgrind {
         if let Some(program) = find_program("valgrind") {
             return Ok(Self { program, unpacked: None });
         }
-        ensure!(apt::present(), "valgrind is missing, and there is no apt to bring it");
-        let folder = workspace::setup_dir();
-        let _lock = setup::lock(sh, &folder)?;
-        let bundle = Bundle {
-            folder: "valgrind",
-            packages: ["valgrind", "libc6-dbg"].map(str::to_owned).to_vec(),
-            bare: Vec::new(),
-            companions: |_| Vec::new(),
-        };
-        let tree = bundle.ensure(sh, &folder)?;
+        let names = ["valgrind", "libc6-dbg"];
+        let packages = Packages { finish: link_debug_files, ..Packages::new("valgrind", &names) };
+        let root = packages.ensure(sh)?.root;
         // `usr/bin/valgrind` is a script that starts the system's.
-        let program = tree.file("usr/bin/valgrind.bin").context("the package has no valgrind")?;
-        let debug = folder.join("valgrind-debug");
-        link_debug_files(sh, &tree, &debug)?;
-        Ok(Self { program, unpacked: Some((tree.root.join("usr/libexec/valgrind"), debug)) })
+        let program = root.join("usr/bin/valgrind.bin");
+        Ok(Self {
+            program,
+            unpacked: Some((root.join("usr/libexec/valgrind"), root.join("debug"))),
+        })
     }
 
     fn check(
@@ -128,17 +121,15 @@ impl Valgrind {
 /// Beside files that only the package's own place finds, valgrind looks for a library's debug file
 /// below a folder of our choice, in the library's own folder there, without the first two digits of
 /// the build id.
-fn link_debug_files(sh: &Shell, tree: &Tree, debug: &Path) -> Result<()> {
-    let ids = tree.root.join("usr/lib/debug/.build-id");
-    let mut files = BTreeMap::new();
-    for folder in sh.read_dir(&ids).context("libc6-dbg has no debug files")? {
-        for file in sh.read_dir(folder)? {
-            files.insert(file.file_name().unwrap_or_default().to_owned(), file);
-        }
-    }
-    let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
+fn link_debug_files(sh: &Shell, root: &Path) -> Result<()> {
     for folder in ["lib", "usr/lib"] {
-        generated::sync_links(sh, &debug.join(folder).join(&triplet), &files)?;
+        let triplet = format!("debug/{folder}/{}-linux-gnu", std::env::consts::ARCH);
+        let links = sh.create_dir(root.join(triplet))?;
+        for folder in sh.read_dir(root.join("usr/lib/debug/.build-id"))? {
+            for file in sh.read_dir(folder)? {
+                std::fs::hard_link(&file, links.join(file.file_name().unwrap_or_default()))?;
+            }
+        }
     }
     Ok(())
 }

@@ -4,27 +4,23 @@
 //! error, so that `env` and `ci` own what they print.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
-mod apt;
 mod bench;
 mod browser;
 mod build_shaders;
 mod build_tools;
-mod bundle;
 mod c_api;
 mod ci;
 mod conformance;
-mod contents;
 mod count;
 mod devices;
 mod dist;
-mod env;
 mod environment;
 mod fuzz;
 mod generate_schema;
-mod generated;
 mod html_report;
 mod install_capi;
 mod leaks;
+mod packages;
 mod peers;
 mod process;
 mod programs;
@@ -90,7 +86,7 @@ fn run(command: Command) -> Result<i32> {
     sh.change_dir(workspace::root());
     match command {
         Command::Setup(args) => setup::run(&sh, &args).map(|()| 0),
-        Command::Env => env::run(&sh).map(|()| 0),
+        Command::Env => setup::print_environment(&sh).map(|()| 0),
         Command::Test(args) => test::run(&sh, &args),
         Command::Conformance(args) => conformance::run(&sh, &args),
         Command::Bench(args) => bench::run(&sh, &args),

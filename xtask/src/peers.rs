@@ -1,11 +1,12 @@
 //! Other libraries for `bench --peers`: Python packages below `target/peers`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use xshell::{Shell, cmd};
 
-use crate::{apt, process, workspace};
+use crate::packages::Packages;
+use crate::{process, workspace};
 
 const SCRIPT: &str = "crates/dml-bench/peers/install.py";
 
@@ -14,7 +15,7 @@ pub(crate) fn make_sure(sh: &Shell) -> Result<PathBuf> {
     let folder = workspace::root().join("target/peers");
     let mut install = cmd!(sh, "python3 {SCRIPT} {folder}");
     if cmd!(sh, "python3 -m pip --version").quiet().ignore_stderr().read().is_err() {
-        match pip_from_apt(sh, &folder) {
+        match pip_from_apt(sh) {
             Ok(wheel) => install = install.env("PYTHONPATH", wheel),
             Err(error) => eprintln!("peers: python3 has no pip: {error:#}"),
         }
@@ -26,19 +27,10 @@ pub(crate) fn make_sure(sh: &Shell) -> Result<PathBuf> {
 }
 
 /// A wheel can be used without being installed.
-fn pip_from_apt(sh: &Shell, folder: &Path) -> Result<PathBuf> {
-    ensure!(apt::present(), "there is no apt to bring it");
-    let apt_folder = folder.join("apt");
-    let apt = apt::Apt::new(sh, &apt_folder)?;
-    apt.update()?;
-    let downloads = folder.join("downloads");
-    sh.create_dir(&downloads)?;
-    apt.download(&["python3-pip-whl".to_owned()], &downloads)?;
-    let root = folder.join("pip");
-    for package in sh.read_dir(&downloads)? {
-        apt::unpack(sh, &package, &root)?;
-    }
-    let wheels = sh.read_dir(root.join("usr/share/python-wheels"))?;
+fn pip_from_apt(sh: &Shell) -> Result<PathBuf> {
+    let request = Packages::new("pip", &[]);
+    let tree = Packages { alone: &[("python3-pip-whl", None)], ..request }.ensure(sh)?;
+    let wheels = sh.read_dir(tree.root.join("usr/share/python-wheels"))?;
     let is_pip = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("pip-"))
     };

@@ -1,19 +1,13 @@
-//! `cargo xtask setup`: Vulkan loader, two CPU drivers, the validation layer and spirv-val.
-//!
-//! Nothing changes on the user's system: packages are unpacked below `target/setup` and found
-//! through environment variables. A second run finds its own stamp and costs nothing.
+//! `cargo xtask setup` and `cargo xtask env`: a Vulkan loader, two CPU drivers, the validation layer
+//! and spirv-val, unpacked below `target/setup` and found through environment variables.
 
-use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
-use xshell::Shell;
+use anyhow::{Result, ensure};
+use xshell::{Shell, cmd};
 
-use crate::apt;
-use crate::bundle::{Bare, Bundle};
-use crate::contents::Contents;
-use crate::environment::{Announced, Environment};
-use crate::workspace;
+use crate::environment::{Environment, joined};
+use crate::packages::{self, Packages, Tree};
 
 /// Make sure of a Vulkan loader, both CPU drivers, the validation layer and spirv-val
 #[derive(clap::Args)]
@@ -25,8 +19,12 @@ pub(crate) struct Args {
 
 const SYSTEM_PACKAGES: [&str; 3] = ["mesa-vulkan-drivers", "libvulkan1", "spirv-tools"];
 
+/// SwiftShader and the newer validation layer lie in Chromium, whose dependencies (a desktop) they
+/// do not need. On Ubuntu it is no package; the packaged layer is better than none there.
+const CHROMIUM: (&str, Option<&str>) = ("chromium-common", Some("vulkan-validationlayers"));
+
 const WITHOUT_APT: &str = "\
-This system has no apt, so nothing can be set up automatically. Please install:
+apt, so nothing can be set up automatically. Please install:
   - a Vulkan loader (libvulkan.so.1, vulkan-1.dll or libvulkan.dylib),
   - a Vulkan driver; without a GPU: Mesa's lavapipe, and SwiftShader for the tests,
   - for the tests, the Khronos validation layer (VK_LAYER_KHRONOS_validation) 1.4 or newer,
@@ -35,91 +33,174 @@ Where they lie in unusual places, point VK_DRIVER_FILES and VK_LAYER_PATH there.
 
 /// What there is after a set-up.
 pub(crate) struct Setup {
-    announced: Announced,
-    /// One line for each thing that is there.
-    found: Vec<String>,
-    /// One line for each thing that could not be had.
-    missing: Vec<String>,
-    /// What was unpacked, with versions.
-    packages: Vec<String>,
+    environment: Environment,
+    /// The manifests of the CPU drivers.
+    drivers: Vec<PathBuf>,
+    /// What could not be had.
+    missing: Vec<&'static str>,
 }
 
 impl Setup {
-    /// Only the CPU drivers.
+    /// Only the CPU drivers: the system's own are hidden, so that every machine gives the same
+    /// devices. A newer loader reads VK_DRIVER_FILES, an older one VK_ICD_FILENAMES.
     pub(crate) fn environment(self) -> Result<Environment> {
-        Environment::only(self.announced)
+        self.announced(&["VK_DRIVER_FILES", "VK_ICD_FILENAMES"])
     }
 
     /// The CPU drivers beside the system's own.
     pub(crate) fn environment_beside_system(self) -> Result<Environment> {
-        Environment::beside_system(self.announced)
+        self.announced(&["VK_ADD_DRIVER_FILES"])
+    }
+
+    fn announced(self, variables: &[&'static str]) -> Result<Environment> {
+        if self.drivers.is_empty() {
+            return Ok(self.environment);
+        }
+        let drivers = joined(&self.drivers)?;
+        Ok(variables.iter().fold(self.environment, |it, name| it.with(name, &drivers)))
     }
 }
 
-/// Runs the command.
+/// Runs `cargo xtask setup`.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<()> {
     if args.system {
-        apt::install_on_system(sh, &SYSTEM_PACKAGES)?;
+        let is_root = cmd!(sh, "id -u").quiet().read()? == "0";
+        ensure!(is_root, "`setup --system` installs packages on this system, which needs root");
+        cmd!(sh, "apt-get update -q").run()?;
+        cmd!(sh, "apt-get install -y --no-install-recommends {SYSTEM_PACKAGES...}").run()?;
     }
-    let setup = make_sure(sh)?;
-    for line in &setup.found {
-        println!("{line}");
-    }
-    if !setup.found.is_empty() {
-        println!("\nTo use them in this shell: eval \"$(cargo xtask env)\"");
-    }
-    ensure!(setup.missing.is_empty(), "the set-up is incomplete, see above");
+    ensure!(make_sure(sh)?.missing.is_empty(), "the set-up is incomplete, see above");
+    println!("To use them in this shell: eval \"$(cargo xtask env)\"");
+    Ok(())
+}
+
+/// Prints lines for `eval "$(cargo xtask env)"`.
+pub(crate) fn print_environment(sh: &Shell) -> Result<()> {
+    print!("{}", make_sure(sh)?.environment()?.exports());
     Ok(())
 }
 
 /// Makes sure of everything that this system can offer. What is missing is printed; in CI, where
 /// nobody reads warnings, it is an error.
 pub(crate) fn make_sure(sh: &Shell) -> Result<Setup> {
-    let setup = if apt::present() {
-        let folder = workspace::setup_dir();
-        let _lock = lock(sh, &folder)?;
-        let tree = drivers().ensure(sh, &folder)?;
-        let contents = Contents::of(sh, &tree)?;
-        let announced = contents.write(sh, &folder)?;
-        let Contents { found, missing, .. } = contents;
-        Setup { announced, found, missing, packages: tree.packages }
-    } else {
-        let missing = vec![WITHOUT_APT.to_owned()];
-        Setup { announced: Announced::default(), found: vec![], missing, packages: vec![] }
-    };
-    if !setup.packages.is_empty() {
+    let setup = if packages::are_available() {
+        let request = Packages::new("root", &SYSTEM_PACKAGES);
+        let tree =
+            Packages { alone: &[CHROMIUM], finish: write_manifests, ..request }.ensure(sh)?;
         // They change under us: whoever reads a log of this run has to know what ran.
-        eprintln!("setup: unpacked are {}", setup.packages.join(" "));
-    }
+        eprintln!("setup: unpacked are {}", tree.versions);
+        contents(sh, &tree)?
+    } else {
+        Setup { environment: Environment::system(), drivers: vec![], missing: vec![WITHOUT_APT] }
+    };
     if !setup.missing.is_empty() {
         let missing = setup.missing.join("\n");
-        if in_ci() {
-            bail!("the set-up is incomplete:\n{missing}");
-        }
-        eprintln!("setup: incomplete:\n{missing}");
+        ensure!(!in_ci(), "the set-up is incomplete, missing are:\n{missing}");
+        eprintln!("setup: incomplete, missing are:\n{missing}");
     }
     Ok(setup)
 }
 
-/// Waits for other processes that set up the same checkout. The lock ends with the returned file.
-pub(crate) fn lock(sh: &Shell, folder: &Path) -> Result<File> {
-    sh.create_dir(folder)?;
-    let file = File::create(folder.join("lock"))?;
-    file.lock().context("locking target/setup")?;
-    Ok(file)
-}
-
+/// Whether this runs in CI.
 pub(crate) fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| matches!(value.as_str(), "true" | "1"))
 }
 
-/// SwiftShader and the newer validation layer lie in Chromium, whose dependencies (a desktop) they
-/// do not need. On Ubuntu it is no package; the packaged layer is better than none there.
-fn drivers() -> Bundle {
-    Bundle {
-        folder: "root",
-        packages: SYSTEM_PACKAGES.map(str::to_owned).to_vec(),
-        bare: vec![Bare { name: "chromium-common", instead: Some("vulkan-validationlayers") }],
-        companions: |_| Vec::new(),
+const LAVAPIPE: &str = "icd/lvp_icd.json";
+const SWIFTSHADER: &str = "usr/lib/chromium/vk_swiftshader_icd.json";
+const LAYER: &str = "layers/VkLayer_khronos_validation.json";
+
+/// Chromium brings the validation layer without a manifest. It is newer than the packaged one, which
+/// misses most hazards between dispatches. Loaders compare the first two numbers of `api_version`
+/// with what an application asks for.
+const CHROMIUM_LAYER: &str = include_str!("setup/validation-layer.json");
+
+/// What is in the unpacked packages.
+fn contents(sh: &Shell, tree: &Tree) -> Result<Setup> {
+    let has = |file: &str| tree.root.join(file).is_file();
+    let has_loader = tree.libraries(sh)?.iter().any(|it| it.join("libvulkan.so.1").is_file());
+    let parts = [
+        (has_loader, "a Vulkan loader"),
+        (has(LAVAPIPE), "lavapipe"),
+        (has(SWIFTSHADER), "SwiftShader"),
+        (has(LAYER), "the validation layer"),
+        (has("usr/bin/spirv-val"), "spirv-val"),
+    ];
+    let missing = parts.into_iter().filter(|(is_there, _)| !is_there).map(|(_, message)| message);
+    let drivers = [LAVAPIPE, SWIFTSHADER].into_iter().filter(|it| has(it));
+    Ok(Setup {
+        environment: tree.environment(sh)?.with("VK_LAYER_PATH", tree.root.join("layers")),
+        drivers: drivers.map(|it| tree.root.join(it)).collect(),
+        missing: missing.collect(),
+    })
+}
+
+/// Manifests for the loader, in folders that hold no other driver or layer. SwiftShader's own serves.
+fn write_manifests(sh: &Shell, root: &Path) -> Result<()> {
+    // Debian calls it lvp_icd.ARCHITECTURE.json.
+    for manifest in sh.read_dir(root.join("usr/share/vulkan/icd.d")).unwrap_or_default() {
+        if manifest.file_name().is_some_and(|it| it.to_string_lossy().starts_with("lvp_icd.")) {
+            sh.write_file(root.join(LAVAPIPE), moved(&sh.read_file(manifest)?))?;
+        }
+    }
+    let packaged = root.join("usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json");
+    if root.join("usr/lib/chromium/libVkLayer_khronos_validation.so").is_file() {
+        sh.write_file(root.join(LAYER), CHROMIUM_LAYER)?;
+    } else if packaged.is_file() {
+        sh.write_file(root.join(LAYER), moved(&sh.read_file(packaged)?))?;
+    }
+    Ok(())
+}
+
+/// A manifest for a folder of the tree: the loader takes a library's path from the manifest's folder
+/// on, so a checkout may be moved. A name alone is found through LD_LIBRARY_PATH.
+fn moved(manifest: &str) -> String {
+    manifest.replace("\"/usr/", "\"../usr/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup() -> Setup {
+        let environment = Environment::of_folders(vec!["lib".into()], vec!["bin".into()]).unwrap();
+        Setup {
+            environment: environment.with("VK_LAYER_PATH", "layers"),
+            drivers: vec!["icd/a.json".into(), "icd/b.json".into()],
+            missing: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn exports_hide_the_systems_drivers_from_old_and_new_loaders() {
+        assert_eq!(
+            setup().environment().unwrap().exports(),
+            "export VK_LAYER_PATH='layers'\n\
+             export VK_DRIVER_FILES='icd/a.json:icd/b.json'\n\
+             export VK_ICD_FILENAMES='icd/a.json:icd/b.json'\n\
+             export LD_LIBRARY_PATH='lib'\"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"\n\
+             export PATH='bin'\"${PATH:+:$PATH}\"\n"
+        );
+    }
+
+    #[test]
+    fn beside_the_system_nothing_is_hidden() {
+        let text = setup().environment_beside_system().unwrap().exports();
+        assert!(text.contains("VK_ADD_DRIVER_FILES"));
+        assert!(!text.contains("VK_DRIVER_FILES") && !text.contains("VK_ICD_FILENAMES"));
+    }
+
+    #[test]
+    fn without_packages_nothing_changes() {
+        let nothing = Setup { environment: Environment::system(), drivers: vec![], ..setup() };
+        assert_eq!(nothing.environment().unwrap(), Environment::system());
+    }
+
+    #[test]
+    fn a_driver_manifest_keeps_all_but_its_path() {
+        let text = r#"{"ICD": {"api_version": "1.1.230", "library_path": "/usr/lib/a.so"}}"#;
+        let expected = r#"{"ICD": {"api_version": "1.1.230", "library_path": "../usr/lib/a.so"}}"#;
+        assert_eq!(moved(text), expected);
+        assert_eq!(moved(r#""liba.so""#), r#""liba.so""#);
     }
 }
