@@ -1,24 +1,33 @@
 //! Which Vulkan devices answer, as the `dml` command sees them.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
-use xshell::{Shell, cmd};
+use serde::Deserialize;
+use xshell::Shell;
 
 use crate::environment::Environment;
 use crate::programs;
 
+/// How the devices of the CPU drivers are called that `setup` brings.
+pub(crate) const CPU_DRIVERS: [&str; 2] = ["llvmpipe", "SwiftShader"];
+
 /// `dml devices` ends with this code where there is no device (or no loader).
 const NO_DEVICE: i32 = 3;
 
+/// What is read of `dml devices --json`.
+#[derive(Deserialize)]
+struct Device {
+    name: String,
+    /// Why it cannot be used: it is as good as none.
+    unusable: Option<String>,
+}
+
 /// The names of the usable devices that answer in `environment`. Builds `dml` first.
 pub(crate) fn names(sh: &Shell, environment: &Environment) -> Result<Vec<String>> {
-    let dml = programs::build(sh, "dml-cli", "dml")?;
-    let command = environment.apply(cmd!(sh, "{dml} devices --json"));
-    let output = Command::from(command).output().context("starting dml")?;
+    let output = dml(sh, environment, &["devices", "--json"])?;
     match output.status.code() {
-        Some(0) => parse(&String::from_utf8_lossy(&output.stdout)),
+        Some(0) => names_in(&output.stdout),
         // Why there is none is no news to a caller that is about to set one up.
         Some(NO_DEVICE) => Ok(Vec::new()),
         _ => {
@@ -26,14 +35,6 @@ pub(crate) fn names(sh: &Shell, environment: &Environment) -> Result<Vec<String>
             bail!("`dml devices --json` failed: {}\n{error}", output.status)
         }
     }
-}
-
-/// Whether a device works under the validation layer in `environment`. Builds `dml` first.
-pub(crate) fn have_validation_layer(sh: &Shell, environment: &Environment) -> Result<bool> {
-    let dml = programs::build(sh, "dml-cli", "dml")?;
-    let command = environment.apply(cmd!(sh, "{dml} diag --sizes 1,1 --validation"));
-    let output = Command::from(command).output().context("starting dml")?;
-    Ok(output.status.success())
 }
 
 /// The same, where both CPU drivers must answer.
@@ -46,22 +47,28 @@ pub(crate) fn of_cpu_drivers(sh: &Shell, environment: &Environment) -> Result<Ve
     Ok(names)
 }
 
-/// Whether `name` is one of the CPU drivers that `setup` brings.
+/// Whether a device works under the validation layer in `environment`. Builds `dml` first.
+pub(crate) fn have_validation_layer(sh: &Shell, environment: &Environment) -> Result<bool> {
+    let output = dml(sh, environment, &["diag", "--sizes", "1,1", "--validation"])?;
+    Ok(output.status.success())
+}
+
+/// Whether `name` is that of a CPU driver's device.
 pub(crate) fn is_cpu_driver(name: &str) -> bool {
     CPU_DRIVERS.iter().any(|driver| name.contains(driver))
 }
 
-/// How the CPU drivers' devices are called.
-pub(crate) const CPU_DRIVERS: [&str; 2] = ["llvmpipe", "SwiftShader"];
+fn dml(sh: &Shell, environment: &Environment, arguments: &[&str]) -> Result<Output> {
+    let dml = programs::build(sh, "dml-cli", "dml")?;
+    let command = environment.apply(sh.cmd(dml).args(arguments));
+    Command::from(command).output().context("starting dml")
+}
 
-/// A device of which `dml` says why it cannot be used is as good as none.
-fn parse(json: &str) -> Result<Vec<String>> {
-    let devices: Vec<Value> =
-        serde_json::from_str(json).context("`dml devices --json` printed no JSON array")?;
-    let name = |device: &Value| device["name"].as_str().map(str::to_owned);
-    let usable = devices.iter().filter(|device| device.get("unusable").is_none());
-    let names: Option<_> = usable.map(name).collect();
-    names.context("`dml devices --json` printed a device without a name")
+fn names_in(json: &[u8]) -> Result<Vec<String>> {
+    let devices: Vec<Device> =
+        serde_json::from_slice(json).context("`dml devices --json` printed no list of devices")?;
+    let usable = devices.into_iter().filter(|device| device.unusable.is_none());
+    Ok(usable.map(|device| device.name).collect())
 }
 
 #[cfg(test)]
@@ -72,9 +79,9 @@ mod tests {
     fn names_are_read_from_the_array() {
         let json = r#"[{"name":"llvmpipe (LLVM 15.0.6, 256 bits)","index":0},{"name":"A GPU"},
             {"name":"old","unusable":"it is Vulkan 1.0"}]"#;
-        let names = parse(json).unwrap();
+        let names = names_in(json.as_bytes()).unwrap();
         assert_eq!(names, ["llvmpipe (LLVM 15.0.6, 256 bits)", "A GPU"]);
         assert!(is_cpu_driver(&names[0]) && !is_cpu_driver(&names[1]));
-        assert!(parse("[{}]").is_err() && parse("{}").is_err());
+        assert!(names_in(b"[{}]").is_err() && names_in(b"{}").is_err());
     }
 }
