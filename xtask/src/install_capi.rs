@@ -1,8 +1,8 @@
 //! `cargo xtask install-capi`: the C library, its headers and its pkg-config file below a prefix.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::process;
@@ -10,6 +10,7 @@ use crate::workspace;
 
 /// The version of the workspace, which is that of the library.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+const MAJOR: &str = env!("CARGO_PKG_VERSION_MAJOR");
 
 /// Build the C library and install it, its headers and its pkg-config file
 #[derive(clap::Args)]
@@ -24,54 +25,41 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let release = (!args.debug).then_some("--release");
+    let (release, profile) =
+        if args.debug { (None, "debug") } else { (Some("--release"), "release") };
     process::succeed(cmd!(sh, "cargo build --locked --package dml-capi --lib {release...}"))?;
-    let built = workspace::target_dir().join(if args.debug { "debug" } else { "release" });
+    let built = workspace::target_dir().join(profile);
     let source = workspace::root().join("crates/dml-capi");
     let prefix = workspace::root().join(&args.prefix);
-    let (lib, include) = (prefix.join("lib"), prefix.join("include/dmlvk"));
-    for folder in [&lib.join("pkgconfig"), &include] {
-        sh.create_dir(folder)?;
+    let lib = prefix.join("lib");
+    for header in ["include/dmlvk/dmlvk.h", "include/dmlvk/directml_types.h"] {
+        sh.create_dir(prefix.join("include/dmlvk"))?;
+        sh.copy_file(source.join(header), prefix.join(header))?;
     }
-    for header in ["dmlvk.h", "directml_types.h"] {
-        sh.copy_file(source.join("include/dmlvk").join(header), include.join(header))?;
-    }
-    install_libraries(sh, &built, &lib)?;
     let template = sh.read_file(source.join("dmlvk.pc.in"))?;
     sh.write_file(lib.join("pkgconfig/dmlvk.pc"), template.replace("@VERSION@", VERSION))?;
+    let others = ["libdmlvk.a", "libdmlvk.dylib", "dmlvk.dll", "dmlvk.dll.lib"];
+    for name in others.into_iter().filter(|name| built.join(name).is_file()) {
+        sh.copy_file(built.join(name), lib.join(name))?;
+    }
+    #[cfg(target_os = "linux")]
+    install_with_links(sh, &built.join("libdmlvk.so"), &lib)?;
     eprintln!("install-capi: dmlvk {VERSION} is below {}", prefix.display());
     Ok(())
 }
 
-/// The shared library with the names that the linker and the loader look for, and the static one.
-fn install_libraries(sh: &Shell, built: &Path, lib: &Path) -> Result<()> {
-    sh.copy_file(built.join("libdmlvk.a"), lib.join("libdmlvk.a"))?;
-    if !cfg!(target_os = "linux") {
-        for name in ["libdmlvk.dylib", "dmlvk.dll", "dmlvk.dll.lib"] {
-            if built.join(name).is_file() {
-                sh.copy_file(built.join(name), lib.join(name))?;
-            }
-        }
-        return Ok(());
-    }
+/// The shared library with the names that the linker and the loader look for.
+#[cfg(target_os = "linux")]
+fn install_with_links(sh: &Shell, built: &std::path::Path, lib: &std::path::Path) -> Result<()> {
     let real = format!("libdmlvk.so.{VERSION}");
+    let links = ["libdmlvk.so".to_owned(), format!("libdmlvk.so.{MAJOR}")];
     // A program may be running with the old one.
-    sh.remove_path(lib.join(&real))?;
-    sh.copy_file(built.join("libdmlvk.so"), lib.join(&real))?;
-    let major = VERSION.split('.').next().unwrap_or_default();
-    for (name, target) in [(format!("libdmlvk.so.{major}"), &real), ("libdmlvk.so".into(), &real)] {
-        sh.remove_path(lib.join(&name))?;
-        link(target, &lib.join(&name)).with_context(|| format!("linking {name}"))?;
+    for name in links.iter().chain([&real]) {
+        sh.remove_path(lib.join(name))?;
     }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn link(target: &str, place: &Path) -> std::io::Result<()> {
-    std::os::unix::fs::symlink(target, place)
-}
-
-#[cfg(not(unix))]
-fn link(_: &str, _: &Path) -> std::io::Result<()> {
+    sh.copy_file(built, lib.join(&real))?;
+    for name in links {
+        std::os::unix::fs::symlink(&real, lib.join(name))?;
+    }
     Ok(())
 }
