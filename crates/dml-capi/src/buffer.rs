@@ -7,8 +7,8 @@ use dml::{Buffer, BufferUsage, Device};
 
 use crate::boundary::{Failure, Result, S_OK, call};
 use crate::device::DeviceObject;
-use crate::handle::{Object, get, insert, remove};
-use crate::memory::{read_sized, write};
+use crate::handle::{Object, create, get, remove};
+use crate::memory::read_sized;
 use crate::types::{DmlVkBuffer, DmlVkDevice, HRESULT, VkBuffer};
 
 /// VK_BUFFER_USAGE_TRANSFER_SRC_BIT.
@@ -55,15 +55,12 @@ pub unsafe extern "C" fn dmlvk_create_buffer(
     buffer: *mut DmlVkBuffer,
 ) -> HRESULT {
     call("dmlvk_create_buffer", || {
+        let make = || {
+            let device = get::<DeviceObject, _>(device)?.device.clone();
+            Ok(BufferObject { buffer: device.create_buffer(size)?, device })
+        };
         // SAFETY: the caller's promise.
-        unsafe { write(buffer, std::ptr::null_mut(), "buffer") }?;
-        let object = get::<DeviceObject, _>(device)?;
-        let created = object.device.create_buffer(size)?;
-        let made = BufferObject { device: object.device.clone(), buffer: created };
-        let handle = insert(made, Some(device))?;
-        // SAFETY: the caller's promise.
-        unsafe { write(buffer, handle, "buffer") }?;
-        Ok(S_OK)
+        unsafe { create((buffer, "buffer"), Some(device), make) }
     })
 }
 
@@ -84,24 +81,18 @@ pub unsafe extern "C" fn dmlvk_wrap_buffer(
     buffer: *mut DmlVkBuffer,
 ) -> HRESULT {
     call("dmlvk_wrap_buffer", || {
-        // SAFETY: the caller's promise.
-        unsafe { write(buffer, std::ptr::null_mut(), "buffer") }?;
-        let object = get::<DeviceObject, _>(device)?;
-        // SAFETY: the caller's promise.
-        let desc = unsafe { read_sized(desc, "desc") }?;
-        let raw = RawBufferDesc {
-            handle: desc.buffer,
-            size: desc.size,
-            usage: usage(desc.usage),
-            name: "buffer",
+        let make = || {
+            let device = get::<DeviceObject, _>(device)?.device.clone();
+            // SAFETY: the caller's promise.
+            let desc = unsafe { read_sized(desc, "desc") }?;
+            let (handle, size, usage) = (desc.buffer, desc.size, usage(desc.usage));
+            let raw = RawBufferDesc { handle, size, usage, name: "buffer" };
+            // SAFETY: the caller's promise.
+            let buffer = unsafe { device.vulkan().wrap_buffer(&raw) }?;
+            Ok(BufferObject { device, buffer })
         };
         // SAFETY: the caller's promise.
-        let wrapped = unsafe { object.device.vulkan().wrap_buffer(&raw) }?;
-        let made = BufferObject { device: object.device.clone(), buffer: wrapped };
-        let handle = insert(made, Some(device))?;
-        // SAFETY: the caller's promise.
-        unsafe { write(buffer, handle, "buffer") }?;
-        Ok(S_OK)
+        unsafe { create((buffer, "buffer"), Some(device), make) }
     })
 }
 

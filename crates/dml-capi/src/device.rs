@@ -8,9 +8,9 @@ use dml::{
 };
 
 use crate::boundary::{Failure, Result, S_FALSE, S_OK, call};
-use crate::handle::{Object, get, insert, remove};
-use crate::memory::{read_sized, text, write};
-use crate::types::{BOOL, DML_FEATURE_LEVEL, DmlVkDevice, DmlVkDevice_T, HRESULT};
+use crate::handle::{Object, create, get, remove};
+use crate::memory::{read_sized, text};
+use crate::types::{BOOL, DML_FEATURE_LEVEL, DmlVkDevice, HRESULT};
 
 /// The version of this interface: it changes whenever a function, a struct or a value does so that
 /// programs have to be compiled again.
@@ -45,6 +45,9 @@ impl Object for DeviceObject {
     const KIND: &'static str = "device";
 }
 
+/// A device is made from nothing.
+pub(crate) const NO_PARENT: Option<DmlVkDevice> = None;
+
 /// The version of this interface that the library has: that of the header, or the two do not fit.
 #[unsafe(no_mangle)]
 pub extern "C" fn dmlvk_abi_version() -> u32 {
@@ -67,28 +70,29 @@ pub unsafe extern "C" fn dmlvk_create_device(
     device: *mut DmlVkDevice,
 ) -> HRESULT {
     call("dmlvk_create_device", || {
-        // SAFETY: the caller's promise.
-        unsafe { write(device, std::ptr::null_mut(), "device") }?;
-        // SAFETY: the caller's promise.
-        let desc = unsafe { read_sized(desc, "desc") }?;
-        let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
-        // SAFETY: the caller's promise.
-        let selector = match unsafe { utf8(desc.device, "desc.device") }? {
-            None => DeviceSelector::Best,
-            Some(text) => text.parse()?,
+        let make = || {
+            // SAFETY: the caller's promise.
+            let desc = unsafe { read_sized(desc, "desc") }?;
+            let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
+            // SAFETY: the caller's promise.
+            let selector = match unsafe { utf8(desc.device, "desc.device") }? {
+                None => DeviceSelector::Best,
+                Some(text) => text.parse()?,
+            };
+            // SAFETY: the caller's promise.
+            let cap = match unsafe { utf8(desc.profile, "desc.profile") }? {
+                None => None,
+                Some("") => Some(CapabilityCap::NONE),
+                Some(text) => Some(profiles::find(text).map_err(dml::Error::from)?.cap),
+            };
+            let validation =
+                if desc.require_validation == 0 { Validation::Off } else { Validation::Required };
+            let instance = InstanceDesc { validation, ..InstanceDesc::default() };
+            let created = Device::open_with(&DeviceOptions { selector, cap, instance, ..levels })?;
+            Ok(DeviceObject { device: created })
         };
         // SAFETY: the caller's promise.
-        let cap = match unsafe { utf8(desc.profile, "desc.profile") }? {
-            None => None,
-            Some("") => Some(CapabilityCap::NONE),
-            Some(text) => Some(profiles::find(text).map_err(dml::Error::from)?.cap),
-        };
-        let validation =
-            if desc.require_validation == 0 { Validation::Off } else { Validation::Required };
-        let instance = InstanceDesc { validation, ..InstanceDesc::default() };
-        let created = Device::open_with(&DeviceOptions { selector, cap, instance, ..levels })?;
-        // SAFETY: the caller's promise.
-        unsafe { hand_out(created, device) }
+        unsafe { create((device, "device"), NO_PARENT, make) }
     })
 }
 
@@ -99,18 +103,6 @@ unsafe fn utf8<'a>(pointer: *const c_char, name: &str) -> Result<Option<&'a str>
     // SAFETY: the caller's promise.
     let text = unsafe { text(pointer) }.map(CStr::to_str).transpose();
     text.map_err(|_| Failure::invalid(name, "no UTF-8"))
-}
-
-/// Gives the caller a handle.
-///
-/// # Safety
-///
-/// `place` is a place for a handle.
-pub(crate) unsafe fn hand_out(device: Device, place: *mut DmlVkDevice) -> Result<HRESULT> {
-    let handle = insert(DeviceObject { device }, None::<*mut DmlVkDevice_T>)?;
-    // SAFETY: the caller's promise.
-    unsafe { write(place, handle, "device") }?;
-    Ok(S_OK)
 }
 
 /// The options with these two levels, where 0 stands for none.

@@ -5,10 +5,10 @@ use std::time::Duration;
 use dml::Submission;
 
 use crate::boundary::{Result, S_OK, call};
-use crate::handle::{Object, get, insert, remove};
+use crate::handle::{Object, create, get, remove};
 use crate::memory::write;
 use crate::operator::OperatorObject;
-use crate::table::{DmlVkBufferBinding, Looked, counts, look_up};
+use crate::table::{BufferRange, DmlVkBufferBinding, counts, look_up};
 use crate::types::{BOOL, DmlVkOperator, DmlVkSubmission, HRESULT};
 
 /// Waiting as long as it takes.
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn dmlvk_initialize_operator(
         let (most, _) = counts(&object.operator);
         // SAFETY: the caller's promise.
         let inputs = unsafe { look_up(inputs, input_count, most, "inputs") }?;
-        let inputs: Vec<_> = inputs.iter().map(Looked::binding).collect();
+        let inputs: Vec<_> = inputs.iter().map(BufferRange::binding).collect();
         object.device.initialize(&object.operator, &inputs)?;
         Ok(S_OK)
     })
@@ -86,14 +86,14 @@ pub unsafe extern "C" fn dmlvk_submit_operator(
     submission: *mut DmlVkSubmission,
 ) -> HRESULT {
     call("dmlvk_submit_operator", || {
+        let (inputs, outputs) = ((inputs, input_count), (outputs, output_count));
+        let make = || {
+            // SAFETY: the caller's promise.
+            let submission = unsafe { submit(compiled, inputs, outputs) }?;
+            Ok(SubmissionObject { submission })
+        };
         // SAFETY: the caller's promise.
-        unsafe { write(submission, std::ptr::null_mut(), "submission") }?;
-        // SAFETY: the caller's promise.
-        let made = unsafe { submit(compiled, (inputs, input_count), (outputs, output_count)) }?;
-        let handle = insert(SubmissionObject { submission: made }, Some(compiled))?;
-        // SAFETY: the caller's promise.
-        unsafe { write(submission, handle, "submission") }?;
-        Ok(S_OK)
+        unsafe { create((submission, "submission"), Some(compiled), make) }
     })
 }
 
@@ -111,8 +111,8 @@ unsafe fn submit(
     let inputs = unsafe { look_up(inputs.0, inputs.1, most.0, "inputs") }?;
     // SAFETY: the caller's promise.
     let outputs = unsafe { look_up(outputs.0, outputs.1, most.1, "outputs") }?;
-    let inputs: Vec<_> = inputs.iter().map(Looked::binding).collect();
-    let outputs: Vec<_> = outputs.iter().map(Looked::binding).collect();
+    let inputs: Vec<_> = inputs.iter().map(BufferRange::binding).collect();
+    let outputs: Vec<_> = outputs.iter().map(BufferRange::binding).collect();
     Ok(object.device.submit(&object.operator, &inputs, &outputs)?)
 }
 

@@ -231,7 +231,7 @@ impl Writer<'_> {
 
 /// Writes a field of an operator's struct.
 fn put<T>(place: *mut u8, value: T) {
-    // SAFETY: the block ends behind its last field, and `T` is the field's C type, whose size `c_size`
+    // SAFETY: the block ends after its last field, and `T` is the field's C type, whose size `c_size`
     // has. A null place would be an error.
     let written = unsafe { write(place.cast::<T>(), value, "field") };
     debug_assert!(written.is_ok(), "a block has an address");

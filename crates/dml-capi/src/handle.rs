@@ -4,7 +4,9 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::boundary::{Failure, Result};
+use crate::boundary::{Failure, Result, S_OK};
+use crate::memory;
+use crate::types::HRESULT;
 
 /// Something that a handle stands for.
 pub(crate) trait Object: Any + Send + Sync {
@@ -35,7 +37,7 @@ fn write() -> RwLockWriteGuard<'static, Registry> {
 }
 
 /// A handle for `object`, which is destroyed with `parent` at the latest.
-pub(crate) fn insert<T: Object, H, P>(object: T, parent: Option<*mut P>) -> Result<*mut H> {
+fn insert<T: Object, H, P>(object: T, parent: Option<*mut P>) -> Result<*mut H> {
     let mut registry = write();
     let parent = parent.map(<*mut P>::addr);
     if let Some(parent) = parent
@@ -56,6 +58,25 @@ pub(crate) fn insert<T: Object, H, P>(object: T, parent: Option<*mut P>) -> Resu
         parent.children.insert(number);
     }
     Ok(std::ptr::without_provenance_mut(number))
+}
+
+/// Makes an object and writes its handle to `place`, which is null where that fails. The object is
+/// destroyed with `parent` at the latest.
+///
+/// # Safety
+///
+/// `place` is null or a place for a handle.
+pub(crate) unsafe fn create<T: Object, H, P>(
+    (place, name): (*mut *mut H, &str),
+    parent: Option<*mut P>,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<HRESULT> {
+    // SAFETY: the caller's promise.
+    unsafe { memory::write(place, std::ptr::null_mut(), name) }?;
+    let handle = insert(make()?, parent)?;
+    // SAFETY: the caller's promise.
+    unsafe { memory::write(place, handle, name) }?;
+    Ok(S_OK)
 }
 
 /// The object that `handle` stands for. It lives as long as the result, even where another thread

@@ -5,7 +5,7 @@ use dml::{CompiledOperator, Device, ExecutionFlags};
 use crate::boundary::{S_OK, call};
 use crate::decode;
 use crate::device::DeviceObject;
-use crate::handle::{Object, get, insert, remove};
+use crate::handle::{Object, create, get, remove};
 use crate::memory::write;
 use crate::types::{
     BOOL, DML_BINDING_PROPERTIES, DML_EXECUTION_FLAGS, DML_OPERATOR_DESC, DmlVkDevice,
@@ -39,17 +39,15 @@ pub unsafe extern "C" fn dmlvk_compile_operator(
     compiled: *mut DmlVkOperator,
 ) -> HRESULT {
     call("dmlvk_compile_operator", || {
+        let make = || {
+            let device = get::<DeviceObject, _>(device)?.device.clone();
+            // SAFETY: the caller's promise.
+            let desc = unsafe { decode::operator(desc) }?;
+            let operator = device.compile_with(desc, ExecutionFlags::from_bits(flags))?;
+            Ok(OperatorObject { device, operator })
+        };
         // SAFETY: the caller's promise.
-        unsafe { write(compiled, std::ptr::null_mut(), "compiled") }?;
-        let object = get::<DeviceObject, _>(device)?;
-        // SAFETY: the caller's promise.
-        let desc = unsafe { decode::operator(desc) }?;
-        let operator = object.device.compile_with(desc, ExecutionFlags::from_bits(flags))?;
-        let made = OperatorObject { device: object.device.clone(), operator };
-        let handle = insert(made, Some(device))?;
-        // SAFETY: the caller's promise.
-        unsafe { write(compiled, handle, "compiled") }?;
-        Ok(S_OK)
+        unsafe { create((compiled, "compiled"), Some(device), make) }
     })
 }
 

@@ -8,8 +8,8 @@ use dml::{BufferBinding, CompiledOperator};
 
 use crate::boundary::{Failure, Result, S_OK, call};
 use crate::buffer::BufferObject;
-use crate::handle::{Object, get, insert, remove};
-use crate::memory::{read_array, read_sized, write};
+use crate::handle::{Object, create, get, remove};
+use crate::memory::{read_array, read_sized};
 use crate::operator::OperatorObject;
 use crate::types::{DmlVkBindingTable, DmlVkBuffer, DmlVkOperator, HRESULT, VkCommandBuffer};
 
@@ -63,15 +63,15 @@ impl Object for TableObject {
     const KIND: &'static str = "binding table";
 }
 
-/// Buffers that were looked up, for as long as they are bound.
-pub(crate) struct Looked {
+/// What a binding of the caller's stands for. It keeps the buffer, for as long as it is bound.
+pub(crate) struct BufferRange {
     object: Option<Arc<BufferObject>>,
     offset: u64,
     size: u64,
 }
 
-impl Looked {
-    pub(crate) fn up(binding: &DmlVkBufferBinding, name: &str) -> Result<Self> {
+impl BufferRange {
+    pub(crate) fn of(binding: &DmlVkBufferBinding, name: &str) -> Result<Self> {
         let DmlVkBufferBinding { buffer, offset, size } = *binding;
         if !buffer.is_null() {
             return Ok(Self { object: Some(get(buffer)?), offset, size });
@@ -98,10 +98,10 @@ pub(crate) unsafe fn look_up(
     count: u32,
     most: usize,
     name: &str,
-) -> Result<Vec<Looked>> {
+) -> Result<Vec<BufferRange>> {
     // SAFETY: the caller's promise.
     let list = unsafe { read_array(list, count, most, name) }?;
-    list.iter().map(|binding| Looked::up(binding, name)).collect()
+    list.iter().map(|binding| BufferRange::of(binding, name)).collect()
 }
 
 /// How many tensors the operator's descriptor has.
@@ -127,43 +127,45 @@ pub unsafe extern "C" fn dmlvk_create_binding_table(
     table: *mut DmlVkBindingTable,
 ) -> HRESULT {
     call("dmlvk_create_binding_table", || {
-        // SAFETY: the caller's promise.
-        unsafe { write(table, std::ptr::null_mut(), "table") }?;
-        let operator = &get::<OperatorObject, _>(compiled)?.operator;
-        // SAFETY: the caller's promise.
-        let given = unsafe { read_sized(bindings, "bindings") }?;
-        let (inputs, outputs) = counts(operator);
-        let name = "bindings.inputs";
-        // SAFETY: the caller's promise.
-        let inputs = unsafe { look_up(given.inputs, given.input_count, inputs, name) }?;
-        let name = "bindings.outputs";
-        // SAFETY: the caller's promise.
-        let outputs = unsafe { look_up(given.outputs, given.output_count, outputs, name) }?;
-        let temporary = Looked::up(&given.temporary, "bindings.temporary")?;
-        let persistent = Looked::up(&given.persistent, "bindings.persistent")?;
-        let (inputs, outputs): (Vec<_>, Vec<_>) = (
-            inputs.iter().map(Looked::binding).collect(),
-            outputs.iter().map(Looked::binding).collect(),
-        );
-        let bindings = Bindings {
-            inputs: &inputs,
-            outputs: &outputs,
-            temporary: temporary.binding(),
-            persistent: persistent.binding(),
+        let make = || {
+            let operator = &get::<OperatorObject, _>(compiled)?.operator;
+            // SAFETY: the caller's promise.
+            let given = unsafe { read_sized(bindings, "bindings") }?;
+            let (inputs, outputs) = counts(operator);
+            let name = "bindings.inputs";
+            // SAFETY: the caller's promise.
+            let inputs = unsafe { look_up(given.inputs, given.input_count, inputs, name) }?;
+            let name = "bindings.outputs";
+            // SAFETY: the caller's promise.
+            let outputs = unsafe { look_up(given.outputs, given.output_count, outputs, name) }?;
+            let temporary = BufferRange::of(&given.temporary, "bindings.temporary")?;
+            let persistent = BufferRange::of(&given.persistent, "bindings.persistent")?;
+            let (inputs, outputs): (Vec<_>, Vec<_>) = (
+                inputs.iter().map(BufferRange::binding).collect(),
+                outputs.iter().map(BufferRange::binding).collect(),
+            );
+            let bindings = Bindings {
+                inputs: &inputs,
+                outputs: &outputs,
+                temporary: temporary.binding(),
+                persistent: persistent.binding(),
+            };
+            let table = match phase {
+                DMLVK_PHASE_INITIALIZE => {
+                    BindingTable::for_initialization(operator.vulkan(), &bindings)?
+                }
+                DMLVK_PHASE_EXECUTE => BindingTable::new(operator.vulkan(), &bindings)?,
+                other => {
+                    return Err(Failure::invalid(
+                        "phase",
+                        format_args!("{other} (accepted: 0, 1)"),
+                    ));
+                }
+            };
+            Ok(TableObject { table })
         };
-        let made = match phase {
-            DMLVK_PHASE_INITIALIZE => {
-                BindingTable::for_initialization(operator.vulkan(), &bindings)?
-            }
-            DMLVK_PHASE_EXECUTE => BindingTable::new(operator.vulkan(), &bindings)?,
-            other => {
-                return Err(Failure::invalid("phase", format_args!("{other} (accepted: 0, 1)")));
-            }
-        };
-        let handle = insert(TableObject { table: made }, Some(compiled))?;
         // SAFETY: the caller's promise.
-        unsafe { write(table, handle, "table") }?;
-        Ok(S_OK)
+        unsafe { create((table, "table"), Some(compiled), make) }
     })
 }
 

@@ -10,8 +10,9 @@ use dml::core::kernel::Feature;
 use dml::vk::{DeviceDesc, QueueLock, RawDeviceDesc, RawQueue};
 
 use crate::boundary::{Failure, Result, call};
-use crate::device::{hand_out, levels};
-use crate::memory::{read_array, read_sized, text, write};
+use crate::device::{DeviceObject, NO_PARENT, levels};
+use crate::handle::create;
+use crate::memory::{read_array, read_sized, text};
 use crate::types::{
     DML_FEATURE_LEVEL, DmlVkDevice, DmlVkQueueCallback, HRESULT, PFN_vkGetInstanceProcAddr,
     VkDevice, VkInstance, VkPhysicalDevice, VkQueue,
@@ -101,16 +102,16 @@ pub unsafe extern "C" fn dmlvk_wrap_device(
     device: *mut DmlVkDevice,
 ) -> HRESULT {
     call("dmlvk_wrap_device", || {
+        let make = || {
+            // SAFETY: the caller's promise.
+            let desc = unsafe { read_sized(desc, "desc") }?;
+            let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
+            // SAFETY: the caller's promise.
+            let vulkan = unsafe { wrap(&desc) }?;
+            Ok(DeviceObject { device: Device::from_vulkan(vulkan, &levels)? })
+        };
         // SAFETY: the caller's promise.
-        unsafe { write(device, std::ptr::null_mut(), "device") }?;
-        // SAFETY: the caller's promise.
-        let desc = unsafe { read_sized(desc, "desc") }?;
-        let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
-        // SAFETY: the caller's promise.
-        let vulkan = unsafe { wrap(&desc) }?;
-        let wrapped = Device::from_vulkan(vulkan, &levels)?;
-        // SAFETY: the caller's promise.
-        unsafe { hand_out(wrapped, device) }
+        unsafe { create((device, "device"), NO_PARENT, make) }
     })
 }
 

@@ -73,8 +73,7 @@ fn a_thousand_operators_are_recorded_without_an_allocation() {
         let (code, device) = wrap(&describe(caller));
         ok(code);
         let buffer = wrap_buffer(device, data.handle, data.size);
-        let (code, operator) = Diagonal::new(6, &[8, 8], BYTES, 1, 3.0).compile(device, 0);
-        ok(code);
+        let operator = Diagonal::new(6, &[8, 8], BYTES, 1, 3.0).compiled(device);
         let table = |index| {
             let output = DmlVkBufferBinding { buffer, offset: index * BYTES, size: BYTES };
             create_table(operator, &[output])
@@ -132,17 +131,14 @@ fn with_a_queue_and_its_lock_operators_run_in_one_call() {
         ok(code);
         let data = caller.buffer(64);
         let buffer = wrap_buffer(device, data.handle, 64);
-        let (code, operator) = Diagonal::new(1, &[4, 4], 64, 0, 1.0).compile(device, 0);
-        ok(code);
+        let operator = Diagonal::new(1, &[4, 4], 64, 0, 1.0).compiled(device);
         let output = DmlVkBufferBinding { buffer, offset: 0, size: 64 };
         let before = LOCKED.load(Ordering::SeqCst);
-        // SAFETY: there is one binding.
-        ok(unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) });
+        ok(execute(operator, output));
         assert!(LOCKED.load(Ordering::SeqCst) > before);
         assert_eq!(data.bytes(0..4), 1f32.to_le_bytes());
         assert_eq!(read(buffer, 16, 8), [0, 0, 0, 0, 0, 0, 0x80, 0x3f]);
-        // SAFETY: nothing is in flight.
-        ok(unsafe { dmlvk_destroy_device(device) });
+        destroy(device);
     });
 }
 
@@ -170,20 +166,16 @@ fn what_can_be_seen_to_be_wrong_is_refused() {
         refuse(one, "VK_no_such_thing is said to be enabled, but not offered");
         let (code, device) = wrap(&good);
         ok(code);
-        let (code, operator) = Diagonal::new(1, &[2, 2], 16, 0, 1.0).compile(device, 0);
-        ok(code);
+        let operator = Diagonal::new(1, &[2, 2], 16, 0, 1.0).compiled(device);
         let data = caller.buffer(64);
         let buffer = wrap_buffer(device, data.handle, 64);
         let output = DmlVkBufferBinding { buffer, offset: 0, size: 16 };
-        // SAFETY: there is one binding.
-        let code =
-            unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) };
+        let code = execute(operator, output);
         refused(code, DXGI_ERROR_UNSUPPORTED, "without a queue");
         let table = create_table(operator, &[output]);
         // SAFETY: a null command buffer is refused.
         let code = unsafe { dmlvk_record_dispatch(vk::CommandBuffer::null(), table) };
         refused(code, E_INVALIDARG, "command_buffer: null");
-        // SAFETY: nothing is in flight.
-        ok(unsafe { dmlvk_destroy_device(device) });
+        destroy(device);
     });
 }

@@ -15,21 +15,13 @@ use dmlvk::*;
 fn null_pointers_are_refused_by_name() {
     let device = create_device(0, 0, 0);
     let diagonal = Diagonal::new(1, &[2, 2], 16, 0, 1.0);
-    let (code, operator) = diagonal.compile(device, 0);
-    ok(code);
+    let operator = diagonal.compiled(device);
     let mut handle = ptr::null_mut();
     let mut other = ptr::null_mut();
     let mut table = ptr::null_mut();
     // SAFETY: null is what every pointer of this interface may be.
     unsafe {
-        let desc = DmlVkDeviceDesc {
-            struct_size: 32,
-            minimum_feature_level: 0,
-            maximum_feature_level: 0,
-            require_validation: 0,
-            device: ptr::null(),
-            profile: ptr::null(),
-        };
+        let desc = device_desc();
         refused(dmlvk_create_device(ptr::null(), &raw mut handle), E_INVALIDARG, "desc: null");
         refused(
             dmlvk_create_device(&raw const desc, ptr::null_mut()),
@@ -67,15 +59,13 @@ fn wrong_sizes_and_unknown_values_are_refused() {
             struct_size: size,
             minimum_feature_level: minimum,
             maximum_feature_level: maximum,
-            require_validation: 0,
-            device: ptr::null(),
-            profile: ptr::null(),
+            ..device_desc()
         };
         // SAFETY: both pointers are to what the function asks for.
         unsafe { dmlvk_create_device(&raw const desc, handle) }
     };
     refused(create(0, 0, 0, &raw mut handle), E_INVALIDARG, "desc.struct_size: 0 (accepted: 32)");
-    // A program of another version has a shorter struct: nothing behind its size is read.
+    // A program of another version has a shorter struct: nothing after its size is read.
     let short = 24u32;
     // SAFETY: there is a size, which is not that of the struct.
     let code = unsafe { dmlvk_create_device(ptr::from_ref(&short).cast(), &raw mut handle) };
@@ -119,18 +109,14 @@ fn wrong_sizes_and_unknown_values_are_refused() {
     let code =
         unsafe { dmlvk_check_feature_support(device, 9, 4, ptr::null(), 4, ptr::null_mut()) };
     refused(code, DXGI_ERROR_UNSUPPORTED, "feature: 9");
-    // SAFETY: nothing is in flight.
-    ok(unsafe { dmlvk_destroy_device(device) });
+    destroy(device);
 }
 
 #[test]
 fn wrong_bindings_are_refused() {
     let device = create_device(0, 0, 0);
-    let (code, operator) = Diagonal::new(1, &[4, 4], 64, 0, 1.0).compile(device, 0);
-    ok(code);
-    let mut buffer = ptr::null_mut();
-    // SAFETY: there is a place for the handle.
-    ok(unsafe { dmlvk_create_buffer(device, 128, &raw mut buffer) });
+    let operator = Diagonal::new(1, &[4, 4], 64, 0, 1.0).compiled(device);
+    let buffer = create_buffer(device, 128);
     let mut table = ptr::null_mut();
     let mut bind = |phase, outputs: &[DmlVkBufferBinding], wanted: &str| {
         let bindings = bindings(outputs);
@@ -161,25 +147,20 @@ fn wrong_bindings_are_refused() {
     let code =
         unsafe { dmlvk_write_buffer(buffer, u64::MAX, ptr::from_ref(&byte).cast(), u64::MAX) };
     refused(code, E_INVALIDARG, "offset, size");
-    // SAFETY: nothing is in flight.
-    ok(unsafe { dmlvk_destroy_device(device) });
+    destroy(device);
 }
 
 #[test]
 fn what_was_destroyed_is_known_to_be() {
     let device = create_device(0, 0, 0);
     let diagonal = Diagonal::new(1, &[2, 2], 16, 0, 1.0);
-    let (code, operator) = diagonal.compile(device, 0);
-    ok(code);
-    let mut buffer = ptr::null_mut();
-    // SAFETY: there is a place for the handle.
-    ok(unsafe { dmlvk_create_buffer(device, 16, &raw mut buffer) });
+    let operator = diagonal.compiled(device);
+    let buffer = create_buffer(device, 16);
     let output = DmlVkBufferBinding { buffer, offset: 0, size: 16 };
     let table = create_table(operator, &[output]);
     let gone = "the handle is unknown, or was destroyed";
     // The parent takes everything that was made from it along.
-    // SAFETY: nothing is in flight.
-    ok(unsafe { dmlvk_destroy_device(device) });
+    destroy(device);
     refused(diagonal.compile(device, 0).0, E_INVALIDARG, gone);
     // SAFETY: the handles are looked up before anything is used.
     unsafe {
@@ -242,8 +223,7 @@ fn round(device: DmlVkDevice, diagonal: &Diagonal) -> HRESULT {
         return code;
     }
     let output = DmlVkBufferBinding { buffer, offset: 0, size };
-    // SAFETY: there is one binding.
-    let code = unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) };
+    let code = execute(operator, output);
     if code != 0 {
         return code;
     }

@@ -13,19 +13,11 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|it| f32::from_le_bytes(it.try_into().unwrap())).collect()
 }
 
-fn create_buffer(device: DmlVkDevice, size: u64) -> DmlVkBuffer {
-    let mut buffer = ptr::null_mut();
-    // SAFETY: there is a place for the handle.
-    ok(unsafe { dmlvk_create_buffer(device, size, &raw mut buffer) });
-    buffer
-}
-
 #[test]
 fn an_operator_is_executed_in_one_call() {
     for index in 0..device_count() {
         let device = create_device(index, 0x5000, 0);
-        let (code, operator) = Diagonal::new(1, &[2, 3], 24, 1, 7.5).compile(device, 0);
-        ok(code);
+        let operator = Diagonal::new(1, &[2, 3], 24, 1, 7.5).compiled(device);
         let mut properties =
             DML_BINDING_PROPERTIES { RequiredDescriptorCount: 99, ..Default::default() };
         // SAFETY: there is a place for the answer.
@@ -35,8 +27,7 @@ fn an_operator_is_executed_in_one_call() {
         // SAFETY: there are as many bytes.
         ok(unsafe { dmlvk_write_buffer(buffer, 0, [0xAAu8; 256].as_ptr().cast(), 256) });
         let output = DmlVkBufferBinding { buffer, offset: 64, size: 24 };
-        // SAFETY: there is one binding.
-        ok(unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) });
+        ok(execute(operator, output));
         assert_eq!(floats(&read(buffer, 64, 24)), [0.0, 7.5, 0.0, 0.0, 0.0, 7.5]);
         assert_eq!(read(buffer, 0, 64), [0xAA; 64]);
         assert_eq!(read(buffer, 88, 168), [0xAA; 168]);
@@ -60,8 +51,7 @@ fn an_operator_is_executed_in_one_call() {
         ok(dmlvk_destroy_submission(submission));
         assert_eq!(floats(&read(buffer, 128, 24))[1], 7.5);
         assert_eq!(dmlvk_get_device_removed_reason(device), 0);
-        // SAFETY: nothing is in flight.
-        ok(unsafe { dmlvk_destroy_device(device) });
+        destroy(device);
     }
 }
 
@@ -120,8 +110,7 @@ fn an_owned_input_is_initialized_once() {
             dmlvk_execute_operator(operator, &raw const inputs, 1, &raw const outputs, 1)
         });
         assert_eq!(floats(&read(buffer, 256, 16)), [9.0, 2.0, 3.0, 9.0]);
-        // SAFETY: nothing is in flight.
-        ok(unsafe { dmlvk_destroy_device(device) });
+        destroy(device);
     }
 }
 
@@ -170,6 +159,5 @@ fn the_level_is_a_minimum_with_an_optional_upper_bound() {
         answer.IsSupported
     };
     assert_eq!((type_supported(1), type_supported(11)), (1, 0));
-    // SAFETY: nothing is in flight.
-    ok(unsafe { dmlvk_destroy_device(device) });
+    destroy(device);
 }

@@ -24,14 +24,8 @@ fn profile(folder: &Path) -> PathBuf {
 
 fn create(profile: Option<&str>) -> (HRESULT, DmlVkDevice) {
     let profile = profile.map(|it| CString::new(it).unwrap());
-    let desc = DmlVkDeviceDesc {
-        struct_size: size_of::<DmlVkDeviceDesc>().try_into().unwrap(),
-        minimum_feature_level: 0,
-        maximum_feature_level: 0,
-        require_validation: (validation() == dml::Validation::Required).into(),
-        device: ptr::null(),
-        profile: profile.as_ref().map_or(ptr::null(), |it| it.as_ptr()),
-    };
+    let profile = profile.as_ref().map_or(ptr::null(), |it| it.as_ptr());
+    let desc = DmlVkDeviceDesc { profile, ..device_desc() };
     let mut device = ptr::null_mut();
     // SAFETY: both pointers are to what the function asks for.
     let code = unsafe { dmlvk_create_device(&raw const desc, &raw mut device) };
@@ -48,18 +42,15 @@ fn is_capped((code, device): (HRESULT, DmlVkDevice)) -> bool {
         assert!(message().contains("maxMemoryAllocationSize"), "{}", message());
     }
     // What runs on the device runs under the cap.
-    let (compiled, operator) = Diagonal::new(11, &[2, 3], 48, 1, 7.0).compile(device, 0);
-    ok(compiled);
+    let operator = Diagonal::new(11, &[2, 3], 48, 1, 7.0).compiled(device);
     // SAFETY: there is a place for the handle.
     ok(unsafe { dmlvk_create_buffer(device, 48, &raw mut buffer) });
     let output = DmlVkBufferBinding { buffer, offset: 0, size: 48 };
-    // SAFETY: there is one binding.
-    ok(unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) });
+    ok(execute(operator, output));
     let bytes = read(buffer, 0, 48);
     let ones: Vec<usize> = (0..6).filter(|at| bytes[8 * at..8 * at + 8] != [0; 8]).collect();
     assert_eq!(ones, [1, 5]);
-    // SAFETY: nothing is in flight.
-    ok(unsafe { dmlvk_destroy_device(device) });
+    destroy(device);
     code != 0
 }
 

@@ -52,16 +52,26 @@ pub fn device_count() -> usize {
     count
 }
 
+/// How the best device is created.
+pub fn device_desc() -> DmlVkDeviceDesc {
+    DmlVkDeviceDesc {
+        struct_size: size_of::<DmlVkDeviceDesc>().try_into().unwrap(),
+        minimum_feature_level: 0,
+        maximum_feature_level: 0,
+        require_validation: (validation() == Validation::Required).into(),
+        device: ptr::null(),
+        profile: ptr::null(),
+    }
+}
+
 /// Creates the `index`-th device between two levels.
 pub fn create_device(index: usize, minimum: u32, maximum: u32) -> DmlVkDevice {
     let name = CString::new(index.to_string()).unwrap();
     let desc = DmlVkDeviceDesc {
-        struct_size: size_of::<DmlVkDeviceDesc>().try_into().unwrap(),
         minimum_feature_level: minimum,
         maximum_feature_level: maximum,
-        require_validation: (validation() == Validation::Required).into(),
         device: name.as_ptr(),
-        profile: ptr::null(),
+        ..device_desc()
     };
     let mut device = ptr::null_mut();
     // SAFETY: both pointers are to what the function asks for.
@@ -101,6 +111,13 @@ impl Diagonal {
         Self { sizes, buffer, tensor, desc, operator }
     }
 
+    /// The operator, which must compile.
+    pub fn compiled(&self, device: DmlVkDevice) -> DmlVkOperator {
+        let (code, operator) = self.compile(device, 0);
+        ok(code);
+        operator
+    }
+
     pub fn compile(&self, device: DmlVkDevice, flags: u32) -> (HRESULT, DmlVkOperator) {
         let mut operator = ptr::null_mut();
         // SAFETY: the descriptor is complete and lives long enough.
@@ -109,6 +126,26 @@ impl Diagonal {
         };
         (code, operator)
     }
+}
+
+pub fn create_buffer(device: DmlVkDevice, size: u64) -> DmlVkBuffer {
+    let mut buffer = ptr::null_mut();
+    // SAFETY: there is a place for the handle.
+    ok(unsafe { dmlvk_create_buffer(device, size, &raw mut buffer) });
+    buffer
+}
+
+/// Executes an operator that has no input.
+pub fn execute(operator: DmlVkOperator, output: DmlVkBufferBinding) -> HRESULT {
+    // SAFETY: there is one binding.
+    unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) }
+}
+
+/// Destroys a device of which nothing is in flight.
+#[track_caller]
+pub fn destroy(device: DmlVkDevice) {
+    // SAFETY: nothing is in flight.
+    ok(unsafe { dmlvk_destroy_device(device) });
 }
 
 pub fn nothing() -> DmlVkBufferBinding {
