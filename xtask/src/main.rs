@@ -5,7 +5,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
 mod bench;
-mod browser;
 mod build_shaders;
 mod build_tools;
 mod c_api;
