@@ -5,6 +5,7 @@
 //! a stamp inside that says what it was made from; an interrupted run leaves a work folder, which
 //! the next run removes.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -67,7 +68,8 @@ impl<'a> Packages<'a> {
         sh.create_dir(&setup)?;
         let lock = File::create(setup.join("lock"))?;
         lock.lock().context("locking target/setup")?;
-        // What is installed was left out. Newer versions in the sources make no tree stale.
+        // What is installed was left out. Newer versions in the sources make no tree stale; the
+        // number counts up where `finish` makes other files.
         let status = std::fs::read(STATUS).context("reading dpkg's list")?;
         let made_from = format!("1: {wanted}\n{}", String::from_utf8_lossy(&status));
         let root = setup.join(self.folder);
@@ -76,16 +78,18 @@ impl<'a> Packages<'a> {
         }
         let work = setup.join("work");
         sh.remove_path(&work)?;
-        let debs = self.download(sh, &setup.join("apt"), &work.join("archives"))?;
+        let mut debs = self.download(sh, &setup.join("apt"), &work.join("archives"))?;
+        debs.retain(|it| !NEVER_UNPACKED.contains(&name_of(it)));
+        ensure!(!debs.is_empty(), "apt has no package of these: {wanted}");
         let fresh = work.join("root");
         sh.create_dir(&fresh)?;
-        for deb in debs.iter().filter(|it| !NEVER_UNPACKED.contains(&name_of(it))) {
+        for deb in &debs {
             cmd!(sh, "dpkg-deb --extract {deb} {fresh}").quiet().run()?;
         }
         let versions = debs.iter().filter_map(|it| it.file_stem()?.to_str());
         let versions = versions.collect::<Vec<_>>().join(" ");
         (self.finish)(sh, &fresh)?;
-        sh.write_file(fresh.join(STAMP), format!("{made_from}{versions}"))?;
+        sh.write_file(fresh.join(STAMP), format!("{versions}\n{made_from}"))?;
         if root.exists() {
             std::fs::rename(&root, work.join("old")).context("moving the old tree away")?;
         }
@@ -144,7 +148,8 @@ impl Tree {
     /// The tree at `root`, if it is complete and was made from this.
     fn read(root: &Path, made_from: &str) -> Option<Self> {
         let stamp = std::fs::read_to_string(root.join(STAMP)).ok()?;
-        Some(Self { root: root.to_owned(), versions: stamp.strip_prefix(made_from)?.to_owned() })
+        let (versions, rest) = stamp.split_once('\n')?;
+        (rest == made_from).then(|| Self { root: root.to_owned(), versions: versions.to_owned() })
     }
 
     /// The folders of shared libraries, such as `usr/lib/x86_64-linux-gnu`.
@@ -153,7 +158,8 @@ impl Tree {
         for parent in ["usr/lib", "lib"].map(|it| self.root.join(it)) {
             folders.extend(if parent.is_dir() { sh.read_dir(parent)? } else { Vec::new() });
         }
-        folders.retain(|it| it.to_string_lossy().contains("-linux-gnu"));
+        let is_multiarch = |name: &OsStr| name.to_string_lossy().contains("-linux-gnu");
+        folders.retain(|it| it.file_name().is_some_and(is_multiarch));
         Ok(folders)
     }
 
@@ -195,10 +201,11 @@ mod tests {
     fn a_tree_counts_only_with_the_stamp_of_the_same_request() {
         let folder = tempfile::tempdir().unwrap();
         assert!(Tree::read(folder.path(), "request\n").is_none(), "no stamp");
-        std::fs::write(folder.path().join(STAMP), "request\na_1_amd64 b_2_all").unwrap();
+        std::fs::write(folder.path().join(STAMP), "a_1_amd64 b_2_all\nrequest\n").unwrap();
         let tree = Tree::read(folder.path(), "request\n").unwrap();
         assert_eq!(tree.versions, "a_1_amd64 b_2_all");
         assert!(Tree::read(folder.path(), "another request\n").is_none(), "stale stamp");
+        assert!(Tree::read(folder.path(), "req").is_none(), "stale stamp");
     }
 
     #[test]

@@ -85,8 +85,7 @@ pub(crate) fn print_environment(sh: &Shell) -> Result<()> {
 pub(crate) fn make_sure(sh: &Shell) -> Result<Setup> {
     let setup = if packages::are_available() {
         let request = Packages::new("root", &SYSTEM_PACKAGES);
-        let tree =
-            Packages { alone: &[CHROMIUM], finish: write_manifests, ..request }.ensure(sh)?;
+        let tree = Packages { alone: &[CHROMIUM], finish, ..request }.ensure(sh)?;
         // They change under us: whoever reads a log of this run has to know what ran.
         eprintln!("setup: unpacked are {}", tree.versions);
         contents(sh, &tree)?
@@ -136,10 +135,19 @@ fn contents(sh: &Shell, tree: &Tree) -> Result<Setup> {
 }
 
 /// Manifests for the loader, in folders that hold no other driver or layer. SwiftShader's own serves.
-fn write_manifests(sh: &Shell, root: &Path) -> Result<()> {
+/// Of the programs spirv-tools' stay: lavapipe's package depends on Python, which is not for PATH.
+fn finish(sh: &Shell, root: &Path) -> Result<()> {
+    let begins = |path: &Path, start: &str| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
+    };
+    for program in sh.read_dir(root.join("usr/bin")).unwrap_or_default() {
+        if !begins(&program, "spirv-") {
+            sh.remove_path(program)?;
+        }
+    }
     // Debian calls it lvp_icd.ARCHITECTURE.json.
     for manifest in sh.read_dir(root.join("usr/share/vulkan/icd.d")).unwrap_or_default() {
-        if manifest.file_name().is_some_and(|it| it.to_string_lossy().starts_with("lvp_icd.")) {
+        if begins(&manifest, "lvp_icd.") {
             sh.write_file(root.join(LAVAPIPE), moved(&sh.read_file(manifest)?))?;
         }
     }
