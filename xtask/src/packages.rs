@@ -111,8 +111,9 @@ impl<'a> Packages<'a> {
             command.ignore_stdout().quiet()
         };
         eprintln!("setup: fetching the packages of target/setup/{}", self.folder);
-        let update = apt("apt-get", &["update"]);
-        update.run().context("apt could not fetch its lists; is there a network connection?")?;
+        let unavailable =
+            |what: &str| format!("apt cannot get {what}; is there a network connection?");
+        apt("apt-get", &["update"]).run().with_context(|| unavailable("its lists"))?;
         let (mut names, mut alone) = (self.names.to_vec(), Vec::new());
         for (name, instead) in self.alone {
             if apt("apt-cache", &["show", name]).ignore_stderr().run().is_ok() {
@@ -125,7 +126,7 @@ impl<'a> Packages<'a> {
         if !names.is_empty() {
             let options = ["--download-only", "--reinstall", "--no-install-recommends", "--yes"];
             let install = apt("apt-get", &["install"]).args(options).args(&names);
-            install.run().with_context(|| format!("apt cannot have {}", names.join(" ")))?;
+            install.run().with_context(|| unavailable(&names.join(" ")))?;
         }
         let debs = |sh: &Shell| -> Result<Vec<PathBuf>> {
             let mut files = sh.read_dir(archives)?;
@@ -136,7 +137,7 @@ impl<'a> Packages<'a> {
         if !alone.is_empty() {
             let _there = sh.push_dir(archives);
             let download = apt("apt-get", &["download"]).args(&alone);
-            download.run().with_context(|| format!("apt cannot have {}", alone.join(" ")))?;
+            download.run().with_context(|| unavailable(&alone.join(" ")))?;
         }
         debs(sh)
     }
