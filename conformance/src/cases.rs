@@ -6,9 +6,9 @@ use dml_ops::Operator;
 use dml_ops::reference::{Case as CornerCase, Random};
 
 use crate::documents::{self, Answer};
-use crate::rules;
 
 mod id;
+mod rules;
 
 pub use id::CaseId;
 

@@ -26,7 +26,6 @@ mod pool;
 mod protocol;
 pub mod report;
 pub mod results;
-mod rules;
 pub mod runner;
 pub mod selection;
 pub mod target;

@@ -6,13 +6,13 @@ use dml::core::{FieldValue, TensorDesc, TensorFlags};
 use dml::{AbstractOperator, DataType};
 use dml_ops::Operator;
 
-use crate::cases::{BadBinding, Expectation};
+use super::{BadBinding, Expectation};
 
 /// A broken rule.
-pub(crate) struct RuleCase {
-    pub(crate) name: &'static str,
-    pub(crate) operator: AbstractOperator,
-    pub(crate) expectation: Expectation,
+pub(super) struct RuleCase {
+    pub(super) name: &'static str,
+    pub(super) operator: AbstractOperator,
+    pub(super) expectation: Expectation,
 }
 
 /// How to break the first output, the field that must be named, and the least number of dimensions.
@@ -58,7 +58,7 @@ const BAD_BINDINGS: &[(&str, BadBinding)] = &[
 ];
 
 /// The broken rules for an operator that a level accepts with this type and rank.
-pub(crate) fn cases(operator: &dyn Operator, data_type: DataType, rank: usize) -> Vec<RuleCase> {
+pub(super) fn cases(operator: &dyn Operator, data_type: DataType, rank: usize) -> Vec<RuleCase> {
     let legal = operator.reference().minimal(data_type, rank);
     let mut cases: Vec<RuleCase> = BREAKS
         .iter()
