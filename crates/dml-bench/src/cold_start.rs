@@ -9,22 +9,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use dml::vk::DeviceInfo;
 use dml::{BufferBinding, DataType, Device, DeviceOptions, DeviceSelector};
-use serde::Serialize;
 
+use crate::report::ColdStart;
 use crate::stats::Summary;
 use crate::work::Work;
 
 /// The first argument of a process that is started to be timed.
 pub(crate) const CHILD: &str = "--cold-start-child";
-
-/// Starts with the same caches.
-#[derive(Debug, Serialize)]
-pub(crate) struct ColdStart {
-    /// Which caches there were.
-    pub(crate) name: &'static str,
-    /// From before the process was started to its first line.
-    pub(crate) time: Summary,
-}
 
 /// Which caches a process finds.
 #[derive(Clone, Copy)]

@@ -8,30 +8,19 @@ use dml::core::Strategy;
 use dml::core::plan::{BindingRequirement, BoundAt, Copy, CopyRegion, Plan, Repeat, Slot, Step};
 use dml::vk::{BindingTable, Bindings, CompileInput};
 use dml::{Buffer, BufferBinding, DataType, Device};
-use serde::Serialize;
 
 use crate::case::Baseline;
 use crate::lane::{Expected, Lane};
 use crate::measure::{Effort, buffers, first_run, in_turns, rotation};
+use crate::report::Limit;
 use crate::stats::{Ratio, Summary};
-use crate::table::bytes_text;
+use crate::text::bytes_text;
 use crate::work::Work;
 
 const BYTES: u64 = 64 << 20;
 const PIECES: [u64; 6] = [16 << 20, 1 << 20, 64 << 10, 16 << 10, 4 << 10, 1 << 10];
 /// What the block of copies is made of.
 const BLOCK_BYTE: u8 = 7;
-
-/// One way to write 64 MiB, against one fill of as many bytes.
-#[derive(Debug, Serialize)]
-pub(crate) struct Limit {
-    /// The commands.
-    pub(crate) name: String,
-    /// Its time in times of the fill's.
-    pub(crate) ratio: Ratio,
-    /// Submission and wait included.
-    pub(crate) time: Summary,
-}
 
 /// A fill and a dispatch, fills of pieces, and copies of one block of that size over and over, each
 /// in turns with one fill.

@@ -16,6 +16,7 @@ mod recording;
 mod report;
 mod stats;
 mod table;
+mod text;
 mod work;
 
 use std::io::Write as _;

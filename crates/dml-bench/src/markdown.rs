@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::report::Report;
-use crate::table::{self, Style, bytes_text};
+use crate::table::{self, Style};
+use crate::text::bytes_text;
 
 /// The page. `plots` has one file for each device, beside the page.
 pub(crate) fn page(report: &Report, plots: &[PathBuf]) -> String {

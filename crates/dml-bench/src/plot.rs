@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 
 use crate::report::{DeviceReport, Measured};
-use crate::table::{bytes_text, time_text};
+use crate::text::{bytes_text, time_text};
 
 const SIZE: (u32, u32) = (900, 560);
 

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use dml::vk::{BindingTable, Bindings, Recorder};
 use dml::{BufferBinding, DataType, Device};
-use serde::Serialize;
 
-use crate::report::Verdict;
+use crate::report::Recording;
 use crate::stats::Summary;
 use crate::work::Work;
 
@@ -15,24 +14,6 @@ use crate::work::Work;
 const OPERATORS: u32 = 1000;
 /// Of one operator.
 const TARGET: Duration = Duration::from_micros(1);
-
-/// The cost of recording one operator into a command buffer of many.
-#[derive(Debug, Serialize)]
-pub(crate) struct Recording {
-    /// The operator.
-    pub(crate) name: &'static str,
-    /// Of one operator, in seconds, over many command buffers.
-    pub(crate) time: Summary,
-    /// The highest median, in seconds.
-    pub(crate) target: f64,
-}
-
-impl Recording {
-    /// Whether the target is met.
-    pub(crate) fn verdict(&self) -> Verdict {
-        Verdict::of(self.time.median, self.target)
-    }
-}
 
 /// Records operators of two sizes; the command buffers are not submitted.
 ///

@@ -4,10 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::cold_start::ColdStart;
-use crate::limits::Limit;
 use crate::machine::Machine;
-use crate::recording::Recording;
 use crate::stats::{Ratio, Summary};
 
 /// One run of the command. Times are in seconds.
@@ -121,6 +118,37 @@ pub(crate) struct PeerTimes {
     pub(crate) times: Summary,
 }
 
+/// One way to write 64 MiB, against one fill of as many bytes.
+#[derive(Debug, Serialize)]
+pub(crate) struct Limit {
+    /// The commands.
+    pub(crate) name: String,
+    /// Its time in times of the fill's.
+    pub(crate) ratio: Ratio,
+    /// Submission and wait included.
+    pub(crate) time: Summary,
+}
+
+/// The cost of recording one operator into a command buffer of many.
+#[derive(Debug, Serialize)]
+pub(crate) struct Recording {
+    /// The operator.
+    pub(crate) name: &'static str,
+    /// Of one operator, in seconds, over many command buffers.
+    pub(crate) time: Summary,
+    /// The highest median, in seconds.
+    pub(crate) target: f64,
+}
+
+/// Starts with the same caches.
+#[derive(Debug, Serialize)]
+pub(crate) struct ColdStart {
+    /// Which caches there were.
+    pub(crate) name: &'static str,
+    /// From before the process was started to its first line.
+    pub(crate) time: Summary,
+}
+
 /// As `{"there": ...}` or `{"missing": "the reason"}`.
 fn there_or_missing<T: Serialize, S: Serializer>(
     result: &Result<T, String>,
@@ -184,7 +212,7 @@ impl fmt::Display for Score {
 
 impl Verdict {
     /// Of a value that may be as high as `target`.
-    pub(crate) fn of(value: f64, target: f64) -> Self {
+    fn of(value: f64, target: f64) -> Self {
         if value <= target { Self::Met } else { Self::Missed }
     }
 
@@ -233,6 +261,13 @@ impl PeerResult {
             Ok(times) => Verdict::of_ratio(Some(&times.ratio), self.target),
             Err(_) => Verdict::NoTarget,
         }
+    }
+}
+
+impl Recording {
+    /// Whether the target is met.
+    pub(crate) fn verdict(&self) -> Verdict {
+        Verdict::of(self.time.median, self.target)
     }
 }
 

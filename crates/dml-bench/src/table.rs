@@ -3,8 +3,11 @@
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{ContentArrangement, Table};
 
-use crate::report::{CaseResult, DeviceReport, Outcome, PeerResult, Report, Verdict};
+use crate::report::{
+    CaseResult, ColdStart, DeviceReport, Limit, Outcome, PeerResult, Recording, Report, Verdict,
+};
 use crate::stats::Ratio;
+use crate::text::{bytes_text, time_text};
 
 /// How tables are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +160,7 @@ fn remark(verdict: Verdict, ratio: &Ratio) -> String {
 }
 
 fn limits(device: &DeviceReport, style: Style) -> Option<String> {
-    let row = |it: &crate::limits::Limit| {
+    let row = |it: &Limit| {
         let ratio = &it.ratio;
         let remark = remark(Verdict::NoTarget, ratio);
         vec![it.name.clone(), middle(ratio), remark, spread(ratio), time_text(it.time.median)]
@@ -167,7 +170,7 @@ fn limits(device: &DeviceReport, style: Style) -> Option<String> {
 }
 
 fn recording(device: &DeviceReport, style: Style) -> Option<String> {
-    let row = |it: &crate::recording::Recording| {
+    let row = |it: &Recording| {
         let verdict = it.verdict().text().to_owned();
         let times = [it.time.median, it.target].map(time_text);
         let [median, target] = times;
@@ -179,7 +182,7 @@ fn recording(device: &DeviceReport, style: Style) -> Option<String> {
 
 fn cold_start(device: &DeviceReport, style: Style) -> Option<String> {
     let first = device.cold_start.first()?.time.median;
-    let row = |it: &crate::cold_start::ColdStart| {
+    let row = |it: &ColdStart| {
         let ratio = ratio_text(it.time.median / first);
         vec![it.name.to_owned(), ratio, time_text(it.time.median), time_text(it.time.p99)]
     };
@@ -198,39 +201,4 @@ fn spread(ratio: &Ratio) -> String {
 /// Two digits after the point, three below a tenth.
 fn ratio_text(ratio: f64) -> String {
     if ratio < 0.1 { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
-}
-
-/// Three significant digits with a unit.
-pub(crate) fn time_text(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        it if it < 1e-6 => (it * 1e9, "ns"),
-        it if it < 1e-3 => (it * 1e6, "us"),
-        it if it < 1.0 => (it * 1e3, "ms"),
-        it => (it, "s"),
-    };
-    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
-    format!("{value:.digits$} {unit}")
-}
-
-/// With a unit of 1024.
-pub(crate) fn bytes_text(bytes: u64) -> String {
-    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
-    match units.into_iter().find(|(shift, _)| bytes >> shift > 0) {
-        Some((shift, unit)) => format!("{} {unit}", bytes >> shift),
-        None => format!("{bytes} bytes"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_three_digits_and_a_unit() {
-        assert_eq!(time_text(0.000_000_123_4), "123 ns");
-        assert_eq!(time_text(0.000_012_34), "12.3 us");
-        assert_eq!(time_text(0.001_234), "1.23 ms");
-        assert_eq!(time_text(2.0), "2.00 s");
-        assert_eq!(bytes_text(64 << 20), "64 MiB");
-    }
 }
