@@ -64,7 +64,7 @@ fn on_device(args: &Args, place: &Place, refusals: &[Case]) -> Result<bool> {
         let spawn = |thread| {
             let (device, shared) = (device.clone(), &shared);
             scope.spawn(move || {
-                let tally = Worker::new(device, shared, thread).run();
+                let tally = actions::run(Worker::new(device, shared, thread));
                 shared.running.fetch_sub(1, Ordering::SeqCst);
                 tally
             })

@@ -1,6 +1,8 @@
-//! What the threads of a soak run do.
+//! What the threads of a soak run do: one operation after the other, as they are drawn.
 
-use std::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use dml::vk::Recorder;
@@ -8,19 +10,20 @@ use dml::{Device, Submission};
 use dml_conformance::execute::{self, Details, DeviceExecutor};
 use dml_conformance::results::ResultCode;
 
+use super::tally::Tally;
 use super::worker::Worker;
 use crate::load::Job;
 
 /// Something that a thread does.
-pub(super) struct Action {
-    pub(super) name: &'static str,
+struct Action {
+    name: &'static str,
     /// How often it is drawn, relative to the others.
-    pub(super) weight: u32,
-    pub(super) run: fn(&mut Worker<'_>) -> Result<()>,
+    weight: u32,
+    run: fn(&mut Worker<'_>) -> Result<()>,
 }
 
 /// Everything that is mixed.
-pub(super) const ACTIONS: &[Action] = &[
+const ACTIONS: &[Action] = &[
     Action { name: "execute and verify", weight: 30, run: execute },
     Action { name: "several in flight, finished in any order", weight: 12, run: in_flight },
     Action { name: "dropped in flight", weight: 10, run: drop_in_flight },
@@ -36,6 +39,44 @@ pub(super) const ACTIONS: &[Action] = &[
 /// Buffers are at most this large; now and then one is larger than a block of memory.
 const LARGE: u32 = 9 << 20;
 const SMALL: u32 = 64 << 10;
+
+/// More findings of one thread say nothing new.
+const MOST_FINDINGS: usize = 10;
+
+/// Does one thing after the other until the time is over; everything made is dropped by then.
+pub(super) fn run(mut worker: Worker<'_>) -> Tally {
+    let mut number = 0_u64;
+    while Instant::now() < worker.shared.deadline {
+        let Action { name, run, .. } = draw(&mut worker);
+        *worker.tally.operations.entry(name).or_default() += 1;
+        let finding = match catch_unwind(AssertUnwindSafe(|| run(&mut worker))) {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(format!("{error:#}")),
+            Err(_) => Some("panicked".to_owned()),
+        };
+        if let Some(finding) = finding {
+            let place = format!("thread {}, operation {number} ({name})", worker.thread);
+            worker.tally.findings.push(format!("{place}: {finding}"));
+            if worker.tally.findings.len() == MOST_FINDINGS {
+                break;
+            }
+        }
+        number += 1;
+        worker.shared.operations.fetch_add(1, Ordering::Relaxed);
+    }
+    worker.tally
+}
+
+fn draw(worker: &mut Worker<'_>) -> &'static Action {
+    let mut at = worker.random.below(ACTIONS.iter().map(|it| it.weight).sum());
+    for action in ACTIONS {
+        if at < action.weight {
+            return action;
+        }
+        at -= action.weight;
+    }
+    unreachable!("the number drawn is below the sum of the weights")
+}
 
 fn execute(worker: &mut Worker<'_>) -> Result<()> {
     let device = worker.device();

@@ -1,9 +1,6 @@
-//! One thread of a soak run: draws one operation after the other until the time is over.
+//! The state of one thread of a soak run, and the work that it draws.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use anyhow::Result;
 use dml::core::{Strategy, Tuning};
@@ -11,12 +8,8 @@ use dml::{Buffer, Device, FeatureLevel};
 use dml_conformance::cases;
 use dml_ops::reference::Random;
 
-use super::actions::ACTIONS;
 use super::{Shared, Tally};
 use crate::load::{Job, Work};
-
-/// More findings of one thread say nothing new.
-const MOST_FINDINGS: usize = 10;
 
 /// A thread's state. What it does depends on the seed and its number alone; what other threads do
 /// meanwhile does not.
@@ -27,7 +20,7 @@ pub(super) struct Worker<'a> {
     pub(super) tally: Tally,
     /// Buffers that live for a while, with the byte that each is full of.
     pub(super) held: Vec<(Buffer, u8)>,
-    thread: u32,
+    pub(super) thread: u32,
     /// Cases still to be drawn, and the seed of the next ones.
     works: Vec<Arc<Work>>,
     next_seed: u64,
@@ -39,43 +32,6 @@ impl<'a> Worker<'a> {
         let next_seed = random.bits();
         let (tally, held, works) = (Tally::default(), Vec::new(), Vec::new());
         Self { device, shared, random, tally, held, thread, works, next_seed }
-    }
-
-    /// Works until the time is over; everything made is dropped by then.
-    pub(super) fn run(mut self) -> Tally {
-        let mut number = 0_u64;
-        while Instant::now() < self.shared.deadline {
-            let (name, action) = self.draw();
-            *self.tally.operations.entry(name).or_default() += 1;
-            let result = catch_unwind(AssertUnwindSafe(|| action(&mut self)));
-            let finding = match result {
-                Ok(Ok(())) => None,
-                Ok(Err(error)) => Some(format!("{error:#}")),
-                Err(_) => Some("panicked".to_owned()),
-            };
-            if let Some(finding) = finding {
-                let place = format!("thread {}, operation {number} ({name})", self.thread);
-                self.tally.findings.push(format!("{place}: {finding}"));
-                if self.tally.findings.len() == MOST_FINDINGS {
-                    break;
-                }
-            }
-            number += 1;
-            self.shared.operations.fetch_add(1, Ordering::Relaxed);
-        }
-        self.tally
-    }
-
-    fn draw(&mut self) -> (&'static str, fn(&mut Self) -> Result<()>) {
-        let all = ACTIONS.iter().map(|it| it.weight).sum();
-        let mut at = self.random.below(all);
-        for action in ACTIONS {
-            if at < action.weight {
-                return (action.name, action.run);
-            }
-            at -= action.weight;
-        }
-        unreachable!("the number drawn is below the sum of the weights")
     }
 
     /// The device, with a strategy drawn.
