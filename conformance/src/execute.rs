@@ -12,11 +12,10 @@ use dml::core::schema::FieldKind;
 use dml::core::{Error as LoweringError, Validated, validate};
 use dml::{AbstractOperator, FeatureLevel, HResult};
 use dml_ops::Target;
-use dml_ops::reference::Case as CornerCase;
+use dml_ops::reference::{After, Case as CornerCase, Compared, Difference, Memory, compare};
 
 use crate::cases::{BadBinding, Case, Expectation};
-use crate::compare::{Compared, compare, matrices};
-use crate::memory::{After, Memory};
+use crate::matrices::matrices;
 use crate::results::{CaseResult, Failure, ResultCode};
 
 pub use device::DeviceExecutor;
@@ -237,7 +236,7 @@ impl<'a> Execution<'a> {
     }
 
     /// The first output that is not as it must be, or an input that was written to.
-    fn first_difference(&self) -> Result<(), (usize, crate::compare::Difference)> {
+    fn first_difference(&self) -> Result<(), (usize, Difference)> {
         for index in 0..self.memory.outputs.len() {
             if let Some(output) = self.compared(index) {
                 compare(&output).map_err(|difference| (index, difference))?;

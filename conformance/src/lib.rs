@@ -15,13 +15,12 @@
 pub mod cases;
 pub mod child;
 pub mod cli;
-pub mod compare;
 mod documents;
 pub mod execute;
 mod exit;
 pub mod expectations;
 mod fault;
-pub mod memory;
+mod matrices;
 mod pool;
 mod protocol;
 pub mod report;

@@ -8,12 +8,11 @@ use dml::{
     AbstractOperator, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device,
     FeatureLevel, Instance, MemoryLocation,
 };
-use dml_ops::reference::Case as CornerCase;
+use dml_ops::reference::{After, Case as CornerCase, Input, Memory, Tensor};
 use dml_ops::{Target, TransferUse};
 
 use super::{Compiled, Executor, Lowering, Runtime};
 use crate::cases::BadBinding;
-use crate::memory::{After, Memory, Tensor};
 
 /// A Vulkan device.
 pub struct DeviceExecutor<'a> {
@@ -188,7 +187,7 @@ impl<'a> Buffers<'a> {
         let vulkan = self.device.vulkan();
         let read = |buffer: &Buffer| vulkan.read_buffer(buffer, 0..buffer.size()).map_err(text);
         let inputs = self.inputs.iter().zip(&self.memory.inputs).map(|(buffer, input)| {
-            let is_read = input.as_ref().is_some_and(crate::memory::Input::is_only_read);
+            let is_read = input.as_ref().is_some_and(Input::is_only_read);
             buffer.as_ref().filter(|_| is_read).map(read).transpose()
         });
         let outputs = self.outputs.iter().map(|buffer| buffer.as_ref().map(read).transpose());

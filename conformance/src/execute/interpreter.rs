@@ -4,13 +4,11 @@ use dml::core::host::{HostBuffer, HostMemory, interpret};
 use dml::core::plan::{Dispatch, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
 use dml::core::{Capabilities, Tuning, Validated};
 use dml::{AbstractOperator, FeatureLevel};
-use dml_ops::reference::Case as CornerCase;
+use dml_ops::reference::{After, Case as CornerCase, Input, Memory, SENTINEL, Tensor};
 use dml_ops::{Target, TransferUse};
 
 use super::{Compiled, Executor, Lowering, Runtime};
 use crate::cases::BadBinding;
-use crate::compare::SENTINEL;
-use crate::memory::{After, Memory, Tensor};
 
 /// The host interpreter as a device with these capabilities.
 pub struct Interpreter<'a> {
@@ -109,7 +107,7 @@ fn run(
     host.inputs = inputs(memory, |input| input.is_owned);
     execute(&plan.init, &mut host)?;
     // Owned inputs are there no more, and in place the input is the output.
-    host.inputs = inputs(memory, crate::memory::Input::is_only_read);
+    host.inputs = inputs(memory, Input::is_only_read);
     host.outputs = memory.outputs.iter().map(|output| output.as_ref().map(buffer)).collect();
     if corner.in_place {
         let in_place = plan.in_place.as_ref().ok_or("the plan has no execution in place")?;
@@ -124,11 +122,8 @@ fn run(
     })
 }
 
-fn inputs(
-    memory: &Memory,
-    is_bound: impl Fn(&crate::memory::Input) -> bool,
-) -> Vec<Option<HostBuffer>> {
-    let bound = |input: &Option<crate::memory::Input>| {
+fn inputs(memory: &Memory, is_bound: impl Fn(&Input) -> bool) -> Vec<Option<HostBuffer>> {
+    let bound = |input: &Option<Input>| {
         input.as_ref().filter(|input| is_bound(input)).map(|input| buffer(&input.tensor))
     };
     memory.inputs.iter().map(bound).collect()

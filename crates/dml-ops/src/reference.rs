@@ -1,11 +1,15 @@
 //! What an operator's result is, element by element, and the cases worth testing.
 
+mod compare;
+mod elements;
 mod memory;
 mod random;
 
 use std::borrow::Cow;
 
-pub use memory::{elements_in, input_bytes};
+pub use compare::{Compared, Difference, GUARD, SENTINEL, compare, coordinate};
+pub use elements::{elements_in, input_bytes};
+pub use memory::{After, Input, Memory, Tensor};
 pub use random::Random;
 
 use dml_core::{AbstractOperator, DataType, Error, Validated};

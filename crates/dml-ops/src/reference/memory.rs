@@ -1,82 +1,109 @@
-//! What the inputs of a case hold.
+//! The buffers of one case as bytes: what is in them before, and where in them the tensors are.
 
-use dml_core::TensorLayout;
+use dml_core::schema::FieldKind;
+use dml_core::{TensorFlags, TensorLayout, Validated};
 
-use super::{Case, Random};
+use super::compare::{GUARD, SENTINEL};
+use super::{Case, elements_in, input_bytes};
 
-/// The bytes that the `index`-th input of a case holds: TotalTensorSizeInBytes, rounded up to a
-/// multiple of 4. The elements are those that the case gives; everything else, padding included, is
-/// pseudo-random, and depends on the case's name and `index` alone.
-pub fn input_bytes(case: &Case, index: usize, layout: &TensorLayout) -> Vec<u8> {
-    let mut random = Random::new(&format!("{}/{index}", case.name));
-    let words = usize::try_from(layout.total_size().div_ceil(4)).unwrap_or(usize::MAX);
-    let mut bytes: Vec<u8> = (0..words).flat_map(|_| random.word().to_le_bytes()).collect();
-    if let Some(elements) = case.inputs.get(index) {
-        let size = element_size(layout);
-        for (start, element) in element_starts(layout).zip(elements) {
-            bytes[start..start + size].copy_from_slice(&element.to_le_bytes()[..size]);
-        }
-    }
-    bytes
+/// Everything that is bound for one case.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// One for each input; `None` where an optional one is left out.
+    pub inputs: Vec<Option<Input>>,
+    /// One for each output; that of an input in place holds the input's bytes.
+    pub outputs: Vec<Option<Tensor>>,
 }
 
-/// The elements of a tensor in `bytes`, as bit patterns in row-major logical order.
-pub fn elements_in(layout: &TensorLayout, bytes: &[u8]) -> Vec<u64> {
-    let size = element_size(layout);
-    let element = |start: usize| {
-        bytes[start..start + size].iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
-    };
-    element_starts(layout).map(element).collect()
+/// A buffer with a tensor between guards.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// Every byte of the buffer before execution.
+    pub before: Vec<u8>,
+    /// Where the tensor starts, after a guard.
+    pub offset: u64,
+    /// Its bytes.
+    pub size: u64,
 }
 
-fn element_size(layout: &TensorLayout) -> usize {
-    layout.data_type().bits() as usize / 8
+/// An input.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Its buffer.
+    pub tensor: Tensor,
+    /// OWNED_BY_DML: bound at initialization only.
+    pub is_owned: bool,
+    /// In place: the buffer is the first output's.
+    pub is_output: bool,
 }
 
-fn element_starts(layout: &TensorLayout) -> impl Iterator<Item = usize> + '_ {
-    let size = element_size(layout);
-    layout.element_offsets().map(move |offset| usize::try_from(offset).unwrap_or(usize::MAX) * size)
+/// Every byte of the buffers after execution.
+#[derive(Clone, Debug)]
+pub struct After {
+    /// One for each input; `None` where it was left out, owned, or is an output.
+    pub inputs: Vec<Option<Vec<u8>>>,
+    /// One for each output.
+    pub outputs: Vec<Option<Vec<u8>>>,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use dml_core::operators::FillValueConstantDesc;
-    use dml_core::{DataType, ScalarUnion, TensorDesc};
-
-    fn case(name: &'static str, tensor: &TensorDesc) -> Case {
-        let (output_tensor, value_data_type) = (tensor.clone(), tensor.data_type);
-        let value = ScalarUnion::default();
-        Case::new(name, FillValueConstantDesc { output_tensor, value_data_type, value })
+impl Tensor {
+    fn new(offset: u64, bytes: &[u8]) -> Self {
+        let offset = GUARD + offset;
+        let guard = |bytes: u64| vec![SENTINEL; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        let before = [&guard(offset), bytes, &guard(GUARD)].concat();
+        Self { before, offset, size: bytes.len() as u64 }
     }
 
-    #[test]
-    fn bytes_depend_on_the_name_and_the_index_alone() {
-        let desc = TensorDesc::packed(DataType::Uint8, &[5]).with_total_size(9);
-        let layout = TensorLayout::new(&desc).unwrap();
-        let bytes = |name, index| input_bytes(&case(name, &desc), index, &layout);
-        assert_eq!(bytes("a", 0).len(), 12);
-        assert_eq!(bytes("a", 0), bytes("a", 0));
-        assert_ne!(bytes("a", 0), bytes("a", 1));
-        assert_ne!(bytes("a", 0), bytes("b", 0));
+    fn bytes(&self) -> &[u8] {
+        let index = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        &self.before[index(self.offset)..index(self.offset + self.size)]
+    }
+}
+
+impl Input {
+    /// Whether it is bound to executions with a buffer of its own, which must keep its bytes.
+    pub fn is_only_read(&self) -> bool {
+        !self.is_owned && !self.is_output
+    }
+}
+
+impl Memory {
+    /// Inputs hold what the case says, outputs sentinels; in place the first output is the first
+    /// input.
+    pub fn new(operator: &Validated, corner: &Case) -> Self {
+        let input = |(index, layout): (usize, Option<&TensorLayout>)| {
+            let layout = layout?;
+            let is_output = corner.in_place && index == 0;
+            let offset = if is_output { corner.output_offset } else { corner.input_offset };
+            Some(Input {
+                tensor: Tensor::new(offset, &input_bytes(corner, index, layout)),
+                is_owned: layout.flags().contains(TensorFlags::OWNED_BY_DML),
+                is_output,
+            })
+        };
+        let layouts = operator.tensors(FieldKind::Input).map(|(_, layout)| layout);
+        let inputs: Vec<Option<Input>> = layouts.enumerate().map(input).collect();
+        let output = |(index, layout): (usize, Option<&TensorLayout>)| {
+            if let Some(Some(input)) = inputs.get(index).filter(|_| index == 0)
+                && input.is_output
+            {
+                return Some(input.tensor.clone());
+            }
+            let size = layout?.total_size().next_multiple_of(4);
+            let sentinels = vec![SENTINEL; usize::try_from(size).unwrap_or(usize::MAX)];
+            Some(Tensor::new(corner.output_offset, &sentinels))
+        };
+        let layouts = operator.tensors(FieldKind::Output).map(|(_, layout)| layout);
+        let outputs = layouts.enumerate().map(output).collect();
+        Self { inputs, outputs }
     }
 
-    #[test]
-    fn given_elements_lie_where_the_layout_puts_them() {
-        let desc = TensorDesc::packed(DataType::Int16, &[2, 2]).with_strides(&[1, 3]);
-        let layout = TensorLayout::new(&desc).unwrap();
-        let case = case("a", &desc).with_inputs(vec![vec![0x0102, 3, 4, 0xffff]]);
-        let bytes = input_bytes(&case, 0, &layout);
-        assert_eq!((&bytes[..4], &bytes[6..10]), (&[2, 1, 4, 0][..], &[3, 0, 0xff, 0xff][..]));
-        assert_eq!(elements_in(&layout, &bytes), case.inputs[0]);
-    }
-
-    #[test]
-    fn elements_that_share_an_address_are_equal() {
-        let desc = TensorDesc::packed(DataType::Uint32, &[3, 2]).with_strides(&[0, 1]);
-        let layout = TensorLayout::new(&desc).unwrap();
-        let elements = elements_in(&layout, &input_bytes(&case("a", &desc), 0, &layout));
-        assert_eq!(elements[..2], elements[4..]);
-        assert_ne!(elements[0], elements[1]);
+    /// The inputs as the reference takes them.
+    pub fn input_elements(&self, operator: &Validated) -> Vec<Option<Vec<u64>>> {
+        let layouts = operator.tensors(FieldKind::Input).map(|(_, layout)| layout);
+        let inputs = self.inputs.iter().zip(layouts);
+        inputs
+            .map(|(input, layout)| Some(elements_in(layout?, input.as_ref()?.tensor.bytes())))
+            .collect()
     }
 }

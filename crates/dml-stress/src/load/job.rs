@@ -11,9 +11,7 @@ use dml::{
     HResult, MemoryLocation, Submission,
 };
 use dml_conformance::cases::{Case, Expectation};
-use dml_conformance::compare::{Compared, compare};
-use dml_conformance::memory::{Memory, Tensor};
-use dml_ops::reference::Case as CornerCase;
+use dml_ops::reference::{Case as CornerCase, Compared, Memory, Tensor, compare};
 
 /// A case: an operator, what its buffers hold, and what the reference says about its outputs. Of no
 /// device.

@@ -6,9 +6,8 @@ use dml::core::plan::{Plan, Step};
 use dml::core::schema::FieldKind;
 use dml::core::{Capabilities, Error, Strategy, Validated, validate};
 use dml::vk::derive_barriers;
-use dml_conformance::compare::{Compared, GUARD, compare};
 use dml_conformance::execute::{Executor as _, Interpreter, Lowering, plan_text};
-use dml_conformance::memory::{After, Input, Memory};
+use dml_ops::reference::{After, Compared, GUARD, Input, Memory, compare};
 use dml_ops::{Target, TransferUse};
 
 use super::draw::Draw;
@@ -229,7 +228,7 @@ mod tests {
             let operator = validate(&minimal, dml::FeatureLevel::HIGHEST).unwrap();
             let case = dml_ops::reference::Case::new("a", minimal);
             let mut memory = Memory::new(&operator, &case);
-            let before = |it: &Option<dml_conformance::memory::Tensor>| Some(it.clone()?.before);
+            let before = |it: &Option<dml_ops::reference::Tensor>| Some(it.clone()?.before);
             let outputs = memory.outputs.iter().map(before).collect();
             let mut after = After { inputs: vec![], outputs };
             let found = compare_all(&operator, &memory, &after).unwrap_err();

@@ -1,30 +1,15 @@
 //! A part of an output as text: the surroundings of an element, as they must be and as they are.
 
-use dml::{DataType, TensorLayout, f16};
+use dml::{DataType, f16};
+use dml_ops::reference::{Compared, SENTINEL, coordinate};
 
-use super::{SENTINEL, coordinate};
 use crate::results::Matrices;
 
 /// At most this many rows and columns are shown.
 const MOST: u32 = 16;
 
-/// An output's buffer and what it must hold.
-#[derive(Clone, Copy, Debug)]
-pub struct Compared<'a> {
-    /// Where its elements are.
-    pub layout: &'a TensorLayout,
-    /// What they must be: bit patterns in row-major logical order.
-    pub elements: &'a [u64],
-    /// Where the tensor starts in the buffer.
-    pub offset: u64,
-    /// Every byte of the buffer before execution.
-    pub before: &'a [u8],
-    /// Every byte of the buffer after it.
-    pub after: &'a [u8],
-}
-
 /// The surroundings of `element` in the matrix that it is in, for the report of the `index`-th output.
-pub fn matrices(output: &Compared<'_>, index: usize, element: usize) -> Matrices {
+pub(crate) fn matrices(output: &Compared<'_>, index: usize, element: usize) -> Matrices {
     let sizes = output.layout.sizes();
     let coordinate: Vec<u32> = coordinate(sizes, element)
         .into_iter()
@@ -136,7 +121,7 @@ fn half(value: f16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dml::TensorDesc;
+    use dml::{TensorDesc, TensorLayout};
 
     #[test]
     fn elements_read_as_people_write_them() {

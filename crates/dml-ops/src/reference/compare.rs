@@ -1,12 +1,8 @@
 //! Compares an output buffer with what it must hold, byte for byte.
 
-mod matrices;
-
 use std::fmt;
 
-use dml::TensorLayout;
-
-pub use matrices::{Compared, matrices};
+use dml_core::TensorLayout;
 
 /// Every byte of an output buffer before execution: neither a zero nor part of a likely value.
 pub const SENTINEL: u8 = 0xa5;
@@ -14,6 +10,21 @@ pub const SENTINEL: u8 = 0xa5;
 /// Bytes before and after a binding that must keep the sentinel. A multiple of every alignment, so
 /// that a binding's own offset decides its alignment.
 pub const GUARD: u64 = 256;
+
+/// An output's buffer and what it must hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared<'a> {
+    /// Where its elements are.
+    pub layout: &'a TensorLayout,
+    /// What they must be: bit patterns in row-major logical order.
+    pub elements: &'a [u64],
+    /// Where the tensor starts in the buffer.
+    pub offset: u64,
+    /// Every byte of the buffer before execution.
+    pub before: &'a [u8],
+    /// Every byte of the buffer after it.
+    pub after: &'a [u8],
+}
 
 /// What is wrong with an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +113,8 @@ fn difference(
     format!("element {coordinate:?}: expected 0x{expected}, found 0x{found}{note}")
 }
 
-fn coordinate(sizes: &[u32], mut index: usize) -> Vec<usize> {
+/// The coordinate of the element with this number, in row-major order, in a tensor of these sizes.
+pub fn coordinate(sizes: &[u32], mut index: usize) -> Vec<usize> {
     let mut coordinate: Vec<usize> = sizes
         .iter()
         .rev()
@@ -120,7 +132,7 @@ fn coordinate(sizes: &[u32], mut index: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dml::{DataType, TensorDesc};
+    use dml_core::{DataType, TensorDesc};
 
     /// A padded [2, 3] UINT8 tensor of ones, 8 bytes into a buffer of sentinels.
     fn sample() -> (TensorLayout, Vec<u64>, Vec<u8>) {
