@@ -8,17 +8,16 @@ use std::time::Instant;
 
 use dml::core::Error as OperatorError;
 use dml::core::plan::Plan;
-use dml::core::schema::FieldKind;
 use dml::core::{Error as LoweringError, Validated, validate};
 use dml::{AbstractOperator, FeatureLevel, HResult};
 use dml_ops::Target;
-use dml_ops::reference::{After, Case as CornerCase, Compared, Difference, Memory, compare};
+use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter};
 
 use crate::cases::{BadBinding, Case, Expectation};
 use crate::matrices::matrices;
 use crate::results::{CaseResult, Failure, ResultCode};
 
-pub use device::DeviceExecutor;
+pub use device::{DeviceExecutor, DeviceMemory};
 pub use interpreter::Interpreter;
 
 /// How an operator becomes a plan. A test that shows that the cases find a defect brings its own.
@@ -89,7 +88,7 @@ pub trait Compiled {
     ///
     /// # Errors
     /// Execution failed.
-    fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<After, String>;
+    fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<MemoryAfter, String>;
 
     /// Binds an output in a wrong way and executes; `None` where there is nothing to bind to.
     fn bind(&self, bad: BadBinding) -> Option<dml::Result<()>>;
@@ -163,15 +162,17 @@ fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: D
     if let Some(refusal) = storage_refusal(&*compiled, corner) {
         return Outcome::new(ResultCode::Unsupported, refusal);
     }
-    let execution = match Execution::new(&*compiled, corner) {
+    let execution = memory(compiled.operator(), corner)
+        .and_then(|memory| Ok((compiled.execute(corner, &memory)?, memory)));
+    let (after, memory) = match execution {
         Ok(execution) => execution,
         Err(problem) => return Outcome::fail(problem),
     };
-    let difference = execution.first_difference();
+    let difference = memory.check(&after);
     let place = match (&difference, details) {
-        (Ok(()), Details::Failures) => return Outcome::PASS,
-        (Ok(()), Details::Everything) => Some((0, 0)),
-        (Err((output, difference)), _) => difference.element.map(|element| (*output, element)),
+        (Ok(_), Details::Failures) => return Outcome::PASS,
+        (Ok(_), Details::Everything) => Some((0, 0)),
+        (Err(difference), _) => difference.place,
     };
     let plan = match compiled.plan(corner) {
         Ok(plan) => plan_text::text(&plan, corner.in_place),
@@ -181,12 +182,13 @@ fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: D
         descriptor: plan_text::descriptor(&case.operator),
         plan,
         matrices: place.and_then(|(output, element)| {
-            Some(matrices(&execution.compared(output)?, output, element))
+            let (buffer, after) = (&memory.outputs[output], &after.outputs[output]);
+            Some(matrices(buffer.as_ref()?, after.as_ref()?, output, element))
         }),
     };
     let outcome = match difference {
-        Ok(()) => Outcome::PASS,
-        Err((output, difference)) => Outcome::fail(format!("output {output}: {difference}")),
+        Ok(_) => Outcome::PASS,
+        Err(difference) => Outcome::fail(difference.problem),
     };
     Outcome { failure: Some(Box::new(failure)), ..outcome }
 }
@@ -198,61 +200,14 @@ fn storage_refusal(compiled: &dyn Compiled, corner: &CornerCase) -> Option<Strin
     (error.hresult() == HResult::DXGI_ERROR_UNSUPPORTED).then(|| error.to_string())
 }
 
-/// What an execution left behind, and what it must have left.
-struct Execution<'a> {
-    operator: &'a Validated,
-    memory: Memory,
-    after: After,
-    expected: Vec<Vec<u64>>,
-}
-
-impl<'a> Execution<'a> {
-    fn new(compiled: &'a dyn Compiled, corner: &CornerCase) -> Result<Self, String> {
-        let operator = compiled.operator();
-        let memory = Memory::new(operator, corner);
-        let implementation = dml_ops::find(operator.schema().operator_type)
-            .ok_or("the operator is not implemented")?;
-        let expected = implementation
-            .reference()
-            .outputs(operator, &memory.input_elements(operator))
-            .map_err(|error| error.to_string())?;
-        if corner.documented.as_ref().is_some_and(|documented| *documented != expected) {
-            return Err("the reference differs from what the documentation prints".to_owned());
-        }
-        let after = compiled.execute(corner, &memory)?;
-        Ok(Self { operator, memory, after, expected })
-    }
-
-    fn compared(&self, output: usize) -> Option<Compared<'_>> {
-        let (_, layout) = self.operator.tensors(FieldKind::Output).nth(output)?;
-        let tensor = self.memory.outputs.get(output)?.as_ref()?;
-        Some(Compared {
-            layout: layout?,
-            elements: self.expected.get(output)?,
-            offset: tensor.offset,
-            before: &tensor.before,
-            after: self.after.outputs.get(output)?.as_ref()?,
-        })
-    }
-
-    /// The first output that is not as it must be, or an input that was written to.
-    fn first_difference(&self) -> Result<(), (usize, Difference)> {
-        for index in 0..self.memory.outputs.len() {
-            if let Some(output) = self.compared(index) {
-                compare(&output).map_err(|difference| (index, difference))?;
-            } else if self.memory.outputs[index].is_some() {
-                return Err((index, "was not read back".to_owned().into()));
-            }
-        }
-        let inputs = self.memory.inputs.iter().zip(&self.after.inputs).enumerate();
-        for (index, (input, after)) in inputs {
-            let Some(input) = input.as_ref().filter(|input| input.is_only_read()) else { continue };
-            if after.as_ref() != Some(&input.tensor.before) {
-                return Err((0, format!("input {index} was written to").into()));
-            }
-        }
-        Ok(())
-    }
+/// The buffers of a case, with what its operator's reference says about them.
+///
+/// # Errors
+/// The operator is not implemented, or its reference is wrong.
+pub fn memory(operator: &Validated, corner: &CornerCase) -> Result<Memory, String> {
+    let implementation =
+        dml_ops::find(operator.schema().operator_type).ok_or("the operator is not implemented")?;
+    Memory::new(implementation.reference(), operator, corner)
 }
 
 fn refusal(case: &Case, executor: &dyn Executor) -> Result<(), String> {

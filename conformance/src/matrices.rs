@@ -1,7 +1,7 @@
 //! A part of an output as text: the surroundings of an element, as they must be and as they are.
 
 use dml::{DataType, f16};
-use dml_ops::reference::{Compared, SENTINEL, coordinate};
+use dml_ops::reference::{Output, SENTINEL, coordinate};
 
 use crate::results::Matrices;
 
@@ -9,8 +9,8 @@ use crate::results::Matrices;
 const MOST: u32 = 16;
 
 /// The surroundings of `element` in the matrix that it is in, for the report of the `index`-th output.
-pub(crate) fn matrices(output: &Compared<'_>, index: usize, element: usize) -> Matrices {
-    let sizes = output.layout.sizes();
+pub(crate) fn matrices(output: &Output, after: &[u8], index: usize, element: usize) -> Matrices {
+    let (sizes, data_type) = (output.layout.sizes(), output.layout.data_type());
     let coordinate: Vec<u32> = coordinate(sizes, element)
         .into_iter()
         .map(|at| u32::try_from(at).unwrap_or(u32::MAX))
@@ -44,10 +44,10 @@ pub(crate) fn matrices(output: &Compared<'_>, index: usize, element: usize) -> M
         first_row: rows.start,
         first_column: columns.start,
         expected: texts(&|at| {
-            output.elements.get(at).map_or_else(String::new, |bits| value(output, *bits))
+            output.elements.get(at).map_or_else(String::new, |bits| text(data_type, *bits))
         }),
         actual: texts(&|at| {
-            places.get(at).map_or_else(String::new, |place| found(output, at, *place))
+            places.get(at).map_or_else(String::new, |place| found(output, after, at, *place))
         }),
     }
 }
@@ -59,23 +59,19 @@ fn around(at: u32, size: u32) -> std::ops::Range<u32> {
 }
 
 /// The text of the element that lies `place` elements into the tensor.
-fn found(output: &Compared<'_>, at: usize, place: u64) -> String {
+fn found(output: &Output, after: &[u8], at: usize, place: u64) -> String {
     let width = output.layout.data_type().bits() as usize / 8;
-    let Ok(start) = usize::try_from(output.offset + place * width as u64) else {
+    let Ok(start) = usize::try_from(output.tensor.offset + place * width as u64) else {
         return String::new();
     };
     let bytes = |buffer: &[u8]| buffer.get(start..start + width).map(<[u8]>::to_vec);
-    let Some(after) = bytes(output.after) else { return "outside".to_owned() };
+    let Some(after) = bytes(after) else { return "outside".to_owned() };
     let bits = after.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
     let is_right = output.elements.get(at) == Some(&bits);
     let is_sentinel = after.iter().all(|byte| *byte == SENTINEL);
-    if !is_right && is_sentinel && bytes(output.before).as_ref() == Some(&after) {
+    if !is_right && is_sentinel && bytes(&output.tensor.before).as_ref() == Some(&after) {
         return "not written".to_owned();
     }
-    value(output, bits)
-}
-
-fn value(output: &Compared<'_>, bits: u64) -> String {
     text(output.layout.data_type(), bits)
 }
 
@@ -122,6 +118,7 @@ fn half(value: f16) -> String {
 mod tests {
     use super::*;
     use dml::{TensorDesc, TensorLayout};
+    use dml_ops::reference::Tensor;
 
     #[test]
     fn elements_read_as_people_write_them() {
@@ -165,9 +162,8 @@ mod tests {
             after[8 + usize::try_from(place).unwrap()] = u8::try_from(*element).unwrap();
         }
         after[8 + 130 + 2 * 41 + 20] = SENTINEL;
-        let (layout, elements) = (&layout, elements.as_slice());
-        let output = Compared { layout, elements, offset: 8, before: &before, after: &after };
-        let matrices = matrices(&output, 3, 120 + 80 + 20);
+        let tensor = Tensor { before, offset: 8, size: 272 };
+        let matrices = matrices(&Output { tensor, layout, elements }, &after, 3, 120 + 80 + 20);
         assert_eq!((matrices.output, matrices.batch.as_slice()), (3, &[1][..]));
         assert_eq!((matrices.first_row, matrices.first_column), (0, 12));
         assert_eq!((matrices.expected.len(), matrices.expected[0].len()), (3, 16));
@@ -179,10 +175,9 @@ mod tests {
     #[test]
     fn one_dimension_is_a_row() {
         let layout = TensorLayout::new(&TensorDesc::packed(DataType::Uint8, &[4])).unwrap();
-        let buffer = [1, 2, 3, 4];
-        let (layout, elements) = (&layout, &[1, 2, 3, 5][..]);
-        let output = Compared { layout, elements, offset: 0, before: &buffer, after: &buffer };
-        let matrices = matrices(&output, 0, 3);
+        let tensor = Tensor { before: vec![1, 2, 3, 4], offset: 0, size: 4 };
+        let output = Output { tensor, layout, elements: vec![1, 2, 3, 5] };
+        let matrices = matrices(&output, &[1, 2, 3, 4], 0, 3);
         assert_eq!(matrices.expected, [["1", "2", "3", "5"]]);
         assert_eq!(matrices.actual, [["1", "2", "3", "4"]]);
     }

@@ -8,7 +8,7 @@ use dml::{
     AbstractOperator, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device,
     FeatureLevel, Instance, MemoryLocation,
 };
-use dml_ops::reference::{After, Case as CornerCase, Input, Memory, Tensor};
+use dml_ops::reference::{Case as CornerCase, Input, Memory, MemoryAfter, Tensor};
 use dml_ops::{Target, TransferUse};
 
 use super::{Compiled, Executor, Lowering, Runtime};
@@ -98,8 +98,11 @@ impl Compiled for DeviceOperator<'_> {
         self.executor.lower(self.operator(), transfer)
     }
 
-    fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<After, String> {
-        Buffers::new(&self.executor.device, corner, memory)?.execute(&self.compiled)
+    fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<MemoryAfter, String> {
+        let device = &self.executor.device;
+        DeviceMemory::new(device, corner, memory)
+            .and_then(|it| it.execute(device, &self.compiled, memory))
+            .map_err(|error| error.to_string())
     }
 
     fn bind(&self, bad: BadBinding) -> Option<dml::Result<()>> {
@@ -122,18 +125,20 @@ impl Compiled for DeviceOperator<'_> {
     }
 }
 
-/// The buffers of a case on the device.
-struct Buffers<'a> {
-    device: &'a Device,
-    memory: &'a Memory,
+/// The buffers of a case on a device.
+pub struct DeviceMemory {
     /// One for each input; in place that of the output.
     inputs: Vec<Option<Buffer>>,
     outputs: Vec<Option<Buffer>>,
 }
 
-impl<'a> Buffers<'a> {
-    fn new(device: &'a Device, corner: &CornerCase, memory: &'a Memory) -> Result<Self, String> {
-        let create = |tensor: &Tensor| {
+impl DeviceMemory {
+    /// Buffers that hold what `memory` says.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn new(device: &Device, corner: &CornerCase, memory: &Memory) -> dml::Result<Self> {
+        let create = |tensor: &Tensor| -> dml::Result<Buffer> {
             let (usage, location) = if corner.storage_only {
                 // Without transfer usage only mapped memory can be written and read back.
                 (BufferUsage::STORAGE, MemoryLocation::Readback)
@@ -141,15 +146,14 @@ impl<'a> Buffers<'a> {
                 (BufferUsage::all(), MemoryLocation::Device)
             };
             let size = tensor.before.len() as u64;
-            let desc = BufferDesc { size, usage, location, name: "conformance tensor" };
-            let buffer = device.vulkan().create_buffer(&desc).map_err(text)?;
-            device.vulkan().write_buffer(&buffer, 0, &tensor.before).map_err(text)?;
-            Ok::<_, String>(buffer)
+            let desc = BufferDesc { size, usage, location, name: "tensor of a case" };
+            let buffer = device.vulkan().create_buffer(&desc)?;
+            device.vulkan().write_buffer(&buffer, 0, &tensor.before)?;
+            Ok(buffer)
         };
-        let outputs: Vec<Option<Buffer>> = memory
-            .outputs
-            .iter()
-            .map(|output| output.as_ref().map(create).transpose())
+        let outputs = memory.outputs.iter();
+        let outputs: Vec<Option<Buffer>> = outputs
+            .map(|output| output.as_ref().map(|output| create(&output.tensor)).transpose())
             .collect::<Result<_, _>>()?;
         let inputs = memory.inputs.iter().map(|input| match input {
             Some(input) if input.is_output => Ok(outputs.first().cloned().flatten()),
@@ -157,49 +161,52 @@ impl<'a> Buffers<'a> {
             None => Ok(None),
         });
         let inputs = inputs.collect::<Result<_, _>>()?;
-        Ok(Self { device, memory, inputs, outputs })
+        Ok(Self { inputs, outputs })
     }
 
-    fn execute(&self, compiled: &CompiledOperator) -> Result<After, String> {
+    fn execute(
+        &self,
+        device: &Device,
+        compiled: &CompiledOperator,
+        memory: &Memory,
+    ) -> dml::Result<MemoryAfter> {
         if compiled.needs_initialization() {
-            self.device.initialize(compiled, &self.inputs(true)).map_err(text)?;
+            device.initialize(compiled, &self.inputs(memory, true))?;
             // Whoever still reads an owned input gets something else.
-            for (buffer, input) in self.inputs.iter().zip(&self.memory.inputs) {
+            for (buffer, input) in self.inputs.iter().zip(&memory.inputs) {
                 if let (Some(buffer), Some(input)) = (buffer, input)
                     && input.is_owned
                 {
                     let other: Vec<u8> = input.tensor.before.iter().map(|byte| !byte).collect();
-                    self.device.vulkan().write_buffer(buffer, 0, &other).map_err(text)?;
+                    device.vulkan().write_buffer(buffer, 0, &other)?;
                 }
             }
         }
-        let outputs: Vec<_> = self
-            .outputs
-            .iter()
-            .zip(&self.memory.outputs)
-            .map(|(buffer, tensor)| Some(binding(buffer.as_ref()?, tensor.as_ref()?)))
-            .collect();
-        self.device.execute(compiled, &self.inputs(false), &outputs).map_err(text)?;
-        self.read_back()
+        device.execute(compiled, &self.inputs(memory, false), &self.outputs(memory))?;
+        self.read_back(device, memory)
     }
 
-    fn read_back(&self) -> Result<After, String> {
-        let vulkan = self.device.vulkan();
-        let read = |buffer: &Buffer| vulkan.read_buffer(buffer, 0..buffer.size()).map_err(text);
-        let inputs = self.inputs.iter().zip(&self.memory.inputs).map(|(buffer, input)| {
+    /// Every byte that an execution could have written to.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn read_back(&self, device: &Device, memory: &Memory) -> dml::Result<MemoryAfter> {
+        let vulkan = device.vulkan();
+        let read = |buffer: &Buffer| vulkan.read_buffer(buffer, 0..buffer.size());
+        let inputs = self.inputs.iter().zip(&memory.inputs).map(|(buffer, input)| {
             let is_read = input.as_ref().is_some_and(Input::is_only_read);
             buffer.as_ref().filter(|_| is_read).map(read).transpose()
         });
         let outputs = self.outputs.iter().map(|buffer| buffer.as_ref().map(read).transpose());
-        Ok(After {
+        Ok(MemoryAfter {
             inputs: inputs.collect::<Result<_, _>>()?,
             outputs: outputs.collect::<Result<_, _>>()?,
         })
     }
 
     /// The inputs that are bound at initialization, or those that are bound to executions.
-    fn inputs(&self, owned: bool) -> Vec<Option<BufferBinding<'_>>> {
-        let inputs = self.inputs.iter().zip(&self.memory.inputs);
+    pub fn inputs(&self, memory: &Memory, owned: bool) -> Vec<Option<BufferBinding<'_>>> {
+        let inputs = self.inputs.iter().zip(&memory.inputs);
         inputs
             .map(|(buffer, input)| {
                 let input = input.as_ref().filter(|input| input.is_owned == owned)?;
@@ -207,12 +214,16 @@ impl<'a> Buffers<'a> {
             })
             .collect()
     }
+
+    /// The outputs that are bound to executions.
+    pub fn outputs(&self, memory: &Memory) -> Vec<Option<BufferBinding<'_>>> {
+        let outputs = self.outputs.iter().zip(&memory.outputs);
+        outputs
+            .map(|(buffer, output)| Some(binding(buffer.as_ref()?, &output.as_ref()?.tensor)))
+            .collect()
+    }
 }
 
 fn binding<'a>(buffer: &'a Buffer, tensor: &Tensor) -> BufferBinding<'a> {
     BufferBinding { buffer, offset: tensor.offset, size: tensor.size }
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }

@@ -1,10 +1,10 @@
 //! Runs cases on the host interpreter: no Vulkan at all, and any limits that a device could have.
 
-use dml::core::host::{HostBuffer, HostMemory, interpret};
+use dml::core::host::{HostBuffer, HostMemory};
 use dml::core::plan::{Dispatch, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
 use dml::core::{Capabilities, Tuning, Validated};
 use dml::{AbstractOperator, FeatureLevel};
-use dml_ops::reference::{After, Case as CornerCase, Input, Memory, SENTINEL, Tensor};
+use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter, run_on_host};
 use dml_ops::{Target, TransferUse};
 
 use super::{Compiled, Executor, Lowering, Runtime};
@@ -74,63 +74,23 @@ impl Compiled for HostOperator<'_> {
         self.interpreter.lower(&self.operator, TransferUse::StorageOnly)
     }
 
-    fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<After, String> {
+    fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<MemoryAfter, String> {
         let plan = self.plan(corner).map_err(|error| error.to_string())?;
         let is_storage_only =
             corner.storage_only || self.interpreter.transfer == TransferUse::StorageOnly;
         if is_storage_only && !plan.is_dispatch_only() {
             return Err("the plan has transfers, the buffers no usage for them".to_owned());
         }
-        run(&plan, corner, memory, &self.interpreter.capabilities)
+        let capabilities = &self.interpreter.capabilities;
+        let alignment = capabilities.limits.min_storage_buffer_offset_alignment;
+        run_on_host(&plan, corner.in_place, memory, alignment, |steps, host| {
+            check_limits(steps, host, capabilities)
+        })
     }
 
     fn bind(&self, _bad: BadBinding) -> Option<dml::Result<()>> {
         None
     }
-}
-
-fn run(
-    plan: &Plan,
-    corner: &CornerCase,
-    memory: &Memory,
-    capabilities: &Capabilities,
-) -> Result<After, String> {
-    let alignment = capabilities.limits.min_storage_buffer_offset_alignment;
-    let mut host = HostMemory::for_plan(plan);
-    host.persistent.bytes.fill(SENTINEL);
-    host.temporary.bytes.fill(SENTINEL);
-    let execute = |steps: &[Step], host: &mut HostMemory| {
-        check_limits(steps, host, capabilities)?;
-        interpret(steps, host, alignment).map_err(|error| error.to_string())
-    };
-    host.outputs = vec![None; memory.outputs.len()];
-    host.inputs = inputs(memory, |input| input.is_owned);
-    execute(&plan.init, &mut host)?;
-    // Owned inputs are there no more, and in place the input is the output.
-    host.inputs = inputs(memory, Input::is_only_read);
-    host.outputs = memory.outputs.iter().map(|output| output.as_ref().map(buffer)).collect();
-    if corner.in_place {
-        let in_place = plan.in_place.as_ref().ok_or("the plan has no execution in place")?;
-        execute(&in_place.exec, &mut host)?;
-    } else {
-        execute(&plan.exec, &mut host)?;
-    }
-    let bytes = |buffer: Option<HostBuffer>| buffer.map(|buffer| buffer.bytes);
-    Ok(After {
-        inputs: host.inputs.into_iter().map(bytes).collect(),
-        outputs: host.outputs.into_iter().map(bytes).collect(),
-    })
-}
-
-fn inputs(memory: &Memory, is_bound: impl Fn(&Input) -> bool) -> Vec<Option<HostBuffer>> {
-    let bound = |input: &Option<Input>| {
-        input.as_ref().filter(|input| is_bound(input)).map(|input| buffer(&input.tensor))
-    };
-    memory.inputs.iter().map(bound).collect()
-}
-
-fn buffer(tensor: &Tensor) -> HostBuffer {
-    HostBuffer { bytes: tensor.before.clone(), offset: tensor.offset, size: tensor.size }
 }
 
 /// Checks what a device would refuse and the interpreter does not mind.

@@ -1,15 +1,17 @@
 //! What an operator's result is, element by element, and the cases worth testing.
 
-mod compare;
 mod elements;
+mod guarded;
+mod host;
 mod memory;
 mod random;
 
 use std::borrow::Cow;
 
-pub use compare::{Compared, Difference, GUARD, SENTINEL, compare, coordinate};
 pub use elements::{elements_in, input_bytes};
-pub use memory::{After, Input, Memory, Tensor};
+pub use guarded::{Difference, GUARD, Output, SENTINEL, Tensor, coordinate};
+pub use host::run_on_host;
+pub use memory::{Input, Memory, MemoryAfter};
 pub use random::Random;
 
 use dml_core::{AbstractOperator, DataType, Error, Validated};

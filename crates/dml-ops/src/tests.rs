@@ -2,18 +2,16 @@
 
 use std::ops::Range;
 
-use dml_core::host::{HostBuffer, HostMemory, interpret};
-use dml_core::plan::{BoundAt, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
-use dml_core::schema::FieldKind;
-use dml_core::{Capabilities, DataType, FeatureLevel, Strategy, TensorLayout, Tuning, validate};
+use dml_core::plan::{MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
+use dml_core::{Capabilities, DataType, FeatureLevel, Strategy, Tuning, validate};
 
-use crate::reference::{Case, elements_in, input_bytes};
+use crate::reference::{Case, Memory, run_on_host};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
 mod huge;
 
-const SENTINEL: u8 = 0xa5;
-const GUARD: usize = 64;
+/// How far tensors are moved, so that they do not start where descriptors may.
+const MOVED: u64 = 64;
 
 /// The kind of a step, for a dispatch the name of its kernel.
 pub(crate) fn kind(step: &Step) -> &'static str {
@@ -30,62 +28,6 @@ pub(crate) fn kinds(plan: &Plan) -> Vec<&'static str> {
     plan.exec.iter().map(kind).collect()
 }
 
-/// What the output's buffer must hold: bytes that no element covers are as `before`, except that
-/// those after the last element may be zeroed up to the next word.
-fn expected_bytes(layout: &TensorLayout, elements: &[u64], before: &[u8], found: &[u8]) -> Vec<u8> {
-    let mut bytes = before.to_vec();
-    let size = (layout.data_type().bits() / 8) as usize;
-    for (offset, element) in layout.element_offsets().zip(elements) {
-        let start = GUARD + usize::try_from(offset).unwrap() * size;
-        bytes[start..start + size].copy_from_slice(&element.to_le_bytes()[..size]);
-    }
-    let end = GUARD + usize::try_from(layout.span()).unwrap() * size;
-    let rounded = GUARD + usize::try_from(layout.minimum_size()).unwrap();
-    if found[end..rounded].iter().all(|byte| *byte == 0) {
-        bytes[end..rounded].fill(0);
-    }
-    bytes
-}
-
-/// `bytes` bound between guards.
-fn guarded(bytes: &[u8]) -> HostBuffer {
-    let guard = [SENTINEL; GUARD];
-    let size = bytes.len() as u64;
-    HostBuffer { bytes: [&guard, bytes, &guard].concat(), offset: GUARD as u64, size }
-}
-
-/// Runs a plan as its case says and returns the output's buffer before and after.
-fn run(plan: &Plan, case: &Case, inputs: &[Option<Vec<u8>>], alignment: u64) -> [Vec<u8>; 2] {
-    let mut memory = HostMemory::for_plan(plan);
-    let bound = |wanted: BoundAt| {
-        plan.inputs.iter().zip(inputs).map(move |(requirement, bytes)| {
-            let now = requirement.as_ref().is_some_and(|it| it.bound_at == wanted);
-            bytes.as_ref().filter(|_| now).map(|bytes| guarded(bytes))
-        })
-    };
-    let size = usize::try_from(plan.outputs[0].as_ref().unwrap().size).unwrap();
-    memory.persistent.bytes.fill(SENTINEL);
-    memory.outputs[0] = None;
-    memory.inputs = bound(BoundAt::Initialization).collect();
-    interpret(&plan.init, &mut memory, alignment).unwrap();
-
-    let output = match &inputs.first() {
-        Some(Some(bytes)) if case.in_place => guarded(bytes),
-        _ => guarded(&vec![SENTINEL; size]),
-    };
-    memory.outputs[0] = Some(output.clone());
-    let steps = if case.in_place {
-        // That the input is not read shows by its not being there.
-        memory.inputs = vec![None; inputs.len()];
-        &plan.in_place.as_ref().unwrap().exec
-    } else {
-        memory.inputs = bound(BoundAt::Execution).collect();
-        &plan.exec
-    };
-    interpret(steps, &mut memory, alignment).unwrap();
-    [output.bytes, memory.outputs[0].take().unwrap().bytes]
-}
-
 fn accepts(operator: &dyn Operator, data_type: DataType, rank: usize) -> bool {
     let table = operator.schema().table_at(FeatureLevel::HIGHEST).unwrap();
     table.tensors.iter().all(|t| t.data_types.contains(data_type) && t.ranks.contains(rank))
@@ -95,24 +37,18 @@ fn check_cases(operator: &dyn Operator, data_type: DataType, rank: usize, target
     for case in operator.reference().cases(data_type, rank) {
         let name = format!("{} {data_type} {rank} {}", operator.schema().name, case.name);
         let validated = validate(&case.operator, FeatureLevel::HIGHEST).expect(&name);
-        let layout = validated.required_tensor("OutputTensor").unwrap();
-        let layouts: Vec<_> = validated.tensors(FieldKind::Input).map(|(_, it)| it).collect();
-        let inputs: Vec<_> = layouts
-            .iter()
-            .enumerate()
-            .map(|(index, layout)| layout.map(|layout| input_bytes(&case, index, layout)))
-            .collect();
-        let elements = |(layout, bytes): (&Option<&TensorLayout>, &Option<Vec<u8>>)| {
-            layout.zip(bytes.as_ref()).map(|(layout, bytes)| elements_in(layout, bytes))
+        let case = Case {
+            input_offset: case.input_offset + MOVED,
+            output_offset: case.output_offset + MOVED,
+            ..case
         };
-        let elements: Vec<_> = layouts.iter().zip(&inputs).map(elements).collect();
-        let reference = operator.reference().outputs(&validated, &elements).unwrap();
+        let memory = Memory::new(operator.reference(), &validated, &case).expect(&name);
         let plan = operator.lower(&validated, target).expect(&name);
         check_limits(&plan, target);
         let alignment = target.capabilities.limits.min_storage_buffer_offset_alignment;
-        let [before, found] = run(&plan, &case, &inputs, alignment);
-        let expected = expected_bytes(layout, &reference[0], &before, &found);
-        assert!(found == expected, "{name} {target:?}");
+        let run = run_on_host(&plan, case.in_place, &memory, alignment, |_, _| Ok(()));
+        let checked = memory.check(&run.expect(&name));
+        checked.unwrap_or_else(|difference| panic!("{name} {target:?}: {difference}"));
     }
 }
 

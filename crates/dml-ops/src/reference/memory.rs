@@ -1,10 +1,11 @@
-//! The buffers of one case as bytes: what is in them before, and where in them the tensors are.
+//! The buffers of one case as bytes: where in them the tensors are, what is in them before, and what
+//! must be in them after.
 
 use dml_core::schema::FieldKind;
 use dml_core::{TensorFlags, TensorLayout, Validated};
 
-use super::compare::{GUARD, SENTINEL};
-use super::{Case, elements_in, input_bytes};
+use super::guarded::{Difference, Output, Tensor};
+use super::{Case, Reference, elements_in, input_bytes};
 
 /// Everything that is bound for one case.
 #[derive(Clone, Debug)]
@@ -12,18 +13,7 @@ pub struct Memory {
     /// One for each input; `None` where an optional one is left out.
     pub inputs: Vec<Option<Input>>,
     /// One for each output; that of an input in place holds the input's bytes.
-    pub outputs: Vec<Option<Tensor>>,
-}
-
-/// A buffer with a tensor between guards.
-#[derive(Clone, Debug)]
-pub struct Tensor {
-    /// Every byte of the buffer before execution.
-    pub before: Vec<u8>,
-    /// Where the tensor starts, after a guard.
-    pub offset: u64,
-    /// Its bytes.
-    pub size: u64,
+    pub outputs: Vec<Option<Output>>,
 }
 
 /// An input.
@@ -39,25 +29,11 @@ pub struct Input {
 
 /// Every byte of the buffers after execution.
 #[derive(Clone, Debug)]
-pub struct After {
+pub struct MemoryAfter {
     /// One for each input; `None` where it was left out, owned, or is an output.
     pub inputs: Vec<Option<Vec<u8>>>,
     /// One for each output.
     pub outputs: Vec<Option<Vec<u8>>>,
-}
-
-impl Tensor {
-    fn new(offset: u64, bytes: &[u8]) -> Self {
-        let offset = GUARD + offset;
-        let guard = |bytes: u64| vec![SENTINEL; usize::try_from(bytes).unwrap_or(usize::MAX)];
-        let before = [&guard(offset), bytes, &guard(GUARD)].concat();
-        Self { before, offset, size: bytes.len() as u64 }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        let index = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-        &self.before[index(self.offset)..index(self.offset + self.size)]
-    }
 }
 
 impl Input {
@@ -70,40 +46,69 @@ impl Input {
 impl Memory {
     /// Inputs hold what the case says, outputs sentinels; in place the first output is the first
     /// input.
-    pub fn new(operator: &Validated, corner: &Case) -> Self {
+    ///
+    /// # Errors
+    /// There is no reference of this operator, or it differs from what the documentation prints.
+    pub fn new(
+        reference: &dyn Reference,
+        operator: &Validated,
+        case: &Case,
+    ) -> Result<Self, String> {
+        let layouts = |kind| operator.tensors(kind).map(|(_, layout)| layout).enumerate();
         let input = |(index, layout): (usize, Option<&TensorLayout>)| {
             let layout = layout?;
-            let is_output = corner.in_place && index == 0;
-            let offset = if is_output { corner.output_offset } else { corner.input_offset };
-            Some(Input {
-                tensor: Tensor::new(offset, &input_bytes(corner, index, layout)),
-                is_owned: layout.flags().contains(TensorFlags::OWNED_BY_DML),
-                is_output,
-            })
+            let is_output = case.in_place && index == 0;
+            let offset = if is_output { case.output_offset } else { case.input_offset };
+            let tensor = Tensor::guarded(offset, &input_bytes(case, index, layout));
+            let is_owned = layout.flags().contains(TensorFlags::OWNED_BY_DML);
+            Some(Input { tensor, is_owned, is_output })
         };
-        let layouts = operator.tensors(FieldKind::Input).map(|(_, layout)| layout);
-        let inputs: Vec<Option<Input>> = layouts.enumerate().map(input).collect();
-        let output = |(index, layout): (usize, Option<&TensorLayout>)| {
-            if let Some(Some(input)) = inputs.get(index).filter(|_| index == 0)
-                && input.is_output
-            {
-                return Some(input.tensor.clone());
-            }
-            let size = layout?.total_size().next_multiple_of(4);
-            let sentinels = vec![SENTINEL; usize::try_from(size).unwrap_or(usize::MAX)];
-            Some(Tensor::new(corner.output_offset, &sentinels))
+        let inputs: Vec<Option<Input>> = layouts(FieldKind::Input).map(input).collect();
+        let elements = |((_, layout), input): ((usize, Option<&TensorLayout>), &Option<Input>)| {
+            Some(elements_in(layout?, input.as_ref()?.tensor.bytes()))
         };
-        let layouts = operator.tensors(FieldKind::Output).map(|(_, layout)| layout);
-        let outputs = layouts.enumerate().map(output).collect();
-        Self { inputs, outputs }
+        let read: Vec<_> = layouts(FieldKind::Input).zip(&inputs).map(elements).collect();
+        let expected = reference.outputs(operator, &read).map_err(|error| error.to_string())?;
+        if case.documented.as_ref().is_some_and(|documented| *documented != expected) {
+            return Err("the reference differs from what the documentation prints".to_owned());
+        }
+        let output = |((index, layout), elements): ((usize, Option<&TensorLayout>), Vec<u64>)| {
+            let layout = layout?.clone();
+            let in_place = inputs.first().and_then(Option::as_ref).filter(|it| it.is_output);
+            let tensor = match in_place.filter(|_| index == 0) {
+                Some(input) => input.tensor.clone(),
+                None => {
+                    let size = layout.total_size().next_multiple_of(4);
+                    Tensor::unwritten(case.output_offset, size)
+                }
+            };
+            Some(Output { tensor, layout, elements })
+        };
+        let outputs = layouts(FieldKind::Output).zip(expected).map(output).collect();
+        Ok(Self { inputs, outputs })
     }
 
-    /// The inputs as the reference takes them.
-    pub fn input_elements(&self, operator: &Validated) -> Vec<Option<Vec<u64>>> {
-        let layouts = operator.tensors(FieldKind::Input).map(|(_, layout)| layout);
-        let inputs = self.inputs.iter().zip(layouts);
-        inputs
-            .map(|(input, layout)| Some(elements_in(layout?, input.as_ref()?.tensor.bytes())))
-            .collect()
+    /// Compares every byte of every buffer with what it must be, guards and inputs included, and
+    /// returns how many there were.
+    ///
+    /// # Errors
+    /// The first output that is not as it must be, or an input that was written to.
+    pub fn check(&self, after: &MemoryAfter) -> Result<u64, Difference> {
+        let mut bytes = 0;
+        for (index, output) in self.outputs.iter().enumerate() {
+            let Some(output) = output else { continue };
+            let after = after.outputs.get(index).and_then(Option::as_ref);
+            let after = after.ok_or_else(|| format!("output {index}: was not read back"))?;
+            output.check(after).map_err(|found| found.in_output(index))?;
+            bytes += after.len() as u64;
+        }
+        for (index, (input, after)) in self.inputs.iter().zip(&after.inputs).enumerate() {
+            let Some(input) = input.as_ref().filter(|input| input.is_only_read()) else { continue };
+            if after.as_ref() != Some(&input.tensor.before) {
+                return Err(format!("input {index} was written to").into());
+            }
+            bytes += input.tensor.before.len() as u64;
+        }
+        Ok(bytes)
     }
 }

@@ -6,8 +6,8 @@ use dml::core::plan::{Plan, Step};
 use dml::core::schema::FieldKind;
 use dml::core::{Capabilities, Error, Strategy, Validated, validate};
 use dml::vk::derive_barriers;
-use dml_conformance::execute::{Executor as _, Interpreter, Lowering, plan_text};
-use dml_ops::reference::{After, Compared, GUARD, Input, Memory, compare};
+use dml_conformance::execute::{self, Executor as _, Interpreter, Lowering, plan_text};
+use dml_ops::reference::GUARD;
 use dml_ops::{Target, TransferUse};
 
 use super::draw::Draw;
@@ -67,9 +67,12 @@ pub fn check(draw: &Draw) -> Result<Outcome, String> {
     if !align(&mut case, &plan) || is_large(operator) {
         return Ok(Outcome::TooLarge);
     }
-    let memory = Memory::new(operator, &case);
+    let memory = execute::memory(operator, &case)?;
     let after = compiled.execute(&case, &memory)?;
-    let bytes = compare_all(operator, &memory, &after)?;
+    let bytes = memory.check(&after).map_err(|difference| difference.problem)?;
+    if bytes == 0 {
+        return Err("nothing was compared".to_owned());
+    }
     let strategy = if case.in_place { "in place" } else { name(plan.strategy) };
     Ok(Outcome::Equal(Executed { operator: operator.schema().name, strategy, bytes }))
 }
@@ -137,46 +140,6 @@ fn is_large(operator: &Validated) -> bool {
     })
 }
 
-/// How many bytes are as they must be: all of them.
-fn compare_all(operator: &Validated, memory: &Memory, after: &After) -> Result<u64, String> {
-    let implementation =
-        dml_ops::find(operator.schema().operator_type).ok_or("the operator is not implemented")?;
-    let expected = implementation
-        .reference()
-        .outputs(operator, &memory.input_elements(operator))
-        .map_err(|error| error.to_string())?;
-    let mut bytes = 0;
-    let outputs = operator.tensors(FieldKind::Output).zip(&memory.outputs).zip(&expected);
-    for (index, (((_, layout), tensor), elements)) in outputs.enumerate() {
-        let (Some(layout), Some(tensor)) = (layout, tensor) else { continue };
-        let after = after.outputs.get(index).and_then(Option::as_ref).ok_or("an output is gone")?;
-        let (offset, before) = (tensor.offset, &tensor.before);
-        compare(&Compared { layout, elements, offset, before, after })
-            .map_err(|difference| format!("output {index}: {difference}"))?;
-        bytes += after.len() as u64;
-    }
-    bytes += unwritten_inputs(memory, after)?;
-    if bytes == 0 {
-        return Err("nothing was compared".to_owned());
-    }
-    Ok(bytes)
-}
-
-/// How many bytes of inputs are as they were: all of them.
-fn unwritten_inputs(memory: &Memory, after: &After) -> Result<u64, String> {
-    let mut bytes = 0;
-    for (index, (input, after)) in memory.inputs.iter().zip(&after.inputs).enumerate() {
-        let Some(input) = input.as_ref().filter(|input| Input::is_only_read(input)) else {
-            continue;
-        };
-        if after.as_ref() != Some(&input.tensor.before) {
-            return Err(format!("input {index} was written to"));
-        }
-        bytes += input.tensor.before.len() as u64;
-    }
-    Ok(bytes)
-}
-
 /// Lowers as the runtime does, checks what the device checks of a plan, and may execute in the
 /// opposite order what the derived barriers let a device execute in any.
 struct Checked {
@@ -219,7 +182,7 @@ fn reverse(steps: &mut [Step], capabilities: &Capabilities) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dml_ops::reference::Random;
+    use dml_ops::reference::{Input, MemoryAfter, Random};
 
     #[test]
     fn an_element_that_is_not_written_and_an_input_that_is_are_found() {
@@ -227,29 +190,26 @@ mod tests {
             let minimal = implementation.reference().minimal(dml::DataType::Int16, 4);
             let operator = validate(&minimal, dml::FeatureLevel::HIGHEST).unwrap();
             let case = dml_ops::reference::Case::new("a", minimal);
-            let mut memory = Memory::new(&operator, &case);
-            let before = |it: &Option<dml_ops::reference::Tensor>| Some(it.clone()?.before);
-            let outputs = memory.outputs.iter().map(before).collect();
-            let mut after = After { inputs: vec![], outputs };
-            let found = compare_all(&operator, &memory, &after).unwrap_err();
+            let mut memory = execute::memory(&operator, &case).unwrap();
+            let outputs = memory.outputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone()));
+            let mut after = MemoryAfter { inputs: vec![], outputs: outputs.collect() };
+            let found = memory.check(&after).unwrap_err().problem;
             assert!(found.contains("(not written)"), "{found}");
-            let layout = operator.tensors(FieldKind::Output).next().unwrap().1.unwrap();
-            let expected = implementation.reference().outputs(&operator, &[None]).unwrap();
+            let expected = memory.outputs[0].as_ref().unwrap();
+            assert_eq!(expected.elements.len(), 1);
             let (output, at) =
                 (after.outputs[0].as_mut().unwrap(), usize::try_from(GUARD).unwrap());
-            output[at..at + 2].copy_from_slice(&expected[0][0].to_le_bytes()[..2]);
-            assert_eq!(compare_all(&operator, &memory, &after), Ok(output_bytes(&after)));
-            assert_eq!(layout.element_count(), 1);
-            let tensor = memory.outputs[0].clone().unwrap();
-            let input = Input { tensor, is_owned: false, is_output: false };
+            output[at..at + 2].copy_from_slice(&expected.elements[0].to_le_bytes()[..2]);
+            assert_eq!(memory.check(&after), Ok(output_bytes(&after)));
+            let tensor = expected.tensor.clone();
             after.inputs = vec![Some(vec![0; 4])];
-            memory.inputs = vec![Some(input)];
-            let found = unwritten_inputs(&memory, &after).unwrap_err();
+            memory.inputs = vec![Some(Input { tensor, is_owned: false, is_output: false })];
+            let found = memory.check(&after).unwrap_err().problem;
             assert!(found.contains("input 0 was written to"), "{found}");
         }
     }
 
-    fn output_bytes(after: &After) -> u64 {
+    fn output_bytes(after: &MemoryAfter) -> u64 {
         after.outputs.iter().flatten().map(|it| it.len() as u64).sum()
     }
 

@@ -4,13 +4,14 @@ use dml::{
     Buffer, BufferBinding, BufferDesc, BufferUsage, DataType, Device, DiagonalMatrix1Desc,
     MemoryLocation, ScalarUnion, TensorDesc, TensorFlags, TensorLayout,
 };
+use dml_ops::reference::{Output, Tensor, elements_in};
 
 pub(crate) const TYPES: [DataType; 4] =
     [DataType::Uint8, DataType::Float16, DataType::Float32, DataType::Int64];
 /// Eight bytes, all different.
 pub(crate) const VALUE: u64 = 0xf1e2_d3c4_b5a6_9788;
-pub(crate) const BEFORE: u8 = 0xa5;
-pub(crate) const GUARD: u64 = 48;
+/// How far outputs are moved, so that they do not start where descriptors may.
+const MOVED: u64 = 48;
 
 /// A value in a band around an input of its own layout, or around zeros.
 pub(crate) struct Case {
@@ -54,19 +55,17 @@ impl Case {
     pub(crate) fn check(&self, device: &Device) {
         let operator = device.compile(self.desc()).unwrap();
         let input_bytes = pseudo_random(operator.input_size(0));
-        let size = operator.output_size(0);
-        let mut before = vec![BEFORE; to_usize(size + 2 * GUARD)];
-        if self.in_place {
-            before[to_usize(GUARD)..to_usize(GUARD + size)].copy_from_slice(&input_bytes);
-        }
-        let output = self.buffer(device, &before);
-        let guarded = [&[BEFORE; 16], &input_bytes[..]].concat();
-        let input = self.input.as_ref().map(|_| self.buffer(device, &guarded));
-        let bind = |buffer, offset, size| Some(BufferBinding { buffer, offset, size });
-        let at_output = bind(&output, GUARD, size);
+        let expected = self.expected(operator.output_size(0), &input_bytes);
+        let output = self.buffer(device, &expected.tensor.before);
+        let guarded = Tensor::guarded(16, &input_bytes);
+        let input = self.input.as_ref().map(|_| self.buffer(device, &guarded.before));
+        let bind = |buffer, tensor: &Tensor| {
+            Some(BufferBinding { buffer, offset: tensor.offset, size: tensor.size })
+        };
+        let at_output = bind(&output, &expected.tensor);
         let at_input = match &input {
             Some(_) if self.in_place => at_output,
-            Some(input) => bind(input, 16, operator.input_size(0)),
+            Some(input) => bind(input, &guarded),
             None => None,
         };
         if self.is_owned() {
@@ -75,49 +74,33 @@ impl Case {
         } else {
             device.execute(&operator, &[at_input], &[at_output]).unwrap();
         }
-        let found = device.vulkan().read_buffer(&output, 0..size + 2 * GUARD).unwrap();
-        assert!(found == self.expected(before, &input_bytes, &found), "{:?}", self.desc());
+        let found = device.vulkan().read_buffer(&output, 0..output.size()).unwrap();
+        expected
+            .check(&found)
+            .unwrap_or_else(|difference| panic!("{:?}: {difference}", self.desc()));
     }
 
-    /// What the buffer must hold: as before but for the elements, and for zeros up to a word's end.
-    pub(crate) fn expected(&self, before: Vec<u8>, input: &[u8], found: &[u8]) -> Vec<u8> {
+    /// An output of `size` bytes: its buffer, in place with the input's bytes, and its elements.
+    pub(crate) fn expected(&self, size: u64, input: &[u8]) -> Output {
         let layout = TensorLayout::new(&self.output).unwrap();
-        let width = self.output.data_type.bits() as usize / 8;
         let from = self.input.as_ref().map(|input| TensorLayout::new(input).unwrap());
-        let mut from = from.iter().flat_map(TensorLayout::element_offsets);
-        let mut bytes = before;
-        for (index, offset) in (0u32..).zip(layout.element_offsets()) {
-            let [.., height, width_of_row] = self.output.sizes[..] else { panic!("a matrix") };
-            let t = (index % width_of_row).cast_signed()
-                - (index / width_of_row % height).cast_signed();
-            let (begin, end) = self.band;
+        let mut from = from.iter().flat_map(|layout| elements_in(layout, input));
+        let [.., height, width] = self.output.sizes[..] else { panic!("a matrix") };
+        let (begin, end) = self.band;
+        let mut element = |index: u32| {
+            let t = (index % width).cast_signed() - (index / width % height).cast_signed();
             let is_value = if begin <= end { begin <= t && t < end } else { t < end || t >= begin };
-            let source = from.next().map(|offset| to_usize(offset) * width);
-            let at = to_usize(GUARD + offset * width as u64);
-            let value = VALUE.to_le_bytes();
-            let element: &[u8] = match source {
-                _ if is_value => &value[..width],
-                Some(source) => &input[source..source + width],
-                None => &[0; 8][..width],
-            };
-            bytes[at..at + width].copy_from_slice(element);
-        }
-        zero_rest(&layout, &mut bytes, found);
-        bytes
+            let elsewhere = from.next().unwrap_or(0);
+            if is_value { VALUE } else { elsewhere }
+        };
+        let elements = (0..u32::try_from(layout.element_count()).unwrap()).map(&mut element);
+        let elements = elements.collect();
+        let tensor = match self.in_place {
+            true => Tensor::guarded(MOVED, input),
+            false => Tensor::unwritten(MOVED, size),
+        };
+        Output { tensor, layout, elements }
     }
-}
-
-/// Accepts zeros behind the last element, up to the end of its word.
-pub(crate) fn zero_rest(layout: &TensorLayout, bytes: &mut [u8], found: &[u8]) {
-    let end = layout.span() * u64::from(layout.data_type().bits() / 8);
-    let rest = to_usize(GUARD + end)..to_usize(GUARD + layout.minimum_size());
-    if found[rest.clone()].iter().all(|byte| *byte == 0) {
-        bytes[rest].fill(0);
-    }
-}
-
-pub(crate) fn to_usize(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap()
 }
 
 pub(crate) fn pseudo_random(size: u64) -> Vec<u8> {

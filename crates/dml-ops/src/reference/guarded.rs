@@ -1,0 +1,217 @@
+//! Tensors between guards, and what must be in their buffers after an execution, byte for byte.
+
+use std::fmt;
+
+use dml_core::TensorLayout;
+
+/// Every byte of an output buffer before execution: neither a zero nor part of a likely value.
+pub const SENTINEL: u8 = 0xa5;
+
+/// Bytes before and after a binding that must keep the sentinel. A multiple of every alignment, so
+/// that a binding's own offset decides its alignment.
+pub const GUARD: u64 = 256;
+
+/// A buffer with a tensor between guards.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// Every byte of the buffer before execution.
+    pub before: Vec<u8>,
+    /// Where the tensor starts, after a guard.
+    pub offset: u64,
+    /// Its bytes.
+    pub size: u64,
+}
+
+/// An output: its buffer, and what it must hold.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Its buffer.
+    pub tensor: Tensor,
+    /// Where its elements are.
+    pub layout: TensorLayout,
+    /// What they must be: bit patterns in row-major logical order.
+    pub elements: Vec<u64>,
+}
+
+/// What is wrong with a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The first difference, in words.
+    pub problem: String,
+    /// Which output and which of its elements, in row-major logical order; `None` where no element
+    /// is wrong.
+    pub place: Option<(usize, usize)>,
+}
+
+impl Difference {
+    /// The same, of an operator's output with this number.
+    pub(super) fn in_output(self, index: usize) -> Self {
+        Self {
+            problem: format!("output {index}: {}", self.problem),
+            place: self.place.map(|(_, element)| (index, element)),
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem)
+    }
+}
+
+impl From<String> for Difference {
+    fn from(problem: String) -> Self {
+        Self { problem, place: None }
+    }
+}
+
+impl Tensor {
+    /// A tensor of these bytes, which starts `offset` bytes after the guard.
+    pub fn guarded(offset: u64, bytes: &[u8]) -> Self {
+        let offset = GUARD + offset;
+        let before = [&sentinels(offset), bytes, &sentinels(GUARD)].concat();
+        Self { before, offset, size: bytes.len() as u64 }
+    }
+
+    /// The same for a tensor of `size` bytes that nobody has written to.
+    pub fn unwritten(offset: u64, size: u64) -> Self {
+        Self::guarded(offset, &sentinels(size))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        let index = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        &self.before[index(self.offset)..index(self.offset + self.size)]
+    }
+}
+
+fn sentinels(count: u64) -> Vec<u8> {
+    vec![SENTINEL; usize::try_from(count).unwrap_or(usize::MAX)]
+}
+
+impl Output {
+    /// Finds the first difference between the buffer `after` execution and what it must hold: the
+    /// elements where the layout puts them, and everywhere else what was there before. Only the
+    /// bytes from the last element to the next multiple of 4 may be zeros as well.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn check(&self, after: &[u8]) -> Result<(), Difference> {
+        let Self { tensor: Tensor { before, offset, .. }, layout, elements } = self;
+        let width = layout.data_type().bits() as usize / 8;
+        let size = width as u64;
+        if elements.len() as u64 != layout.element_count() {
+            let (found, wanted) = (elements.len(), layout.element_count());
+            return Err(format!("the reference has {found} elements, the tensor {wanted}").into());
+        }
+        let mut expected = before.clone();
+        for (index, (at, element)) in layout.element_offsets().zip(elements).enumerate() {
+            let bytes = &element.to_le_bytes()[..width];
+            let start = to_index(offset + at * size)?;
+            let found = after
+                .get(start..start + width)
+                .ok_or_else(|| format!("the buffer ends before element {index}"))?;
+            if found != bytes {
+                let was = &before[start..start + width];
+                let problem = difference(layout, index, bytes, found, found == was);
+                return Err(Difference { problem, place: Some((0, index)) });
+            }
+            expected[start..start + width].copy_from_slice(bytes);
+        }
+        if after.len() != before.len() {
+            return Err(format!("{} bytes have become {}", before.len(), after.len()).into());
+        }
+        let end = to_index(offset + layout.span() * size)?;
+        let rounded = to_index(offset + layout.minimum_size())?;
+        if after[end..rounded].iter().all(|byte| *byte == 0) {
+            expected[end..rounded].fill(0);
+        }
+        match after.iter().zip(&expected).position(|(found, wanted)| found != wanted) {
+            None => Ok(()),
+            Some(at) => Err(Difference::from(format!(
+                "byte {} relative to the tensor, which no element covers, was overwritten with {:#04x}",
+                at as i128 - i128::from(*offset),
+                after[at]
+            ))),
+        }
+    }
+}
+
+fn to_index(offset: u64) -> Result<usize, String> {
+    usize::try_from(offset).map_err(|_| format!("offset {offset} does not fit this machine"))
+}
+
+fn difference(
+    layout: &TensorLayout,
+    index: usize,
+    expected: &[u8],
+    found: &[u8],
+    is_unchanged: bool,
+) -> String {
+    let coordinate = coordinate(layout.sizes(), index);
+    let hex =
+        |bytes: &[u8]| -> String { bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect() };
+    let note = if is_unchanged { " (not written)" } else { "" };
+    let (expected, found) = (hex(expected), hex(found));
+    format!("element {coordinate:?}: expected 0x{expected}, found 0x{found}{note}")
+}
+
+/// The coordinate of the element with this number, in row-major order, in a tensor of these sizes.
+pub fn coordinate(sizes: &[u32], mut index: usize) -> Vec<usize> {
+    let mut coordinate: Vec<usize> = sizes
+        .iter()
+        .rev()
+        .map(|size| {
+            let size = *size as usize;
+            let at = index % size;
+            index /= size;
+            at
+        })
+        .collect();
+    coordinate.reverse();
+    coordinate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dml_core::{DataType, TensorDesc};
+
+    /// A padded [2, 3] UINT8 tensor of ones, 8 bytes into a buffer of sentinels.
+    fn sample() -> (Output, Vec<u8>) {
+        let desc = TensorDesc::packed(DataType::Uint8, &[2, 3]).with_strides(&[4, 1]);
+        let mut buffer = vec![SENTINEL; 24];
+        for at in [8, 9, 10, 12, 13, 14] {
+            buffer[at] = 1;
+        }
+        let tensor = Tensor { before: vec![SENTINEL; 24], offset: 8, size: 8 };
+        let layout = TensorLayout::new(&desc).unwrap();
+        (Output { tensor, layout, elements: vec![1; 6] }, buffer)
+    }
+
+    fn check_with(change: impl Fn(&mut Vec<u8>)) -> Result<(), String> {
+        let (output, mut buffer) = sample();
+        change(&mut buffer);
+        output.check(&buffer).map_err(|difference| difference.problem)
+    }
+
+    #[test]
+    fn equal_bytes_pass_with_or_without_a_zeroed_tail() {
+        assert_eq!(check_with(|_| ()), Ok(()));
+        assert_eq!(check_with(|buffer| buffer[15] = 0), Ok(()));
+    }
+
+    #[test]
+    fn every_kind_of_difference_is_told_apart() {
+        let error = |change: fn(&mut Vec<u8>)| check_with(change).unwrap_err();
+        assert_eq!(error(|buffer| buffer[13] = 0), "element [1, 1]: expected 0x01, found 0x00");
+        assert_eq!(
+            error(|buffer| buffer[13] = SENTINEL),
+            "element [1, 1]: expected 0x01, found 0xa5 (not written)"
+        );
+        assert!(error(|buffer| buffer[11] = 0).starts_with("byte 3 relative to the tensor"));
+        assert!(error(|buffer| buffer[7] = 0).starts_with("byte -1 relative to the tensor"));
+        assert!(error(|buffer| buffer[16] = 0).starts_with("byte 8 relative to the tensor"));
+        assert!(error(|buffer| buffer[15] = 7).starts_with("byte 7 relative to the tensor"));
+        assert!(error(|buffer| buffer.truncate(14)).contains("ends before element 5"));
+    }
+}

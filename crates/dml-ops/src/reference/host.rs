@@ -1,0 +1,58 @@
+//! A case on the host interpreter.
+
+use dml_core::host::{HostBuffer, HostMemory, interpret};
+use dml_core::plan::{Plan, Step};
+
+use super::guarded::{SENTINEL, Tensor};
+use super::memory::{Input, Memory, MemoryAfter};
+
+/// Interprets `plan` on buffers that hold what `memory` says, in place where the case is. `check` is
+/// called before the steps of initialization and before those of the execution, with everything that
+/// is bound then.
+///
+/// # Errors
+/// That of `check`; the plan has no execution in place, or one of its steps cannot be interpreted.
+pub fn run_on_host(
+    plan: &Plan,
+    in_place: bool,
+    memory: &Memory,
+    alignment: u64,
+    check: impl Fn(&[Step], &HostMemory) -> Result<(), String>,
+) -> Result<MemoryAfter, String> {
+    let mut host = HostMemory::for_plan(plan);
+    host.persistent.bytes.fill(SENTINEL);
+    host.temporary.bytes.fill(SENTINEL);
+    let execute = |steps: &[Step], host: &mut HostMemory| {
+        check(steps, host)?;
+        interpret(steps, host, alignment).map_err(|error| error.to_string())
+    };
+    host.outputs = vec![None; memory.outputs.len()];
+    host.inputs = inputs(memory, |input| input.is_owned);
+    execute(&plan.init, &mut host)?;
+    // Owned inputs are there no more, and in place the input is the output.
+    host.inputs = inputs(memory, Input::is_only_read);
+    let outputs = memory.outputs.iter().map(|output| Some(buffer(&output.as_ref()?.tensor)));
+    host.outputs = outputs.collect();
+    if in_place {
+        let in_place = plan.in_place.as_ref().ok_or("the plan has no execution in place")?;
+        execute(&in_place.exec, &mut host)?;
+    } else {
+        execute(&plan.exec, &mut host)?;
+    }
+    let bytes = |buffer: Option<HostBuffer>| buffer.map(|buffer| buffer.bytes);
+    Ok(MemoryAfter {
+        inputs: host.inputs.into_iter().map(bytes).collect(),
+        outputs: host.outputs.into_iter().map(bytes).collect(),
+    })
+}
+
+fn inputs(memory: &Memory, is_bound: impl Fn(&Input) -> bool) -> Vec<Option<HostBuffer>> {
+    let bound = |input: &Option<Input>| {
+        input.as_ref().filter(|input| is_bound(input)).map(|input| buffer(&input.tensor))
+    };
+    memory.inputs.iter().map(bound).collect()
+}
+
+fn buffer(tensor: &Tensor) -> HostBuffer {
+    HostBuffer { bytes: tensor.before.clone(), offset: tensor.offset, size: tensor.size }
+}
