@@ -14,20 +14,22 @@
 //! A case that matches and ends so is an expected failure; one that ends otherwise is not excused; one
 //! that passes is an unexpected pass, which fails the run: the entry must go.
 
-mod parse;
-
 use std::path::Path;
 
-use globset::GlobMatcher;
+use anyhow::{Context as _, ensure};
+use serde::Deserialize;
 
 use crate::cases::CaseId;
-use crate::results::{CaseResult, DeviceIdentity, Expected, ResultCode, TargetRun};
-
-pub use parse::Error;
+use crate::pattern::{Pattern, read_toml};
+use crate::results::{CaseResult, DeviceIdentity, Expected, ExpectedKind, ResultCode, TargetRun};
 
 /// The entries that every run has.
 const BUILT_IN: &[(&str, &str)] =
     &[("built-in.toml", include_str!("../expectations/built-in.toml"))];
+
+/// What an expectation can excuse.
+const OUTCOMES: [ResultCode; 4] =
+    [ResultCode::Fail, ResultCode::Crash, ResultCode::Timeout, ResultCode::Unsupported];
 
 /// Entries of one or several files.
 #[derive(Clone, Debug, Default)]
@@ -35,17 +37,32 @@ pub struct Expectations {
     entries: Vec<Entry>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    expect: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an [[expect]] table")]
 struct Entry {
     /// The file and the number in it, for messages.
+    #[serde(skip)]
     place: String,
-    cases: GlobMatcher,
-    device: Option<GlobMatcher>,
-    driver: Option<GlobMatcher>,
-    profile: Option<GlobMatcher>,
-    /// How the case ends.
+    cases: Pattern,
+    device: Option<Pattern>,
+    driver: Option<Pattern>,
+    profile: Option<Pattern>,
+    /// A plain failure where the entry does not say: a crash or a hang is another defect.
+    #[serde(default = "plain_failure")]
     outcome: ResultCode,
-    expected: Expected,
+    result: ExpectedKind,
+    reason: String,
+}
+
+fn plain_failure() -> ResultCode {
+    ResultCode::Fail
 }
 
 impl Expectations {
@@ -53,10 +70,10 @@ impl Expectations {
     ///
     /// # Errors
     /// None: a test reads them.
-    pub fn built_in() -> Result<Self, Error> {
+    pub fn built_in() -> anyhow::Result<Self> {
         let mut all = Self::default();
         for (file, text) in BUILT_IN {
-            all.entries.extend(parse::entries(file, text)?);
+            all.add(file, text)?;
         }
         Ok(all)
     }
@@ -65,11 +82,31 @@ impl Expectations {
     ///
     /// # Errors
     /// It cannot be read, is no TOML, or an entry's key is unknown, missing or has a wrong value.
-    pub fn add_file(&mut self, path: &Path) -> Result<(), Error> {
+    pub fn add_file(&mut self, path: &Path) -> anyhow::Result<()> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::Read { file: file.clone(), problem: error.to_string() })?;
-        self.entries.extend(parse::entries(&file, &text)?);
+            .with_context(|| format!("cannot read expectations {file}"))?;
+        self.add(&file, &text)
+    }
+
+    fn add(&mut self, file: &str, text: &str) -> anyhow::Result<()> {
+        let File { expect: mut entries } = read_toml(text).with_context(|| file.to_owned())?;
+        for (index, entry) in entries.iter_mut().enumerate() {
+            let place = format!("{file}: expect[{index}]");
+            let (outcome, accepted) = (entry.outcome.name(), OUTCOMES.map(ResultCode::name));
+            ensure!(
+                OUTCOMES.contains(&entry.outcome),
+                "{place}.outcome: {outcome:?} is not accepted; accepted: {}",
+                accepted.join(", ")
+            );
+            ensure!(
+                !entry.reason.trim().is_empty(),
+                "{place}.reason: {:?} is not accepted; accepted: a text that is not empty",
+                entry.reason
+            );
+            entry.place = place;
+        }
+        self.entries.append(&mut entries);
         Ok(())
     }
 
@@ -98,7 +135,7 @@ impl Expectations {
                 entry.is_about(&target.device, profile)
             };
             let mut about = targets.iter().filter(is_about).peekable();
-            let has = |id: &CaseId| entry.cases.is_match(id.to_string());
+            let has = |id: &CaseId| entry.cases.is_match(&id.to_string());
             about.peek().is_some()
                 && !about.any(|target| target.cases.iter().any(|case| has(&case.id)))
         };
@@ -110,7 +147,7 @@ impl Expectations {
 
 impl Entry {
     fn is_about(&self, device: &DeviceIdentity, profile: Option<&str>) -> bool {
-        let fits = |glob: &Option<GlobMatcher>, name: Option<&str>| {
+        let fits = |glob: &Option<Pattern>, name: Option<&str>| {
             glob.as_ref().is_none_or(|glob| name.is_some_and(|name| glob.is_match(name)))
         };
         let driver = format!("{} {}", device.driver_name, device.driver_info);
@@ -127,7 +164,8 @@ impl Entry {
         if case.result == ResultCode::UnexpectedPass {
             case.detail = Some(format!("{} says that it does not pass", self.place));
         }
-        case.expected = Some(self.expected.clone());
+        let reason = self.reason.trim().to_owned();
+        case.expected = Some(Expected { kind: self.result, reason });
     }
 }
 
@@ -137,10 +175,12 @@ mod tests {
     use crate::results::ResultCode::{
         Crash, ExpectedFail, Fail, NotRun, Pass, Timeout, UnexpectedPass, Unsupported,
     };
-    use crate::results::{ExpectedKind, samples};
+    use crate::results::samples;
 
     fn expectations(text: &str) -> Expectations {
-        Expectations { entries: parse::entries("my.toml", text).unwrap() }
+        let mut all = Expectations::default();
+        all.add("my.toml", text).unwrap();
+        all
     }
 
     /// The results of the sample target, by their codes before.
@@ -216,5 +256,68 @@ mod tests {
     #[test]
     fn the_built_in_entries_are_read() {
         Expectations::built_in().unwrap();
+    }
+
+    fn error(text: &str) -> String {
+        format!("{:#}", Expectations::default().add("my.toml", text).unwrap_err())
+    }
+
+    #[test]
+    fn errors_name_file_entry_key_value_and_what_is_accepted() {
+        let good = "[[expect]]\ncases = '*'\nresult = 'never'\nreason = 'x'\n";
+        let second = |entry: &str| error(&format!("{good}[[expect]]\n{entry}"));
+        assert_eq!(
+            second("cases = '*'\nresult = 'maybe'\nreason = 'x'"),
+            "my.toml: line 7: expect[1].result: unknown variant `maybe`, expected `never` or `not-yet`"
+        );
+        assert_eq!(
+            second("cases = '*'\nresult = 'never'"),
+            "my.toml: line 5: expect[1]: missing field `reason`"
+        );
+        assert_eq!(
+            second("cases = '*'\nresult = 'never'\nreason = '  '"),
+            "my.toml: expect[1].reason: \"  \" is not accepted; accepted: a text that is not empty"
+        );
+        assert_eq!(
+            second("result = 'never'\nreason = 'x'"),
+            "my.toml: line 5: expect[1]: missing field `cases`"
+        );
+        assert_eq!(
+            second("cases = '['\nresult = 'never'\nreason = 'x'"),
+            "my.toml: line 6: expect[1].cases: error parsing glob '[': unclosed character class; \
+             missing ']'; accepted: a glob such as '*/int64/*'"
+        );
+        assert_eq!(
+            second("cases = 3\nresult = 'never'\nreason = 'x'"),
+            "my.toml: line 6: expect[1].cases: invalid type: integer `3`, expected a string"
+        );
+        assert_eq!(
+            second("case = '*'"),
+            "my.toml: line 6: expect[1].case: unknown field `case`, expected one of `cases`, `device`, \
+             `driver`, `profile`, `outcome`, `result`, `reason`"
+        );
+        assert_eq!(
+            second("cases = '*'\noutcome = 'pass'\nresult = 'never'\nreason = 'x'"),
+            "my.toml: expect[1].outcome: \"pass\" is not accepted; accepted: fail, crash, timeout, \
+             unsupported"
+        );
+    }
+
+    #[test]
+    fn files_are_refused_as_a_whole() {
+        assert_eq!(
+            error("expected = 1"),
+            "my.toml: line 1: expected: unknown field `expected`, expected `expect`"
+        );
+        assert!(error("expect = 1").contains("expected a sequence"));
+        assert!(error("expect = [1]").contains("expected an [[expect]] table"));
+        assert!(error("\n[[expect").starts_with("my.toml: line 2: "), "{}", error("\n[[expect"));
+        let twice = "[[expect]]\ncases = '*'\ncases = '*'\n";
+        assert!(error(twice).starts_with("my.toml: line 3: "), "{}", error(twice));
+    }
+
+    #[test]
+    fn a_file_may_have_no_entries() {
+        assert!(expectations("# nothing\n").entries.is_empty());
     }
 }

@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use dml::FeatureLevel;
-use globset::GlobMatcher;
 
 use crate::cases::{self, Case, CaseId, Finder};
+use crate::pattern::Pattern;
 use crate::results;
 
 /// Which cases are chosen.
@@ -15,7 +15,7 @@ pub struct Selection {
     /// The feature levels.
     pub levels: Vec<FeatureLevel>,
     /// A glob that ids must match, or one id.
-    pub filter: Option<GlobMatcher>,
+    pub filter: Option<Pattern>,
     /// Random cases for each operator, data type and rank, at the highest of the levels.
     pub random: u32,
     /// What they are made from.
@@ -55,7 +55,7 @@ impl Selection {
     pub fn describe(&self) -> results::Selection {
         results::Selection {
             levels: self.levels.iter().map(ToString::to_string).collect(),
-            filter: self.filter.as_ref().map(|filter| filter.glob().to_string()),
+            filter: self.filter.as_ref().map(|filter| filter.glob().to_owned()),
             random: self.random,
             seed: self.seed,
             shard: self.shard.map(|shard| shard.to_string()),
@@ -65,7 +65,7 @@ impl Selection {
 
     /// The case that the filter names in full: a random one needs no `--random` and `--seed` then.
     fn named_case(&self, finder: &mut Finder) -> Option<Case> {
-        let id: CaseId = self.filter.as_ref()?.glob().glob().parse().ok()?;
+        let id: CaseId = self.filter.as_ref()?.glob().parse().ok()?;
         if self.levels.contains(&id.level()) { finder.find(&id) } else { None }
     }
 
@@ -140,15 +140,14 @@ pub fn parse_case_list(text: &str) -> Result<Vec<CaseId>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use globset::Glob;
 
     fn selection(levels: &[FeatureLevel]) -> Selection {
         let levels = levels.to_vec();
         Selection { levels, filter: None, random: 0, seed: 0, shard: None, case_list: None }
     }
 
-    fn filter(text: &str) -> Option<GlobMatcher> {
-        Some(Glob::new(text).unwrap().compile_matcher())
+    fn filter(text: &str) -> Option<Pattern> {
+        Some(text.parse().unwrap())
     }
 
     fn ids(selection: &Selection) -> Vec<String> {

@@ -9,7 +9,7 @@ use crate::cases::Finder;
 use crate::child::{lines, reply};
 use crate::execute::{Details, run};
 use crate::exit;
-use crate::fault::Fault;
+use crate::fault::{self, Fault};
 use crate::protocol::{Reply, Request};
 use crate::target::Target;
 
@@ -47,7 +47,7 @@ fn run_cases(
     ids: &Receiver<String>,
     output: &mut dyn Write,
 ) -> anyhow::Result<io::Result<()>> {
-    let fault = Fault::from_environment()?;
+    let fault = Fault::from_environment(fault::VARIABLE, &fault::KINDS)?;
     let executor = target.open(None)?;
     let mut finder = Finder::default();
     if let Err(error) = reply(output, &Reply::Ready) {

@@ -199,7 +199,7 @@ fn wrong_usage_is_2() {
         (&[&doc[..], &["--output", "no/such/folder/report.json"]].concat(), "no/such/folder"),
         (&[&doc[..], &["--case-list", &wrong_list]].concat(), "line 2"),
         (&[&doc[..], &["--case-list", "no/such/list"]].concat(), "no/such/list"),
-        (&[&doc[..], &["--expectations", &wrong_entry]].concat(), "\"maybe\""),
+        (&[&doc[..], &["--expectations", &wrong_entry]].concat(), "`maybe`"),
         (&[&doc[..], &["--icd", "no/such/icd.json"]].concat(), "no/such/icd.json"),
         (&[&doc[..], &["--shard", "3/2"]].concat(), "2/3"),
         (&[&doc[..], &["--jobs", "0"]].concat(), "--jobs"),

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use dml::core::Strategy;
 use dml::{DeviceSelector, FeatureLevel};
-use globset::{Glob, GlobMatcher};
 
 use crate::cases::Case;
 use crate::child::Launch;
 use crate::exit::Usage;
 use crate::fault;
+use crate::pattern::Pattern;
 use crate::pool::Pool;
 use crate::selection::{Selection, Shard, parse_case_list};
 use crate::target::{Devices, Profiles, Survey, Target};
@@ -24,8 +24,8 @@ pub(super) struct Cases {
     #[arg(long, value_name = "L|all", default_value = "all", value_parser = parse_levels)]
     feature_level: Levels,
     /// Only cases whose id matches, such as '*/int64/*'
-    #[arg(long, value_name = "GLOB", value_parser = parse_glob)]
-    filter: Option<GlobMatcher>,
+    #[arg(long, value_name = "GLOB")]
+    filter: Option<Pattern>,
     /// Random cases for each operator, data type and rank, at the highest of the levels
     #[arg(long, value_name = "N", default_value_t = 4)]
     random: u32,
@@ -81,10 +81,6 @@ fn parse_levels(text: &str) -> Result<Levels, String> {
         return Ok(Levels(FeatureLevel::ALL.to_vec()));
     }
     text.parse().map(|level| Levels(vec![level])).map_err(|error| format!("{error}, all"))
-}
-
-fn parse_glob(text: &str) -> Result<GlobMatcher, String> {
-    Glob::new(text).map(|glob| glob.compile_matcher()).map_err(|error| error.to_string())
 }
 
 /// Reads `--device`.

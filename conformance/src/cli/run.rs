@@ -107,7 +107,7 @@ fn run_target(
 fn expectations(files: &[PathBuf]) -> anyhow::Result<Expectations> {
     let mut all = Expectations::built_in()?;
     for file in files {
-        all.add_file(file).map_err(|error| Usage(format!("--expectations: {error}")))?;
+        all.add_file(file).map_err(|error| Usage(format!("--expectations: {error:#}")))?;
     }
     Ok(all)
 }

@@ -17,7 +17,7 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use globset::{Glob, GlobMatcher};
+use dml_conformance::pattern::{Pattern, read_toml};
 use serde::Deserialize;
 
 use super::protocol::Kind;
@@ -72,18 +72,6 @@ pub(crate) struct Spot<'a> {
     pub(crate) call: &'a str,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "String")]
-struct Pattern(GlobMatcher);
-
-impl TryFrom<String> for Pattern {
-    type Error = globset::Error;
-
-    fn try_from(glob: String) -> Result<Self, Self::Error> {
-        Glob::new(&glob).map(|it| Self(it.compile_matcher()))
-    }
-}
-
 impl Known {
     /// The rows that are part of the program, and those of `file`.
     pub(crate) fn with(file: Option<&Path>) -> anyhow::Result<Self> {
@@ -118,7 +106,7 @@ fn rows(text: &str) -> anyhow::Result<Vec<Row>> {
         #[serde(default)]
         known: Vec<Row>,
     }
-    let File { known } = toml::from_str(text)?;
+    let File { known } = read_toml(text)?;
     for (number, row) in (1..).zip(&known) {
         let names_one = row.device.is_some() || row.layer.is_some();
         ensure!(
@@ -135,10 +123,10 @@ fn rows(text: &str) -> anyhow::Result<Vec<Row>> {
 
 impl Row {
     fn is_about(&self, spot: Spot<'_>) -> bool {
-        let is_device = |it: &Pattern| spot.names.iter().any(|name| it.0.is_match(name));
-        let is_layer = |it: &Pattern| spot.layer.is_some_and(|layer| it.0.is_match(layer));
+        let is_device = |it: &Pattern| spot.names.iter().any(|name| it.is_match(name));
+        let is_layer = |it: &Pattern| spot.layer.is_some_and(|layer| it.is_match(layer));
         self.fails == spot.kind
-            && self.r#in.0.is_match(spot.call)
+            && self.r#in.is_match(spot.call)
             && self.device.as_ref().is_none_or(is_device)
             && self.layer.as_ref().is_none_or(is_layer)
     }
@@ -146,7 +134,7 @@ impl Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (fails, call) = (self.fails.name(), self.r#in.0.glob());
+        let (fails, call) = (self.fails.name(), self.r#in.glob());
         write!(f, "{} where a {fails} fails in {call} ({})", self.happens.name(), self.reason)
     }
 }

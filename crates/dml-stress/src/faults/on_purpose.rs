@@ -2,8 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::Context as _;
-use globset::{Glob, GlobMatcher};
+use dml_conformance::fault::{Fault, hang};
 
 /// `KIND:GLOB`, where the glob is over what is injected. For tests only.
 const VARIABLE: &str = "DML_STRESS_TEST_FAULT";
@@ -29,32 +28,20 @@ const ACCIDENTS: [(&str, Accident); 5] = [
 ];
 
 /// What is to happen, and where.
-pub(crate) struct OnPurpose {
-    accident: Accident,
-    faults: GlobMatcher,
-}
+pub(crate) struct OnPurpose(Fault<Accident>);
 
 impl OnPurpose {
     /// What [`VARIABLE`] says.
     pub(crate) fn from_environment() -> anyhow::Result<Option<Self>> {
-        let Ok(text) = std::env::var(VARIABLE) else { return Ok(None) };
-        let accepted = ACCIDENTS.map(|(name, _)| format!("{name}:GLOB")).join(", ");
-        let problem = || format!("{VARIABLE}: {text:?}; accepted: {accepted}");
-        let (kind, glob) = text.split_once(':').with_context(problem)?;
-        let found = ACCIDENTS.into_iter().find(|(name, _)| *name == kind);
-        let (_, accident) = found.with_context(problem)?;
-        let faults = Glob::new(glob).with_context(problem)?.compile_matcher();
-        Ok(Some(Self { accident, faults }))
+        Ok(Fault::from_environment(VARIABLE, &ACCIDENTS)?.map(Self))
     }
 
     /// Does not return where something is to happen with the fault, or lets it happen in the next call
     /// that reaches a driver.
     pub(crate) fn strike(&self, what: &str) {
-        if !self.faults.is_match(what) {
-            return;
-        }
+        let Some(accident) = self.0.at(what) else { return };
         eprintln!("{VARIABLE}: on purpose at {what}");
-        match self.accident {
+        match accident {
             Accident::Abort => std::process::abort(),
             Accident::Hang => hang(),
             inside => *next() = Some(inside),
@@ -69,12 +56,6 @@ pub(crate) fn strike_inside(call: Option<&'static str>) {
         Some(Accident::PanicInside) => panic!("on purpose"),
         Some(Accident::HangInside) => hang(),
         Some(_) => std::process::abort(),
-    }
-}
-
-fn hang() -> ! {
-    loop {
-        std::thread::park();
     }
 }
 
