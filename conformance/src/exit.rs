@@ -1,7 +1,5 @@
 //! How the command ends.
 
-use std::fmt;
-
 use crate::results::{Counts, ResultCode};
 
 /// Something was not as expected.
@@ -31,33 +29,19 @@ pub(crate) fn of(total: Counts, allow_unsupported: bool) -> u8 {
 }
 
 /// The command line asks for something that cannot be done.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct Usage(pub(crate) String);
 
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Usage {}
-
 /// What a worker process could not do.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct WorkerError {
     /// The exit code that it wants.
     pub(crate) code: u8,
     /// Why.
     pub(crate) message: String,
 }
-
-impl fmt::Display for WorkerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for WorkerError {}
 
 /// The exit code for an error that ended the command.
 pub(crate) fn code(error: &anyhow::Error) -> u8 {

@@ -8,7 +8,6 @@ pub mod show;
 mod table;
 mod text;
 
-use std::fmt;
 use std::io;
 
 use clap::ValueEnum;
@@ -31,27 +30,6 @@ pub enum Format {
     Html,
 }
 
-impl Format {
-    /// All forms.
-    pub const ALL: [Self; 4] = [Self::Table, Self::Json, Self::Junit, Self::Html];
-
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Json => "json",
-            Self::Junit => "junit",
-            Self::Html => "html",
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// Writes `run` in this form.
 ///
 /// # Errors
@@ -62,19 +40,5 @@ pub fn write(format: Format, run: &Run, output: &mut dyn io::Write) -> io::Resul
         Format::Json => json::write(run, output),
         Format::Junit => junit::write(run, output),
         Format::Html => html::write(run, output),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_command_line_and_the_display_agree() {
-        for format in Format::ALL {
-            let value = format.to_possible_value().unwrap();
-            assert_eq!(value.get_name(), format.to_string());
-        }
-        assert_eq!(Format::value_variants(), Format::ALL);
     }
 }

@@ -92,17 +92,9 @@ fn parse(text: &str) -> Option<CaseId> {
 }
 
 /// A text that cannot be the id of a case.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no id of a case, such as 5_1/diagonal_matrix/int64/rank3/offset_past_right")]
 pub struct NotACase(String);
-
-impl fmt::Display for NotACase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let example = "5_1/diagonal_matrix/int64/rank3/offset_past_right";
-        write!(f, "{:?} is no id of a case, such as {example}", self.0)
-    }
-}
-
-impl std::error::Error for NotACase {}
 
 impl Serialize for CaseId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

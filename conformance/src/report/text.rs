@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use indicatif::HumanCount;
+
 use crate::results::{DeviceIdentity, Run, TargetRun};
 
 /// `text` with control characters spelled out, so that a driver's message cannot move the cursor.
@@ -29,15 +31,7 @@ pub(super) fn milliseconds(microseconds: u64) -> String {
 
 /// An integer with its thousands apart: `79,432`.
 pub(super) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    HumanCount(number).to_string()
 }
 
 /// `1 case`, `2 cases`.
