@@ -59,7 +59,7 @@ pub trait Executor {
         &self,
         operator: &AbstractOperator,
         level: FeatureLevel,
-    ) -> dml::Result<Box<dyn Compiled + '_>>;
+    ) -> dml::Result<Box<dyn Executable + '_>>;
 
     /// What the validation layer has reported since the last call.
     fn take_messages(&self) -> Vec<String> {
@@ -73,7 +73,7 @@ pub trait Executor {
 }
 
 /// An operator that an [`Executor`] has compiled.
-pub trait Compiled {
+pub trait Executable {
     /// The operator.
     fn operator(&self) -> &Validated;
 
@@ -195,7 +195,7 @@ fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: D
 
 /// The limit that keeps a legal operator from running on buffers of storage usage alone, though it
 /// runs on others.
-fn storage_refusal(compiled: &dyn Compiled, corner: &CornerCase) -> Option<String> {
+fn storage_refusal(compiled: &dyn Executable, corner: &CornerCase) -> Option<String> {
     let error = if corner.storage_only { compiled.plan(corner).err()? } else { return None };
     (error.hresult() == HResult::DXGI_ERROR_UNSUPPORTED).then(|| error.to_string())
 }

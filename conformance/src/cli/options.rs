@@ -42,7 +42,7 @@ pub(super) struct Cases {
 
 /// Where cases run, beside the device.
 #[derive(Debug, clap::Args)]
-pub(super) struct Where {
+pub(super) struct PlaceArgs {
     /// Treat devices as having no more than this profile: a name, a part of it, a file, or all of
     /// them; what DML_PROFILE names if not given
     #[arg(long, value_name = "P|all")]
@@ -58,7 +58,7 @@ pub(super) struct Where {
 
 /// How cases run.
 #[derive(Debug, clap::Args)]
-pub(super) struct How {
+pub(super) struct PoolArgs {
     /// Use this Vulkan driver (an ICD manifest) and no other
     #[arg(long, value_name = "FILE")]
     icd: Option<PathBuf>,
@@ -126,7 +126,7 @@ impl Cases {
     }
 }
 
-impl Where {
+impl PlaceArgs {
     /// What there is of `devices`.
     fn survey(&self, devices: Devices) -> anyhow::Result<Survey> {
         let profiles = match self.profile.as_deref() {
@@ -153,7 +153,7 @@ fn parse_strategies(text: &str) -> Result<Strategies, String> {
     text.parse().map(|it| Strategies(vec![it])).map_err(|error| format!("{error}, all"))
 }
 
-impl How {
+impl PoolArgs {
     /// Workers as the options say.
     pub(super) fn pool(&self, everything: bool) -> anyhow::Result<Pool> {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -168,7 +168,7 @@ impl How {
     /// The targets of `place` on `devices`, looked for as the cases will be run.
     pub(super) fn targets(
         &self,
-        place: &Where,
+        place: &PlaceArgs,
         devices: Devices,
         pool: &Pool,
     ) -> anyhow::Result<Vec<Target>> {

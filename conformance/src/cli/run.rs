@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use dml_file::Output;
 
-use super::options::{Cases, How, Where, parse_devices};
+use super::options::{Cases, PlaceArgs, PoolArgs, parse_devices};
 use super::progress::Progress;
 use crate::cases::Case;
 use crate::execute::Details;
@@ -32,9 +32,9 @@ pub(super) struct Args {
     )]
     device: Devices,
     #[command(flatten)]
-    place: Where,
+    place: PlaceArgs,
     #[command(flatten)]
-    how: How,
+    how: PoolArgs,
     /// Cases that are known not to pass, beside the built-in ones
     #[arg(long, value_name = "FILE")]
     expectations: Vec<PathBuf>,

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use super::options::{How, Where, parse_devices};
+use super::options::{PlaceArgs, PoolArgs, parse_devices};
 use crate::cases::{CaseId, Finder};
 use crate::execute::Details;
 use crate::exit::{self, Usage};
@@ -24,9 +24,9 @@ pub(super) struct Args {
     )]
     device: Devices,
     #[command(flatten)]
-    place: Where,
+    place: PlaceArgs,
     #[command(flatten)]
-    how: How,
+    how: PoolArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {

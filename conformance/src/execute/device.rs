@@ -11,7 +11,7 @@ use dml::{
 use dml_ops::reference::{Case as CornerCase, Input, Memory, MemoryAfter, Tensor};
 use dml_ops::{Target, TransferUse};
 
-use super::{Compiled, Executor, Lowering, Runtime};
+use super::{Executable, Executor, Lowering, Runtime};
 use crate::cases::BadBinding;
 
 /// A Vulkan device.
@@ -65,7 +65,7 @@ impl Executor for DeviceExecutor<'_> {
         &self,
         operator: &AbstractOperator,
         level: FeatureLevel,
-    ) -> dml::Result<Box<dyn Compiled + '_>> {
+    ) -> dml::Result<Box<dyn Executable + '_>> {
         let compiled = match self.lowering {
             Some(lowering) => self.compile_with(lowering, operator, level)?,
             None => self.device.at_feature_level(level).compile(operator.clone())?,
@@ -87,7 +87,7 @@ struct DeviceOperator<'a> {
     compiled: CompiledOperator,
 }
 
-impl Compiled for DeviceOperator<'_> {
+impl Executable for DeviceOperator<'_> {
     fn operator(&self) -> &Validated {
         self.compiled.operator()
     }

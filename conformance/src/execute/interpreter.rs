@@ -7,7 +7,7 @@ use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter, run_on_host};
 use dml_ops::{Target, TransferUse};
 
-use super::{Compiled, Executor, Lowering, Runtime};
+use super::{Executable, Executor, Lowering, Runtime};
 use crate::cases::BadBinding;
 
 /// The host interpreter as a device with these capabilities.
@@ -48,7 +48,7 @@ impl Executor for Interpreter<'_> {
         &self,
         operator: &AbstractOperator,
         level: FeatureLevel,
-    ) -> dml::Result<Box<dyn Compiled + '_>> {
+    ) -> dml::Result<Box<dyn Executable + '_>> {
         let operator = self.lowering.validate(operator, level)?;
         let plan = self.lower(&operator, self.transfer)?;
         Ok(Box::new(HostOperator { interpreter: self, operator, plan }))
@@ -62,7 +62,7 @@ struct HostOperator<'a> {
     plan: Plan,
 }
 
-impl Compiled for HostOperator<'_> {
+impl Executable for HostOperator<'_> {
     fn operator(&self) -> &Validated {
         &self.operator
     }

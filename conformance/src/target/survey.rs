@@ -51,7 +51,7 @@ impl Survey {
     /// # Errors
     /// There is no Vulkan device, or not the one asked for; a profile is not there or wrong.
     pub fn targets(&self) -> anyhow::Result<Vec<Target>> {
-        let profiles = self.profiles.found()?;
+        let profiles = self.profiles.named()?;
         if self.devices == Devices::Interpreter {
             return Ok(interpreters(&profiles, self.validation));
         }
@@ -88,7 +88,7 @@ impl Survey {
         Ok(chosen.iter().map(selector).collect())
     }
 
-    fn on_device(&self, selector: &str, profiles: &[Named]) -> anyhow::Result<Vec<Target>> {
+    fn on_device(&self, selector: &str, profiles: &[NamedProfile]) -> anyhow::Result<Vec<Target>> {
         let place = || Place::Device { selector: selector.to_owned() };
         if profiles.is_empty() {
             let options = options(selector.parse()?, CapabilityCap::NONE, self.validation)?;
@@ -105,7 +105,7 @@ impl Survey {
         let mut instances = Vec::new();
         let mut device = None;
         let mut effects = Vec::new();
-        for Named { source, profile } in profiles {
+        for NamedProfile { source, profile } in profiles {
             let physical = physical(&mut instances, selector, &profile.cap, self.validation)?;
             let (capabilities, shortfalls) = physical.capped(&profile.cap);
             let shortfalls = shortfalls.iter().map(ToString::to_string).collect();
@@ -129,7 +129,7 @@ impl Survey {
 }
 
 /// A profile and the text that finds it.
-struct Named {
+struct NamedProfile {
     source: String,
     profile: Profile,
 }
@@ -144,12 +144,12 @@ impl Profiles {
     }
 
     /// The profiles; none where devices run as they are.
-    fn found(&self) -> anyhow::Result<Vec<Named>> {
-        let named = |profile: Profile| Named { source: profile.name.clone(), profile };
+    fn named(&self) -> anyhow::Result<Vec<NamedProfile>> {
+        let named = |profile: Profile| NamedProfile { source: profile.name.clone(), profile };
         Ok(match self {
             Self::AsIs => Vec::new(),
             Self::One(source) => {
-                vec![Named { source: source.clone(), profile: profiles::find(source)? }]
+                vec![NamedProfile { source: source.clone(), profile: profiles::find(source)? }]
             }
             Self::All => profiles::all()?.into_iter().map(named).collect(),
         })
@@ -185,14 +185,14 @@ fn usable_version(physical: &PhysicalDevice, cap: &CapabilityCap) -> (u32, u32) 
     least.unwrap_or((1, 1))
 }
 
-fn interpreters(profiles: &[Named], validation: bool) -> Vec<Target> {
+fn interpreters(profiles: &[NamedProfile], validation: bool) -> Vec<Target> {
     let target = |profile, capabilities: &_| {
         Target::new(interpreter(), profile, capabilities, Place::Interpreter, validation)
     };
     if profiles.is_empty() {
         return vec![target(None, &CapabilityCap::NONE.alone())];
     }
-    let effect = |Named { source, profile }: &Named| {
+    let effect = |NamedProfile { source, profile }: &NamedProfile| {
         let transfer = if profile.cap.no_transfer_usage() {
             TransferUse::StorageOnly
         } else {

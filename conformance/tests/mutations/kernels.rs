@@ -19,13 +19,13 @@ use crate::{cases, check_found, on_every_device};
 type Change = fn(&mut Module) -> usize;
 
 /// Executes changed kernels in place of the right ones.
-struct Changed {
+struct ChangedKernels {
     name: &'static str,
     change: Change,
     made: Mutex<HashMap<&'static str, &'static KernelVariant>>,
 }
 
-impl Changed {
+impl ChangedKernels {
     fn new(name: &'static str, change: Change) -> Self {
         Self { name, change, made: Mutex::default() }
     }
@@ -50,7 +50,7 @@ impl Changed {
     }
 }
 
-impl Lowering for Changed {
+impl Lowering for ChangedKernels {
     fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
         let mut plan = dml_ops::lower(operator, target)?;
         let in_place = plan.in_place.iter_mut().flat_map(|it| &mut it.exec);
@@ -63,7 +63,7 @@ impl Lowering for Changed {
     }
 }
 
-fn check(mutation: &Changed) {
+fn check(mutation: &ChangedKernels) {
     let cases = cases();
     on_every_device(mutation, |name, executor| {
         check_found(name, &cases, executor, ": output 0: element");
@@ -95,7 +95,7 @@ fn divide_instead_of_remainder(module: &mut Module) -> usize {
 
 #[test]
 fn a_broken_kernel_is_found() {
-    check(&Changed::new("broken", divide_instead_of_remainder));
+    check(&ChangedKernels::new("broken", divide_instead_of_remainder));
 }
 
 /// A load, a bitwise operation and a store in place of each atomic: what a driver without atomics
@@ -146,5 +146,5 @@ fn plain(atomic: &Instruction, bitwise: Op, result: Word) -> [Instruction; 3] {
 
 #[test]
 fn a_plain_read_modify_write_is_found() {
-    check(&Changed::new("plain", plain_read_modify_write));
+    check(&ChangedKernels::new("plain", plain_read_modify_write));
 }

@@ -10,8 +10,8 @@ use dml::{Buffer, CompiledOperator, Device};
 
 use crate::case::{Baseline, Case};
 use crate::lane::{Lane, Sample};
-use crate::peers::{Peers, Runs};
-use crate::report::{CaseResult, Measured, Outcome};
+use crate::peers::{PeerRuns, Peers};
+use crate::report::{CaseResult, CaseTimes, Outcome};
 use crate::stats::{Ratio, Summary};
 
 /// How long one case may take, and what fits this machine.
@@ -144,7 +144,7 @@ impl<'a> Turns<'a> {
         })
     }
 
-    fn measure(mut self, case: &Case, effort: Effort, peers: &mut Peers) -> Result<Measured> {
+    fn measure(mut self, case: &Case, effort: Effort, peers: &mut Peers) -> Result<CaseTimes> {
         for lane in &mut self.baselines {
             first_run(lane).context("the baseline")?;
         }
@@ -217,14 +217,14 @@ pub(crate) fn buffers(device: &Device, size: u64, count: usize) -> Result<Vec<Rc
     (0..count).map(|_| Ok(Rc::new(device.create_buffer(size)?))).collect()
 }
 
-fn summarize(times: &Times, runs: Vec<Runs>) -> Measured {
+fn summarize(times: &Times, runs: Vec<PeerRuns>) -> CaseTimes {
     let wall = |samples: &[Sample]| samples.iter().map(|it| it.wall).collect::<Vec<_>>();
     let on_device =
         |samples: &[Sample]| samples.iter().map(|it| it.device).collect::<Option<Vec<_>>>();
     let (operator, baseline) = (wall(&times.operator), wall(&times.baseline));
     let device_times = on_device(&times.operator).zip(on_device(&times.baseline));
     let memset = (!times.memset.is_empty()).then_some(&times.memset);
-    Measured {
+    CaseTimes {
         ratio: Ratio::of(&operator, &baseline),
         device_ratio: device_times.as_ref().map(|(one, other)| Ratio::of(one, other)),
         device: device_times.as_ref().map(|(one, _)| Summary::of(one)),

@@ -28,7 +28,7 @@ pub(crate) struct Peers {
 }
 
 /// What is left of one peer's turns in one case.
-pub(crate) struct Runs {
+pub(crate) struct PeerRuns {
     peer: PeerTarget,
     state: Result<(), String>,
     times: Vec<Duration>,
@@ -59,7 +59,7 @@ impl Peers {
     }
 
     /// Asks the case's peers to get ready, which includes warming up.
-    pub(crate) fn prepare(&mut self, case: &Case) -> Vec<Runs> {
+    pub(crate) fn prepare(&mut self, case: &Case) -> Vec<PeerRuns> {
         if self.libraries.is_empty() {
             return Vec::new();
         }
@@ -71,13 +71,13 @@ impl Peers {
                 "sizes": work.sizes,
             });
             let state = self.ask(peer, &request).map(|_| ()).map_err(|error| format!("{error:#}"));
-            Runs { peer: *peer, state, times: Vec::new() }
+            PeerRuns { peer: *peer, state, times: Vec::new() }
         };
         case.peers.iter().map(one).collect()
     }
 
     /// One timed run of each. A peer that fails has no more turns, and its reason is reported.
-    pub(crate) fn turn(&mut self, runs: &mut [Runs]) {
+    pub(crate) fn turn(&mut self, runs: &mut [PeerRuns]) {
         for run in runs.iter_mut().filter(|run| run.state.is_ok()) {
             let answer = self.ask(&run.peer, &json!({"run": run.peer.name}));
             let time = answer.and_then(|answer| {
@@ -100,7 +100,7 @@ impl Peers {
     }
 }
 
-impl Runs {
+impl PeerRuns {
     /// In times of the operator and the baseline, which had as many turns.
     pub(crate) fn finish(self, operator: &[Duration], baseline: &[Duration]) -> PeerResult {
         let outcome = self.state.map(|()| PeerTimes {

@@ -3,13 +3,13 @@
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 
-use crate::report::{DeviceReport, Measured};
+use crate::report::{CaseTimes, DeviceReport};
 use crate::text::{bytes_text, time_text};
 
 const SIZE: (u32, u32) = (900, 560);
 
 /// A line of the plot: its name, its colour, and the time that it shows.
-type Line = (&'static str, RGBColor, fn(&Measured) -> Option<f64>);
+type Line = (&'static str, RGBColor, fn(&CaseTimes) -> Option<f64>);
 
 const LINES: [Line; 3] = [
     ("operator", RGBColor(31, 119, 180), |it| Some(it.operator.median)),
@@ -29,11 +29,11 @@ pub(crate) fn svg(device: &DeviceReport) -> Result<String> {
 }
 
 /// Bytes and times, by size.
-fn points(device: &DeviceReport) -> Vec<(f64, &Measured)> {
+fn points(device: &DeviceReport) -> Vec<(f64, &CaseTimes)> {
     let is_shown = |id: &str| {
         id.starts_with("growth/f32/") || (id.starts_with("packed/f32/") && !id.contains("width"))
     };
-    let mut points: Vec<(u64, &Measured)> = device
+    let mut points: Vec<(u64, &CaseTimes)> = device
         .cases
         .iter()
         .filter(|case| is_shown(&case.id))
@@ -47,7 +47,7 @@ fn points(device: &DeviceReport) -> Vec<(f64, &Measured)> {
 
 fn draw(
     title: &str,
-    points: &[(f64, &Measured)],
+    points: &[(f64, &CaseTimes)],
     text: &mut String,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let area = SVGBackend::with_string(text, SIZE).into_drawing_area();

@@ -67,7 +67,7 @@ pub(crate) struct CaseResult {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// Every result was right.
-    Measured(Box<Measured>),
+    Measured(Box<CaseTimes>),
     /// The runtime or the device does not do it, and says why.
     Refused(String),
     /// A result was wrong, or a call failed.
@@ -76,7 +76,7 @@ pub(crate) enum Outcome {
 
 /// Times that were taken in turns.
 #[derive(Debug, Serialize)]
-pub(crate) struct Measured {
+pub(crate) struct CaseTimes {
     /// The operator's time in times of the baseline.
     pub(crate) ratio: Ratio,
     /// The same on the device's own clock.
@@ -156,13 +156,13 @@ fn there_or_missing<T: Serialize, S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "snake_case")]
-    enum Found<'a, T> {
+    enum Presence<'a, T> {
         There(&'a T),
         Missing(&'a str),
     }
     match result {
-        Ok(value) => Found::There(value).serialize(serializer),
-        Err(reason) => Found::<T>::Missing(reason).serialize(serializer),
+        Ok(value) => Presence::There(value).serialize(serializer),
+        Err(reason) => Presence::<T>::Missing(reason).serialize(serializer),
     }
 }
 
@@ -246,7 +246,7 @@ impl CaseResult {
     }
 
     /// The times, where there are any.
-    pub(crate) fn measured(&self) -> Option<&Measured> {
+    pub(crate) fn measured(&self) -> Option<&CaseTimes> {
         match &self.outcome {
             Outcome::Measured(measured) => Some(measured),
             Outcome::Refused(_) | Outcome::Failed(_) => None,

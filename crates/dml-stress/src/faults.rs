@@ -27,7 +27,7 @@ use anyhow::ensure;
 use dml::vk::fault::EntryPoint;
 use dml_conformance::child::Launch;
 
-use known::Known;
+use known::KnownFindings;
 use protocol::{Device, Kind, Reply, Request};
 use scenario::{SCENARIOS, Scenario};
 pub use sweep::Sweep;
@@ -158,7 +158,7 @@ pub fn sweep(
 ) -> anyhow::Result<Vec<Report>> {
     let wanted = args.scenario.iter().map(|name| Ok(Scenario::named(name)?.name));
     let wanted = wanted.collect::<anyhow::Result<BTreeSet<_>>>()?;
-    let known = Known::with(args.known.as_deref())?;
+    let known = KnownFindings::with(args.known.as_deref())?;
     let (found, layer) = survey(launch)?;
     let part = args.device.clone().unwrap_or_default().to_lowercase();
     let is_chosen = |it: &&Device| it.name.to_lowercase().contains(&part);
@@ -193,7 +193,7 @@ pub fn sweep(
     Ok(devices.iter().map(report).collect())
 }
 
-fn report(device: &Device, sweeps: Vec<Sweep>, known: &Known) -> Report {
+fn report(device: &Device, sweeps: Vec<Sweep>, known: &KnownFindings) -> Report {
     let tried: BTreeSet<_> = sweeps.iter().flat_map(|it| &it.tried).collect();
     let occurred: BTreeSet<_> = sweeps.iter().flat_map(|it| &it.occurred).collect();
     let gone = tried.difference(&occurred);

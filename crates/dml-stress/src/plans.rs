@@ -15,7 +15,7 @@ use dml_conformance::execute::plan_text;
 use dml_ops::reference::Random;
 use indicatif::{ProgressBar, ProgressStyle};
 
-pub use check::{Executed, Outcome, check};
+pub use check::{Execution, Outcome, check};
 pub use draw::{Draw, capabilities, legal, transfer, tuning};
 pub use tally::Tally;
 

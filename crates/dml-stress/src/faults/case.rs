@@ -7,7 +7,7 @@ use dml::vk::ValidationLog;
 use dml::vk::fault::{EntryPoint, Fault, Hit};
 
 use super::request::{Trouble, check_lost};
-use super::scenario::{Opened, Place};
+use super::scenario::{OpenDevice, Place};
 
 /// Failures that the runtime makes up for, so that the request is answered all the same: names and
 /// kept pipelines are a convenience, a ticket that is dropped waits as long as it takes, memory for
@@ -73,27 +73,27 @@ fn also(result: &Result<Outcome, String>) -> String {
 }
 
 /// What the fault did, as far as is known before everything has been dropped.
-enum Seen {
+enum Effect {
     Nothing,
     Error,
 }
 
 fn attempt(place: &Place<'_>, logs: &mut Vec<ValidationLog>) -> Result<Outcome, String> {
-    let mut seen = Seen::Nothing;
+    let mut seen = Effect::Nothing;
     let mut hit = None;
     for _ in 0..place.rounds() {
         seen = once(place, logs, &mut hit)?;
-        if matches!(seen, Seen::Error) {
+        if matches!(seen, Effect::Error) {
             break;
         }
     }
     let injector = place.injector;
     match (seen, hit.or_else(|| injector.hit())) {
-        (Seen::Nothing, None) => Ok(Outcome::Clean(injector.calls())),
-        (Seen::Error, Some(hit)) => Ok(Outcome::Refused(hit)),
-        (Seen::Nothing, Some(hit)) if is_tolerable(hit) => Ok(Outcome::Tolerated(hit)),
-        (Seen::Nothing, Some(_)) => Err("the failure was swallowed".to_owned()),
-        (Seen::Error, None) => Err("an error without a fault".to_owned()),
+        (Effect::Nothing, None) => Ok(Outcome::Clean(injector.calls())),
+        (Effect::Error, Some(hit)) => Ok(Outcome::Refused(hit)),
+        (Effect::Nothing, Some(hit)) if is_tolerable(hit) => Ok(Outcome::Tolerated(hit)),
+        (Effect::Nothing, Some(_)) => Err("the failure was swallowed".to_owned()),
+        (Effect::Error, None) => Err("an error without a fault".to_owned()),
     }
 }
 
@@ -108,7 +108,7 @@ fn once(
     place: &Place<'_>,
     logs: &mut Vec<ValidationLog>,
     hit: &mut Option<Hit>,
-) -> Result<Seen, String> {
+) -> Result<Effect, String> {
     let injector = place.injector;
     let mut on_error = |error: &dml::Error| {
         let found = injector.hit().ok_or_else(|| format!("an error without a fault: {error}"))?;
@@ -124,7 +124,7 @@ fn once(
         }
     };
     match opened.request() {
-        Ok(()) => Ok(Seen::Nothing),
+        Ok(()) => Ok(Effect::Nothing),
         Err(Trouble::Wrong(text)) => Err(text),
         Err(Trouble::Error(error)) => {
             on_error(&error)?;
@@ -136,19 +136,19 @@ fn once(
                 return new;
             }
             answered(&opened, "the same device")?;
-            Ok(Seen::Error)
+            Ok(Effect::Error)
         }
     }
 }
 
 /// A new device in the same process works.
-fn again(place: &Place<'_>, logs: &mut Vec<ValidationLog>) -> Result<Seen, String> {
+fn again(place: &Place<'_>, logs: &mut Vec<ValidationLog>) -> Result<Effect, String> {
     let opened = place.open(logs).map_err(|error| format!("no new device opens: {error}"))?;
     answered(&opened, "a new device")?;
-    Ok(Seen::Error)
+    Ok(Effect::Error)
 }
 
-fn answered(opened: &Opened, who: &str) -> Result<(), String> {
+fn answered(opened: &OpenDevice, who: &str) -> Result<(), String> {
     opened.request().map_err(|trouble| match trouble {
         Trouble::Error(error) => format!("{who} fails afterwards: {error}"),
         Trouble::Wrong(text) => format!("{who} is wrong afterwards: {text}"),

@@ -27,7 +27,7 @@ const BUILT_IN: &str = include_str!("../../known-findings.toml");
 
 /// Rows of one or two files.
 #[derive(Debug)]
-pub(crate) struct Known(Vec<Row>);
+pub(crate) struct KnownFindings(Vec<Row>);
 
 /// What is known of one fault.
 #[derive(Debug, Deserialize)]
@@ -37,21 +37,21 @@ pub(crate) struct Row {
     layer: Option<Pattern>,
     fails: Kind,
     r#in: Pattern,
-    happens: Happens,
+    happens: Ending,
     pub(crate) reason: String,
 }
 
 /// How a process ended that should not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Happens {
+pub(crate) enum Ending {
     /// By itself.
     Crash,
     /// It had to be ended.
     Hang,
 }
 
-impl Happens {
+impl Ending {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Crash => "crash",
@@ -72,7 +72,7 @@ pub(crate) struct Spot<'a> {
     pub(crate) call: &'a str,
 }
 
-impl Known {
+impl KnownFindings {
     /// The rows that are part of the program, and those of `file`.
     pub(crate) fn with(file: Option<&Path>) -> anyhow::Result<Self> {
         let mut all = rows(BUILT_IN).context("known-findings.toml")?;
@@ -90,7 +90,7 @@ impl Known {
     }
 
     /// The row that excuses what has happened.
-    pub(crate) fn excuse(&self, spot: Spot<'_>, happens: Happens) -> Option<usize> {
+    pub(crate) fn excuse(&self, spot: Spot<'_>, happens: Ending) -> Option<usize> {
         self.about(spot).find(|row| self.0[*row].happens == happens)
     }
 
@@ -148,20 +148,20 @@ mod tests {
 
     #[test]
     fn the_rows_of_the_program_are_rows() {
-        Known::with(None).unwrap();
+        KnownFindings::with(None).unwrap();
     }
 
     #[test]
     fn a_row_excuses_what_it_says_and_nothing_else() {
-        let known = Known(rows(ROW).unwrap());
+        let known = KnownFindings(rows(ROW).unwrap());
         let spot = Spot {
             names: ["a device", "some driver 1.2"],
             layer: None,
             kind: Kind::HostAllocation,
             call: "vkCreateBuffer",
         };
-        assert_eq!(known.excuse(spot, Happens::Crash), Some(0));
-        assert_eq!(known.excuse(spot, Happens::Hang), None);
+        assert_eq!(known.excuse(spot, Ending::Crash), Some(0));
+        assert_eq!(known.excuse(spot, Ending::Hang), None);
         let others = [
             Spot { names: ["a device", "another"], ..spot },
             Spot { kind: Kind::Call, ..spot },
@@ -171,7 +171,7 @@ mod tests {
             assert_eq!(known.about(other).next(), None, "{other:?}");
         }
         let layer = ROW.replace("device = 'some*'", "layer = 'VK_LAYER_* 1.4.*'");
-        let known = Known(rows(&layer).unwrap());
+        let known = KnownFindings(rows(&layer).unwrap());
         assert_eq!(known.about(spot).next(), None);
         let spot = Spot { layer: Some("VK_LAYER_KHRONOS_validation 1.4.364"), ..spot };
         assert_eq!(known.about(spot).next(), Some(0));

@@ -59,12 +59,12 @@ pub(crate) struct Place<'a> {
 }
 
 /// A device with what it stands on. Fields are dropped in their order.
-pub(crate) struct Opened {
+pub(crate) struct OpenDevice {
     pub(crate) device: Device,
     caller: Option<Caller>,
 }
 
-impl Opened {
+impl OpenDevice {
     /// Asks for everything.
     pub(crate) fn request(&self) -> Answer {
         match &self.caller {
@@ -87,7 +87,7 @@ impl Place<'_> {
     }
 
     /// Opens the device. The validation messages go to `logs`.
-    pub(crate) fn open(&self, logs: &mut Vec<ValidationLog>) -> dml::Result<Opened> {
+    pub(crate) fn open(&self, logs: &mut Vec<ValidationLog>) -> dml::Result<OpenDevice> {
         let desc = DeviceDesc {
             always_stage: self.scenario.staged,
             pipeline_cache: self.scenario.cached.then(|| self.folder.to_path_buf()),
@@ -100,7 +100,7 @@ impl Place<'_> {
             logs.push(caller.validation_log());
             let vulkan = caller.wrap(self.injector, with_queue, &desc)?;
             let device = Device::from_vulkan(vulkan, &options)?;
-            return Ok(Opened { device, caller: Some(caller) });
+            return Ok(OpenDevice { device, caller: Some(caller) });
         }
         let required = super::validation_required();
         let instance = Instance::new(&InstanceDesc {
@@ -111,6 +111,6 @@ impl Place<'_> {
         logs.push(instance.validation_log());
         let selector = DeviceSelector::Name(self.device_name.to_owned());
         let vulkan = dml::vk::Device::with_desc(&instance.select(&selector)?, &desc)?;
-        Ok(Opened { device: Device::from_vulkan(vulkan, &options)?, caller: None })
+        Ok(OpenDevice { device: Device::from_vulkan(vulkan, &options)?, caller: None })
     }
 }

@@ -9,7 +9,7 @@ use dml::ash::vk::Result as Code;
 use dml::vk::fault::EntryPoint;
 use dml_conformance::child::{self, Event, Launch};
 
-use super::known::{Happens, Known, Spot};
+use super::known::{Ending, KnownFindings, Spot};
 use super::protocol::{Answer, Device, Kind, Order, Reply, Request};
 
 /// A process that injects faults.
@@ -62,7 +62,7 @@ pub(crate) struct Sweeper<'a> {
     /// How long one fault may take.
     pub(crate) timeout: Duration,
     pub(crate) launch: &'a Launch,
-    pub(crate) known: &'a Known,
+    pub(crate) known: &'a KnownFindings,
     /// Called after each fault.
     pub(crate) progress: &'a (dyn Fn(&str) + Sync),
 }
@@ -81,7 +81,7 @@ struct Places {
 
 /// How a worker ended that should not have.
 struct Accident {
-    happens: Happens,
+    happens: Ending,
     /// The call of a layer or driver that it was inside of, where that is known.
     inside: Option<String>,
     /// The exit status, and the last lines that it printed.
@@ -178,7 +178,7 @@ impl Sweeper<'_> {
     }
 
     /// Injects the fault once more, in a worker that tells of every call that reaches a layer or driver.
-    fn again(&self, fault: &Fault, happens: Happens, detail: String) -> anyhow::Result<Accident> {
+    fn again(&self, fault: &Fault, happens: Ending, detail: String) -> anyhow::Result<Accident> {
         let (mut worker, _) = self.open(true)?;
         let mut inside = None;
         Ok(match ask(&mut worker, &fault.order, self.timeout, &mut inside) {
@@ -207,7 +207,7 @@ impl Sweeper<'_> {
             }
             // What our code does after a failed call is swept by failing the calls themselves. A hang may
             // be our waiting for what never comes.
-            None if self.kind == Kind::HostAllocation && *happens == Happens::Crash && !is_ours => {
+            None if self.kind == Kind::HostAllocation && *happens == Ending::Crash && !is_ours => {
                 sweep.drivers.push(text);
             }
             None => sweep.findings.push(text),
@@ -245,7 +245,7 @@ fn ask(
     order: &Order,
     timeout: Duration,
     inside: &mut Option<String>,
-) -> Result<Answer, Happens> {
+) -> Result<Answer, Ending> {
     worker.send(&serde_json::to_string(order).expect("numbers and a text become JSON"));
     let deadline = Instant::now() + timeout;
     loop {
@@ -253,17 +253,17 @@ fn ask(
             Event::Reply(Reply::Inside(call)) => *inside = call,
             Event::Reply(Reply::Done(answer)) => return Ok(answer),
             Event::Reply(Reply::Failed(problem)) => return Ok(Answer::Broken(problem)),
-            Event::TimedOut => return Err(Happens::Hang),
-            Event::Ended | Event::Reply(_) => return Err(Happens::Crash),
+            Event::TimedOut => return Err(Ending::Hang),
+            Event::Ended | Event::Reply(_) => return Err(Ending::Crash),
         }
     }
 }
 
 /// Ends a worker that has crashed or hangs; returns what is known of it.
-fn ended(worker: Worker, happens: Happens) -> String {
+fn ended(worker: Worker, happens: Ending) -> String {
     match happens {
-        Happens::Crash => worker.autopsy(),
-        Happens::Hang => format!("not done in time; {}", worker.stop()),
+        Ending::Crash => worker.autopsy(),
+        Ending::Hang => format!("not done in time; {}", worker.stop()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `pipeline_cache`: no file reaches a driver but one that is whole and meant for its device.
 //!
-//! The first byte decides what the rest is: the whole file, or the driver's data behind a header that
+//! The first byte decides what the rest is: the whole file, or the driver's data after a header that
 //! is right, so that a fuzzer need not guess a checksum.
 
 use dml_ops::reference::Random;

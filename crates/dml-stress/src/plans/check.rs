@@ -23,7 +23,7 @@ const MOST_CHARACTERS: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outcome {
     /// Its bytes are the reference's.
-    Equal(Executed),
+    Equal(Execution),
     /// Lowered, and too large to be executed here.
     TooLarge,
     /// Validation refused this field, or the level.
@@ -34,7 +34,7 @@ pub enum Outcome {
 
 /// What was executed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Executed {
+pub struct Execution {
     /// The operator.
     pub operator: &'static str,
     /// How, or `in place`.
@@ -48,7 +48,7 @@ pub struct Executed {
 /// # Errors
 /// What is wrong with the runtime.
 pub fn check(draw: &Draw) -> Result<Outcome, String> {
-    let lowering = Checked { is_reversed: draw.is_reversed };
+    let lowering = CheckedLowering { is_reversed: draw.is_reversed };
     let interpreter = Interpreter::new(&draw.capabilities, draw.transfer, Some(&lowering))
         .with_tuning(draw.tuning);
     let compiled = match interpreter.compile(&draw.case.operator, draw.level) {
@@ -74,7 +74,7 @@ pub fn check(draw: &Draw) -> Result<Outcome, String> {
         return Err("nothing was compared".to_owned());
     }
     let strategy = if case.in_place { "in place" } else { name(plan.strategy) };
-    Ok(Outcome::Equal(Executed { operator: operator.schema().name, strategy, bytes }))
+    Ok(Outcome::Equal(Execution { operator: operator.schema().name, strategy, bytes }))
 }
 
 /// The steps of a draw in words.
@@ -142,11 +142,11 @@ fn is_large(operator: &Validated) -> bool {
 
 /// Lowers as the runtime does, checks what the device checks of a plan, and may execute in the
 /// opposite order what the derived barriers let a device execute in any.
-struct Checked {
+struct CheckedLowering {
     is_reversed: bool,
 }
 
-impl Lowering for Checked {
+impl Lowering for CheckedLowering {
     fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
         let mut plan = dml_ops::lower(operator, target)?;
         let capabilities = target.capabilities;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::check::{Executed, Outcome};
+use super::check::{Execution, Outcome};
 
 /// Counts of outcomes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Tally {
     pub fn add(&mut self, outcome: Outcome) {
         self.drawn += 1;
         match outcome {
-            Outcome::Equal(Executed { operator, strategy, bytes }) => {
+            Outcome::Equal(Execution { operator, strategy, bytes }) => {
                 *self.equal.entry((operator, strategy)).or_default() += 1;
                 self.bytes += bytes;
             }
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn counts_are_kept_by_kind_and_merged() {
-        let equal = Outcome::Equal(Executed { operator: "A", strategy: "fill", bytes: 7 });
+        let equal = Outcome::Equal(Execution { operator: "A", strategy: "fill", bytes: 7 });
         let mut one = Tally::default();
         one.add(equal.clone());
         one.add(Outcome::Refused("Sizes".to_owned()));
