@@ -59,7 +59,7 @@ impl<'a> Page<'a> {
     fn new(run: &'a Run) -> Self {
         let counts = run.total();
         let targets = target::views(run);
-        let codes = columns(run);
+        let codes = counts.columns();
         let class = |code: ResultCode| match code {
             _ if counts.of(code) == 0 => "none",
             ResultCode::Pass => "ok",
@@ -91,7 +91,7 @@ impl<'a> Page<'a> {
 
     fn title(&self) -> String {
         match self.targets.as_slice() {
-            [target] => target.title.clone(),
+            [target] => target.run.title(),
             targets => count(targets.len() as u64, "target"),
         }
     }
@@ -100,15 +100,7 @@ impl<'a> Page<'a> {
 fn common_device(targets: &[TargetView<'_>]) -> Option<String> {
     let [first, second, rest @ ..] = targets else { return None };
     let mut others = std::iter::once(second).chain(rest);
-    others.all(|other| other.device == first.device).then(|| first.device.clone())
-}
-
-/// The results that happened, `pass` and `fail`.
-fn columns(run: &Run) -> Vec<ResultCode> {
-    let counts = run.total();
-    let always = [ResultCode::Pass, ResultCode::Fail];
-    let has = |code: &ResultCode| always.contains(code) || counts.of(*code) > 0;
-    ResultCode::ALL.into_iter().filter(has).collect()
+    others.all(|other| other.device() == first.device()).then(|| first.device())
 }
 
 /// Failures that each of `targets` targets may show.

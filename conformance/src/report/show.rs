@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::report::text::{milliseconds, one_line, printable};
-use crate::results::{CaseResult, ExpectedKind, Failure, Matrices};
+use crate::results::{CaseResult, Failure, Matrices};
 
 /// The case with its descriptor and plan, and the expected and the actual matrix side by side.
 /// Elements that differ stand in brackets.
@@ -20,12 +20,8 @@ fn write_case(text: &mut String, case: &CaseResult) -> std::fmt::Result {
         writeln!(text, "{}", one_line(detail))?;
     }
     if let Some(expected) = expected {
-        writeln!(
-            text,
-            "expected to fail ({}): {}",
-            kind(expected.kind),
-            one_line(&expected.reason)
-        )?;
+        let reason = one_line(&expected.reason);
+        writeln!(text, "expected to fail ({}): {reason}", expected.kind.words())?;
     }
     let Some(failure) = failure.as_deref() else { return Ok(()) };
     let Failure { descriptor, plan, matrices } = failure;
@@ -40,14 +36,6 @@ fn write_case(text: &mut String, case: &CaseResult) -> std::fmt::Result {
         write_matrices(text, matrices)?;
     }
     Ok(())
-}
-
-/// What an expectation says about the time to come.
-pub(super) fn kind(kind: ExpectedKind) -> &'static str {
-    match kind {
-        ExpectedKind::Never => "never to pass",
-        ExpectedKind::NotYet => "not yet",
-    }
 }
 
 fn write_matrices(text: &mut String, matrices: &Matrices) -> std::fmt::Result {

@@ -27,10 +27,12 @@ pub(super) fn write(run: &Run, output: &mut dyn Write) -> io::Result<()> {
     let total = run.total();
     writeln!(
         output,
-        "{} on {}: {}",
+        "{} on {}: {}{}{}",
         count(total.all(), "case"),
         count(run.targets.len() as u64, "target"),
-        in_words(total)
+        total.verdict(),
+        if total.all() > 0 { ", " } else { "" },
+        total.words()
     )
 }
 
@@ -66,7 +68,7 @@ fn write_profile(profile: &ProfileRun, output: &mut dyn Write) -> io::Result<()>
 /// A line for each feature level.
 fn levels(target: &TargetRun) -> Table {
     let total = target.total();
-    let columns = columns(total);
+    let columns = total.columns();
     let mut table = table("feature level", &columns, &[]);
     for (level, counts) in target.levels() {
         table.add_row(row(level.to_string(), &columns, counts));
@@ -77,7 +79,7 @@ fn levels(target: &TargetRun) -> Table {
 
 /// A line for each target.
 fn summary(run: &Run) -> Table {
-    let columns = columns(run.total());
+    let columns = run.total().columns();
     let mut table = table("target", &columns, &["seconds"]);
     for target in &run.targets {
         let mut cells = row(one_line(&target.title()).into_owned(), &columns, target.total());
@@ -85,13 +87,6 @@ fn summary(run: &Run) -> Table {
         table.add_row(cells);
     }
     table
-}
-
-/// The results that have a column: those that happened, `pass` and `fail`.
-fn columns(total: Counts) -> Vec<ResultCode> {
-    let always = [ResultCode::Pass, ResultCode::Fail];
-    let has = |code: &ResultCode| always.contains(code) || total.of(*code) > 0;
-    ResultCode::ALL.into_iter().filter(has).collect()
 }
 
 fn table(first: &str, columns: &[ResultCode], last: &[&str]) -> Table {
@@ -146,13 +141,6 @@ fn why(case: &CaseResult) -> &str {
     let excused = case.result == ResultCode::ExpectedFail;
     let why = if excused { reason.or(detail) } else { detail.or(reason) };
     why.unwrap_or("no reason given")
-}
-
-fn in_words(counts: Counts) -> String {
-    let happened = ResultCode::ALL.into_iter().filter(|code| counts.of(*code) > 0);
-    let mut parts = vec![counts.verdict().to_string()];
-    parts.extend(happened.map(|code| format!("{} {}", thousands(counts.of(code)), code.name())));
-    parts.join(", ")
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use indicatif::HumanCount;
 
-use crate::results::{DeviceIdentity, Run, TargetRun};
+use crate::results::{
+    CaseResult, Counts, DeviceIdentity, Expected, ExpectedKind, ResultCode, Run, TargetRun,
+};
 
 /// `text` with control characters spelled out, so that a driver's message cannot move the cursor.
 pub(super) fn printable(text: &str) -> Cow<'_, str> {
@@ -37,6 +39,44 @@ pub(super) fn thousands(number: u64) -> String {
 /// `1 case`, `2 cases`.
 pub(super) fn count(number: u64, what: &str) -> String {
     format!("{} {what}{}", thousands(number), if number == 1 { "" } else { "s" })
+}
+
+impl Counts {
+    /// The results that happened.
+    pub(super) fn happened(&self) -> impl Iterator<Item = ResultCode> {
+        ResultCode::ALL.into_iter().filter(|code| self.of(*code) > 0)
+    }
+
+    /// The results that have a column: those that happened, `pass` and `fail`.
+    pub(super) fn columns(&self) -> Vec<ResultCode> {
+        let always = [ResultCode::Pass, ResultCode::Fail];
+        let has = |code: &ResultCode| always.contains(code) || self.of(*code) > 0;
+        ResultCode::ALL.into_iter().filter(has).collect()
+    }
+
+    /// `12 pass, 1 crash`.
+    pub(super) fn words(&self) -> String {
+        let part = |code| format!("{} {}", thousands(self.of(code)), code.name());
+        self.happened().map(part).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl CaseResult {
+    /// Why an expectation says that it does not pass, and whether it ever will.
+    pub(super) fn excuse(&self) -> Option<String> {
+        let text = |it: &Expected| format!("{} ({})", it.reason, it.kind.words());
+        self.expected.as_ref().map(text)
+    }
+}
+
+impl ExpectedKind {
+    /// What an expectation says about the time to come.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Never => "never to pass",
+            Self::NotYet => "not yet",
+        }
+    }
 }
 
 impl DeviceIdentity {

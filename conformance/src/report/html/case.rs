@@ -1,6 +1,5 @@
 //! A failure, and all that is known about it.
 
-use crate::report::show::kind;
 use crate::report::text::milliseconds;
 use crate::results::{CaseResult, Failure, Matrices, TargetRun};
 
@@ -22,12 +21,11 @@ pub(super) struct CaseView<'a> {
 impl<'a> CaseView<'a> {
     pub(super) fn new(case: &'a CaseResult, target: &TargetRun) -> Self {
         let failure = case.failure.as_deref();
-        let reason = case.expected.as_ref().map(|it| format!("{} ({})", it.reason, kind(it.kind)));
         Self {
             id: case.id.to_string(),
             result: case.result.name(),
             detail: case.detail.as_deref().unwrap_or("no detail given"),
-            expected: reason,
+            expected: case.excuse(),
             time: milliseconds(case.microseconds),
             again: format!("dml-conformance show {}{}", case.id, target.options()),
             failure,

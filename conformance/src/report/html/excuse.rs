@@ -1,10 +1,10 @@
 //! What neither passed nor failed, by its reason.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::report::show::kind;
 use crate::report::text::{count, thousands};
-use crate::results::{CaseResult, ResultCode, TargetRun};
+use crate::results::{ResultCode, TargetRun};
 
 /// Reasons listed for one target.
 const REASONS: usize = 30;
@@ -26,11 +26,8 @@ pub(super) struct ExcuseView {
 #[derive(Clone, Debug)]
 pub(super) struct ReasonView {
     pub(super) text: String,
-    pub(super) count: String,
     pub(super) examples: Vec<String>,
-    /// Cases that are not listed; empty where all are.
-    pub(super) more: String,
-    number: u64,
+    cases: u64,
 }
 
 impl ExcuseView {
@@ -45,56 +42,39 @@ impl ExcuseView {
     }
 
     fn new(target: &TargetRun, code: ResultCode, what: &'static str) -> Option<Self> {
-        let number = target.total().of(code);
         let mut places = HashMap::<String, usize>::new();
         let mut reasons = Vec::<ReasonView>::new();
         for case in target.cases.iter().filter(|case| case.result == code) {
-            let text = reason(case);
+            let detail = || case.detail.as_deref().unwrap_or("no reason given").to_owned();
+            let text = case.excuse().unwrap_or_else(detail);
             let place = *places.entry(text.clone()).or_insert(reasons.len());
             if place == reasons.len() {
-                reasons.push(ReasonView::new(text));
+                reasons.push(ReasonView { text, examples: vec![], cases: 0 });
             }
-            reasons[place].add(case);
+            let reason = &mut reasons[place];
+            reason.cases += 1;
+            if reason.examples.len() < EXAMPLES {
+                reason.examples.push(case.id.to_string());
+            }
         }
-        reasons.sort_by_key(|reason| std::cmp::Reverse(reason.number));
+        reasons.sort_by_key(|reason| Reverse(reason.cases));
         let more = reasons.len().saturating_sub(REASONS);
         reasons.truncate(REASONS);
-        reasons.iter_mut().for_each(ReasonView::finish);
-        (number > 0).then(|| Self {
-            result: code.name(),
-            what,
-            count: count(number, "case"),
-            reasons,
-            more,
-        })
+        let count = count(target.total().of(code), "case");
+        (!reasons.is_empty()).then(|| Self { result: code.name(), what, count, reasons, more })
     }
 }
 
 impl ReasonView {
-    fn new(text: String) -> Self {
-        Self { text, count: String::new(), examples: vec![], more: String::new(), number: 0 }
+    pub(super) fn count(&self) -> String {
+        count(self.cases, "case")
     }
 
-    fn add(&mut self, case: &CaseResult) {
-        self.number += 1;
-        if self.examples.len() < EXAMPLES {
-            self.examples.push(case.id.to_string());
+    /// Cases that are not listed; empty where all are.
+    pub(super) fn more(&self) -> String {
+        match self.cases - self.examples.len() as u64 {
+            0 => String::new(),
+            more => thousands(more),
         }
-    }
-
-    fn finish(&mut self) {
-        self.count = count(self.number, "case");
-        let more = self.number.saturating_sub(self.examples.len() as u64);
-        if more > 0 {
-            self.more = thousands(more);
-        }
-    }
-}
-
-fn reason(case: &CaseResult) -> String {
-    let detail = case.detail.as_deref().unwrap_or("no reason given");
-    match &case.expected {
-        Some(expected) => format!("{} ({})", expected.reason, kind(expected.kind)),
-        None => detail.to_owned(),
     }
 }

@@ -1,7 +1,6 @@
 //! A verdict that colour, symbol and word tell alike.
 
-use crate::report::text::thousands;
-use crate::results::{Counts, ResultCode, Verdict};
+use crate::results::{Counts, Verdict};
 
 /// A verdict for the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,13 +28,6 @@ impl Mark {
             Verdict::Incomplete => ("part", "~"),
             Verdict::NotConformant => ("bad", "✗"),
         };
-        Self { class, symbol, verdict: counts.verdict().to_string(), words: words(counts) }
+        Self { class, symbol, verdict: counts.verdict().to_string(), words: counts.words() }
     }
-}
-
-/// `12 pass, 1 crash`.
-pub(super) fn words(counts: Counts) -> String {
-    let happened = ResultCode::ALL.into_iter().filter(|code| counts.of(*code) > 0);
-    let parts = happened.map(|code| format!("{} {}", thousands(counts.of(code)), code.name()));
-    parts.collect::<Vec<_>>().join(", ")
 }

@@ -7,24 +7,15 @@ use super::excuse::ExcuseView;
 use super::grid::{self, OperatorView};
 use super::mark::Mark;
 use super::timing::TimingView;
-use super::{OPEN_TARGETS, columns, shown_failures};
+use super::{OPEN_TARGETS, shown_failures};
 use crate::report::text::{count, thousands};
-use crate::results::{Counts, ProfileRun, Run, TargetRun};
+use crate::results::{Counts, Run, TargetRun};
 
 /// What the page shows of a target.
 pub(super) struct TargetView<'a> {
+    pub(super) run: &'a TargetRun,
     /// Where links lead.
     pub(super) anchor: String,
-    pub(super) title: String,
-    /// The profile's name, or the device's.
-    pub(super) name: String,
-    pub(super) device_name: &'a str,
-    pub(super) surroundings: String,
-    /// Name and surroundings of the device.
-    pub(super) device: String,
-    /// Names and values of what identifies the device.
-    pub(super) identity: Vec<(&'static str, String)>,
-    pub(super) profile: Option<&'a ProfileRun>,
     pub(super) verdict: Mark,
     pub(super) counts: Counts,
     /// Counts in the columns of the overview.
@@ -32,10 +23,6 @@ pub(super) struct TargetView<'a> {
     /// Every feature level, whether it ran or not.
     pub(super) levels: Vec<(String, Mark)>,
     pub(super) operators: Operators,
-    /// Names, and whether the target offers them.
-    pub(super) features: Vec<(&'a str, bool)>,
-    /// Names and values.
-    pub(super) limits: Vec<(&'a str, String)>,
     pub(super) failures: Vec<CaseView<'a>>,
     /// Failures that are not shown; empty where all are.
     pub(super) more_failures: String,
@@ -62,7 +49,7 @@ pub(super) fn views(run: &Run) -> Vec<TargetView<'_>> {
             Operators::Alike(..) => false,
         };
         let operators = match views.iter().find(own) {
-            Some(view) => Operators::Alike(view.anchor.clone(), view.title.clone()),
+            Some(view) => Operators::Alike(view.anchor.clone(), view.run.title()),
             None => Operators::Own(operators),
         };
         views.push(TargetView::new(run, target, index, operators));
@@ -83,25 +70,13 @@ impl<'a> TargetView<'a> {
         let hidden = counts.failures().saturating_sub(limit as u64);
         let number = |code| thousands(counts.of(code));
         Self {
+            run: target,
             anchor: format!("target-{}", index + 1),
-            title: target.title(),
-            name: name(target),
-            device_name: &target.device.name,
-            surroundings: target.surroundings(),
-            device: format!("{}: {}", target.device.name, target.surroundings()),
-            identity: identity(target),
-            profile: target.profile.as_ref(),
             verdict: Mark::of(counts),
             counts,
-            columns: columns(run).into_iter().map(number).collect(),
+            columns: run.total().columns().into_iter().map(number).collect(),
             levels: FeatureLevel::ALL.map(level).to_vec(),
             operators,
-            features: target.features.iter().map(|(name, has)| (name.as_str(), *has)).collect(),
-            limits: target
-                .limits
-                .iter()
-                .map(|(name, it)| (name.as_str(), thousands(*it)))
-                .collect(),
             failures: failures.take(limit).map(|case| CaseView::new(case, target)).collect(),
             more_failures: if hidden > 0 { thousands(hidden) } else { String::new() },
             excuses: ExcuseView::all(target),
@@ -114,39 +89,51 @@ impl<'a> TargetView<'a> {
         count(self.counts.all(), "case")
     }
 
+    /// The profile's name, or the device's: what tells it apart from others on the same device.
+    pub(super) fn name(&self) -> String {
+        match (&self.run.profile, &self.run.strategy) {
+            (None, None) => self.run.device.name.clone(),
+            (None, Some(strategy)) => format!("by {strategy}"),
+            (Some(profile), None) => profile.name.clone(),
+            (Some(profile), Some(strategy)) => format!("{} by {strategy}", profile.name),
+        }
+    }
+
+    /// Name and surroundings of the device.
+    pub(super) fn device(&self) -> String {
+        format!("{}: {}", self.run.device.name, self.run.surroundings())
+    }
+
     /// What the target's name leaves open: the device of a profile, or the driver of a device.
-    pub(super) fn on(&self) -> &str {
-        if self.name == self.device_name { &self.surroundings } else { self.device_name }
+    pub(super) fn on(&self) -> String {
+        let device = &self.run.device.name;
+        if self.name() == *device { self.run.surroundings() } else { device.clone() }
+    }
+
+    /// Names and values.
+    pub(super) fn limits(&self) -> impl Iterator<Item = (&str, String)> {
+        self.run.limits.iter().map(|(name, value)| (name.as_str(), thousands(*value)))
+    }
+
+    /// Names and values of what identifies the device.
+    pub(super) fn identity(&self) -> Vec<(&'static str, String)> {
+        let device = &self.run.device;
+        let ids = format!("0x{:04x} / 0x{:04x}", device.vendor_id, device.device_id);
+        let validation = if self.run.validation { "on" } else { "off" };
+        let all = [
+            ("device", device.name.clone()),
+            ("kind", device.kind.clone()),
+            ("vendor / device id", ids),
+            ("driver", device.driver()),
+            ("driver version", device.driver_version.to_string()),
+            ("Vulkan", device.api_version.clone()),
+            ("UUID", device.uuid.clone()),
+            ("validation layer", validation.to_owned()),
+        ];
+        all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
     }
 
     pub(super) fn failure_count(&self) -> String {
         count(self.counts.failures(), "failure")
     }
-}
-
-/// What tells it apart from others on the same device, or the device's name.
-fn name(target: &TargetRun) -> String {
-    match (&target.profile, &target.strategy) {
-        (None, None) => target.device.name.clone(),
-        (None, Some(strategy)) => format!("by {strategy}"),
-        (Some(profile), None) => profile.name.clone(),
-        (Some(profile), Some(strategy)) => format!("{} by {strategy}", profile.name),
-    }
-}
-
-fn identity(target: &TargetRun) -> Vec<(&'static str, String)> {
-    let device = &target.device;
-    let ids = format!("0x{:04x} / 0x{:04x}", device.vendor_id, device.device_id);
-    let validation = if target.validation { "on" } else { "off" };
-    let all = [
-        ("device", device.name.clone()),
-        ("kind", device.kind.clone()),
-        ("vendor / device id", ids),
-        ("driver", device.driver()),
-        ("driver version", device.driver_version.to_string()),
-        ("Vulkan", device.api_version.clone()),
-        ("UUID", device.uuid.clone()),
-        ("validation layer", validation.to_owned()),
-    ];
-    all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
