@@ -204,21 +204,15 @@ fn report(device: &Device, sweeps: Vec<Sweep>, known: &KnownFindings) -> Report 
 /// As many at a time as there are processors; what came of them is in their order.
 fn in_parallel(sweepers: &[Sweeper<'_>]) -> Vec<Sweep> {
     let left = Mutex::new(sweepers.iter().enumerate());
-    let done = Mutex::new(Vec::new());
-    let lanes = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    std::thread::scope(|scope| {
-        for _ in 0..lanes.get() {
-            scope.spawn(|| {
-                loop {
-                    let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
-                    let Some((number, sweeper)) = next else { return };
-                    let sweep = sweeper.sweep();
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((number, sweep));
-                }
-            });
-        }
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let lane = || -> Vec<_> {
+        std::iter::from_fn(next).map(|(number, sweeper)| (number, sweeper.sweep())).collect()
+    };
+    let lanes = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut done: Vec<(usize, Sweep)> = std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
+        lanes.into_iter().flat_map(|it| it.join().expect("a sweep does not panic")).collect()
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(number, _)| *number);
     done.into_iter().map(|(_, sweep)| sweep).collect()
 }

@@ -7,7 +7,6 @@ pub(crate) mod hostile;
 mod tally;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -64,36 +63,37 @@ fn run_all(args: &Args) -> (Tally, Option<u64>) {
     let threads = if args.threads == 0 { processors } else { args.threads };
     let bar = progress(args.count);
     let next = AtomicU64::new(0);
-    let tally = Mutex::new(Tally::default());
-    let finding = Mutex::new(None);
     let work = || {
-        let mut own = Tally::default();
+        let (mut tally, mut finding) = (Tally::default(), None);
         loop {
             let first = next.fetch_add(CHUNK, Ordering::Relaxed);
             let chunk = first..args.count.min(first.saturating_add(CHUNK));
             if chunk.is_empty() {
-                break;
+                return (tally, finding);
             }
             bar.inc(chunk.end - chunk.start);
             for index in chunk {
                 match guarded(&drawn(args.seed, index)) {
-                    Ok(outcome) => own.add(outcome),
+                    Ok(outcome) => tally.add(outcome),
                     Err(_) => {
-                        *lock(&finding) = Some(index);
+                        finding = Some(index);
                         next.store(args.count, Ordering::Relaxed);
                     }
                 }
             }
         }
-        lock(&tally).merge(own);
     };
-    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    let (mut total, mut found) = (Tally::default(), None);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for thread in threads {
+            let (tally, finding) = thread.join().expect("panics of the check are caught");
+            total.merge(tally);
+            found = found.or(finding);
+        }
+    });
     bar.finish_and_clear();
-    (lock(&tally).clone(), lock(&finding).take())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    (total, found)
 }
 
 fn progress(count: u64) -> ProgressBar {

@@ -191,8 +191,6 @@ pub(crate) fn record(caller: &Caller, device: &Device) -> Answer {
         };
         let temporary = resource(properties.temporary_resource_size)?;
         let persistent = resource(properties.persistent_resource_size)?;
-        let whole = |buffer: &'_ Option<Buffer>| buffer.clone();
-        let (temporary, persistent) = (whole(&temporary), whole(&persistent));
         let resources = Bindings {
             temporary: temporary.as_ref().map(BufferBinding::whole),
             persistent: persistent.as_ref().map(BufferBinding::whole),
