@@ -115,8 +115,8 @@ impl Cell {
 
     fn of(id: &CaseId) -> Option<Self> {
         let mut operators = dml_ops::OPERATORS.iter().copied();
-        let operator = operators.find(|it| it.schema().name.to_lowercase() == id.operator())?;
-        let (level, data_type, rank) = (id.level(), id.data_type(), id.rank());
+        let operator = operators.find(|it| it.schema().name.to_lowercase() == id.operator)?;
+        let (level, data_type, rank) = (id.level, id.data_type, id.rank);
         RANKS.contains(&rank).then_some(Self { operator, level, data_type, rank })
     }
 

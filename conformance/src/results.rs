@@ -293,7 +293,7 @@ impl TargetRun {
         let mut levels = BTreeMap::<_, Counts>::new();
         for case in &self.cases {
             let none = || Counts::on(&self.device);
-            levels.entry(case.id.level()).or_insert_with(none).add(case.result);
+            levels.entry(case.id.level).or_insert_with(none).add(case.result);
         }
         levels
     }

@@ -66,7 +66,7 @@ impl Selection {
     /// The case that the filter names in full: a random one needs no `--random` and `--seed` then.
     fn named_case(&self, finder: &mut Finder) -> Option<Case> {
         let id: CaseId = self.filter.as_ref()?.glob().parse().ok()?;
-        if self.levels.contains(&id.level()) { finder.find(&id) } else { None }
+        if self.levels.contains(&id.level) { finder.find(&id) } else { None }
     }
 
     fn generated(&self) -> Vec<Case> {

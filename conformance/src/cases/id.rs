@@ -11,11 +11,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The stable name of a case: `5_1/diagonal_matrix/int64/rank3/offset_past_right`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CaseId {
-    level: FeatureLevel,
-    operator: String,
-    data_type: DataType,
-    rank: usize,
-    name: String,
+    /// The feature level.
+    pub level: FeatureLevel,
+    /// The operator's name in lower case.
+    pub operator: String,
+    /// The data type of its tensors.
+    pub data_type: DataType,
+    /// The dimensions of its tensors.
+    pub rank: usize,
+    /// What is special about it, in snake case.
+    pub name: String,
 }
 
 impl CaseId {
@@ -28,31 +33,6 @@ impl CaseId {
     ) -> Self {
         let operator = schema.name.to_lowercase();
         Self { level, operator, data_type, rank, name: name.to_owned() }
-    }
-
-    /// The feature level.
-    pub fn level(&self) -> FeatureLevel {
-        self.level
-    }
-
-    /// The operator's name in lower case.
-    pub fn operator(&self) -> &str {
-        &self.operator
-    }
-
-    /// The data type of its tensors.
-    pub fn data_type(&self) -> DataType {
-        self.data_type
-    }
-
-    /// The dimensions of its tensors.
-    pub fn rank(&self) -> usize {
-        self.rank
-    }
-
-    /// What is special about it, in snake case.
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// The seed and the index of a random case, `random_SEED_INDEX`; `None` for all others.
@@ -117,8 +97,8 @@ mod tests {
         let text = "5_1/diagonal_matrix/int64/rank3/offset_past_right";
         let id: CaseId = text.parse().unwrap();
         assert_eq!(id.to_string(), text);
-        assert_eq!((id.level(), id.rank()), (FeatureLevel::V5_1, 3));
-        assert_eq!((id.operator(), id.name()), ("diagonal_matrix", "offset_past_right"));
+        assert_eq!((id.level, id.rank), (FeatureLevel::V5_1, 3));
+        assert_eq!((&*id.operator, &*id.name), ("diagonal_matrix", "offset_past_right"));
         assert_eq!(serde_json::to_string(&id).unwrap(), format!("{text:?}"));
     }
 

@@ -32,7 +32,7 @@ type Xml<'a> = Writer<&'a mut dyn io::Write>;
 
 fn write_target(writer: &mut Xml<'_>, run: &Run, target: &TargetRun) -> io::Result<()> {
     for (level, total) in target.levels() {
-        let cases = || target.cases.iter().filter(|case| case.id.level() == level);
+        let cases = || target.cases.iter().filter(|case| case.id.level == level);
         let microseconds: u64 = cases().map(|case| case.microseconds).sum();
         writer
             .create_element("testsuite")

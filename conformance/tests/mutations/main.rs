@@ -30,7 +30,7 @@ fn cases() -> Vec<Case> {
     use DataType::{Float16, Float32, Int64, Uint8};
     let types = [Uint8, Float16, Float32, Int64];
     let cases = generate(FeatureLevel::HIGHEST).into_iter();
-    cases.filter(|case| types.contains(&case.id.data_type())).collect()
+    cases.filter(|case| types.contains(&case.id.data_type)).collect()
 }
 
 /// Every device, with its name and plans from `lowering`.
@@ -109,7 +109,7 @@ fn a_missing_barrier_is_found_by_the_layer() {
         return;
     }
     let packed =
-        |case: &Case| case.id.name() == "offset_zero" || case.id.name() == "input_band_one_wide";
+        |case: &Case| case.id.name == "offset_zero" || case.id.name == "input_band_one_wide";
     let cases: Vec<Case> = cases().into_iter().filter(packed).collect();
     let entry_points = EntryPoints::without_pipeline_barriers();
     on_devices_with(entry_points, &Runtime, |name, executor| {

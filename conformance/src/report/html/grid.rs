@@ -100,37 +100,28 @@ pub(super) fn operators(target: &TargetRun) -> Vec<OperatorView> {
     }
     for case in &target.cases {
         let id = &case.id;
-        if !operators.contains_key(id.operator()) {
-            operators.insert(id.operator().to_owned(), BTreeMap::new());
-        }
-        let levels = operators.get_mut(id.operator());
-        let Some(level) = levels.map(|levels| levels.entry(id.level()).or_default()) else {
-            continue;
-        };
+        let levels = operators.entry(id.operator.clone()).or_default();
         let mut counts = Counts::on(&target.device);
         counts.add(case.result);
-        level.entry((id.data_type(), id.rank())).or_default().counts.merge(counts);
+        let entry = levels.entry(id.level).or_default().entry((id.data_type, id.rank)).or_default();
+        entry.counts.merge(counts);
     }
     operators.into_iter().map(|(name, levels)| OperatorView::new(&name, &levels)).collect()
 }
 
 impl OperatorView {
     fn new(name: &str, levels: &BTreeMap<FeatureLevel, Level>) -> Self {
-        let mut grids = Vec::new();
-        let mut first: Option<(FeatureLevel, FeatureLevel, &Level)> = None;
-        for (level, entries) in levels {
-            match &mut first {
-                Some((_, last, alike)) if *alike == entries => *last = *level,
-                other => grids.extend(other.replace((*level, *level, entries)).map(GridView::new)),
-            }
-        }
-        grids.extend(first.map(GridView::new));
+        let levels: Vec<(&FeatureLevel, &Level)> = levels.iter().collect();
+        let alike = levels.chunk_by(|(_, one), (_, other)| one == other);
+        let grids = alike.map(GridView::new).collect();
         Self { name: name.to_uppercase(), grids }
     }
 }
 
 impl GridView {
-    fn new((first, last, level): (FeatureLevel, FeatureLevel, &Level)) -> Self {
+    /// Of levels that are alike, of which there is at least one.
+    fn new(levels: &[(&FeatureLevel, &Level)]) -> Self {
+        let ((first, level), (last, _)) = (levels[0], levels[levels.len() - 1]);
         let mut total = Counts::default();
         level.values().for_each(|entry| total.merge(entry.counts));
         let mut ranks: Vec<usize> = level.keys().map(|(_, rank)| *rank).collect();
