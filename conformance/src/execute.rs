@@ -141,14 +141,8 @@ pub fn run(case: &Case, executor: &dyn Executor, details: Details) -> CaseResult
         let failure = Failure { descriptor, plan, matrices: None };
         outcome.failure = Some(Box::new(failure));
     }
-    CaseResult {
-        id: case.id.clone(),
-        result: outcome.result,
-        detail: outcome.detail,
-        expected: None,
-        failure: outcome.failure,
-        microseconds: u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX),
-    }
+    let result = CaseResult::new(&case.id, outcome.result, outcome.detail, Some(start));
+    CaseResult { failure: outcome.failure, ..result }
 }
 
 fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: Details) -> Outcome {

@@ -1,10 +1,10 @@
 //! Runs cases in worker processes: one that crashes or hangs costs its case and nothing else.
 
+use std::iter::StepBy;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -92,23 +92,21 @@ impl Pool {
 
 /// Cases that nobody has taken yet.
 struct Batches {
-    left: Mutex<Range<usize>>,
+    starts: Mutex<StepBy<Range<usize>>>,
     size: usize,
+    count: usize,
 }
 
 impl Batches {
     fn new(count: usize, jobs: usize) -> Self {
         // Several for each job, so that none ends long before the others.
         let size = (count / (jobs.max(1) * 8)).clamp(1, LARGEST_BATCH);
-        Self { left: Mutex::new(0..count), size }
+        Self { starts: Mutex::new((0..count).step_by(size)), size, count }
     }
 
     fn take(&self) -> Option<Range<usize>> {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = left.end.min(left.start + self.size);
-        let batch = left.start..end;
-        left.start = end;
-        (!batch.is_empty()).then_some(batch)
+        let start = self.starts.lock().unwrap_or_else(PoisonError::into_inner).next()?;
+        Some(start..self.count.min(start + self.size))
     }
 }
 
@@ -194,14 +192,7 @@ impl Lane<'_> {
 
 /// A case whose worker did not answer.
 fn ended(id: &CaseId, result: ResultCode, detail: String, start: Instant) -> CaseResult {
-    CaseResult {
-        id: id.clone(),
-        result,
-        detail: Some(detail),
-        expected: None,
-        failure: None,
-        microseconds: u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX),
-    }
+    CaseResult::new(id, result, Some(detail), Some(start))
 }
 
 /// Waits for the first reply of a worker; what it refuses becomes an error.

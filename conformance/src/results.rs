@@ -3,6 +3,7 @@
 mod verdict;
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use dml::FeatureLevel;
 use serde::{Deserialize, Serialize};
@@ -261,6 +262,21 @@ impl Run {
         let mut total = Counts::default();
         self.targets.iter().for_each(|target| total.merge(target.total()));
         total
+    }
+}
+
+impl CaseResult {
+    /// Of a case that has ended, or did not run, and took the time `since` then.
+    pub(crate) fn new(
+        id: &CaseId,
+        result: ResultCode,
+        detail: Option<String>,
+        since: Option<Instant>,
+    ) -> Self {
+        let time = since.map_or(Duration::ZERO, |since| since.elapsed());
+        let microseconds = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let (id, expected, failure) = (id.clone(), None, None);
+        Self { id, result, detail, expected, failure, microseconds }
     }
 }
 

@@ -63,14 +63,8 @@ pub(crate) fn run_isolated(
 }
 
 fn not_run(case: &Case) -> CaseResult {
-    CaseResult {
-        id: case.id.clone(),
-        result: ResultCode::NotRun,
-        detail: Some("only a Vulkan device can refuse a wrong binding".to_owned()),
-        expected: None,
-        failure: None,
-        microseconds: 0,
-    }
+    let detail = "only a Vulkan device can refuse a wrong binding".to_owned();
+    CaseResult::new(&case.id, ResultCode::NotRun, Some(detail), None)
 }
 
 /// Results, which come in any order.

@@ -42,11 +42,6 @@ pub(super) fn count(number: u64, what: &str) -> String {
 }
 
 impl Counts {
-    /// The results that happened.
-    pub(super) fn happened(&self) -> impl Iterator<Item = ResultCode> {
-        ResultCode::ALL.into_iter().filter(|code| self.of(*code) > 0)
-    }
-
     /// The results that have a column: those that happened, `pass` and `fail`.
     pub(super) fn columns(&self) -> Vec<ResultCode> {
         let always = [ResultCode::Pass, ResultCode::Fail];
@@ -57,7 +52,8 @@ impl Counts {
     /// `12 pass, 1 crash`.
     pub(super) fn words(&self) -> String {
         let part = |code| format!("{} {}", thousands(self.of(code)), code.name());
-        self.happened().map(part).collect::<Vec<_>>().join(", ")
+        let happened = ResultCode::ALL.into_iter().filter(|code| self.of(*code) > 0);
+        happened.map(part).collect::<Vec<_>>().join(", ")
     }
 }
 

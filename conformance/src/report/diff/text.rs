@@ -20,42 +20,38 @@ pub(super) fn of_runs(a: &Run, b: &Run) -> Vec<String> {
         .collect()
 }
 
-/// What differs in what one target ran on.
+/// What differs in what one target ran on, its features and limits last.
 pub(super) fn of_targets(a: &TargetRun, b: &TargetRun) -> Vec<String> {
-    let versions = [&a.device, &b.device].map(|it| it.driver_version.to_string());
-    let uuids = [&a.device, &b.device].map(|it| it.uuid.clone());
-    let validation = [a, b].map(|it| if it.validation { "on" } else { "off" }.to_owned());
-    let pairs = [
-        ("driver", [a.device.driver(), b.device.driver()]),
-        ("driver version", versions),
-        ("Vulkan", [a.device.api_version.clone(), b.device.api_version.clone()]),
-        ("UUID", uuids),
-        ("validation", validation),
+    let [before, after] = [facts(a), facts(b)];
+    let all: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let text = |facts: &BTreeMap<_, String>, fact| facts.get(fact).cloned().unwrap_or_default();
+    all.into_iter()
+        .filter_map(|fact| changed(fact.1, &text(&before, fact), &text(&after, fact)))
+        .map(|line| format!("{}: {line}", b.title()))
+        .collect()
+}
+
+/// What a target ran on, by order and name.
+fn facts(target: &TargetRun) -> BTreeMap<(usize, &str), String> {
+    let TargetRun { device, features, limits, .. } = target;
+    let validation = if target.validation { "on" } else { "off" };
+    let device = [
+        ("driver", device.driver()),
+        ("driver version", device.driver_version.to_string()),
+        ("Vulkan", device.api_version.clone()),
+        ("UUID", device.uuid.clone()),
+        ("validation", validation.to_owned()),
     ];
-    let changes = pairs.iter().filter_map(|(what, [a, b])| changed(what, a, b));
-    let mut lines: Vec<String> = changes.collect();
-    lines.extend(features(a, b));
-    lines.iter().map(|line| format!("{}: {line}", b.title())).collect()
+    let last = device.len();
+    let features = features.iter().map(|(name, has)| ((last, name.as_str()), has.to_string()));
+    let limits = limits.iter().map(|(name, value)| ((last, name.as_str()), value.to_string()));
+    let device = device.into_iter().enumerate().map(|(order, (name, it))| ((order, name), it));
+    device.chain(features).chain(limits).collect()
 }
 
 fn changed(what: &str, a: &str, b: &str) -> Option<String> {
     let quoted = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
     (a != b).then(|| format!("{what}: {} -> {}", quoted(a), quoted(b)))
-}
-
-/// Features and limits that are not as they were.
-fn features(a: &TargetRun, b: &TargetRun) -> Vec<String> {
-    let names = |target: &TargetRun| -> BTreeMap<String, String> {
-        let features = target.features.iter().map(|(name, has)| (name.clone(), has.to_string()));
-        let limits = target.limits.iter().map(|(name, value)| (name.clone(), value.to_string()));
-        features.chain(limits).collect()
-    };
-    let [before, after] = [names(a), names(b)];
-    let all: BTreeSet<_> = before.keys().chain(after.keys()).collect();
-    let text = |values: &BTreeMap<_, String>, name| values.get(name).cloned().unwrap_or_default();
-    all.iter()
-        .filter_map(|name| changed(name, &text(&before, *name), &text(&after, *name)))
-        .collect()
 }
 
 impl ChangeKind {
