@@ -49,6 +49,16 @@ pub struct Runtime;
 
 impl Lowering for Runtime {}
 
+/// A function that makes plans in another way.
+impl<F> Lowering for F
+where
+    F: Fn(&Validated, &Target<'_>) -> Result<Plan, LoweringError> + Sync,
+{
+    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, LoweringError> {
+        self(operator, target)
+    }
+}
+
 /// Something that executes operators.
 pub trait Executor {
     /// Compiles an operator for a device created at `level`.

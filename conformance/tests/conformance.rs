@@ -79,14 +79,10 @@ fn every_strategy_passes_on_every_device() {
 }
 
 /// Leaves out the last step.
-struct LastStepMissing;
-
-impl Lowering for LastStepMissing {
-    fn lower(&self, operator: &Validated, target: &LoweringTarget<'_>) -> Result<Plan, Error> {
-        let mut plan = dml_ops::lower(operator, target)?;
-        plan.exec.pop();
-        Ok(plan)
-    }
+fn last_step_missing(operator: &Validated, target: &LoweringTarget<'_>) -> Result<Plan, Error> {
+    let mut plan = dml_ops::lower(operator, target)?;
+    plan.exec.pop();
+    Ok(plan)
 }
 
 #[test]
@@ -101,7 +97,7 @@ fn a_plan_that_is_wrong_is_found_and_shown() {
     let all = all.into_iter().map(|it| it.with_strategy(Strategy::FillAndScatter));
     for target in &all.collect::<Vec<_>>() {
         assert_eq!(problems(&run(target, &cases, None)), Vec::<String>::new());
-        let wrong = run(target, &cases, Some(&LastStepMissing));
+        let wrong = run(target, &cases, Some(&last_step_missing));
         assert_eq!(wrong.cases[0].result, ResultCode::Fail, "{}", wrong.title());
         let detail = wrong.cases[0].detail.as_deref().unwrap();
         assert!(detail.starts_with("output 0: element [0, 2]: expected 0x00000001"), "{detail}");

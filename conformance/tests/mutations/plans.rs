@@ -62,44 +62,36 @@ fn description(layout: &TensorLayout) -> TensorDesc {
 }
 
 /// An inverted band that ends one diagonal too early.
-struct InvertedOffByOne;
-
-impl Lowering for InvertedOffByOne {
-    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-        let Ok(begin) = operator.int("DiagonalFillBegin") else {
-            return dml_ops::lower(operator, target);
-        };
-        with_other_fields(operator, target, |field, value| match value {
-            FieldValue::Int(end) if field.name == "DiagonalFillEnd" && begin > end => {
-                FieldValue::Int(end.saturating_sub(1))
-            }
-            other => other,
-        })
-    }
+fn inverted_off_by_one(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let Ok(begin) = operator.int("DiagonalFillBegin") else {
+        return dml_ops::lower(operator, target);
+    };
+    with_other_fields(operator, target, |field, value| match value {
+        FieldValue::Int(end) if field.name == "DiagonalFillEnd" && begin > end => {
+            FieldValue::Int(end.saturating_sub(1))
+        }
+        other => other,
+    })
 }
 
 #[test]
 fn an_inverted_band_that_is_off_by_one_is_found() {
-    check(&InvertedOffByOne, "/band_inverted: output 0: element");
-    check(&InvertedOffByOne, "/input_band_inverted: output 0: element");
+    check(&inverted_off_by_one, "/band_inverted: output 0: element");
+    check(&inverted_off_by_one, "/input_band_inverted: output 0: element");
 }
 
 /// Rows of the output that are one element longer, where that element belongs to nobody.
-struct OnePastTheEnd;
-
-impl Lowering for OnePastTheEnd {
-    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-        with_other_fields(operator, target, |_, value| match value {
-            FieldValue::Tensor(Some(mut tensor)) => {
-                let last = tensor.sizes.len() - 1;
-                tensor.sizes[last] += 1;
-                tensor.total_tensor_size_in_bytes =
-                    tensor.total_tensor_size_in_bytes.map(|bytes| bytes.next_multiple_of(4));
-                FieldValue::Tensor(Some(tensor))
-            }
-            other => other,
-        })
-    }
+fn one_past_the_end(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    with_other_fields(operator, target, |_, value| match value {
+        FieldValue::Tensor(Some(mut tensor)) => {
+            let last = tensor.sizes.len() - 1;
+            tensor.sizes[last] += 1;
+            tensor.total_tensor_size_in_bytes =
+                tensor.total_tensor_size_in_bytes.map(|bytes| bytes.next_multiple_of(4));
+            FieldValue::Tensor(Some(tensor))
+        }
+        other => other,
+    })
 }
 
 #[test]
@@ -107,46 +99,38 @@ fn a_write_one_byte_past_the_output_is_found() {
     let bytes = |case: &Case| case.id.data_type == DataType::Uint8;
     let cases = cases().into_iter().filter(bytes).collect();
     let words = "relative to the tensor, which no element covers, was overwritten";
-    check_in(cases, &OnePastTheEnd, words);
+    check_in(cases, &one_past_the_end, words);
 }
 
 /// A fill that ends one word too early.
-struct ShortFill;
-
-impl Lowering for ShortFill {
-    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-        let mut plan = dml_ops::lower(operator, target)?;
-        for step in &mut plan.exec {
-            if let Step::Fill(fill) = step
-                && fill.slot == Slot::Output(0)
-                && fill.range.end > 4
-            {
-                fill.range.end -= 4;
-            }
+fn short_fill(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut plan = dml_ops::lower(operator, target)?;
+    for step in &mut plan.exec {
+        if let Step::Fill(fill) = step
+            && fill.slot == Slot::Output(0)
+            && fill.range.end > 4
+        {
+            fill.range.end -= 4;
         }
-        Ok(plan)
     }
+    Ok(plan)
 }
 
 #[test]
 fn a_fill_that_leaves_a_word_out_is_found() {
-    check(&ShortFill, "(not written)");
+    check(&short_fill, "(not written)");
 }
 
 /// A plan without its last step.
-struct LastStepMissing;
-
-impl Lowering for LastStepMissing {
-    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-        let mut plan = dml_ops::lower(operator, target)?;
-        if plan.exec.len() > 1 {
-            plan.exec.pop();
-        }
-        Ok(plan)
+fn last_step_missing(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut plan = dml_ops::lower(operator, target)?;
+    if plan.exec.len() > 1 {
+        plan.exec.pop();
     }
+    Ok(plan)
 }
 
 #[test]
 fn a_missing_step_is_found() {
-    check(&LastStepMissing, ": output 0: element");
+    check(&last_step_missing, ": output 0: element");
 }

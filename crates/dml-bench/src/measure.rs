@@ -119,10 +119,7 @@ impl<'a> Turns<'a> {
         let bytes = case.work.bytes();
         let input = input(device, &data.input)?;
         let count = rotation(bytes, effort.cache);
-        let size = compiled.output_size(0);
-        let buffers: Vec<_> = (0..count)
-            .map(|_| device.create_buffer(size).map(Rc::new))
-            .collect::<Result<_, _>>()?;
+        let buffers = buffers(device, compiled.output_size(0), count)?;
         // Timestamps cost time of their own, which only matters where there is nothing else.
         let timed = case.baseline != Baseline::EmptySubmit;
         let source = input.as_ref();
