@@ -1,4 +1,5 @@
-//! What an operator's result is, element by element, and the cases worth testing.
+//! What an operator's result is, element by element, the cases worth testing, and the buffers that a test
+//! runs them on, which show every byte that is not as it must be.
 
 mod elements;
 mod guarded;
