@@ -10,7 +10,7 @@ pub use descs::*;
 
 use std::ffi::c_void;
 
-use crate::scalar::ScalarUnion;
+use crate::types::ScalarUnion;
 
 /// A Boolean of Windows: 0 is false.
 pub type BOOL = i32;

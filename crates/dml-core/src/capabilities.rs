@@ -11,7 +11,7 @@ pub use cap::{CapabilityCap, Capped, Shortfall};
 pub use limit::Limit;
 pub use version::ApiVersion;
 
-use crate::kernel::Feature;
+use crate::plan::kernel::Feature;
 
 /// Limits of a device, under Vulkan's names.
 #[derive(Clone, Debug, PartialEq, Eq)]

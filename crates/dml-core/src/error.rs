@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::feature_level::FeatureLevel;
+use crate::types::FeatureLevel;
 
 /// A refusal. Its message is one line that names the operator, the field, the value given and what
 /// would be accepted.

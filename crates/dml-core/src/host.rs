@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::kernel::KernelVariant;
+use crate::plan::kernel::KernelVariant;
 use crate::plan::{Access, Copy, Dispatch, Fill, InvalidCopy, Plan, Slot, Step, Update, span};
 
 /// A kernel's computation on the host: the twin of the shader of the same name.

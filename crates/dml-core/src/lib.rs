@@ -15,40 +15,27 @@
 
 pub mod c_layout;
 pub mod capabilities;
-mod data_type;
 mod error;
-mod feature_level;
-mod flags;
 pub mod host;
 #[cfg(feature = "json")]
 pub mod json;
-pub mod kernel;
-mod layout;
-mod operator;
 pub mod operators;
-mod overlap;
 pub mod plan;
-mod rules;
-mod scalar;
 pub mod schema;
-mod strategy;
 pub mod support;
 mod tensor;
-mod tuning;
+mod types;
 mod validate;
-pub mod value;
 
 pub use capabilities::{Capabilities, CapabilityCap};
-pub use data_type::{DataType, DataTypeSet};
 pub use error::{Error, HResult, InvalidField, LevelRefusal, UnknownName};
-pub use feature_level::FeatureLevel;
-pub use flags::ExecutionFlags;
-pub use layout::TensorLayout;
-pub use operator::{AbstractOperator, FieldValue};
-pub use scalar::ScalarUnion;
-pub use strategy::Strategy;
+pub use plan::kernel;
+pub use schema::operator::{AbstractOperator, FieldValue};
 pub use tensor::{
     MAX_DIMENSION_COUNT, MAX_ELEMENT_COUNT, MINIMUM_TENSOR_ALIGNMENT, TensorDesc, TensorFlags,
+    TensorLayout,
 };
-pub use tuning::Tuning;
+pub use types::{
+    DataType, DataTypeSet, ExecutionFlags, FeatureLevel, ScalarUnion, Strategy, Tuning, value,
+};
 pub use validate::{Validated, validate};

@@ -6,6 +6,7 @@
 
 /// The descriptors of the implemented operators, and nothing else.
 pub mod descs;
+pub(crate) mod rules;
 mod tables;
 
 pub use descs::*;
@@ -35,9 +36,9 @@ pub fn implemented_names() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data_type::DataType;
-    use crate::operator::AbstractOperator;
+    use crate::schema::operator::AbstractOperator;
     use crate::tensor::TensorDesc;
+    use crate::types::DataType;
 
     #[test]
     fn an_operator_is_found_by_name() {

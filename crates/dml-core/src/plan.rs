@@ -10,6 +10,7 @@
 
 mod copy_check;
 mod describe;
+pub mod kernel;
 mod region;
 
 pub use copy_check::InvalidCopy;
@@ -18,10 +19,9 @@ pub use region::{CopyRegion, Repeat};
 
 use std::ops::Range;
 
-use crate::kernel::KernelVariant;
-use crate::layout::TensorLayout;
-use crate::strategy::Strategy;
-use crate::tensor::TensorFlags;
+use self::kernel::KernelVariant;
+use crate::tensor::{TensorFlags, TensorLayout};
+use crate::types::Strategy;
 
 /// Push constants of one dispatch are at most this many bytes, half of what Vulkan guarantees.
 pub const MAX_PUSH_CONSTANT_BYTES: usize = 64;

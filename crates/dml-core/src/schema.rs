@@ -1,12 +1,13 @@
 //! What an operator's fields are, and what each feature level accepts in them: as data.
 
 mod enums;
+pub(crate) mod operator;
 mod support;
 
 use std::fmt;
 
 use crate::error::Error;
-use crate::feature_level::FeatureLevel;
+use crate::types::FeatureLevel;
 use crate::validate::Validated;
 
 pub use enums::{EnumSchema, REDUCE_FUNCTION, TENSOR_DATA_TYPE};
@@ -134,7 +135,7 @@ impl FieldSchema {
 
 /// What must hold between the fields of one operator, beyond what the tables state.
 ///
-/// Rules are written in `rules.rs` and named in the schema.
+/// Rules are written in `operators/rules.rs` and named in the schema.
 #[derive(Clone, Copy)]
 pub struct Rule {
     /// The name of the function.

@@ -7,12 +7,11 @@
 use std::fmt;
 
 use crate::capabilities::Capabilities;
-use crate::data_type::DataType;
-use crate::feature_level::FeatureLevel;
-use crate::kernel::Feature;
 use crate::operators::OPERATORS;
+use crate::plan::kernel::Feature;
 use crate::schema::{OperatorSchema, SupportTable, TensorSupport};
 use crate::tensor::MAX_DIMENSION_COUNT;
+use crate::types::{DataType, FeatureLevel};
 
 /// Whether something runs. Where several answers hold, it is the first of them in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

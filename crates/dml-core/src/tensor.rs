@@ -1,6 +1,11 @@
 //! Tensor descriptors, unchecked as a caller fills them.
 
-use crate::data_type::DataType;
+mod layout;
+mod overlap;
+
+pub use layout::TensorLayout;
+
+use crate::types::DataType;
 
 /// DML_TENSOR_DIMENSION_COUNT_MAX1: no tensor has more dimensions.
 pub const MAX_DIMENSION_COUNT: usize = 8;

@@ -3,14 +3,11 @@
 mod attributes;
 mod levels;
 
-use crate::data_type::DataType;
 use crate::error::{Error, InvalidField};
-use crate::feature_level::FeatureLevel;
-use crate::layout::TensorLayout;
-use crate::operator::{AbstractOperator, FieldValue};
-use crate::scalar::ScalarUnion;
+use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::schema::{FieldKind, FieldSchema, OperatorSchema};
-use crate::tensor::{TensorDesc, TensorFlags};
+use crate::tensor::{TensorDesc, TensorFlags, TensorLayout};
+use crate::types::{DataType, FeatureLevel, ScalarUnion};
 use levels::Levels;
 
 /// An operator that a feature level accepts. There is no other way to make one than [`validate`].

@@ -32,12 +32,14 @@ fn imports(schema: &Schema) -> String {
     let fields = || schema.implemented().flat_map(|operator| &operator.fields);
     let has = |wanted: &[FieldType]| fields().any(|field| wanted.contains(&field.field_type));
     let typed = |field: &Field| field.enumeration.and_then(|names| names.typed.as_ref());
-    let mut text = String::from("use crate::operator::{AbstractOperator, FieldValue};\n");
-    if fields().filter_map(typed).any(|typed| typed.rust == "DataType") {
-        text += "use crate::data_type::DataType;\n";
-    }
-    if has(&[FieldType::ScalarUnion]) {
-        text += "use crate::scalar::ScalarUnion;\n";
+    let mut text = String::from("use crate::schema::operator::{AbstractOperator, FieldValue};\n");
+    let types = [
+        ("DataType", fields().filter_map(typed).any(|typed| typed.rust == "DataType")),
+        ("ScalarUnion", has(&[FieldType::ScalarUnion])),
+    ];
+    let types: Vec<&str> = types.into_iter().filter(|it| it.1).map(|it| it.0).collect();
+    if !types.is_empty() {
+        text += &format!("use crate::types::{{{}}};\n", types.join(", "));
     }
     if has(&[FieldType::Tensor, FieldType::TensorArray]) {
         text += "use crate::tensor::TensorDesc;\n";

@@ -60,7 +60,7 @@ impl Folders {
         let types = operators.iter().position(|file| file.name() == "types.toml");
         let types = types.with_context(|| format!("{} has no types.toml", self.schema))?;
         let types = operators.remove(types);
-        Ok(Sources { types, operators, rules: self.file(self.core, "rules.rs")?.text })
+        Ok(Sources { types, operators, rules: self.file(self.core, "operators/rules.rs")?.text })
     }
 
     /// What the generated files should hold.

@@ -40,10 +40,9 @@ fn imports(schema: &Schema) -> String {
     }
     let names: Vec<&str> = names.into_iter().collect();
     format!(
-        "use crate::data_type::{{DataType, DataTypeSet}};\n\
-         use crate::feature_level::FeatureLevel;\n\
-         {}use crate::schema::{{{}}};\n\n",
-        if rules { "use crate::rules;\n" } else { "" },
+        "{}use crate::schema::{{{}}};\n\
+         use crate::types::{{DataType, DataTypeSet, FeatureLevel}};\n\n",
+        if rules { "use super::rules;\n" } else { "" },
         names.join(", ")
     )
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::capabilities::{ApiVersion, Capabilities, Features, Limit};
 use crate::error::InvalidField;
-use crate::kernel::Feature;
+use crate::plan::kernel::Feature;
 
 /// What a device is to be treated as, at most: the device behind a profile, or any part of it.
 ///

@@ -1,5 +1,5 @@
 use super::*;
-use crate::kernel::{KernelBinding, SpecializationConstant};
+use crate::plan::kernel::{KernelBinding, SpecializationConstant};
 use crate::plan::{CopyRegion, KernelKey, Window};
 
 /// Writes the base word and the second push constant into the first two words of the window.

@@ -7,8 +7,7 @@ use num_traits::{AsPrimitive, Bounded, Float};
 use serde_json::Value;
 
 use super::{Result, known_keys, object, refused};
-use crate::data_type::DataType;
-use crate::scalar::ScalarUnion;
+use crate::types::{DataType, ScalarUnion};
 
 /// An integer of type `T`.
 pub(super) fn integer<T: TryFrom<i128> + Bounded + Display>(path: &str, json: &Value) -> Result<T> {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Object, Result, array, join, known_keys, number, object, refused};
-use crate::data_type::{DataType, DataTypeSet};
 use crate::tensor::{TensorDesc, TensorFlags};
+use crate::types::{DataType, DataTypeSet};
 
 const FIELDS: [&str; 7] = [
     "DataType",

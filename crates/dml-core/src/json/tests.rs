@@ -2,9 +2,9 @@ use serde_json::json;
 
 use super::*;
 use crate::operators::DiagonalMatrixDesc;
-use crate::scalar::ScalarUnion;
 use crate::schema::{Comparison, FieldKind, TENSOR_DATA_TYPE};
 use crate::tensor::{TensorDesc, TensorFlags};
+use crate::types::ScalarUnion;
 
 const fn attribute(name: &'static str, field_type: FieldType) -> FieldSchema {
     FieldSchema::new(name, FieldKind::Attribute, field_type)

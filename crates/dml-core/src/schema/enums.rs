@@ -1,6 +1,6 @@
 //! The enums of DirectML whose numbers `UINT` fields hold.
 
-use crate::data_type::DataType;
+use crate::types::DataType;
 
 /// An enum of DirectML.
 #[derive(Debug, PartialEq, Eq)]

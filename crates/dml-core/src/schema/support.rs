@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use crate::data_type::DataTypeSet;
-use crate::feature_level::FeatureLevel;
 use crate::tensor::MAX_DIMENSION_COUNT;
+use crate::types::{DataTypeSet, FeatureLevel};
 
 /// A set of dimension counts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

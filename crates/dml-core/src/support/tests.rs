@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::capabilities::Features;
-use crate::data_type::DataTypeSet;
 use crate::schema::{Comparison, FieldKind, FieldSchema, FieldType, RankSet};
+use crate::types::DataTypeSet;
 
 const FIELDS: &[FieldSchema] = &[
     FieldSchema::new("A", FieldKind::Input, FieldType::Tensor),

@@ -1,8 +1,8 @@
 //! The rules of attributes that hold for every operator.
 
 use crate::error::{Error, InvalidField};
-use crate::operator::{AbstractOperator, FieldValue};
 use crate::schema::FieldSchema;
+use crate::schema::operator::{AbstractOperator, FieldValue};
 
 /// Checks the value of a field that is no tensor.
 pub(super) fn check(

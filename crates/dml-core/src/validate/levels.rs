@@ -2,13 +2,13 @@
 //! dimension counts, and which tensors may be left out.
 
 use crate::error::{Error, LevelRefusal};
-use crate::feature_level::FeatureLevel;
-use crate::operator::{AbstractOperator, FieldValue};
 use crate::operators::implemented_names;
+use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::schema::{
     FieldSchema, OperatorSchema, SupportTable, TensorSupport, lowest_level, table_at,
 };
 use crate::tensor::{MAX_DIMENSION_COUNT, TensorDesc};
+use crate::types::FeatureLevel;
 
 /// The tables that hold for an operator, and the device's level.
 #[derive(Clone, Copy)]

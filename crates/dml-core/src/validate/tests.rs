@@ -1,6 +1,6 @@
 use super::*;
-use crate::data_type::DataType;
 use crate::operators::DiagonalMatrixDesc;
+use crate::types::DataType;
 
 fn diagonal(desc: TensorDesc) -> AbstractOperator {
     DiagonalMatrixDesc { output_tensor: desc, offset: 0, value: 1.0 }.into()

@@ -1,12 +1,11 @@
 //! Refusals of operators that are not implemented.
 
-use crate::data_type::DataType;
 use crate::error::{Error, HResult};
-use crate::feature_level::FeatureLevel;
-use crate::operator::{AbstractOperator, FieldValue};
 use crate::operators::{find, implemented_names};
+use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::schema::{FieldType, REDUCE_FUNCTION};
 use crate::tensor::TensorDesc;
+use crate::types::{DataType, FeatureLevel};
 use crate::validate::validate;
 
 /// The error for the operator `name` at `level`, with the same packed tensor in every field (in

@@ -3,7 +3,7 @@
 use half::f16;
 use num_traits::{Bounded, Zero};
 
-use crate::data_type::DataType;
+use crate::types::DataType;
 
 const F32_MANTISSA_BITS: u32 = 23;
 const F16_MANTISSA_BITS: u32 = 10;

@@ -1,6 +1,6 @@
 //! Which way of working suits a driver.
 
-use crate::strategy::Strategy;
+use crate::types::Strategy;
 
 /// Preferences for one driver. They change how fast a result comes, never the result, and they are
 /// fixed data: nothing is timed at run time, so plans are reproducible.

@@ -46,15 +46,13 @@ pub(crate) fn value_and_input_match_output(operator: &Validated) -> Result<(), E
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data_type::{DataType, DataTypeSet};
-    use crate::feature_level::FeatureLevel;
-    use crate::operator::{AbstractOperator, FieldValue};
-    use crate::scalar::ScalarUnion;
+    use crate::schema::operator::{AbstractOperator, FieldValue};
     use crate::schema::{
         Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule, SupportTable,
         TENSOR_DATA_TYPE, TensorSupport,
     };
     use crate::tensor::TensorDesc;
+    use crate::types::{DataType, DataTypeSet, FeatureLevel, ScalarUnion};
     use crate::validate::validate;
 
     /// As FILL_VALUE_CONSTANT, at one level.

@@ -1,0 +1,16 @@
+//! The plain values that everything else is made of.
+
+mod data_type;
+mod feature_level;
+mod flags;
+mod scalar;
+mod strategy;
+mod tuning;
+pub mod value;
+
+pub use data_type::{DataType, DataTypeSet};
+pub use feature_level::FeatureLevel;
+pub use flags::ExecutionFlags;
+pub use scalar::ScalarUnion;
+pub use strategy::Strategy;
+pub use tuning::Tuning;
