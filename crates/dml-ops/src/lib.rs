@@ -1,6 +1,6 @@
 //! Operators: how each is lowered from a validated descriptor to a [`Plan`].
 //!
-//! One file for each operator in `operators/`, one line for each in [`OPERATORS`]. Lowering is pure:
+//! One folder for each family of operators in `families/`, one line for each in [`OPERATORS`]. Lowering is pure:
 //! it sees what the device can do ([`Target`]), never a device, and neither executes nor allocates
 //! anything but the plan.
 //!
@@ -8,16 +8,9 @@
 //! from its documentation and sharing nothing with its lowering, and the corner cases worth testing.
 #![forbid(unsafe_code)]
 
-mod band_matrix;
-mod boxes;
-mod constants;
-pub mod diagonal;
-mod element_kernel;
-mod fill;
-pub mod grid;
-mod operators;
+mod families;
+mod lowering;
 mod registry;
-mod seed;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -3,9 +3,8 @@
 use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 
-use crate::operators::diagonal_matrix::DiagonalMatrix;
-use crate::operators::diagonal_matrix1::DiagonalMatrix1;
-use crate::operators::fill_value_constant::FillValueConstant;
+use crate::families::diagonal::{DiagonalMatrix, DiagonalMatrix1};
+use crate::families::fill::FillValueConstant;
 use crate::{Operator, Target, TransferUse};
 
 /// Every implemented operator, by ascending operator number.

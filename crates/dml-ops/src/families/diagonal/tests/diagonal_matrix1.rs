@@ -1,5 +1,3 @@
-//! Which plans come out of lowering; what they compute is checked for every operator at once.
-
 use dml_core::operators::{DiagonalMatrix1Desc, DiagonalMatrixDesc};
 use dml_core::plan::{BoundAt, Plan, Slot, Step};
 use dml_core::{
@@ -7,8 +5,7 @@ use dml_core::{
     validate,
 };
 
-use super::DiagonalMatrix1;
-use crate::operators::diagonal_matrix::DiagonalMatrix;
+use crate::families::diagonal::{DiagonalMatrix, DiagonalMatrix1};
 use crate::tests::{kind, kinds};
 use crate::{Operator, Target, TransferUse};
 

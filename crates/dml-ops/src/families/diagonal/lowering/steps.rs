@@ -1,4 +1,4 @@
-//! The kernels' dispatches: one for each box of the tensor, see [`crate::boxes`].
+//! The kernels' dispatches: one for each box of the tensor, see [`crate::lowering::boxes`].
 //!
 //! Every product and sum of sizes and strides here is an index or a count of elements, so it fits
 //! 32 bits.
@@ -12,10 +12,10 @@ use dml_spirv::twins::{self, diagonal_band, diagonal_merge, diagonal_scatter, di
 use dml_spirv::{ElementWidth, kernels};
 
 use crate::Target;
-use crate::boxes::{Placement, TensorBox};
-use crate::constants::Constants;
-use crate::diagonal::{Band, Diagonal};
-use crate::element_kernel::{Dispatches, words};
+use crate::families::diagonal::band::{Band, Diagonal};
+use crate::lowering::boxes::{Placement, TensorBox};
+use crate::lowering::constants::Constants;
+use crate::lowering::dispatches::{Dispatches, words};
 
 /// Dimensions: two of batches, rows, columns.
 pub(super) struct Batches {

@@ -8,7 +8,7 @@ use dml_spirv::twins::fill_words::PushConstants;
 use dml_spirv::{ElementWidth, kernels};
 
 use crate::Target;
-use crate::element_kernel::{Dispatches, words};
+use crate::lowering::dispatches::{Dispatches, words};
 
 /// vkCmdUpdateBuffer takes no more.
 pub(crate) const MAX_UPDATE_BYTES: u64 = 64 << 10;

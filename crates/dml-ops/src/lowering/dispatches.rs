@@ -5,8 +5,8 @@ use dml_core::plan::{Dispatch, Step, Window};
 use dml_core::{DataType, Error, ScalarUnion};
 
 use crate::Target;
-use crate::boxes::{self, Boxes, Placement};
-use crate::grid::{self, Grid};
+use crate::lowering::boxes::{self, Boxes, Placement};
+use crate::lowering::grid::{self, Grid};
 
 /// A list of steps is refused beyond this many. The largest tensors there are, 2^32 - 1 elements of
 /// 64 bits, take 257 boxes at the 128 MiB that Vulkan guarantees a descriptor, and some 66,000 where

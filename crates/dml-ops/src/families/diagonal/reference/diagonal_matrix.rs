@@ -6,7 +6,7 @@ use half::f16;
 
 use crate::reference::{Case, Random, Reference};
 
-pub(super) struct DiagonalMatrixReference;
+pub(in super::super) struct DiagonalMatrixReference;
 
 impl Reference for DiagonalMatrixReference {
     fn outputs(

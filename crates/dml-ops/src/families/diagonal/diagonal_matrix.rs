@@ -8,13 +8,8 @@ use dml_core::plan::Plan;
 use dml_core::schema::OperatorSchema;
 use dml_core::{Error, Validated, value};
 
-use crate::band_matrix::BandMatrix;
+use crate::families::diagonal::lowering::BandMatrix;
 use crate::{Operator, Target};
-
-#[cfg(feature = "reference")]
-mod reference;
-#[cfg(test)]
-mod tests;
 
 /// The operator's implementation.
 pub(crate) struct DiagonalMatrix;
@@ -40,6 +35,6 @@ impl Operator for DiagonalMatrix {
 
     #[cfg(feature = "reference")]
     fn reference(&self) -> &'static dyn crate::reference::Reference {
-        &reference::DiagonalMatrixReference
+        &super::reference::DiagonalMatrixReference
     }
 }

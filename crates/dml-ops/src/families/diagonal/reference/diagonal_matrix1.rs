@@ -7,7 +7,7 @@ use dml_core::{AbstractOperator, DataType, Error, FieldValue, ScalarUnion, Tenso
 
 use crate::reference::{BrokenRule, Case, Random, Reference};
 
-pub(super) struct DiagonalMatrix1Reference;
+pub(in super::super) struct DiagonalMatrix1Reference;
 
 impl Reference for DiagonalMatrix1Reference {
     fn outputs(

@@ -1,13 +1,12 @@
-//! Which plans come out of lowering; what they compute is checked for every operator at once.
-
 use dml_core::plan::{CopyRegion, Plan, Step};
 use dml_core::{
     Capabilities, DataType, FeatureLevel, Strategy, TensorDesc, Tuning, Validated, validate,
 };
 
-use super::{DIAGONAL_MATRIX, DiagonalMatrix};
+use crate::families::diagonal::DiagonalMatrix;
 use crate::tests::kinds;
 use crate::{Operator, Target, TransferUse};
+use dml_core::operators::DIAGONAL_MATRIX;
 
 fn diagonal(tensor: TensorDesc, offset: i32, value: f32) -> Validated {
     let desc = dml_core::operators::DiagonalMatrixDesc { output_tensor: tensor, offset, value };

@@ -10,7 +10,7 @@
 //!   fill would overwrite the padding of a tensor that is not dense.
 //! - **copy-and-band**: the input as a whole, then the value. Needs a dense input with the output's
 //!   strides.
-//! - **seed-and-copy**: [`crate::seed`]. For batches of matrices, and all that repeats.
+//! - **seed-and-copy**: [`crate::lowering::seed`]. For batches of matrices, and all that repeats.
 //! - **row-copies**: [`rows`]. For padded rows and for wide bands.
 //! - **kernel**: dispatches alone, so it needs no transfer usage. Dense outputs are filled by a
 //!   kernel, and the value follows; of any other, one kernel writes every element and nothing else,
@@ -33,10 +33,10 @@ use dml_core::plan::{BindingRequirement, BoundAt, Copy, CopyRegion, InPlace, Pla
 use dml_core::{Error, Strategy, TensorLayout};
 use dml_spirv::ElementWidth;
 
-use crate::constants::Constants;
-use crate::diagonal::Band;
-use crate::fill::{fill, fill_by_kernel, inline};
-use crate::seed;
+use crate::families::diagonal::band::Band;
+use crate::lowering::constants::Constants;
+use crate::lowering::fill::{fill, fill_by_kernel, inline};
+use crate::lowering::seed;
 use crate::{Target, TransferUse};
 use steps::{Batches, Matrices, Source};
 use strategy::{Around, choose};

@@ -4,7 +4,7 @@ use dml_core::{Strategy, Tuning};
 
 use super::steps::{Matrices, Source};
 use crate::TransferUse;
-use crate::fill::{MAX_UPDATE_BYTES, repeated};
+use crate::lowering::fill::{MAX_UPDATE_BYTES, repeated};
 
 /// A block that is made on the host is not larger, whatever is preferred.
 const MAX_SEED_BYTES: u64 = 256 << 10;
@@ -143,11 +143,11 @@ impl Matrices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element_kernel::MAX_STEPS;
+    use crate::lowering::dispatches::MAX_STEPS;
 
     #[test]
     fn the_page_of_limits_states_these() {
-        let page = include_str!("../../../../docs/deviations.md");
+        let page = include_str!("../../../../../../docs/deviations.md");
         for stated in [
             format!("needs no more than 2^{} dispatches", MAX_STEPS.ilog2()),
             format!("at most 2^{} regions and 2^{} loops", MAX_REGIONS.ilog2(), MAX_LOOPS.ilog2()),

@@ -12,11 +12,11 @@ use dml_core::{Error, Strategy, TensorLayout, Validated};
 use dml_spirv::twins::fill_write::{self, DIMENSIONS, PushConstants};
 use dml_spirv::{ElementWidth, kernels};
 
-use crate::boxes::Placement;
-use crate::constants::Constants;
-use crate::element_kernel::{Dispatches, scalar_bits, words};
-use crate::fill::{MAX_UPDATE_BYTES, fill, fill_by_kernel, inline, repeated};
-use crate::seed;
+use crate::lowering::boxes::Placement;
+use crate::lowering::constants::Constants;
+use crate::lowering::dispatches::{Dispatches, scalar_bits, words};
+use crate::lowering::fill::{MAX_UPDATE_BYTES, fill, fill_by_kernel, inline, repeated};
+use crate::lowering::seed;
 use crate::{Operator, Target, TransferUse};
 
 #[cfg(feature = "reference")]

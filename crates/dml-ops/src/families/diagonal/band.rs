@@ -7,11 +7,11 @@
 
 use std::ops::Range;
 
-use crate::boxes::TensorBox;
+use crate::lowering::boxes::TensorBox;
 
 /// Diagonals of a matrix, counted from the bottom left corner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Band {
+pub(crate) struct Band {
     height: u32,
     width: u32,
     /// At most two, ascending and not empty; where there are two, they reach both ends.
@@ -20,13 +20,13 @@ pub struct Band {
 
 /// The elements `(row + i, column + i)` for `i < length`, all of them inside the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Diagonal {
+pub(crate) struct Diagonal {
     /// Row of the first element.
-    pub row: u32,
+    pub(crate) row: u32,
     /// Column of the first element.
-    pub column: u32,
+    pub(crate) column: u32,
     /// How many elements, at least 1.
-    pub length: u32,
+    pub(crate) length: u32,
 }
 
 impl Band {
@@ -35,7 +35,7 @@ impl Band {
     /// elements.
     ///
     /// The arithmetic is 64-bit, so that nothing wraps for 32-bit begins and ends.
-    pub fn clip(height: u32, width: u32, begin: i64, end: i64) -> Self {
+    pub(crate) fn clip(height: u32, width: u32, begin: i64, end: i64) -> Self {
         let count = i64::from(height) + i64::from(width) - 1;
         let clipped = |diagonal: i64| {
             let number = diagonal.saturating_add(i64::from(height) - 1).clamp(0, count);
@@ -64,26 +64,26 @@ impl Band {
     }
 
     /// No element.
-    pub fn empty(height: u32, width: u32) -> Self {
+    pub(crate) fn empty(height: u32, width: u32) -> Self {
         Self { height, width, parts: vec![] }
     }
 
     /// Whether every element is in the band.
-    pub fn is_everything(&self) -> bool {
+    pub(crate) fn is_everything(&self) -> bool {
         let all = 0..self.height + (self.width - 1);
         self.parts.first() == Some(&all)
     }
 
     /// The band as ranges of diagonals: none where it is empty, two where it is everything but a
     /// range.
-    pub fn parts(&self) -> &[Range<u32>] {
+    pub(crate) fn parts(&self) -> &[Range<u32>] {
         &self.parts
     }
 
     /// The band as one range that may come around from 2^32 - 1 to 0: its first diagonal and its
     /// length, modulo 2^32. A diagonal is in it if its distance to the first one, modulo 2^32, is
     /// less than the length.
-    pub fn around(&self) -> (u32, u32) {
+    pub(crate) fn around(&self) -> (u32, u32) {
         match self.parts.as_slice() {
             [] => (0, 0),
             [first, .., last] => (last.start, first.end.wrapping_sub(last.start)),
@@ -92,7 +92,7 @@ impl Band {
     }
 
     /// The one diagonal that the band consists of; `None` where it has none or several.
-    pub fn single(&self) -> Option<Diagonal> {
+    pub(crate) fn single(&self) -> Option<Diagonal> {
         let [Range { start, end }] = *self.parts.as_slice() else { return None };
         if end - start != 1 {
             return None;

@@ -2,17 +2,17 @@
 
 /// Part of a one-dimensional range of work groups, as one dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid {
+pub(crate) struct Grid {
     /// The range's first group that belongs to this dispatch.
-    pub first_group: u32,
+    pub(crate) first_group: u32,
     /// Groups in x, y and z. Their product can pass the end of the range; kernels check.
-    pub groups: [u32; 3],
+    pub(crate) groups: [u32; 3],
 }
 
 /// Splits the groups that `indices` need over x, y, z and, where these do not suffice, over
 /// several dispatches. `limits` is maxComputeWorkGroupCount and has no zeros; a group has at
 /// least 2 indices, so that no group's number passes 2^32, those past the end of the range included.
-pub fn split(
+pub(crate) fn split(
     indices: u32,
     group_length: u32,
     limits: [u32; 3],

@@ -9,14 +9,9 @@ use dml_core::plan::Plan;
 use dml_core::schema::OperatorSchema;
 use dml_core::{Error, Validated};
 
-use crate::band_matrix::BandMatrix;
-use crate::element_kernel::scalar_bits;
+use crate::families::diagonal::lowering::BandMatrix;
+use crate::lowering::dispatches::scalar_bits;
 use crate::{Operator, Target};
-
-#[cfg(feature = "reference")]
-mod reference;
-#[cfg(test)]
-mod tests;
 
 /// The operator's implementation.
 pub(crate) struct DiagonalMatrix1;
@@ -44,6 +39,6 @@ impl Operator for DiagonalMatrix1 {
 
     #[cfg(feature = "reference")]
     fn reference(&self) -> &'static dyn crate::reference::Reference {
-        &reference::DiagonalMatrix1Reference
+        &super::reference::DiagonalMatrix1Reference
     }
 }

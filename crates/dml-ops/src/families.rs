@@ -1,0 +1,4 @@
+//! One folder for each family: its operators, their lowering and their reference.
+
+pub(crate) mod diagonal;
+pub(crate) mod fill;
