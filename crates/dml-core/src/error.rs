@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::types::FeatureLevel;
+use crate::types::{FeatureLevel, InvalidField};
 
 /// A refusal. Its message is one line that names the operator, the field, the value given and what
 /// would be accepted.
@@ -78,42 +78,6 @@ impl Error {
     }
 }
 
-/// A field that breaks a rule: `Sizes[2]: 0 is too small; accepted: 1 to 4294967295`.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {value} {problem}; accepted: {accepted}")]
-pub struct InvalidField {
-    /// The field's path from the operator, such as `OutputTensor.Sizes[2]`.
-    pub path: String,
-    /// The value given.
-    pub value: String,
-    /// Why it is refused.
-    pub problem: String,
-    /// What would be accepted.
-    pub accepted: String,
-}
-
-impl InvalidField {
-    pub(crate) fn new(
-        path: impl Into<String>,
-        value: impl fmt::Display,
-        problem: impl Into<String>,
-        accepted: impl Into<String>,
-    ) -> Self {
-        Self {
-            path: path.into(),
-            value: value.to_string(),
-            problem: problem.into(),
-            accepted: accepted.into(),
-        }
-    }
-
-    /// The same, seen from the field that contains it.
-    pub(crate) fn inside(mut self, outer: &str) -> Self {
-        self.path = format!("{outer}.{}", self.path);
-        self
-    }
-}
-
 /// Something that the level of the device does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelRefusal {
@@ -145,21 +109,6 @@ impl fmt::Display for LevelRefusal {
             write!(f, " (allowed: {allowed})")?;
         }
         Ok(())
-    }
-}
-
-/// A name that stands for none of the values that a type has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {kind} '{given}'; accepted: {accepted}")]
-pub struct UnknownName {
-    kind: &'static str,
-    given: String,
-    accepted: String,
-}
-
-impl UnknownName {
-    pub(crate) fn new(kind: &'static str, given: &str, accepted: &dyn fmt::Display) -> Self {
-        Self { kind, given: given.to_owned(), accepted: accepted.to_string() }
     }
 }
 

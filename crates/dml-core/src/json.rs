@@ -22,11 +22,11 @@ mod tensor;
 
 use serde_json::{Map, Value};
 
-use crate::error::{Error, InvalidField};
+use crate::error::Error;
 use crate::operators::{find, implemented_names};
 use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::schema::{FieldSchema, FieldType, OperatorSchema};
-use crate::types::DataType;
+use crate::types::{DataType, InvalidField};
 
 type Result<T> = std::result::Result<T, InvalidField>;
 type Object = Map<String, Value>;

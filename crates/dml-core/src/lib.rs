@@ -28,14 +28,16 @@ mod types;
 mod validate;
 
 pub use capabilities::{Capabilities, CapabilityCap};
-pub use error::{Error, HResult, InvalidField, LevelRefusal, UnknownName};
+pub use error::{Error, HResult, LevelRefusal};
 pub use plan::kernel;
 pub use schema::operator::{AbstractOperator, FieldValue};
+pub use schema::validated::Validated;
 pub use tensor::{
     MAX_DIMENSION_COUNT, MAX_ELEMENT_COUNT, MINIMUM_TENSOR_ALIGNMENT, TensorDesc, TensorFlags,
     TensorLayout,
 };
 pub use types::{
-    DataType, DataTypeSet, ExecutionFlags, FeatureLevel, ScalarUnion, Strategy, Tuning, value,
+    DataType, DataTypeSet, ExecutionFlags, FeatureLevel, InvalidField, ScalarUnion, Strategy,
+    Tuning, UnknownName, value,
 };
-pub use validate::{Validated, validate};
+pub use validate::validate;

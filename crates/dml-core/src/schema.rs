@@ -3,12 +3,14 @@
 mod enums;
 pub(crate) mod operator;
 mod support;
+pub(crate) mod validated;
 
 use std::fmt;
 
 use crate::error::Error;
 use crate::types::FeatureLevel;
-use crate::validate::Validated;
+
+use validated::Validated;
 
 pub use enums::{EnumSchema, REDUCE_FUNCTION, TENSOR_DATA_TYPE};
 pub use support::{

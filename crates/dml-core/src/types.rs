@@ -3,6 +3,7 @@
 mod data_type;
 mod feature_level;
 mod flags;
+mod refusal;
 mod scalar;
 mod strategy;
 mod tuning;
@@ -11,6 +12,7 @@ pub mod value;
 pub use data_type::{DataType, DataTypeSet};
 pub use feature_level::FeatureLevel;
 pub use flags::ExecutionFlags;
+pub use refusal::{InvalidField, UnknownName};
 pub use scalar::ScalarUnion;
 pub use strategy::Strategy;
 pub use tuning::Tuning;

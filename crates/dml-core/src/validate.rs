@@ -3,21 +3,13 @@
 mod attributes;
 mod levels;
 
-use crate::error::{Error, InvalidField};
+use crate::error::Error;
 use crate::schema::operator::{AbstractOperator, FieldValue};
+use crate::schema::validated::Validated;
 use crate::schema::{FieldKind, FieldSchema, OperatorSchema};
 use crate::tensor::{TensorDesc, TensorFlags, TensorLayout};
-use crate::types::{DataType, FeatureLevel, ScalarUnion};
+use crate::types::{FeatureLevel, InvalidField};
 use levels::Levels;
-
-/// An operator that a feature level accepts. There is no other way to make one than [`validate`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Validated {
-    operator: AbstractOperator,
-    level: FeatureLevel,
-    /// In the order of the schema's fields; `None` for attributes and for tensors left out.
-    tensors: Vec<Option<TensorLayout>>,
-}
 
 /// Checks `operator` for a device that was created at `level`.
 ///
@@ -46,7 +38,7 @@ pub fn validate(operator: &AbstractOperator, level: FeatureLevel) -> Result<Vali
             attribute => attributes::check(operator, field, attribute).map(|()| None),
         })
         .collect::<Result<_, _>>()?;
-    let validated = Validated { operator: operator.clone(), level, tensors };
+    let validated = Validated::new(operator.clone(), level, tensors);
     if let Some(rule) = &schema.rule {
         (rule.check)(&validated)?;
     }
@@ -95,114 +87,6 @@ impl Checker {
     fn missing(&self, field: &FieldSchema) -> Error {
         let invalid = InvalidField::new(field.name, "null", "is missing", "a tensor");
         Error::Invalid { operator: self.schema.name, field: invalid }
-    }
-}
-
-impl Validated {
-    /// Which operator it is.
-    pub fn schema(&self) -> &'static OperatorSchema {
-        self.operator.schema()
-    }
-
-    /// The level that it was checked against.
-    pub fn level(&self) -> FeatureLevel {
-        self.level
-    }
-
-    /// The checked tensors of one kind, with their fields, in DirectML's binding order; `None`
-    /// where an optional tensor is left out.
-    pub fn tensors(
-        &self,
-        kind: FieldKind,
-    ) -> impl Iterator<Item = (&'static FieldSchema, Option<&TensorLayout>)> {
-        let fields = self.schema().fields.iter().zip(&self.tensors);
-        fields.filter(move |(field, _)| field.kind == kind).map(|(f, t)| (f, t.as_ref()))
-    }
-
-    /// The tensor of a field that cannot be left out.
-    ///
-    /// # Errors
-    /// [`Error::Internal`]: the schema has no such field.
-    pub fn required_tensor(&self, name: &str) -> Result<&TensorLayout, Error> {
-        self.position(name)
-            .and_then(|index| self.tensors[index].as_ref())
-            .ok_or_else(|| self.no_such_field(name, "tensor"))
-    }
-
-    /// The tensor of a field; `None` where it is left out.
-    ///
-    /// # Errors
-    /// [`Error::Internal`]: the schema has no such field.
-    pub fn tensor(&self, name: &str) -> Result<Option<&TensorLayout>, Error> {
-        match (self.position(name), self.field(name)) {
-            (Some(index), Some(FieldValue::Tensor(_))) => Ok(self.tensors[index].as_ref()),
-            _ => Err(self.no_such_field(name, "tensor")),
-        }
-    }
-
-    /// The value of an `INT` field.
-    ///
-    /// # Errors
-    /// [`Error::Internal`]: the schema has no such field.
-    pub fn int(&self, name: &str) -> Result<i32, Error> {
-        match self.field(name) {
-            Some(FieldValue::Int(value)) => Ok(*value),
-            _ => Err(self.no_such_field(name, "INT")),
-        }
-    }
-
-    /// The value of a `FLOAT` field.
-    ///
-    /// # Errors
-    /// [`Error::Internal`]: the schema has no such field.
-    pub fn float(&self, name: &str) -> Result<f32, Error> {
-        match self.field(name) {
-            Some(FieldValue::Float(value)) => Ok(*value),
-            _ => Err(self.no_such_field(name, "FLOAT")),
-        }
-    }
-
-    /// The value of a `UINT` field.
-    ///
-    /// # Errors
-    /// [`Error::Internal`]: the schema has no such field.
-    pub fn uint(&self, name: &str) -> Result<u32, Error> {
-        match self.field(name) {
-            Some(FieldValue::Uint(value)) => Ok(*value),
-            _ => Err(self.no_such_field(name, "UINT")),
-        }
-    }
-
-    /// The value of a `UINT` field that holds a data type.
-    ///
-    /// # Errors
-    /// [`Error::Internal`]: the schema has no such field.
-    pub fn data_type_field(&self, name: &str) -> Result<DataType, Error> {
-        DataType::from_dml_value(self.uint(name)?)
-            .ok_or_else(|| self.no_such_field(name, "data type"))
-    }
-
-    /// The value of a scalar union.
-    ///
-    /// # Errors
-    /// [`Error::Internal`]: the schema has no such field.
-    pub fn scalar(&self, name: &str) -> Result<ScalarUnion, Error> {
-        match self.field(name) {
-            Some(FieldValue::ScalarUnion(value)) => Ok(*value),
-            _ => Err(self.no_such_field(name, "scalar")),
-        }
-    }
-
-    fn field(&self, name: &str) -> Option<&FieldValue> {
-        self.operator.field(name)
-    }
-
-    fn position(&self, name: &str) -> Option<usize> {
-        self.schema().fields.iter().position(|field| field.name == name)
-    }
-
-    fn no_such_field(&self, name: &str, kind: &str) -> Error {
-        Error::internal(self.schema().name, format!("no {kind} field {name}"))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::capabilities::{ApiVersion, Capabilities, Features, Limit};
-use crate::error::InvalidField;
 use crate::plan::kernel::Feature;
+use crate::types::InvalidField;
 
 /// What a device is to be treated as, at most: the device behind a profile, or any part of it.
 ///

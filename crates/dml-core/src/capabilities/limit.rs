@@ -1,7 +1,7 @@
 //! The limits of a device, one by one.
 
 use crate::capabilities::Limits;
-use crate::error::InvalidField;
+use crate::types::InvalidField;
 
 /// One of [`Limits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

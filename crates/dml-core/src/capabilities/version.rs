@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::UnknownName;
+use crate::types::UnknownName;
 
 /// A version of Vulkan, such as 1.1 or 1.3.230.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

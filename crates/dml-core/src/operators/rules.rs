@@ -2,8 +2,9 @@
 //!
 //! A rule sees an operator whose fields are all valid by themselves.
 
-use crate::error::{Error, InvalidField};
-use crate::validate::Validated;
+use crate::error::Error;
+use crate::schema::validated::Validated;
+use crate::types::InvalidField;
 
 /// `ValueDataType` is the type of `OutputTensor`.
 pub(crate) fn value_data_type_matches_output(operator: &Validated) -> Result<(), Error> {

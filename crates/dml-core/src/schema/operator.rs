@@ -1,9 +1,9 @@
 //! The one form of an operator that every front end converts to.
 
-use crate::error::{Error, InvalidField};
+use crate::error::Error;
 use crate::schema::{FieldType, OperatorSchema};
 use crate::tensor::TensorDesc;
-use crate::types::ScalarUnion;
+use crate::types::{InvalidField, ScalarUnion};
 
 /// The value of one field.
 #[derive(Clone, Debug, PartialEq)]

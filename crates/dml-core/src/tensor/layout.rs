@@ -1,11 +1,10 @@
 //! A tensor whose rules have been checked: sizes, strides and byte counts that can be relied on.
 
-use crate::error::InvalidField;
 use crate::tensor::overlap::{Overlap, overlap};
 use crate::tensor::{
     MAX_DIMENSION_COUNT, MAX_ELEMENT_COUNT, MINIMUM_TENSOR_ALIGNMENT, TensorDesc, TensorFlags,
 };
-use crate::types::DataType;
+use crate::types::{DataType, InvalidField};
 
 /// A checked tensor. All arithmetic that its accessors do fits 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::UnknownName;
+use crate::types::UnknownName;
 
 /// DML_TENSOR_DATA_TYPE, without its UNKNOWN value, which is never valid in a tensor.
 ///

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::UnknownName;
+use crate::types::UnknownName;
 
 /// DML_FEATURE_LEVEL: what a device object accepts. Each level accepts all that the ones below do.
 ///

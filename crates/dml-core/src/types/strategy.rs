@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::UnknownName;
+use crate::types::UnknownName;
 
 /// How the executions of a plan work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

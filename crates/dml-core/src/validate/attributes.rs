@@ -1,8 +1,9 @@
 //! The rules of attributes that hold for every operator.
 
-use crate::error::{Error, InvalidField};
+use crate::error::Error;
 use crate::schema::FieldSchema;
 use crate::schema::operator::{AbstractOperator, FieldValue};
+use crate::types::InvalidField;
 
 /// Checks the value of a field that is no tensor.
 pub(super) fn check(

@@ -1,0 +1,54 @@
+//! What is wrong with one value: with a field of a descriptor, or with a name.
+
+use std::fmt;
+
+/// A field that breaks a rule: `Sizes[2]: 0 is too small; accepted: 1 to 4294967295`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {value} {problem}; accepted: {accepted}")]
+pub struct InvalidField {
+    /// The field's path from the operator, such as `OutputTensor.Sizes[2]`.
+    pub path: String,
+    /// The value given.
+    pub value: String,
+    /// Why it is refused.
+    pub problem: String,
+    /// What would be accepted.
+    pub accepted: String,
+}
+
+impl InvalidField {
+    pub(crate) fn new(
+        path: impl Into<String>,
+        value: impl fmt::Display,
+        problem: impl Into<String>,
+        accepted: impl Into<String>,
+    ) -> Self {
+        Self {
+            path: path.into(),
+            value: value.to_string(),
+            problem: problem.into(),
+            accepted: accepted.into(),
+        }
+    }
+
+    /// The same, seen from the field that contains it.
+    pub(crate) fn inside(mut self, outer: &str) -> Self {
+        self.path = format!("{outer}.{}", self.path);
+        self
+    }
+}
+
+/// A name that stands for none of the values that a type has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {kind} '{given}'; accepted: {accepted}")]
+pub struct UnknownName {
+    kind: &'static str,
+    given: String,
+    accepted: String,
+}
+
+impl UnknownName {
+    pub(crate) fn new(kind: &'static str, given: &str, accepted: &dyn fmt::Display) -> Self {
+        Self { kind, given: given.to_owned(), accepted: accepted.to_string() }
+    }
+}
