@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
+use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{Dispatch, KernelKey, Slot, Step, Window};
 use dml_spirv::{ElementWidth, Kernel, kernels, twins};
 
-const ALIGNMENT: u64 = 256;
 const SIZES: [u32; 4] = [2, 3, 4, 5];
 /// Rows and batches with padding.
 const OUTPUT_STRIDES: [u32; 4] = [97, 31, 7, 1];
@@ -119,7 +119,7 @@ fn check<'a>(
         constants: bound(constants.to_vec(), 0),
         ..HostMemory::default()
     };
-    interpret(&[step], &mut memory, ALIGNMENT).unwrap();
+    interpret(&[step], &mut memory, &Capabilities::vulkan_minimum()).unwrap();
     assert_eq!(memory.outputs[0].as_ref().unwrap().bytes, wanted, "{element_width:?}");
 }
 

@@ -1,12 +1,12 @@
 //! The kernels' twins through the interpreter, against a loop over elements.
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 
+use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostError, HostMemory, interpret};
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::{Dispatch, Fill, KernelKey, Slot, Step, Window};
 use dml_spirv::{ElementWidth, Kernel, kernels, twins};
 
-const ALIGNMENT: u64 = 256;
 const OUTPUT: Slot = Slot::Output(0);
 const UNTOUCHED: u8 = 0xA5;
 const VALUE: [u8; 8] = [0x81, 0x92, 0xC3, 0xD4, 0xE5, 0xF6, 0x17, 0x28];
@@ -224,7 +224,7 @@ fn check(kernel: &Kernel, push: Push, zero_filled: bool) {
                     }
                     all.extend(steps.iter().cloned());
                     case.apply(element_width, !zero_filled, bound);
-                    interpret(&all, &mut memory, ALIGNMENT).unwrap();
+                    interpret(&all, &mut memory, &Capabilities::vulkan_minimum()).unwrap();
                     let actual = memory.outputs[0].clone().unwrap().bytes;
                     assert_eq!(actual, expected, "{case:?} {element_width:?} {spread} at {offset}");
                 }
@@ -257,7 +257,7 @@ fn a_twin_that_leaves_its_window_is_reported() {
         let (push, _) = write(&case, element_width, 0);
         let size = case.size(element_width) - 4;
         let steps = [dispatch(&kernels::DIAGONAL_WRITE, element_width, size, 64, push, [1, 1, 1])];
-        let result = interpret(&steps, &mut memory(size, 0), ALIGNMENT);
+        let result = interpret(&steps, &mut memory(size, 0), &Capabilities::vulkan_minimum());
         assert!(
             matches!(result, Err(HostError::OutOfDescriptor { .. })),
             "{element_width:?} {result:?}"

@@ -1,7 +1,6 @@
 //! Runs cases on the host interpreter: no Vulkan at all, and any limits that a device could have.
 
-use dml::core::host::{HostBuffer, HostMemory};
-use dml::core::plan::{Dispatch, MAX_PUSH_CONSTANT_BYTES, Plan, Slot, Step};
+use dml::core::plan::Plan;
 use dml::core::{Capabilities, Tuning, Validated};
 use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter, run_on_host};
@@ -81,77 +80,10 @@ impl Executable for HostOperator<'_> {
         if is_storage_only && !plan.is_dispatch_only() {
             return Err("the plan has transfers, the buffers no usage for them".to_owned());
         }
-        let capabilities = &self.interpreter.capabilities;
-        let alignment = capabilities.limits.min_storage_buffer_offset_alignment;
-        run_on_host(&plan, corner.in_place, memory, alignment, |steps, host| {
-            check_limits(steps, host, capabilities)
-        })
+        run_on_host(&plan, corner.in_place, memory, &self.interpreter.capabilities)
     }
 
     fn bind(&self, _bad: BadBinding) -> Option<dml::Result<()>> {
         None
-    }
-}
-
-/// Checks what a device would refuse and the interpreter does not mind.
-fn check_limits(
-    steps: &[Step],
-    host: &HostMemory,
-    capabilities: &Capabilities,
-) -> Result<(), String> {
-    for step in steps {
-        if let Step::Dispatch(dispatch) = step {
-            check_dispatch(dispatch, host, capabilities)
-                .map_err(|problem| format!("{}: {problem}", dispatch.kernel.variant.name))?;
-        }
-    }
-    Ok(())
-}
-
-fn check_dispatch(
-    dispatch: &Dispatch,
-    host: &HostMemory,
-    capabilities: &Capabilities,
-) -> Result<(), String> {
-    let limits = &capabilities.limits;
-    let counts = dispatch.groups.iter().zip(limits.max_compute_work_group_count);
-    if counts.into_iter().any(|(count, most)| *count > most) {
-        let (groups, most) = (dispatch.groups, limits.max_compute_work_group_count);
-        return Err(format!("{groups:?} groups exceed maxComputeWorkGroupCount ({most:?})"));
-    }
-    let size = dispatch.push_constants.len();
-    if size > MAX_PUSH_CONSTANT_BYTES || size as u64 > u64::from(limits.max_push_constants_size) {
-        let most = limits.max_push_constants_size;
-        return Err(format!(
-            "{size} bytes of push constants exceed maxPushConstantsSize ({most}) or the \
-             {MAX_PUSH_CONSTANT_BYTES} that a plan may have"
-        ));
-    }
-    let required = dispatch.kernel.variant.required_features;
-    if let Some(missing) = required.iter().find(|it| !capabilities.features.has(**it)) {
-        return Err(format!("needs {missing}, which is not enabled"));
-    }
-    for window in &dispatch.windows {
-        let bound = bound_offset(host, window.slot);
-        let placed = window.place(bound, limits.min_storage_buffer_offset_alignment);
-        if placed.size > limits.max_storage_buffer_range {
-            let (size, most) = (placed.size, limits.max_storage_buffer_range);
-            return Err(format!("a window of {size} bytes exceeds maxStorageBufferRange ({most})"));
-        }
-    }
-    Ok(())
-}
-
-/// Where a slot's binding starts; 0 where it is not bound, which the interpreter reports.
-fn bound_offset(host: &HostMemory, slot: Slot) -> u64 {
-    let at = |list: &[Option<HostBuffer>], index: u32| {
-        list.get(index as usize).and_then(Option::as_ref).map_or(0, |buffer| buffer.offset)
-    };
-    match slot {
-        Slot::Input(index) => at(&host.inputs, index),
-        Slot::Output(index) => at(&host.outputs, index),
-        Slot::Temporary => host.temporary.offset,
-        Slot::Persistent => host.persistent.offset,
-        Slot::Constants => host.constants.offset,
     }
 }

@@ -4,14 +4,14 @@
 //! hands out a [`Capabilities`] says which. A [`CapabilityCap`] lowers both.
 
 mod cap;
+mod feature;
 mod limit;
 mod version;
 
 pub use cap::{CapabilityCap, Capped, Shortfall};
+pub use feature::{Feature, Features};
 pub use limit::Limit;
 pub use version::ApiVersion;
-
-use crate::plan::kernel::Feature;
 
 /// Limits of a device, under Vulkan's names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,77 +32,6 @@ pub struct Limits {
     pub max_memory_allocation_size: u64,
     /// maxBufferSize where the device states it, else the largest allocation.
     pub max_buffer_size: u64,
-}
-
-/// A set of optional features: what a device offers, or what of it is enabled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Features {
-    /// `shaderInt8`
-    pub shader_int8: bool,
-    /// `shaderInt16`
-    pub shader_int16: bool,
-    /// `shaderInt64`
-    pub shader_int64: bool,
-    /// `shaderFloat16`
-    pub shader_float16: bool,
-    /// `shaderFloat64`
-    pub shader_float64: bool,
-    /// `storageBuffer8BitAccess`
-    pub storage_buffer_8bit_access: bool,
-    /// `storageBuffer16BitAccess`
-    pub storage_buffer_16bit_access: bool,
-    /// `bufferDeviceAddress`
-    pub buffer_device_address: bool,
-}
-
-impl Features {
-    /// No feature.
-    pub const NONE: Self = Self {
-        shader_int8: false,
-        shader_int16: false,
-        shader_int64: false,
-        shader_float16: false,
-        shader_float64: false,
-        storage_buffer_8bit_access: false,
-        storage_buffer_16bit_access: false,
-        buffer_device_address: false,
-    };
-
-    /// Whether `feature` is there.
-    pub fn has(&self, feature: Feature) -> bool {
-        match feature {
-            Feature::ShaderInt8 => self.shader_int8,
-            Feature::ShaderInt16 => self.shader_int16,
-            Feature::ShaderInt64 => self.shader_int64,
-            Feature::ShaderFloat16 => self.shader_float16,
-            Feature::ShaderFloat64 => self.shader_float64,
-            Feature::StorageBuffer8BitAccess => self.storage_buffer_8bit_access,
-            Feature::StorageBuffer16BitAccess => self.storage_buffer_16bit_access,
-            Feature::BufferDeviceAddress => self.buffer_device_address,
-        }
-    }
-
-    /// The set with `feature`, or without it.
-    #[must_use]
-    pub fn with(mut self, feature: Feature, is_there: bool) -> Self {
-        let member = match feature {
-            Feature::ShaderInt8 => &mut self.shader_int8,
-            Feature::ShaderInt16 => &mut self.shader_int16,
-            Feature::ShaderInt64 => &mut self.shader_int64,
-            Feature::ShaderFloat16 => &mut self.shader_float16,
-            Feature::ShaderFloat64 => &mut self.shader_float64,
-            Feature::StorageBuffer8BitAccess => &mut self.storage_buffer_8bit_access,
-            Feature::StorageBuffer16BitAccess => &mut self.storage_buffer_16bit_access,
-            Feature::BufferDeviceAddress => &mut self.buffer_device_address,
-        };
-        *member = is_there;
-        self
-    }
-
-    /// Every feature that is there, in the order of [`Feature::ALL`].
-    pub fn iter(&self) -> impl Iterator<Item = Feature> {
-        Feature::ALL.into_iter().filter(|feature| self.has(*feature))
-    }
 }
 
 /// What lowering may rely on: limits, and the features that are enabled. For the question what a

@@ -8,81 +8,34 @@
 //! Barriers are not part of a plan. Each step states what it reads and writes ([`Step::uses`]), and
 //! whoever executes the plan derives from that which steps must wait for which.
 
+mod check;
 mod copy_check;
 mod describe;
+mod invalid;
 pub mod kernel;
+pub(crate) mod memory;
 mod region;
+mod slot;
+pub(crate) mod twin;
 
-pub use copy_check::InvalidCopy;
 pub use describe::Totals;
+pub use invalid::{InvalidCopy, InvalidDispatch, InvalidPlan, InvalidStep, Phase};
 pub use region::{CopyRegion, Repeat};
+pub use slot::{Access, Slot, Stage, Use};
 
 use std::ops::Range;
 
-use self::kernel::KernelVariant;
 use crate::tensor::{TensorFlags, TensorLayout};
 use crate::types::Strategy;
+pub(crate) use check::check_window_size;
+use kernel::KernelVariant;
+pub(crate) use slot::span;
 
 /// Push constants of one dispatch are at most this many bytes, half of what Vulkan guarantees.
 pub const MAX_PUSH_CONSTANT_BYTES: usize = 64;
 
-/// A buffer that a plan works on, named by its role.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Slot {
-    /// The n-th input binding of the operator.
-    Input(u32),
-    /// The n-th output binding of the operator.
-    Output(u32),
-    /// Scratch memory, undefined before and after execution.
-    Temporary,
-    /// Memory written once by initialization and read by every execution.
-    Persistent,
-    /// The plan's own constant block, filled when the operator is compiled.
-    Constants,
-}
-
-/// How a step touches a byte range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Access {
-    /// Reads only.
-    Read,
-    /// Writes only; what was there before does not matter or keeps its bytes.
-    Write,
-    /// Reads and writes, atomics included.
-    ReadWrite,
-}
-
-impl Access {
-    /// Whether the range may be read.
-    pub fn reads(self) -> bool {
-        matches!(self, Self::Read | Self::ReadWrite)
-    }
-
-    /// Whether the range may be written.
-    pub fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::ReadWrite)
-    }
-}
-
-/// The part of the device that executes a step: what a barrier has to name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Stage {
-    /// Fills, updates and copies.
-    Transfer,
-    /// Dispatches.
-    ComputeShader,
-}
-
-/// One byte range that a step touches, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
-    /// The buffer.
-    pub slot: Slot,
-    /// Bytes relative to the start of the binding.
-    pub range: Range<u64>,
-    /// Reads, writes or both.
-    pub access: Access,
-}
+/// vkCmdUpdateBuffer takes no more bytes.
+pub const MAX_UPDATE_BYTES: u64 = 64 << 10;
 
 /// Repeats a 32-bit pattern over a byte range whose ends are multiples of 4.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +48,8 @@ pub struct Fill {
     pub pattern: u32,
 }
 
-/// Writes literal bytes; offset and length are multiples of 4, the length at most 65,536.
+/// Writes literal bytes; offset and length are multiples of 4, the length at most
+/// [`MAX_UPDATE_BYTES`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     /// The buffer.
@@ -234,11 +188,6 @@ impl Step {
             Self::Dispatch(_) => Stage::ComputeShader,
         }
     }
-}
-
-/// Saturates: a range that passes 2^64 lies outside every buffer, and is refused as such.
-pub(crate) fn span(offset: u64, size: u64) -> Range<u64> {
-    offset..offset.saturating_add(size)
 }
 
 /// When a tensor is bound.

@@ -2,22 +2,11 @@
 //! nothing else.
 
 use ash::vk;
-use dml_core::capabilities::Capabilities;
-use dml_core::plan::Plan;
 
 use crate::compiled::{CompileInput, CompiledOperator};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::pipeline_file::{self, Identity};
-use crate::plan_check;
-
-/// What compilation checks of a plan.
-///
-/// # Errors
-/// [`crate::Error::Internal`]: the plan breaks a rule.
-pub fn check_plan(plan: &Plan, capabilities: &Capabilities) -> Result<()> {
-    plan_check::check_plan(plan, capabilities)
-}
 
 /// [`Device::compile`] for tools without `unsafe`, of whose plans this project keeps the promises.
 ///

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use common::kernels::{plan, ramp, requirement, sum};
 use common::{buffer, compile, each_device};
+use dml_core::Capabilities;
 use dml_core::host::{HostMemory, interpret};
 use dml_core::plan::{Copy, CopyRegion, Fill, Plan, Repeat, Slot, Step, Update};
 use dml_vk::{BindingTable, Bindings, BufferBinding, Recorder};
@@ -114,7 +115,9 @@ fn copy(to: (Slot, Range<u64>), from: (Slot, Range<u64>)) -> Step {
 fn on_host(plan: &Plan, input: &[u8]) -> Vec<u8> {
     let mut memory = HostMemory::for_plan(plan);
     memory.inputs[0].as_mut().unwrap().bytes.copy_from_slice(input);
-    interpret(&plan.exec, &mut memory, BLOCK).unwrap();
+    let mut capabilities = Capabilities::vulkan_minimum();
+    capabilities.limits.min_storage_buffer_offset_alignment = BLOCK;
+    interpret(&plan.exec, &mut memory, &capabilities).unwrap();
     memory.outputs[0].take().unwrap().bytes
 }
 

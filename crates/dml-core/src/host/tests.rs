@@ -1,6 +1,6 @@
 use super::*;
-use crate::plan::kernel::{KernelBinding, SpecializationConstant};
-use crate::plan::{CopyRegion, KernelKey, Window};
+use crate::plan::kernel::{KernelBinding, KernelVariant, SpecializationConstant};
+use crate::plan::{Access, CopyRegion, KernelKey, Window};
 
 /// Writes the base word and the second push constant into the first two words of the window.
 static PROBE: KernelVariant = KernelVariant {
@@ -36,6 +36,12 @@ fn memory(size: usize) -> HostMemory {
     HostMemory { outputs: vec![Some(HostBuffer::zeroed(size))], ..HostMemory::default() }
 }
 
+fn aligned(alignment: u64) -> Capabilities {
+    let mut capabilities = Capabilities::vulkan_minimum();
+    capabilities.limits.min_storage_buffer_offset_alignment = alignment;
+    capabilities
+}
+
 fn output(memory: &HostMemory) -> &[u8] {
     memory.outputs[0].as_ref().unwrap().bound()
 }
@@ -53,7 +59,7 @@ fn fills_updates_and_copies_touch_just_their_ranges() {
             regions: vec![CopyRegion::once(4, 5, 3)],
         }),
     ];
-    interpret(&steps, &mut memory, 4).unwrap();
+    interpret(&steps, &mut memory, &aligned(4)).unwrap();
     assert_eq!(output(&memory), [0, 0, 0, 0, 1, 9, 8, 7, 1, 2, 3, 4, 0, 0, 0, 0]);
 }
 
@@ -62,20 +68,22 @@ fn a_dispatch_learns_where_its_tensor_starts() {
     let mut memory = memory(8);
     let bound = memory.outputs[0].as_mut().unwrap();
     *bound = HostBuffer { bytes: vec![0; 288], offset: 272, size: 8 };
-    interpret(&[Step::Dispatch(probe(0..8))], &mut memory, 256).unwrap();
+    interpret(&[Step::Dispatch(probe(0..8))], &mut memory, &aligned(256)).unwrap();
     assert_eq!(output(&memory), [4, 0, 0, 0, 7, 0, 0, 0]);
 }
 
 #[test]
 fn leaving_the_binding_is_reported() {
     let fill = Step::Fill(Fill { slot: Slot::Output(0), range: 4..12, pattern: 0 });
-    let error = interpret(&[fill], &mut memory(8), 4).unwrap_err();
-    assert!(matches!(error, HostError::OutOfBinding { start: 4, end: 12, size: 8, .. }));
+    let error = interpret(&[fill], &mut memory(8), &aligned(4)).unwrap_err();
+    let slot = Slot::Output(0);
+    let out = InvalidStep::OutOfBinding { slot, range: 4..12, size: 8 };
+    assert_eq!(error, HostError::Step(out));
     let odd = Step::Fill(Fill { slot: Slot::Output(0), range: 0..6, pattern: 0 });
-    assert!(interpret(&[odd], &mut memory(8), 4).is_err());
+    assert!(interpret(&[odd], &mut memory(8), &aligned(4)).is_err());
     let unbound = Step::Fill(Fill { slot: Slot::Input(0), range: 0..4, pattern: 0 });
-    let error = interpret(&[unbound], &mut memory(8), 4).unwrap_err();
-    assert_eq!(error, HostError::NotBound { slot: Slot::Input(0) });
+    let error = interpret(&[unbound], &mut memory(8), &aligned(4)).unwrap_err();
+    assert_eq!(error, HostError::Step(InvalidStep::NotBound { slot: Slot::Input(0) }));
 }
 
 #[test]
@@ -84,8 +92,11 @@ fn no_bytes_at_all_are_reported() {
     let fill = |range| Step::Fill(Fill { slot: Slot::Output(0), range, pattern: 0 });
     let window = |range| Step::Dispatch(probe(range));
     for step in [fill(8..4), fill(4..4), window(8..4), window(4..4)] {
-        let error = interpret(&[step], &mut memory(8), 4).unwrap_err();
-        assert!(matches!(error, HostError::OutOfBinding { size: 8, .. }), "{error}");
+        let error = interpret(&[step], &mut memory(8), &aligned(4)).unwrap_err();
+        assert!(
+            matches!(error, HostError::Step(InvalidStep::OutOfBinding { size: 8, .. })),
+            "{error}"
+        );
     }
 }
 
@@ -95,17 +106,17 @@ fn regions_that_touch_each_other_are_reported() {
     let region = CopyRegion::once(0, 4, 8);
     let slot = Slot::Output(0);
     let copy = Copy { source: slot, destination: slot, regions: vec![region] };
-    let error = interpret(&[Step::Copy(copy.clone())], &mut memory, 4).unwrap_err();
-    assert_eq!(error, HostError::Copy(copy.check().unwrap_err()));
+    let error = interpret(&[Step::Copy(copy.clone())], &mut memory, &aligned(4)).unwrap_err();
+    assert_eq!(error, HostError::Step(copy.check().unwrap_err().into()));
 }
 
 #[test]
 fn leaving_the_descriptor_is_reported() {
-    let error = interpret(&[Step::Dispatch(probe(0..4))], &mut memory(8), 4).unwrap_err();
+    let error = interpret(&[Step::Dispatch(probe(0..4))], &mut memory(8), &aligned(4)).unwrap_err();
     assert!(matches!(error, HostError::OutOfDescriptor { word: 1, words: 1, .. }), "{error}");
     let mut read_only = probe(0..8);
     read_only.windows[0].access = Access::Read;
-    let error = interpret(&[Step::Dispatch(read_only)], &mut memory(8), 4).unwrap_err();
+    let error = interpret(&[Step::Dispatch(read_only)], &mut memory(8), &aligned(4)).unwrap_err();
     assert!(matches!(error, HostError::OutOfDescriptor { access: "write", .. }), "{error}");
 }
 
@@ -120,7 +131,8 @@ fn a_dispatch_that_does_not_fit_its_kernel_is_reported() {
     let mut unspecialized = probe(0..8);
     unspecialized.kernel.specialization.clear();
     for dispatch in [short, empty, unbound, unspecialized] {
-        let error = interpret(&[Step::Dispatch(dispatch)], &mut memory(8), 4).unwrap_err();
-        assert!(matches!(error, HostError::Malformed { .. }), "{error}");
+        let error =
+            interpret(&[Step::Dispatch(dispatch)], &mut memory(8), &aligned(4)).unwrap_err();
+        assert!(matches!(error, HostError::Step(InvalidStep::Dispatch { .. })), "{error}");
     }
 }

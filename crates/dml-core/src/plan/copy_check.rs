@@ -3,35 +3,10 @@
 
 use std::ops::Range;
 
-use super::{Access, Copy, CopyRegion, Slot, Use, span};
-
-/// Why a copy is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum InvalidCopy {
-    /// There is nothing to copy.
-    #[error("copy to {destination}: no region (accepted: 1 and more)")]
-    NoRegion {
-        /// Where nothing goes.
-        destination: Slot,
-    },
-    /// A region, or one of those that it repeats as, has no bytes or passes 2^64.
-    #[error("{0:?}: empty or too far (accepted: regions of 1 byte and more that end below 2^64)")]
-    Region(CopyRegion),
-    /// Two regions write the same bytes, or one writes what another reads.
-    #[error(
-        "copy to {destination}: bytes {one:?} and {other:?} overlap (accepted: regions that write \
-         nothing twice and nothing that is read)"
-    )]
-    Overlap {
-        /// Where the bytes are.
-        destination: Slot,
-        /// Some of the bytes.
-        one: Range<u64>,
-        /// Some others.
-        other: Range<u64>,
-    },
-}
+use super::Copy;
+use super::invalid::InvalidCopy;
+use super::region::CopyRegion;
+use super::slot::{Access, Slot, Use, span};
 
 impl Copy {
     /// Checks what Vulkan demands of a copy and its slots do not tell. Takes time for the loops, and

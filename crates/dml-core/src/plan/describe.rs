@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Copy, CopyRegion, Dispatch, Plan, Slot, Step};
+use super::{Copy, CopyRegion, Dispatch, Plan, Step};
 
 /// What the steps of a plan amount to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,21 +116,9 @@ impl fmt::Display for Step {
     }
 }
 
-impl fmt::Display for Slot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Input(index) => write!(f, "input {index}"),
-            Self::Output(index) => write!(f, "output {index}"),
-            Self::Temporary => f.write_str("temporary"),
-            Self::Persistent => f.write_str("persistent"),
-            Self::Constants => f.write_str("constants"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{Fill, Repeat, Update};
+    use super::super::{Fill, Repeat, Slot, Update};
     use super::*;
     use crate::Strategy;
 

@@ -7,66 +7,9 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use crate::host::HostKernel;
-use crate::plan::Access;
-
-/// An optional feature of Vulkan that a kernel variant needs the device to have enabled.
-///
-/// The names are those of Vulkan's feature structures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Feature {
-    /// `shaderInt8`
-    ShaderInt8,
-    /// `shaderInt16`
-    ShaderInt16,
-    /// `shaderInt64`
-    ShaderInt64,
-    /// `shaderFloat16`
-    ShaderFloat16,
-    /// `shaderFloat64`
-    ShaderFloat64,
-    /// `storageBuffer8BitAccess`
-    StorageBuffer8BitAccess,
-    /// `storageBuffer16BitAccess`
-    StorageBuffer16BitAccess,
-    /// `bufferDeviceAddress`
-    BufferDeviceAddress,
-}
-
-impl Feature {
-    /// All features, in a fixed order.
-    pub const ALL: [Self; 8] = [
-        Self::ShaderInt8,
-        Self::ShaderInt16,
-        Self::ShaderInt64,
-        Self::ShaderFloat16,
-        Self::ShaderFloat64,
-        Self::StorageBuffer8BitAccess,
-        Self::StorageBuffer16BitAccess,
-        Self::BufferDeviceAddress,
-    ];
-
-    /// Vulkan's name of the feature.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ShaderInt8 => "shaderInt8",
-            Self::ShaderInt16 => "shaderInt16",
-            Self::ShaderInt64 => "shaderInt64",
-            Self::ShaderFloat16 => "shaderFloat16",
-            Self::ShaderFloat64 => "shaderFloat64",
-            Self::StorageBuffer8BitAccess => "storageBuffer8BitAccess",
-            Self::StorageBuffer16BitAccess => "storageBuffer16BitAccess",
-            Self::BufferDeviceAddress => "bufferDeviceAddress",
-        }
-    }
-}
-
-impl fmt::Display for Feature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use super::slot::Access;
+use super::twin::HostKernel;
+pub use crate::capabilities::Feature;
 
 /// A storage buffer of descriptor set 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

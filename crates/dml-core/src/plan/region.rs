@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::span;
+use super::slot::span;
 
 /// One region of a [`struct@super::Copy`], or a loop of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

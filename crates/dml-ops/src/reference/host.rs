@@ -1,30 +1,29 @@
 //! A case on the host interpreter.
 
+use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{Plan, Step};
 
 use super::guarded::{SENTINEL, Tensor};
 use super::memory::{Input, Memory, MemoryAfter};
 
-/// Interprets `plan` on buffers that hold what `memory` says, in place where the case is. `check` is
-/// called before the steps of initialization and before those of the execution, with everything that
-/// is bound then.
+/// Interprets `plan`, as a device with these capabilities would run it, on buffers that hold what
+/// `memory` says, in place where the case is.
 ///
 /// # Errors
-/// That of `check`; the plan has no execution in place, or one of its steps cannot be interpreted.
+/// The plan is not well formed, has no execution in place, or one of its steps cannot be interpreted.
 pub fn run_on_host(
     plan: &Plan,
     in_place: bool,
     memory: &Memory,
-    alignment: u64,
-    check: impl Fn(&[Step], &HostMemory) -> Result<(), String>,
+    capabilities: &Capabilities,
 ) -> Result<MemoryAfter, String> {
+    plan.check(capabilities).map_err(|problem| problem.to_string())?;
     let mut host = HostMemory::for_plan(plan);
     host.persistent.bytes.fill(SENTINEL);
     host.temporary.bytes.fill(SENTINEL);
     let execute = |steps: &[Step], host: &mut HostMemory| {
-        check(steps, host)?;
-        interpret(steps, host, alignment).map_err(|error| error.to_string())
+        interpret(steps, host, capabilities).map_err(|error| error.to_string())
     };
     host.outputs = vec![None; memory.outputs.len()];
     host.inputs = inputs(memory, |input| input.is_owned);

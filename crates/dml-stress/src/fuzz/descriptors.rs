@@ -36,8 +36,9 @@ pub(super) fn run(bytes: &[u8]) -> bool {
         let (tuning, transfer) = (tuning(&mut random), transfer(&mut random));
         let target = Target { capabilities: &capabilities, tuning, transfer };
         match dml_ops::lower(&operator, &target) {
-            Ok(plan) => dml_vk::fuzzing::check_plan(&plan, &capabilities)
-                .unwrap_or_else(|error| panic!("{error}")),
+            Ok(plan) => {
+                plan.check(&capabilities).unwrap_or_else(|error| panic!("{error}"));
+            }
             Err(Error::DeviceLimit { .. }) => {}
             Err(error) => panic!("refused in the wrong way: {error}"),
         }

@@ -150,7 +150,7 @@ impl Lowering for CheckedLowering {
     fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
         let mut plan = dml_ops::lower(operator, target)?;
         let capabilities = target.capabilities;
-        dml::vk::fuzzing::check_plan(&plan, capabilities).map_err(|error| Error::Internal {
+        plan.check(capabilities).map_err(|error| Error::Internal {
             operator: operator.schema().name,
             problem: error.to_string(),
         })?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::plan::Repeat;
+use crate::plan::region::Repeat;
 
 const OUT: Slot = Slot::Output(0);
 

@@ -1,0 +1,130 @@
+//! Whether a plan keeps what plans promise: the one check, for devices as for the host interpreter.
+
+use std::ops::Range;
+
+use super::invalid::{InvalidDispatch, InvalidPlan, InvalidStep, Phase};
+use super::slot::{Slot, Use};
+use super::{
+    BindingRequirement, BoundAt, Dispatch, MAX_PUSH_CONSTANT_BYTES, MAX_UPDATE_BYTES, Plan, Step,
+};
+use crate::capabilities::{Capabilities, Limits};
+
+impl Plan {
+    /// Checks every step against what is bound when it is run, and against the device's descriptors
+    /// and group counts. What a kernel needs of the device is not looked at.
+    ///
+    /// # Errors
+    /// The first [`InvalidPlan`].
+    pub fn check(&self, capabilities: &Capabilities) -> Result<(), InvalidPlan> {
+        let resources =
+            [(Slot::Temporary, self.temporary_size), (Slot::Persistent, self.persistent_size)];
+        if let Some((slot, size)) = resources.into_iter().find(|(_, it)| !it.is_multiple_of(4)) {
+            return Err(InvalidPlan::ResourceSize { slot, size });
+        }
+        for (phase, steps) in [
+            (Phase::Initialization, &self.init[..]),
+            (Phase::Execution, &self.exec),
+            (Phase::InPlace, self.exec_in_place()),
+        ] {
+            for (index, step) in steps.iter().enumerate() {
+                step.check(|slot| self.bound_size(phase, slot), &capabilities.limits)
+                    .map_err(|reason| InvalidPlan::Step { phase, index, reason })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that `slot` has at least; `None` where it is not bound in this phase.
+    fn bound_size(&self, phase: Phase, slot: Slot) -> Option<u64> {
+        fn tensor(list: &[Option<BindingRequirement>], index: u32) -> Option<&BindingRequirement> {
+            list.get(usize::try_from(index).ok()?)?.as_ref()
+        }
+        match slot {
+            Slot::Input(index) => {
+                let at_initialization = phase == Phase::Initialization;
+                let is_output = phase == Phase::InPlace
+                    && self.in_place.as_ref().is_some_and(|in_place| in_place.input == index);
+                tensor(&self.inputs, index)
+                    .filter(|it| (it.bound_at == BoundAt::Initialization) == at_initialization)
+                    .filter(|_| !is_output)
+                    .map(|it| it.size)
+            }
+            Slot::Output(_) if phase == Phase::Initialization => None,
+            Slot::Output(index) => tensor(&self.outputs, index).map(|it| it.size),
+            Slot::Temporary => Some(self.temporary_size),
+            Slot::Persistent => Some(self.persistent_size),
+            Slot::Constants => Some((self.constants.len() as u64).next_multiple_of(4)),
+        }
+    }
+}
+
+impl Step {
+    /// Checks the step by itself. `bound_size` gives the bytes of what is bound to a slot.
+    pub(crate) fn check(
+        &self,
+        mut bound_size: impl FnMut(Slot) -> Option<u64>,
+        limits: &Limits,
+    ) -> Result<(), InvalidStep> {
+        let multiple = if matches!(self, Self::Copy(_)) { 1 } else { 4 };
+        for Use { slot, range, .. } in self.bounds() {
+            let size = bound_size(slot).ok_or(InvalidStep::NotBound { slot })?;
+            let Range { start, end } = range;
+            let is_off = [start, end].iter().any(|it| !it.is_multiple_of(multiple));
+            if range.is_empty() || end > size || is_off {
+                return Err(InvalidStep::OutOfBinding { slot, range, size });
+            }
+        }
+        match self {
+            Self::Update(update) if update.data.len() as u64 > MAX_UPDATE_BYTES => {
+                Err(InvalidStep::Update { size: update.data.len() })
+            }
+            Self::Fill(_) | Self::Update(_) => Ok(()),
+            // What lies within slots has no more regions than these have bytes.
+            Self::Copy(copy) => Ok(copy.check()?),
+            Self::Dispatch(dispatch) => dispatch.check(limits).map_err(|reason| {
+                InvalidStep::Dispatch { kernel: dispatch.kernel.variant.name, reason }
+            }),
+        }
+    }
+}
+
+impl Dispatch {
+    fn check(&self, limits: &Limits) -> Result<(), InvalidDispatch> {
+        let variant = self.kernel.variant;
+        let (size, declared) = (self.push_constants.len(), variant.push_constant_size);
+        if size > MAX_PUSH_CONSTANT_BYTES || size as u64 != u64::from(declared) {
+            return Err(InvalidDispatch::PushConstants { size, declared });
+        }
+        let (windows, bindings) = (self.windows.len(), variant.bindings.len());
+        if windows != bindings {
+            return Err(InvalidDispatch::Windows { windows, bindings });
+        }
+        let values = self.kernel.specialization.len();
+        let declared = variant.specialization_constants.len();
+        if values != declared {
+            return Err(InvalidDispatch::Specialization { values, declared });
+        }
+        for window in &self.windows {
+            let at = window.base_word_at;
+            if u64::from(at) + 4 > size as u64 {
+                return Err(InvalidDispatch::BaseWord { at, size });
+            }
+            // Where the descriptor has to start below the window, binding checks once more.
+            check_window_size(window.range.end.saturating_sub(window.range.start), limits)?;
+        }
+        let (groups, limit) = (self.groups, limits.max_compute_work_group_count);
+        if groups.iter().zip(limit).any(|(count, limit)| *count == 0 || *count > limit) {
+            return Err(InvalidDispatch::Groups { groups, limit });
+        }
+        Ok(())
+    }
+}
+
+/// Checks the bytes that a descriptor shows.
+pub(crate) fn check_window_size(size: u64, limits: &Limits) -> Result<(), InvalidDispatch> {
+    let limit = limits.max_storage_buffer_range;
+    if size > limit { Err(InvalidDispatch::WindowSize { size, limit }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+use super::super::kernel::{KernelBinding, KernelVariant};
+use super::super::{Access, Fill, InPlace, KernelKey, Update, Window};
+use super::*;
+use crate::types::Strategy;
+
+const OUT: Slot = Slot::Output(0);
+const IN: Slot = Slot::Input(0);
+
+static KERNEL: KernelVariant = KernelVariant {
+    name: "kernel",
+    spirv: &[],
+    entry_point: "main",
+    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
+    push_constant_size: 8,
+    specialization_constants: &[],
+    required_features: &[],
+    host: |_| Ok(()),
+};
+
+fn requirement(bound_at: BoundAt) -> Option<BindingRequirement> {
+    Some(BindingRequirement { field: "Tensor", size: 64, alignment: 16, bound_at })
+}
+
+/// Input 0 is bound at execution, input 1 at initialization; in place, input 0 is output 0.
+fn plan(phase: Phase, steps: Vec<Step>) -> Plan {
+    let mut plan = Plan {
+        operator: "TEST",
+        strategy: Strategy::Kernel,
+        inputs: [BoundAt::Execution, BoundAt::Initialization].map(requirement).into(),
+        outputs: vec![requirement(BoundAt::Execution)],
+        init: vec![],
+        exec: vec![],
+        in_place: Some(InPlace { input: 0, output: 0, exec: vec![] }),
+        temporary_size: 8,
+        persistent_size: 8,
+        constants: vec![0; 6],
+    };
+    match phase {
+        Phase::Initialization => plan.init = steps,
+        Phase::Execution => plan.exec = steps,
+        Phase::InPlace => plan.in_place.as_mut().unwrap().exec = steps,
+    }
+    plan
+}
+
+fn fill(slot: Slot, range: Range<u64>) -> Step {
+    Step::Fill(Fill { slot, range, pattern: 0 })
+}
+
+fn checked(plan: &Plan) -> Result<(), InvalidPlan> {
+    plan.check(&Capabilities::vulkan_minimum())
+}
+
+/// What is wrong with `step` after one that is right.
+fn reason(phase: Phase, step: Step) -> Option<InvalidStep> {
+    match checked(&plan(phase, vec![fill(Slot::Persistent, 0..8), step])) {
+        Err(InvalidPlan::Step { phase: found, index, reason }) => {
+            assert_eq!((found, index), (phase, 1));
+            Some(reason)
+        }
+        other => {
+            assert_eq!(other, Ok(()));
+            None
+        }
+    }
+}
+
+#[test]
+fn a_slot_is_there_in_its_phases_alone() {
+    use Phase::{Execution, InPlace, Initialization};
+    for (slot, phases) in [
+        (IN, &[Execution][..]),
+        (Slot::Input(1), &[Initialization]),
+        (Slot::Input(2), &[]),
+        (OUT, &[Execution, InPlace]),
+        (Slot::Output(1), &[]),
+        (Slot::Temporary, &[Initialization, Execution, InPlace]),
+        (Slot::Constants, &[Initialization, Execution, InPlace]),
+    ] {
+        for phase in [Initialization, Execution, InPlace] {
+            let missing = (!phases.contains(&phase)).then_some(InvalidStep::NotBound { slot });
+            assert_eq!(reason(phase, fill(slot, 0..8)), missing, "{slot} {phase:?}");
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::reversed_empty_ranges, reason = "a defect of a plan")]
+fn bytes_that_are_none_outside_or_off_a_word_are_refused() {
+    for range in [0..68, 64..68, 8..4, 8..8, 2..8, 0..6] {
+        let refused = InvalidStep::OutOfBinding { slot: OUT, range: range.clone(), size: 64 };
+        assert_eq!(reason(Phase::Execution, fill(OUT, range)), Some(refused));
+    }
+    let update = |offset, size| Step::Update(Update { slot: OUT, offset, data: vec![0; size] });
+    assert_eq!(reason(Phase::Execution, update(60, 4)), None);
+    for (offset, size) in [(60, 8), (2, 4), (4, 0), (4, 3), (u64::MAX, 4)] {
+        let found = reason(Phase::Execution, update(offset, size));
+        assert!(matches!(found, Some(InvalidStep::OutOfBinding { .. })), "{offset} {size}");
+    }
+}
+
+#[test]
+fn an_update_has_no_more_bytes_than_a_command_takes() {
+    let size = usize::try_from(MAX_UPDATE_BYTES).unwrap() + 4;
+    let step = Step::Update(Update { slot: OUT, offset: 0, data: vec![0; size] });
+    let mut plan = plan(Phase::Execution, vec![step]);
+    plan.outputs[0].as_mut().unwrap().size = 1 << 20;
+    let message = "Execution, step 0: an update of 65540 bytes (accepted: at most 65536)";
+    assert_eq!(checked(&plan).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn resources_are_whole_words() {
+    let odd = Plan { persistent_size: 6, ..plan(Phase::Execution, vec![]) };
+    let message = "the persistent resource has 6 bytes (accepted: multiples of 4)";
+    assert_eq!(checked(&odd).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn a_dispatch_fits_its_kernel_and_the_device() {
+    let window = Window { slot: OUT, range: 0..64, access: Access::Write, base_word_at: 0 };
+    let good = Dispatch {
+        kernel: KernelKey { variant: &KERNEL, specialization: vec![] },
+        windows: vec![window],
+        push_constants: vec![0; 8],
+        groups: [1; 3],
+    };
+    assert_eq!(reason(Phase::Execution, Step::Dispatch(good.clone())), None);
+    let limit = [65_535; 3];
+    let changes: [(&dyn Fn(&mut Dispatch), InvalidDispatch); 6] = [
+        (&|it| it.push_constants.push(0), InvalidDispatch::PushConstants { size: 9, declared: 8 }),
+        (&|it| it.windows.clear(), InvalidDispatch::Windows { windows: 0, bindings: 1 }),
+        (
+            &|it| it.kernel.specialization.push(0),
+            InvalidDispatch::Specialization { values: 1, declared: 0 },
+        ),
+        (&|it| it.windows[0].base_word_at = 5, InvalidDispatch::BaseWord { at: 5, size: 8 }),
+        (&|it| it.groups[1] = 0, InvalidDispatch::Groups { groups: [1, 0, 1], limit }),
+        (&|it| it.groups[2] = 65_536, InvalidDispatch::Groups { groups: [1, 1, 65_536], limit }),
+    ];
+    for (change, expected) in changes {
+        let mut dispatch = good.clone();
+        change(&mut dispatch);
+        let expected = InvalidStep::Dispatch { kernel: "kernel", reason: expected };
+        assert_eq!(reason(Phase::Execution, Step::Dispatch(dispatch)), Some(expected));
+    }
+    let mut capabilities = Capabilities::vulkan_minimum();
+    capabilities.limits.max_storage_buffer_range = 60;
+    let plan = plan(Phase::Execution, vec![Step::Dispatch(good)]);
+    assert_eq!(
+        plan.check(&capabilities).unwrap_err().to_string(),
+        "Execution, step 0: kernel: a window of 64 bytes exceeds maxStorageBufferRange 60"
+    );
+}

@@ -1,0 +1,169 @@
+//! Why a plan is refused. Each reason is a defect of whoever made the plan.
+
+use std::ops::Range;
+
+use super::region::CopyRegion;
+use super::slot::Slot;
+use super::{MAX_PUSH_CONSTANT_BYTES, MAX_UPDATE_BYTES};
+
+/// When steps of a plan are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// [`Plan::init`](super::Plan::init).
+    Initialization,
+    /// [`Plan::exec`](super::Plan::exec).
+    Execution,
+    /// [`InPlace::exec`](super::InPlace::exec).
+    InPlace,
+}
+
+/// Why a plan is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidPlan {
+    /// The size of a resource is no multiple of 4.
+    #[error("the {slot} resource has {size} bytes (accepted: multiples of 4)")]
+    ResourceSize {
+        /// Which resource.
+        slot: Slot,
+        /// Its bytes.
+        size: u64,
+    },
+    /// A step cannot be run.
+    #[error("{phase:?}, step {index}: {reason}")]
+    Step {
+        /// When it is run.
+        phase: Phase,
+        /// Which of the phase's steps it is, counted from 0.
+        index: usize,
+        /// What is wrong with it.
+        reason: InvalidStep,
+    },
+}
+
+/// Why a step is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidStep {
+    /// It uses a slot that is not bound when it is run, or that the operator does not have.
+    #[error("{slot} is used but not bound")]
+    NotBound {
+        /// The slot.
+        slot: Slot,
+    },
+    /// It touches no bytes, or some outside of the binding, or off the required multiple of 4.
+    #[error(
+        "{slot}: bytes {range:?} are none, outside the {size} bytes that are bound, or off a \
+         multiple of 4"
+    )]
+    OutOfBinding {
+        /// The slot.
+        slot: Slot,
+        /// The bytes, relative to the start of the binding.
+        range: Range<u64>,
+        /// Bytes that are bound.
+        size: u64,
+    },
+    /// An update has more bytes than vkCmdUpdateBuffer takes.
+    #[error("an update of {size} bytes (accepted: at most {MAX_UPDATE_BYTES})")]
+    Update {
+        /// Its bytes.
+        size: usize,
+    },
+    /// The regions of a copy touch each other.
+    #[error(transparent)]
+    Copy(#[from] InvalidCopy),
+    /// A dispatch does not fit its kernel or the device.
+    #[error("{kernel}: {reason}")]
+    Dispatch {
+        /// The kernel.
+        kernel: &'static str,
+        /// What is wrong.
+        reason: InvalidDispatch,
+    },
+}
+
+/// Why a dispatch is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidDispatch {
+    /// The number of bytes of push constants.
+    #[error(
+        "{size} bytes of push constants (accepted: {declared}, as the kernel declares, and at most \
+         {MAX_PUSH_CONSTANT_BYTES})"
+    )]
+    PushConstants {
+        /// Bytes given.
+        size: usize,
+        /// Bytes that the kernel declares.
+        declared: u32,
+    },
+    /// The number of windows.
+    #[error("{windows} windows (accepted: {bindings}, one for each binding)")]
+    Windows {
+        /// Windows given.
+        windows: usize,
+        /// Bindings of the kernel.
+        bindings: usize,
+    },
+    /// The number of specialization constants.
+    #[error("{values} specialization constants (accepted: {declared}, as the kernel declares)")]
+    Specialization {
+        /// Values given.
+        values: usize,
+        /// Constants that the kernel declares.
+        declared: usize,
+    },
+    /// The place of a window's base word is not in the push constants.
+    #[error("a base word at byte {at} of {size} bytes of push constants")]
+    BaseWord {
+        /// The place, in bytes.
+        at: u32,
+        /// Bytes of push constants.
+        size: usize,
+    },
+    /// A window, or the descriptor that shows it, is too large.
+    #[error("a window of {size} bytes exceeds maxStorageBufferRange {limit}")]
+    WindowSize {
+        /// Bytes that the descriptor would show.
+        size: u64,
+        /// The device's limit.
+        limit: u64,
+    },
+    /// The number of work groups.
+    #[error("{groups:?} groups (accepted: 1 to maxComputeWorkGroupCount, {limit:?})")]
+    Groups {
+        /// Groups in x, y and z.
+        groups: [u32; 3],
+        /// The device's limit.
+        limit: [u32; 3],
+    },
+}
+
+/// Why a copy is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidCopy {
+    /// There is nothing to copy.
+    #[error("copy to {destination}: no region (accepted: 1 and more)")]
+    NoRegion {
+        /// Where nothing goes.
+        destination: Slot,
+    },
+    /// A region, or one of those that it repeats as, has no bytes or passes 2^64.
+    #[error("{0:?}: empty or too far (accepted: regions of 1 byte and more that end below 2^64)")]
+    Region(CopyRegion),
+    /// Two regions write the same bytes, or one writes what another reads.
+    #[error(
+        "copy to {destination}: bytes {one:?} and {other:?} overlap (accepted: regions that write \
+         nothing twice and nothing that is read)"
+    )]
+    Overlap {
+        /// Where the bytes are.
+        destination: Slot,
+        /// Some of the bytes.
+        one: Range<u64>,
+        /// Some others.
+        other: Range<u64>,
+    },
+}

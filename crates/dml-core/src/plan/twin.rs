@@ -1,0 +1,144 @@
+//! What the host's twin of a kernel sees of its dispatch.
+
+use super::invalid::InvalidStep;
+use super::memory::HostMemory;
+use super::slot::{Access, Slot};
+use crate::capabilities::Feature;
+
+/// A kernel's computation on the host: the twin of the shader of the same name.
+pub type HostKernel = fn(&mut HostDispatch<'_>) -> Result<(), HostError>;
+
+/// What can go wrong while a plan is interpreted. Each is a defect of the plan or of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostError {
+    /// A step that no device may be given.
+    #[error(transparent)]
+    Step(#[from] InvalidStep),
+    /// A kernel needs what is not enabled.
+    #[error("{kernel}: needs {feature}, which is not enabled")]
+    MissingFeature {
+        /// The kernel.
+        kernel: &'static str,
+        /// The first feature that it misses.
+        feature: Feature,
+    },
+    /// A kernel has more push constants than the device takes.
+    #[error("{kernel}: {size} bytes of push constants exceed maxPushConstantsSize ({limit})")]
+    PushConstants {
+        /// The kernel.
+        kernel: &'static str,
+        /// Bytes of push constants.
+        size: u32,
+        /// The device's limit.
+        limit: u32,
+    },
+    /// A kernel touches a word outside the descriptor that it was given, or against its access.
+    #[error(
+        "{kernel}: word {word} of binding {binding} is outside its descriptor ({words} words) or not declared for {access}"
+    )]
+    OutOfDescriptor {
+        /// The kernel.
+        kernel: &'static str,
+        /// The binding number.
+        binding: usize,
+        /// The word's index.
+        word: u32,
+        /// Size of the descriptor in words.
+        words: u64,
+        /// `read` or `write`.
+        access: &'static str,
+    },
+}
+
+/// A storage buffer as a kernel twin sees it.
+#[derive(Debug)]
+pub(crate) struct HostDescriptor {
+    /// What is bound there.
+    pub(crate) slot: Slot,
+    /// The first byte in the slot's buffer.
+    pub(crate) start: usize,
+    pub(crate) words: u64,
+    pub(crate) access: Access,
+}
+
+/// What a kernel twin sees of its dispatch: the counterpart of a shader's interface.
+#[derive(Debug)]
+pub struct HostDispatch<'a> {
+    /// The kernel's name.
+    pub(crate) kernel: &'static str,
+    pub(crate) groups: [u32; 3],
+    pub(crate) specialization: &'a [u32],
+    pub(crate) push_constants: &'a [u8],
+    pub(crate) descriptors: &'a [HostDescriptor],
+    pub(crate) memory: &'a mut HostMemory,
+}
+
+impl HostDispatch<'_> {
+    /// `gl_NumWorkGroups`.
+    pub fn groups(&self) -> [u32; 3] {
+        self.groups
+    }
+
+    /// The `index`-th specialization constant's value.
+    pub fn specialization(&self, index: usize) -> u32 {
+        self.specialization[index]
+    }
+
+    /// The `index`-th 32-bit word of the push constants.
+    pub fn push_word(&self, index: usize) -> u32 {
+        let bytes = &self.push_constants[index * 4..index * 4 + 4];
+        u32::from_le_bytes(bytes.try_into().expect("a slice of 4 bytes"))
+    }
+
+    /// Reads a word of a storage buffer.
+    pub fn load(&mut self, binding: usize, word: u32) -> Result<u32, HostError> {
+        let bytes = self.word(binding, word, Access::Read)?;
+        Ok(u32::from_le_bytes(*bytes))
+    }
+
+    /// Writes a word of a storage buffer.
+    pub fn store(&mut self, binding: usize, word: u32, value: u32) -> Result<(), HostError> {
+        *self.word(binding, word, Access::Write)? = value.to_le_bytes();
+        Ok(())
+    }
+
+    /// `atomicAnd`.
+    pub fn atomic_and(&mut self, binding: usize, word: u32, value: u32) -> Result<(), HostError> {
+        let bytes = self.word(binding, word, Access::ReadWrite)?;
+        *bytes = (u32::from_le_bytes(*bytes) & value).to_le_bytes();
+        Ok(())
+    }
+
+    /// `atomicOr`.
+    pub fn atomic_or(&mut self, binding: usize, word: u32, value: u32) -> Result<(), HostError> {
+        let bytes = self.word(binding, word, Access::ReadWrite)?;
+        *bytes = (u32::from_le_bytes(*bytes) | value).to_le_bytes();
+        Ok(())
+    }
+
+    fn word(
+        &mut self,
+        binding: usize,
+        word: u32,
+        wanted: Access,
+    ) -> Result<&mut [u8; 4], HostError> {
+        let descriptor = &self.descriptors[binding];
+        let allowed = (!wanted.reads() || descriptor.access.reads())
+            && (!wanted.writes() || descriptor.access.writes());
+        if !allowed || u64::from(word) >= descriptor.words {
+            return Err(HostError::OutOfDescriptor {
+                kernel: self.kernel,
+                binding,
+                word,
+                words: descriptor.words,
+                access: if wanted.writes() { "write" } else { "read" },
+            });
+        }
+        let start = descriptor.start + word as usize * 4;
+        let slot = descriptor.slot;
+        let buffer = self.memory.get(slot).ok_or(InvalidStep::NotBound { slot })?;
+        let bytes = &mut buffer.bytes[start..start + 4];
+        Ok(bytes.try_into().expect("a slice of 4 bytes"))
+    }
+}
