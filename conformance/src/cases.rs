@@ -98,7 +98,7 @@ impl Finder {
 /// The cases of one operator at one level with tensors of one type and rank.
 #[derive(Clone, Copy)]
 struct Cell {
-    operator: &'static dyn Operator,
+    operator: &'static Operator,
     level: FeatureLevel,
     data_type: DataType,
     rank: usize,

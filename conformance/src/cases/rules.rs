@@ -58,7 +58,7 @@ const BAD_BINDINGS: &[(&str, BadBinding)] = &[
 ];
 
 /// The broken rules for an operator that a level accepts with this type and rank.
-pub(super) fn cases(operator: &dyn Operator, data_type: DataType, rank: usize) -> Vec<RuleCase> {
+pub(super) fn cases(operator: &Operator, data_type: DataType, rank: usize) -> Vec<RuleCase> {
     let legal = operator.reference().minimal(data_type, rank);
     let mut cases: Vec<RuleCase> = BREAKS
         .iter()

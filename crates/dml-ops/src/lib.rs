@@ -25,19 +25,32 @@ use dml_core::plan::Plan;
 use dml_core::schema::OperatorSchema;
 use dml_core::{Error, Validated};
 
-/// What this runtime knows about one operator.
-pub trait Operator: Sync {
+/// What this runtime knows about one operator: a row of its family.
+pub struct Operator {
+    pub(crate) schema: &'static OperatorSchema,
+    pub(crate) lower: fn(&Validated, &Target<'_>) -> Result<Plan, Error>,
+    #[cfg(feature = "reference")]
+    pub(crate) reference: &'static dyn reference::Reference,
+}
+
+impl Operator {
     /// Its descriptor and support tables.
-    fn schema(&self) -> &'static OperatorSchema;
+    pub fn schema(&self) -> &'static OperatorSchema {
+        self.schema
+    }
 
     /// How `operator` is executed on `target`.
     ///
     /// # Errors
     /// [`Error::DeviceLimit`] where the target cannot carry it. A validated operator has no other
     /// reason to fail.
-    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error>;
+    pub fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+        (self.lower)(operator, target)
+    }
 
     /// Its result and corner cases.
     #[cfg(feature = "reference")]
-    fn reference(&self) -> &'static dyn reference::Reference;
+    pub fn reference(&self) -> &'static dyn reference::Reference {
+        self.reference
+    }
 }

@@ -6,6 +6,8 @@ mod guarded;
 mod host;
 mod memory;
 mod random;
+mod tensors;
+pub(crate) mod value;
 
 use std::borrow::Cow;
 
@@ -14,6 +16,7 @@ pub use guarded::{Difference, GUARD, Output, SENTINEL, Tensor, coordinate};
 pub use host::run_on_host;
 pub use memory::{Input, Memory, MemoryAfter};
 pub use random::Random;
+pub(crate) use tensors::{MIXED, TensorMaker};
 
 use dml_core::{AbstractOperator, DataType, Error, Validated};
 

@@ -3,15 +3,15 @@
 use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 
-use crate::families::diagonal::{DiagonalMatrix, DiagonalMatrix1};
-use crate::families::fill::FillValueConstant;
+use crate::families::diagonal::{DIAGONAL_MATRIX, DIAGONAL_MATRIX1};
+use crate::families::fill::FILL_VALUE_CONSTANT;
 use crate::{Operator, Target, TransferUse};
 
 /// Every implemented operator, by ascending operator number.
-pub static OPERATORS: &[&dyn Operator] = &[&DiagonalMatrix, &FillValueConstant, &DiagonalMatrix1];
+pub static OPERATORS: &[&Operator] = &[&DIAGONAL_MATRIX, &FILL_VALUE_CONSTANT, &DIAGONAL_MATRIX1];
 
 /// The implementation of the operator with DirectML's number `operator_type`.
-pub fn find(operator_type: u32) -> Option<&'static dyn Operator> {
+pub fn find(operator_type: u32) -> Option<&'static Operator> {
     let mut operators = OPERATORS.iter().copied();
     operators.find(|operator| operator.schema().operator_type == operator_type)
 }

@@ -26,12 +26,12 @@ pub(crate) fn kinds(plan: &Plan) -> Vec<&'static str> {
     plan.exec.iter().map(kind).collect()
 }
 
-fn accepts(operator: &dyn Operator, data_type: DataType, rank: usize) -> bool {
+fn accepts(operator: &Operator, data_type: DataType, rank: usize) -> bool {
     let table = operator.schema().table_at(FeatureLevel::HIGHEST).unwrap();
     table.tensors.iter().all(|t| t.data_types.contains(data_type) && t.ranks.contains(rank))
 }
 
-fn check_cases(operator: &dyn Operator, data_type: DataType, rank: usize, target: &Target<'_>) {
+fn check_cases(operator: &Operator, data_type: DataType, rank: usize, target: &Target<'_>) {
     for case in operator.reference().cases(data_type, rank) {
         let name = format!("{} {data_type} {rank} {}", operator.schema().name, case.name);
         let validated = validate(&case.operator, FeatureLevel::HIGHEST).expect(&name);
@@ -71,11 +71,31 @@ pub(crate) fn with_window(window: u64, alignment: u64) -> Capabilities {
 fn check_everything(target: &Target<'_>) {
     for operator in OPERATORS {
         for data_type in DataType::ALL {
-            for rank in (1..=8).filter(|rank| accepts(*operator, data_type, *rank)) {
-                check_cases(*operator, data_type, rank, target);
+            for rank in (1..=8).filter(|rank| accepts(operator, data_type, *rank)) {
+                check_cases(operator, data_type, rank, target);
             }
         }
     }
+}
+
+#[test]
+fn documented_examples_are_what_the_reference_says() {
+    let mut counts = vec![];
+    for operator in OPERATORS {
+        let cases = (1..=8).filter(|rank| accepts(operator, DataType::Float32, *rank));
+        let cases = cases.flat_map(|rank| operator.reference().cases(DataType::Float32, rank));
+        let documented: Vec<_> = cases.filter(|case| case.documented.is_some()).collect();
+        for case in &documented {
+            let validated = validate(&case.operator, operator.schema().introduced()).unwrap();
+            let inputs: Vec<_> = case.inputs.iter().cloned().map(Some).collect();
+            let outputs = operator.reference().outputs(&validated, &inputs).unwrap();
+            assert_eq!(Some(outputs), case.documented, "{}", case.name);
+        }
+        counts.push((operator.schema().name, documented.len()));
+    }
+    // Four of one page, and five of the other with 2, 3 and 4 dimensions.
+    let expected = [("DIAGONAL_MATRIX", 4), ("FILL_VALUE_CONSTANT", 0), ("DIAGONAL_MATRIX1", 15)];
+    assert_eq!(counts, expected);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn devices() -> [Capabilities; 2] {
 /// What happens to the smallest operator of this type and rank: `Ok` where it is lowered for every
 /// kind of buffer, else the refusal.
 fn outcome(
-    operator: &dyn Operator,
+    operator: &Operator,
     (data_type, rank): (DataType, usize),
     level: FeatureLevel,
     offered: &Capabilities,
@@ -45,7 +45,7 @@ fn the_query_says_what_compiling_does() {
                 for device in devices() {
                     let schema = operator.schema();
                     let answer = query(schema, cell.0, cell.1, level, &device);
-                    let outcome = outcome(*operator, cell, level, &device);
+                    let outcome = outcome(operator, cell, level, &device);
                     let place = format!("{} {cell:?} at {level}: {answer}", schema.name);
                     assert_eq!(answer.runs(), outcome.is_ok(), "{place}, but {outcome:?}");
                     answers += 1;
@@ -72,7 +72,7 @@ fn the_level_that_is_needed_is_the_lowest_that_accepts() {
     for operator in OPERATORS {
         for cell in space() {
             let ask = |level| query(operator.schema(), cell.0, cell.1, level, &device);
-            let accepts = |level| outcome(*operator, cell, level, &device).is_ok();
+            let accepts = |level| outcome(operator, cell, level, &device).is_ok();
             let lowest = FeatureLevel::ALL.into_iter().find(|level| accepts(*level));
             for level in FeatureLevel::ALL {
                 let place = format!("{} {cell:?} at {level}", operator.schema().name);

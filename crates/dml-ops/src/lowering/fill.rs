@@ -10,10 +10,7 @@ use dml_spirv::{ElementWidth, kernels};
 use crate::Target;
 use crate::lowering::dispatches::{Dispatches, words};
 
-/// vkCmdUpdateBuffer takes no more.
-pub(crate) const MAX_UPDATE_BYTES: u64 = 64 << 10;
-
-/// Writes the first bytes of the output, in whole words, at most [`MAX_UPDATE_BYTES`].
+/// Writes the first bytes of the output, in whole words, at most [`dml_core::plan::MAX_UPDATE_BYTES`].
 pub(crate) fn inline(data: Vec<u8>) -> Step {
     Step::Update(Update { slot: Slot::Output(0), offset: 0, data })
 }

@@ -62,7 +62,7 @@ pub fn legal(random: &mut Random, level: FeatureLevel) -> Case {
 /// An operator with tensors of one type and rank.
 #[derive(Clone, Copy)]
 struct Cell {
-    operator: &'static dyn Operator,
+    operator: &'static Operator,
     data_type: DataType,
     rank: usize,
 }
@@ -80,7 +80,7 @@ impl Cell {
         random.pick(accepted)
     }
 
-    fn all(operator: &'static dyn Operator) -> impl Iterator<Item = Self> {
+    fn all(operator: &'static Operator) -> impl Iterator<Item = Self> {
         DataType::ALL
             .into_iter()
             .flat_map(move |data_type| (1..=8).map(move |rank| Self { operator, data_type, rank }))
@@ -101,7 +101,7 @@ impl Cell {
 }
 
 /// What `level` accepts of an operator.
-fn accepted(level: FeatureLevel, operator: &'static dyn Operator) -> &'static [Cell] {
+fn accepted(level: FeatureLevel, operator: &'static Operator) -> &'static [Cell] {
     /// By level and number of the operator.
     static CELLS: OnceLock<Vec<(FeatureLevel, u32, Vec<Cell>)>> = OnceLock::new();
     let cells = CELLS.get_or_init(|| {

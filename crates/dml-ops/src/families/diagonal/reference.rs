@@ -1,7 +1,125 @@
-//! What the operators are by their documentation.
+//! The operators as their documentation has them.
 
-mod diagonal_matrix;
-mod diagonal_matrix1;
+use dml_core::operators::DIAGONAL_MATRIX1;
+use dml_core::{AbstractOperator, DataType, Error, FieldValue, ScalarUnion, TensorDesc, Validated};
 
-pub(super) use diagonal_matrix::DiagonalMatrixReference;
-pub(super) use diagonal_matrix1::DiagonalMatrix1Reference;
+use super::cases::{band, diagonal, diagonal_matrix, diagonal_matrix1};
+use crate::reference::{BrokenRule, Case, Random, Reference, value};
+
+pub(super) struct DiagonalMatrix;
+
+impl Reference for DiagonalMatrix {
+    fn outputs(
+        &self,
+        operator: &Validated,
+        _inputs: &[Option<Vec<u64>>],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        let data_type = operator.required_tensor("OutputTensor")?.data_type();
+        let offset = i128::from(operator.int("Offset")?);
+        let value = value::from_float(operator.float("Value")?, data_type);
+        elements(operator, |y, x| if y + offset == x { value } else { 0 })
+    }
+
+    fn minimal(&self, data_type: DataType, rank: usize) -> AbstractOperator {
+        diagonal(TensorDesc::packed(data_type, &vec![1; rank]), 0, 1.0).into()
+    }
+
+    fn cases(&self, data_type: DataType, rank: usize) -> Vec<Case> {
+        diagonal_matrix::all(data_type, rank)
+    }
+
+    fn random(&self, random: &mut Random, data_type: DataType, rank: usize) -> Case {
+        let sizes = random.sizes(rank);
+        let operator =
+            diagonal(random.tensor(data_type, &sizes), random.diagonal(&sizes), random.float());
+        Case::new("random", operator).with_random_buffers(random)
+    }
+}
+
+pub(super) struct DiagonalMatrix1;
+
+impl Reference for DiagonalMatrix1 {
+    fn outputs(
+        &self,
+        operator: &Validated,
+        inputs: &[Option<Vec<u64>>],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        let value = value::from_scalar(operator, "Value")?;
+        let begin = i128::from(operator.int("DiagonalFillBegin")?);
+        let end = i128::from(operator.int("DiagonalFillEnd")?);
+        let mut kept = inputs.first().and_then(Option::as_ref).map(|input| input.iter().copied());
+        elements(operator, |y, x| {
+            let kept = kept.as_mut().and_then(Iterator::next).unwrap_or(0);
+            let top_x = x - y;
+            // The page's own expression.
+            let use_value = (end >= begin) ^ (top_x >= begin) ^ (top_x < end);
+            if use_value { value } else { kept }
+        })
+    }
+
+    fn minimal(&self, data_type: DataType, rank: usize) -> AbstractOperator {
+        band(None, TensorDesc::packed(data_type, &vec![1; rank]), 1, (0, 1)).into()
+    }
+
+    fn cases(&self, data_type: DataType, rank: usize) -> Vec<Case> {
+        diagonal_matrix1::all(data_type, rank)
+    }
+
+    fn random(&self, random: &mut Random, data_type: DataType, rank: usize) -> Case {
+        diagonal_matrix1::random(random, data_type, rank)
+    }
+
+    fn broken_rules(&self, data_type: DataType, rank: usize) -> Vec<BrokenRule> {
+        let other = if data_type == DataType::Int32 { DataType::Uint32 } else { DataType::Int32 };
+        let other_rank = if rank == 4 { 3 } else { rank + 1 };
+        let packed = |data_type, rank| TensorDesc::packed(data_type, &vec![2; rank]);
+        let broken = |name, field, input, value_data_type: u32| {
+            let fields = vec![
+                FieldValue::Tensor(Some(input)),
+                FieldValue::Tensor(Some(packed(data_type, rank))),
+                FieldValue::Uint(value_data_type),
+                FieldValue::ScalarUnion(ScalarUnion::default()),
+                FieldValue::Int(0),
+                FieldValue::Int(1),
+            ];
+            let operator = AbstractOperator::new(&DIAGONAL_MATRIX1, fields).ok()?;
+            Some(BrokenRule { name, operator, field })
+        };
+        let same = || packed(data_type, rank);
+        let value = data_type.dml_value();
+        let mut sizes_differ = same();
+        sizes_differ.sizes[rank - 1] = 1;
+        let rules = [
+            broken("rule_value_type_differs", "ValueDataType", same(), other.dml_value()),
+            broken("rule_value_type_unknown", "ValueDataType", same(), 0),
+            broken("rule_input_type_differs", "DataType", packed(other, rank), value),
+            broken("rule_input_sizes_differ", "Sizes", sizes_differ, value),
+            broken(
+                "rule_input_dimension_count_differs",
+                "DimensionCount",
+                packed(data_type, other_rank),
+                value,
+            ),
+        ];
+        rules.into_iter().flatten().collect()
+    }
+}
+
+/// The output, with `element(y, x)` in row `y` and column `x` of every matrix, matrix by matrix.
+fn elements(
+    operator: &Validated,
+    mut element: impl FnMut(i128, i128) -> u64,
+) -> Result<Vec<Vec<u64>>, Error> {
+    let output = operator.required_tensor("OutputTensor")?;
+    let [batches @ .., height, width] = output.sizes() else {
+        let problem = "a matrix has two dimensions".to_owned();
+        return Err(Error::Internal { operator: operator.schema().name, problem });
+    };
+    let mut elements = Vec::new();
+    for _ in 0..batches.iter().product() {
+        for y in 0..i128::from(*height) {
+            elements.extend((0..i128::from(*width)).map(|x| element(y, x)));
+        }
+    }
+    Ok(vec![elements])
+}

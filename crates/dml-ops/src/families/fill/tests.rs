@@ -4,9 +4,9 @@ use dml_core::operators::FillValueConstantDesc;
 use dml_core::plan::Step;
 use dml_core::{Capabilities, DataType, FeatureLevel, ScalarUnion, TensorDesc, Tuning, validate};
 
-use super::FillValueConstant;
+use super::FILL_VALUE_CONSTANT;
 use crate::tests::kinds;
-use crate::{Operator, Target, TransferUse};
+use crate::{Target, TransferUse};
 
 fn lower(tensor: TensorDesc, value: u64, transfer: TransferUse) -> dml_core::plan::Plan {
     let value_data_type = tensor.data_type;
@@ -15,7 +15,7 @@ fn lower(tensor: TensorDesc, value: u64, transfer: TransferUse) -> dml_core::pla
     let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
     let capabilities = Capabilities::vulkan_minimum();
     let target = Target { capabilities: &capabilities, tuning: Tuning::new(), transfer };
-    FillValueConstant.lower(&operator, &target).unwrap()
+    FILL_VALUE_CONSTANT.lower(&operator, &target).unwrap()
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Which strategy suits a tensor and a driver: the one place that decides.
 
+use dml_core::plan::MAX_UPDATE_BYTES;
 use dml_core::{Strategy, Tuning};
 
 use super::steps::{Matrices, Source};
 use crate::TransferUse;
-use crate::lowering::fill::{MAX_UPDATE_BYTES, repeated};
+use crate::lowering::fill::repeated;
 
 /// A block that is made on the host is not larger, whatever is preferred.
 const MAX_SEED_BYTES: u64 = 256 << 10;
