@@ -3,13 +3,13 @@
 use dml::{DataType, f16};
 use dml_ops::reference::{Output, SENTINEL, coordinate};
 
-use crate::results::Matrices;
+use crate::results::Excerpt;
 
 /// At most this many rows and columns are shown.
 const MOST: u32 = 16;
 
 /// The surroundings of `element` in the matrix that it is in, for the report of the `index`-th output.
-pub(crate) fn matrices(output: &Output, after: &[u8], index: usize, element: usize) -> Matrices {
+pub(crate) fn matrices(output: &Output, after: &[u8], index: usize, element: usize) -> Excerpt {
     let (sizes, data_type) = (output.layout.sizes(), output.layout.data_type());
     let coordinate: Vec<u32> = coordinate(sizes, element)
         .into_iter()
@@ -38,7 +38,7 @@ pub(crate) fn matrices(output: &Output, after: &[u8], index: usize, element: usi
         rows.clone().map(row).collect()
     };
     let places: Vec<u64> = output.layout.element_offsets().collect();
-    Matrices {
+    Excerpt {
         output: index,
         batch: batch.to_vec(),
         first_row: rows.start,

@@ -236,12 +236,12 @@ pub struct Failure {
     pub plan: String,
     /// The surroundings of the first wrong element; `None` where no element is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub matrices: Option<Matrices>,
+    pub matrices: Option<Excerpt>,
 }
 
 /// A part of one matrix of an output, as it must be and as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Matrices {
+pub struct Excerpt {
     /// Which output.
     pub output: usize,
     /// The coordinates of the matrix in the leading dimensions.

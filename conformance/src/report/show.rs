@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::report::text::{milliseconds, one_line, printable};
-use crate::results::{CaseResult, Failure, Matrices};
+use crate::results::{CaseResult, Excerpt, Failure};
 
 /// The case with its descriptor and plan, and the expected and the actual matrix side by side.
 /// Elements that differ stand in brackets.
@@ -38,7 +38,7 @@ fn write_case(text: &mut String, case: &CaseResult) -> std::fmt::Result {
     Ok(())
 }
 
-fn write_matrices(text: &mut String, matrices: &Matrices) -> std::fmt::Result {
+fn write_matrices(text: &mut String, matrices: &Excerpt) -> std::fmt::Result {
     let [expected, actual] = [&matrices.expected, &matrices.actual];
     let rows = expected.len().max(actual.len());
     let columns = expected.iter().chain(actual).map(Vec::len).max().unwrap_or(0);
@@ -79,7 +79,7 @@ impl Line {
         Self { heading: String::new(), sides: [numbers.clone(), numbers] }
     }
 
-    fn elements(matrices: &Matrices, row: usize, columns: usize) -> Self {
+    fn elements(matrices: &Excerpt, row: usize, columns: usize) -> Self {
         let sides = [&matrices.expected, &matrices.actual].map(|side| {
             let element = |column| {
                 let text = matrices.element(side, row, column).unwrap_or_default();
@@ -104,7 +104,7 @@ impl Line {
     }
 }
 
-impl Matrices {
+impl Excerpt {
     /// An element of one of the matrices; rows may have different lengths.
     pub(super) fn element<'a>(
         &self,
@@ -150,7 +150,7 @@ mod tests {
             all.iter().map(|row| row.iter().map(|it| (*it).to_owned()).collect()).collect()
         };
         let mut case = samples::case(ID, ResultCode::Fail);
-        let matrices = Matrices {
+        let matrices = Excerpt {
             output: 1,
             batch: vec![0, 3],
             first_row: 9,

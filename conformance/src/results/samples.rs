@@ -60,7 +60,7 @@ pub(crate) fn target() -> TargetRun {
 /// A case that ended this way, with whatever belongs to it.
 pub(crate) fn case(id: &str, result: ResultCode) -> CaseResult {
     let rows = |wrong: &str| vec![vec!["1".to_owned(), "0".to_owned()], vec![wrong.to_owned()]];
-    let matrices = Matrices {
+    let matrices = Excerpt {
         output: 0,
         batch: vec![],
         first_row: 0,

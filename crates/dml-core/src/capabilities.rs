@@ -8,7 +8,7 @@ mod feature;
 mod limit;
 mod version;
 
-pub use cap::{CapabilityCap, Capped, Shortfall};
+pub use cap::{CapResult, CapabilityCap, Shortfall};
 pub use feature::{Feature, Features};
 pub use limit::Limit;
 pub use version::ApiVersion;

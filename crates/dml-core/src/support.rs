@@ -123,8 +123,8 @@ pub fn query(
     level: FeatureLevel,
     capabilities: &Capabilities,
 ) -> Support {
-    let stated = Stated::of(schema, data_type, rank, |_| true);
-    stated.answer(schema, data_type, level, capabilities)
+    let acceptance = Acceptance::of(schema, data_type, rank, |_| true);
+    acceptance.answer(schema, data_type, level, capabilities)
 }
 
 /// The same for one tensor of the operator; `None` where it has no tensor field of this name.
@@ -138,8 +138,8 @@ pub fn query_tensor(
 ) -> Option<Support> {
     let mut tables = schema.every_tables().flat_map(|(_, tables)| tables);
     tables.find(|table| table.tensor(field).is_some())?;
-    let stated = Stated::of(schema, data_type, rank, |tensor| tensor.field == field);
-    Some(stated.answer(schema, data_type, level, capabilities))
+    let acceptance = Acceptance::of(schema, data_type, rank, |tensor| tensor.field == field);
+    Some(acceptance.answer(schema, data_type, level, capabilities))
 }
 
 /// DML_FEATURE_FEATURE_LEVELS: the highest of `requested` that a device created at `created_at`
@@ -163,14 +163,14 @@ pub fn data_type_supported(data_type: DataType, level: FeatureLevel) -> bool {
     OPERATORS.iter().any(|schema| (1..=MAX_DIMENSION_COUNT).any(|rank| runs(schema, rank)))
 }
 
-/// What the tables state about a data type and a rank, for all levels together.
-enum Stated {
+/// Whether the tables accept a data type and a rank, for all levels together.
+enum Acceptance {
     Nowhere,
     RankOnly,
     From(FeatureLevel),
 }
 
-impl Stated {
+impl Acceptance {
     fn of(
         schema: &OperatorSchema,
         data_type: DataType,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::{khr, vk};
-use dml_core::capabilities::{ApiVersion, Capabilities, CapabilityCap, Capped, Shortfall};
+use dml_core::capabilities::{ApiVersion, CapResult, Capabilities, CapabilityCap, Shortfall};
 
 use crate::capabilities;
 use crate::error::{Error, Result, VkContext};
@@ -209,7 +209,7 @@ impl PhysicalDevice {
 
     /// The same under `cap`, and what the cap states that the device does not have.
     pub fn capped(&self, cap: &CapabilityCap) -> (Capabilities, Vec<Shortfall>) {
-        let Capped { capabilities, shortfalls } = cap.apply(&self.capabilities);
+        let CapResult { capabilities, shortfalls } = cap.apply(&self.capabilities);
         let version = cap.api_version_shortfall(unpacked_version(self.info.api_version));
         (capabilities, version.into_iter().chain(shortfalls).collect())
     }

@@ -50,7 +50,7 @@ fn execute(device: &Device, tensor: &TensorDesc) -> dml::Result<()> {
     Ok(())
 }
 
-/// Dense, and with a gap behind every row.
+/// Dense, and with a gap after every row.
 fn tensors(data_type: DataType, rows: u32, columns: u32) -> [TensorDesc; 2] {
     let packed = TensorDesc::packed(data_type, &[2, rows, columns]);
     let padded = packed.clone().with_strides(&[rows * (columns + 1), columns + 1, 1]);

@@ -7,7 +7,7 @@ const LOCAL_SIZE: usize = 0;
 /// Index of the specialization constant `RUN_LENGTH`, of the kernels that have it.
 const RUN_LENGTH: usize = 1;
 
-/// The indices of one invocation: as many as `count`, each `step` behind the one before.
+/// The indices of one invocation: as many as `count`, each `step` after the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) first: u32,
@@ -99,7 +99,7 @@ fn run_of(group: u32, local: u32, local_size: u32, run_length: u32, count: u32) 
     Some(Run { first, count: in_run, step: local_size })
 }
 
-/// Adds to one part of a coordinate its part of a step and the carry of the part behind it, and
+/// Adds to one part of a coordinate its part of a step and the carry of the part after it, and
 /// carries on. `step` is less than `size`.
 pub(super) fn add_with_carry(size: u32, step: u32, at: &mut u32, carry: &mut u32) {
     let sum = at.wrapping_add(step).wrapping_add(*carry);

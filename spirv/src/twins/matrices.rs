@@ -44,7 +44,7 @@ impl Matrices {
         (0..run.count).zip(std::iter::successors(Some(first), next)).map(|(_, at)| at)
     }
 
-    /// The coordinate that is `step` elements behind `at`. Behind the last element it means nothing.
+    /// The coordinate that is `step` elements after `at`. After the last element it means nothing.
     fn advance(&self, mut at: [u32; 4], step: [u32; 4], columns: u32) -> [u32; 4] {
         let mut carry = 0;
         add_with_carry(columns, step[3], &mut at[3], &mut carry);

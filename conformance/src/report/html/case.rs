@@ -1,7 +1,7 @@
 //! A failure, and all that is known about it.
 
 use crate::report::text::milliseconds;
-use crate::results::{CaseResult, Failure, Matrices, TargetRun};
+use crate::results::{CaseResult, Excerpt, Failure, TargetRun};
 
 /// A case that failed.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub(super) struct ElementView<'a> {
 }
 
 impl<'a> MatricesView<'a> {
-    fn new(matrices: &'a Matrices) -> Self {
+    fn new(matrices: &'a Excerpt) -> Self {
         let [expected, actual] = [&matrices.expected, &matrices.actual];
         let rows = expected.len().max(actual.len());
         let columns = expected.iter().chain(actual).map(Vec::len).max().unwrap_or(0);

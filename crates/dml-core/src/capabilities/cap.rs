@@ -6,7 +6,7 @@ use crate::capabilities::{ApiVersion, Capabilities, Features, Limit};
 use crate::plan::kernel::Feature;
 use crate::types::InvalidField;
 
-/// What a device is to be treated as, at most: the device behind a profile, or any part of it.
+/// What a device is to be treated as, at most: the device of a profile, or any part of it.
 ///
 /// What is not stated stays as it is. A cap only lowers: where it states more than the host device
 /// has, the device keeps what it has, and [`CapabilityCap::apply`] says so.
@@ -87,8 +87,8 @@ impl CapabilityCap {
     }
 
     /// `host` lowered to what the cap states.
-    pub fn apply(&self, host: &Capabilities) -> Capped {
-        let mut capped = Capped { capabilities: host.clone(), shortfalls: Vec::new() };
+    pub fn apply(&self, host: &Capabilities) -> CapResult {
+        let mut capped = CapResult { capabilities: host.clone(), shortfalls: Vec::new() };
         for feature in Feature::ALL {
             match (self.feature(feature), host.features.has(feature)) {
                 (Some(false), _) => {
@@ -143,7 +143,7 @@ impl CapabilityCap {
 
 /// A device under a cap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Capped {
+pub struct CapResult {
     /// What is left of it.
     pub capabilities: Capabilities,
     /// What the cap states and the device does not have.

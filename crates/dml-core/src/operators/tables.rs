@@ -3352,7 +3352,7 @@ pub static SPLIT: OperatorSchema = OperatorSchema {
 pub static JOIN: OperatorSchema = OperatorSchema {
     name: "JOIN",
     operator_type: 63,
-    summary: "several tensors, one behind the other along a dimension",
+    summary: "several tensors, one after the other along a dimension",
     implemented: false,
     in_place: false,
     comparison: Comparison::Undecided,

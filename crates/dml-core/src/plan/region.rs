@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(rows(-8, 0).destinations(), vec![84..108]);
         assert_eq!(rows(8, -1).destinations(), vec![100..108, 108..115, 116..122]);
         assert_eq!(rows(4, -2).destinations(), vec![100..112]);
-        // The end of an earlier region may be behind that of the last one.
+        // The end of an earlier region may come after that of the last one.
         assert_eq!(rows(1, -3).destinations(), vec![100..108]);
         assert_eq!(rows(8, 0).sources(), vec![4..12]);
     }

@@ -83,13 +83,18 @@ impl AbstractOperator {
         if fields.len() != schema.fields.len() {
             let accepted = schema.fields.len().to_string();
             let count = fields.len();
-            return Err(invalid(InvalidField::new("fields", count, "is their number", accepted)));
+            return Err(invalid(InvalidField::new("fields", count, "given", accepted)));
         }
         for (value, field) in fields.iter().zip(schema.fields) {
             if value.field_type() != field.field_type {
                 let given = format!("{:?}", value.field_type());
                 let accepted = format!("{:?}", field.field_type);
-                return Err(invalid(InvalidField::new(field.name, given, "is its type", accepted)));
+                return Err(invalid(InvalidField::new(
+                    field.name,
+                    given,
+                    "is the wrong type",
+                    accepted,
+                )));
             }
         }
         Ok(Self { schema, fields })
@@ -126,13 +131,16 @@ mod tests {
     #[test]
     fn a_missing_field_is_refused() {
         let error = AbstractOperator::new(&DIAGONAL_MATRIX, vec![]).unwrap_err();
-        assert_eq!(error.to_string(), "DIAGONAL_MATRIX: fields: 0 is their number; accepted: 3");
+        assert_eq!(error.to_string(), "DIAGONAL_MATRIX: fields: 0 given; accepted: 3");
     }
 
     #[test]
     fn a_field_of_another_type_is_refused() {
         let fields = vec![FieldValue::Tensor(None), FieldValue::Uint(0), FieldValue::Float(1.0)];
         let error = AbstractOperator::new(&DIAGONAL_MATRIX, fields).unwrap_err();
-        assert_eq!(error.to_string(), "DIAGONAL_MATRIX: Offset: Uint is its type; accepted: Int");
+        assert_eq!(
+            error.to_string(),
+            "DIAGONAL_MATRIX: Offset: Uint is the wrong type; accepted: Int"
+        );
     }
 }

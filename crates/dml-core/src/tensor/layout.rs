@@ -104,7 +104,7 @@ impl TensorLayout {
         self.span == self.element_count
     }
 
-    /// Whether elements lie one behind the other in row-major order.
+    /// Whether elements lie one after the other in row-major order.
     pub fn is_packed(&self) -> bool {
         let mut expected = 1;
         self.sizes.iter().zip(&self.strides).rev().all(|(size, stride)| {

@@ -28,7 +28,7 @@ pub(crate) struct TensorBox<const N: usize> {
 
 /// What a window has to show of an operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct View {
     /// Bytes relative to the start of the slot, in whole words.
     pub(crate) range: Range<u64>,
     /// The first element, counted from the start of the range; below the elements in a word.
@@ -37,12 +37,12 @@ pub(crate) struct Shown {
 
 impl<const N: usize> Placement<N> {
     /// The words that hold the elements of `part`.
-    pub(crate) fn show(&self, part: &TensorBox<N>) -> Shown {
+    pub(crate) fn view(&self, part: &TensorBox<N>) -> View {
         let width = u64::from(self.element_bytes);
         let begin = (self.first + self.distance(part.origin)) * width;
         let end = begin + (self.reach(part.sizes) + 1) * width;
         let lead = begin % 4;
-        Shown {
+        View {
             range: begin - lead..end.next_multiple_of(4),
             start: u32::try_from(lead / width).expect("less than the elements in a word"),
         }
@@ -53,7 +53,7 @@ impl<const N: usize> Placement<N> {
     /// `None` where not even one element fits.
     fn cut(&self, mut sizes: [u32; N], window: u64) -> Option<[u32; N]> {
         let width = u64::from(self.element_bytes);
-        // A box can begin behind the first element of a word.
+        // A box can begin after the first element of a word.
         let usable = (window - window % 4).checked_sub(4u64.saturating_sub(width))?;
         let most = (usable / width).checked_sub(1)?;
         let mut order: [usize; N] = std::array::from_fn(|dimension| dimension);
@@ -103,7 +103,7 @@ pub(crate) fn divide<const N: usize>(
 ) -> Option<Boxes<N>> {
     let whole = TensorBox { origin: [0; N], sizes };
     let fits = |operand: &Placement<N>| {
-        let Range { start, end } = operand.show(&whole).range;
+        let Range { start, end } = operand.view(&whole).range;
         end - start <= window
     };
     let mut most = sizes;

@@ -27,7 +27,7 @@ pub(crate) fn repeated(value: u64, element_width: ElementWidth) -> Option<u32> {
 }
 
 /// Fills `bytes` of the output. The last word, where the elements cover a part of it, gets zeros
-/// behind them.
+/// after them.
 pub(crate) fn fill(bytes: u64, pattern: u32) -> Vec<Step> {
     let slot = Slot::Output(0);
     let (whole, last) = whole_words(bytes, pattern);
@@ -63,12 +63,12 @@ pub(crate) fn fill_by_kernel(
     Ok(dispatches.into_steps())
 }
 
-/// The bytes that are filled with whole words, and the word behind them, of which only a part is.
+/// The bytes that are filled with whole words, and the word after them, of which only a part is.
 fn whole_words(bytes: u64, pattern: u32) -> (u64, Option<u32>) {
     let part = bytes % 4;
     match pattern {
         _ if part == 0 => (bytes, None),
-        // Behind the elements there may be zeros.
+        // After the elements there may be zeros.
         0 => (bytes.next_multiple_of(4), None),
         _ => (bytes - part, Some(pattern & !(u32::MAX << (8 * part)))),
     }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_behind_the_last_element_is_zero() {
+    fn what_comes_after_the_last_element_is_zero() {
         assert_eq!(whole_words(8, 0x0101_0101), (8, None));
         assert_eq!(whole_words(7, 0x0403_0201), (4, Some(0x0003_0201)));
         assert_eq!(whole_words(2, 0x0403_0201), (0, Some(0x0000_0201)));

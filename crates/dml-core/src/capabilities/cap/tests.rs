@@ -24,7 +24,7 @@ fn is_at_most(one: &Capabilities, other: &Capabilities) -> bool {
 #[test]
 fn no_cap_changes_nothing() {
     let capped = CapabilityCap::NONE.apply(&rich());
-    assert_eq!(capped, Capped { capabilities: rich(), shortfalls: vec![] });
+    assert_eq!(capped, CapResult { capabilities: rich(), shortfalls: vec![] });
     assert_eq!(CapabilityCap::default(), CapabilityCap::NONE);
 }
 
@@ -34,7 +34,7 @@ fn every_single_limit_and_feature_only_lowers() {
         for limit in Limit::ALL {
             for value in [1, 16, 64, 256, 65_535, 1 << 40] {
                 let Ok(cap) = CapabilityCap::NONE.with_limit(limit, value) else { continue };
-                let Capped { capabilities, shortfalls } = cap.apply(&host);
+                let CapResult { capabilities, shortfalls } = cap.apply(&host);
                 assert!(is_at_most(&capabilities, &host), "{} {value}", limit.name());
                 let is_exact = capabilities.limits.get(limit) == value;
                 assert_eq!(shortfalls.is_empty(), is_exact, "{} {value}", limit.name());
@@ -43,7 +43,7 @@ fn every_single_limit_and_feature_only_lowers() {
         for feature in Feature::ALL {
             for offered in [false, true] {
                 let cap = CapabilityCap::NONE.with_feature(feature, offered);
-                let Capped { capabilities, shortfalls } = cap.apply(&host);
+                let CapResult { capabilities, shortfalls } = cap.apply(&host);
                 assert!(is_at_most(&capabilities, &host), "{feature}");
                 let is_exact = capabilities.features.has(feature) == offered;
                 assert_eq!(shortfalls.is_empty(), is_exact, "{feature}");

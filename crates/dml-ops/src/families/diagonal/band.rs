@@ -83,7 +83,7 @@ impl Band {
     /// The band as one range that may come around from 2^32 - 1 to 0: its first diagonal and its
     /// length, modulo 2^32. A diagonal is in it if its distance to the first one, modulo 2^32, is
     /// less than the length.
-    pub(crate) fn around(&self) -> (u32, u32) {
+    pub(crate) fn wrapped(&self) -> (u32, u32) {
         match self.parts.as_slice() {
             [] => (0, 0),
             [first, .., last] => (last.start, first.end.wrapping_sub(last.start)),
@@ -124,7 +124,7 @@ mod tests {
     fn check(height: u32, width: u32, begin: i64, end: i64) {
         let band = Band::clip(height, width, begin, end);
         let name = format!("{height}x{width} {begin}..{end} {band:?}");
-        let (first, length) = band.around();
+        let (first, length) = band.wrapped();
         for (y, x) in elements(height, width) {
             let number = height - 1 - y + x;
             let inside = is_inside(begin, end, y, x);
@@ -150,7 +150,7 @@ mod tests {
             for (height, width) in [(height, width), (1, width), (height, 1), (1, 1)] {
                 let origin = [0, 0, row, column];
                 let part = band.within(&TensorBox { origin, sizes: [1, 1, height, width] });
-                let (first, length) = part.around();
+                let (first, length) = part.wrapped();
                 for (y, x) in elements(height, width) {
                     let number = height - 1 - y + x;
                     let inside = is_inside(begin, end, row + y, column + x);
@@ -199,13 +199,13 @@ mod tests {
 
         let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
         // Beyond what an i32 can name there are diagonals on both sides.
-        let around = |height, width, begin, end| Band::clip(height, width, begin, end).around();
+        let wrapped = |height, width, begin, end| Band::clip(height, width, begin, end).wrapped();
         let half = 1 << 31;
-        assert_eq!(around(1, u32::MAX, most, least), (half - 1, half));
-        assert_eq!(around(u32::MAX, 1, most, least), (0, half - 2));
-        assert_eq!(around(u32::MAX, 1, least, most), (half - 2, half + 1));
+        assert_eq!(wrapped(1, u32::MAX, most, least), (half - 1, half));
+        assert_eq!(wrapped(u32::MAX, 1, most, least), (0, half - 2));
+        assert_eq!(wrapped(u32::MAX, 1, least, most), (half - 2, half + 1));
         assert_eq!(Band::clip(u32::MAX, 1, 0, least).parts().len(), 2);
-        assert_eq!(Band::clip(65_535, 65_537, -1, 1).around(), (65_533, 2));
+        assert_eq!(Band::clip(65_535, 65_537, -1, 1).wrapped(), (65_533, 2));
         let last = TensorBox { origin: [0, 0, 0, u32::MAX - 1], sizes: [1; 4] };
         assert!(Band::clip(1, u32::MAX, most, least).within(&last).is_everything());
         let last = TensorBox { origin: [0, 0, u32::MAX - 1, 0], sizes: [1; 4] };

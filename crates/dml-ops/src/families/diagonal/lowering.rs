@@ -38,8 +38,8 @@ use crate::lowering::constants::Constants;
 use crate::lowering::fill::{fill, fill_by_kernel, inline};
 use crate::lowering::seed;
 use crate::{Target, TransferUse};
-use steps::{Batches, Matrices, Source};
-use strategy::{Around, choose};
+use steps::{BandedOutput, Batches, Source};
+use strategy::{Background, choose};
 
 /// `value` where `begin <= x - y < end`, or, where `begin` is above `end`, everywhere but where
 /// `end <= x - y < begin`; elsewhere the input's elements, or zeros.
@@ -59,19 +59,19 @@ pub(crate) struct BandMatrix<'a> {
 impl BandMatrix<'_> {
     /// The plan. It has one output, and one input unless that is left out.
     pub(crate) fn lower(&self, target: &Target<'_>) -> Result<Plan, Error> {
-        let matrices = self.matrices()?;
+        let banded = self.banded_output()?;
         let input = self.input.map(|input| BindingRequirement::of("InputTensor", input));
         let is_owned = input.as_ref().is_some_and(|it| it.bound_at == BoundAt::Initialization);
         let source = self.source(is_owned)?;
         let mut constants = Constants::default();
-        let is_everything = matrices.band.is_everything();
-        let around = match &source {
-            _ if is_everything => Around::Nothing,
-            Some(source) => Around::Input(source),
-            None => Around::Zeros,
+        let is_everything = banded.band.is_everything();
+        let background = match &source {
+            _ if is_everything => Background::Nothing,
+            Some(source) => Background::Input(source),
+            None => Background::Zeros,
         };
-        let strategy = choose(&matrices, around, target.tuning, target.transfer);
-        let exec = matrices.steps(strategy, around, target, &mut constants)?;
+        let strategy = choose(&banded, background, target.tuning, target.transfer);
+        let exec = banded.steps(strategy, background, target, &mut constants)?;
         let kept = source.as_ref().filter(|_| is_owned && !is_everything);
         let init = match kept {
             Some(source) => self.keep(source, target, &mut constants)?,
@@ -84,14 +84,14 @@ impl BandMatrix<'_> {
             outputs: vec![Some(BindingRequirement::of("OutputTensor", self.output))],
             init,
             exec,
-            in_place: self.in_place(&matrices, source.as_ref(), target, &mut constants)?,
+            in_place: self.in_place(&banded, source.as_ref(), target, &mut constants)?,
             temporary_size: 0,
             persistent_size: kept.map_or(0, |source| source.bytes),
             constants: constants.bytes,
         })
     }
 
-    fn matrices(&self) -> Result<Matrices, Error> {
+    fn banded_output(&self) -> Result<BandedOutput, Error> {
         let batches = self.batches(self.output)?;
         let [_, _, height, width] = batches.sizes;
         let internal = |problem: &str| self.internal(problem);
@@ -99,7 +99,7 @@ impl BandMatrix<'_> {
         let band = Band::clip(height, width, self.begin, self.end);
         // On zeros, a value of zero bits is nothing.
         let is_nothing = self.value == 0 && self.input.is_none();
-        Ok(Matrices {
+        Ok(BandedOutput {
             operator: self.operator,
             batches,
             bytes: self.output.minimum_size(),
@@ -151,20 +151,20 @@ impl BandMatrix<'_> {
     /// it is anywhere else.
     fn in_place(
         &self,
-        matrices: &Matrices,
+        banded: &BandedOutput,
         source: Option<&Source>,
         target: &Target<'_>,
         constants: &mut Constants,
     ) -> Result<Option<InPlace>, Error> {
         let is_same = |source: &&Source| {
-            source.slot == Slot::Input(0) && source.batches.strides == matrices.batches.strides
+            source.slot == Slot::Input(0) && source.batches.strides == banded.batches.strides
         };
         if source.filter(is_same).is_none() {
             return Ok(None);
         }
-        let around = Around::Output;
-        let strategy = choose(matrices, around, target.tuning, target.transfer);
-        let exec = matrices.steps(strategy, around, target, constants)?;
+        let background = Background::Output;
+        let strategy = choose(banded, background, target.tuning, target.transfer);
+        let exec = banded.steps(strategy, background, target, constants)?;
         Ok(Some(InPlace { input: 0, output: 0, exec }))
     }
 
@@ -173,16 +173,16 @@ impl BandMatrix<'_> {
     }
 }
 
-impl Matrices {
+impl BandedOutput {
     /// What `strategy` does, where it can serve.
     fn steps(
         &self,
         strategy: Strategy,
-        around: Around<'_>,
+        background: Background<'_>,
         target: &Target<'_>,
         constants: &mut Constants,
     ) -> Result<Vec<Step>, Error> {
-        Ok(match (strategy, around) {
+        Ok(match (strategy, background) {
             (Strategy::Inline, _) => vec![inline(self.content())],
             (Strategy::Fill, _) => fill(self.element_bytes(), self.pattern().unwrap_or_default()),
             (Strategy::SeedAndCopy, _) => vec![self.repeat(target, constants)],
@@ -191,26 +191,28 @@ impl Matrices {
                 steps.extend(self.band_on_zeros(target)?);
                 steps
             }
-            (Strategy::CopyAndBand, Around::Input(source)) => {
+            (Strategy::CopyAndBand, Background::Input(source)) => {
                 // The elements and not a byte more: nothing else of the input is the caller's promise.
                 let mut steps = vec![copy(source.slot, Slot::Output(0), self.element_bytes())];
                 steps.extend(self.band(target)?);
                 steps
             }
-            (Strategy::RowCopies, Around::Input(source)) => self.rows_on(Some(source), constants),
-            (Strategy::RowCopies, Around::Output) => self.rows_on(None, constants),
+            (Strategy::RowCopies, Background::Input(source)) => {
+                self.rows_on(Some(source), constants)
+            }
+            (Strategy::RowCopies, Background::Output) => self.rows_on(None, constants),
             (Strategy::RowCopies, _) => self.rows_on_zeros(constants),
-            (_, Around::Zeros) if self.is_dense => {
+            (_, Background::Zeros) if self.is_dense => {
                 let mut steps = self.fill_by_kernel(0, target)?;
                 steps.extend(self.band_on_zeros(target)?);
                 steps
             }
-            (_, Around::Zeros) => self.write(target)?,
-            (_, Around::Nothing) if self.is_dense && self.pattern().is_some() => {
+            (_, Background::Zeros) => self.write(target)?,
+            (_, Background::Nothing) if self.is_dense && self.pattern().is_some() => {
                 self.fill_by_kernel(self.pattern().unwrap_or_default(), target)?
             }
-            (_, Around::Input(source)) => self.merge(source, target, constants)?,
-            (_, Around::Output | Around::Nothing) => self.band(target)?,
+            (_, Background::Input(source)) => self.merge(source, target, constants)?,
+            (_, Background::Output | Background::Nothing) => self.band(target)?,
         })
     }
 

@@ -100,11 +100,11 @@ fn write(
     let [value_low, value_high] = words(value);
     let mut dispatches = Dispatches::new(FILL_VALUE_CONSTANT.name, "OutputTensor", target);
     for part in dispatches.boxes(padded(output.sizes(), 1), &[placement])? {
-        let shown = placement.show(&part);
+        let view = placement.view(&part);
         let push = PushConstants {
             // A tensor has at most 2^32 - 1 elements.
             count: part.sizes.iter().product(),
-            start: shown.start,
+            start: view.start,
             sizes: part.sizes,
             value_low,
             value_high,
@@ -112,7 +112,7 @@ fn write(
         };
         let window = Window {
             slot: Slot::Output(0),
-            range: shown.range,
+            range: view.range,
             access: variant.bindings[0].access,
             base_word_at: PushConstants::BASE_WORD_AT,
         };
@@ -124,7 +124,7 @@ fn write(
     Ok(dispatches.into_steps())
 }
 
-/// A value for each dimension, behind as many of `filler` as there is room for.
+/// A value for each dimension, after as many of `filler` as there is room for.
 fn padded(values: &[u32], filler: u32) -> [u32; DIMENSIONS] {
     let mut all = [filler; DIMENSIONS];
     all[DIMENSIONS - values.len()..].copy_from_slice(values);

@@ -38,7 +38,7 @@ fn the_strategy_follows_layout_usage_and_value() {
 }
 
 #[test]
-fn the_bytes_behind_the_last_element_become_zero() {
+fn the_bytes_after_the_last_element_become_zero() {
     let plan = lower(TensorDesc::packed(DataType::Uint16, &[3]), 0x0102, TransferUse::Allowed);
     let Step::Update(update) = &plan.exec[1] else { panic!("{plan:?}") };
     assert_eq!((update.offset, update.data.as_slice()), (4, &[2, 1, 0, 0][..]));

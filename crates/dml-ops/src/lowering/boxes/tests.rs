@@ -72,17 +72,17 @@ fn check(sizes: [u32; 4], operands: &[Placement<4>], window: u64) -> u64 {
     for part in boxes {
         found += 1;
         for operand in operands {
-            let shown = operand.show(&part);
+            let view = operand.view(&part);
             let width = u64::from(operand.element_bytes);
-            assert!(length(&shown.range) <= window, "{name} {part:?}");
-            assert!(shown.range.start % 4 == 0 && shown.range.end % 4 == 0, "{name} {part:?}");
-            assert!(u64::from(shown.start) * width < 4, "{name} {part:?}");
+            assert!(length(&view.range) <= window, "{name} {part:?}");
+            assert!(view.range.start % 4 == 0 && view.range.end % 4 == 0, "{name} {part:?}");
+            assert!(u64::from(view.start) * width < 4, "{name} {part:?}");
             for at in coordinates(part) {
                 let byte = (operand.first + operand.distance(at)) * width;
                 let offset: [u32; 4] = std::array::from_fn(|it| at[it] - part.origin[it]);
-                let inside = (u64::from(shown.start) + operand.distance(offset)) * width;
-                assert_eq!(shown.range.start + inside, byte, "{name} {part:?}");
-                assert!(byte + width <= shown.range.end, "{name} {part:?}");
+                let inside = (u64::from(view.start) + operand.distance(offset)) * width;
+                assert_eq!(view.range.start + inside, byte, "{name} {part:?}");
+                assert!(byte + width <= view.range.end, "{name} {part:?}");
             }
         }
         assert!(coordinates(part).all(|at| seen.insert(at)), "{name} {part:?}");
@@ -145,7 +145,7 @@ fn boxes_of_narrow_elements_share_no_word_where_it_can_be_helped() {
     let ranges = |width: u32, sizes: [u32; 4], window| {
         let tensor = packed(sizes, width);
         let boxes = divide(sizes, &[tensor], window).unwrap();
-        boxes.map(|part| tensor.show(&part).range).collect::<Vec<_>>()
+        boxes.map(|part| tensor.view(&part).range).collect::<Vec<_>>()
     };
     let touching = |ranges: &[Range<u64>]| ranges.windows(2).any(|two| two[0].end > two[1].start);
     // Rows of an odd number of bytes: four together are whole words.
@@ -179,6 +179,6 @@ fn the_largest_tensors_take_few_boxes() {
         assert!(total(&[tensor, transposed]) <= boxes * boxes);
         let mut last = divide(sizes, &[tensor], window).unwrap();
         let part = last.by_ref().last().unwrap();
-        assert_eq!(tensor.show(&part).range.end, span.next_multiple_of(4));
+        assert_eq!(tensor.view(&part).range.end, span.next_multiple_of(4));
     }
 }

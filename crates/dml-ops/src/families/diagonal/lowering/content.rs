@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::steps::Matrices;
+use super::steps::BandedOutput;
 
-impl Matrices {
+impl BandedOutput {
     /// Bytes of the elements, from the first one to the last one.
     pub(super) fn element_bytes(&self) -> u64 {
         let last = self.batches.sizes.iter().zip(self.batches.strides);
@@ -13,7 +13,7 @@ impl Matrices {
     }
 
     /// Bytes of one matrix where its elements lie together, with no others between; for a dense
-    /// tensor, all matrices then lie one behind the other.
+    /// tensor, all matrices then lie one after the other.
     pub(super) fn matrix_bytes(&self) -> Option<u64> {
         let [_, _, height, width] = self.batches.sizes.map(u64::from);
         let [_, _, row_stride, column_stride] = self.batches.strides.map(u64::from);

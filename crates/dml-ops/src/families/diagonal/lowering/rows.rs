@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use dml_core::plan::{Copy, CopyRegion, Repeat, Slot, Step};
 
-use super::steps::{Matrices, Source};
+use super::steps::{BandedOutput, Source};
 use crate::lowering::constants::Constants;
 
 /// Rows are copied in parts of at most this many bytes, so that the runs in the constants are short
@@ -49,7 +49,7 @@ struct Edge {
     moves: bool,
 }
 
-impl Matrices {
+impl BandedOutput {
     /// How many regions copying by rows takes at most, and how many loops a plan keeps of them.
     pub(super) fn row_copies(&self) -> (u64, u64) {
         let [size0, size1, height, width] = self.batches.sizes.map(u64::from);
@@ -145,7 +145,7 @@ impl Matrices {
         let Range { start, end } = inner.diagonals;
         let most = self.part_width();
         let length = (end - start).min(most);
-        // From which diagonal of a row's first element on the window is where: behind all of
+        // From which diagonal of a row's first element on the window is where: after all of
         // `inner`, over its end, within it, over its start, before it.
         let over_start = if length == end - start { end } else { start + length - part.width + 1 };
         let over_end = (end - part.width + 1).max(over_start);
@@ -229,7 +229,7 @@ impl Part {
         let Range { start, end } = inner.diagonals;
         // The row in which an edge is at column 0.
         let starts = [start, end].map(|diagonal| self.diagonal - diagonal);
-        // An edge moves while it is behind the first column and not yet behind the last one.
+        // An edge moves while it is past the first column and not yet past the last one.
         let mut rows: Vec<i64> = starts
             .iter()
             .flat_map(|row| [row + 1, row + self.width])

@@ -25,7 +25,7 @@ pub(super) struct Batches {
 }
 
 /// The output, and what is written to it.
-pub(super) struct Matrices {
+pub(super) struct BandedOutput {
     pub(super) operator: &'static str,
     pub(super) batches: Batches,
     /// Bytes from the first element to the end of the last one, in whole words.
@@ -52,7 +52,7 @@ impl Batches {
     }
 }
 
-impl Matrices {
+impl BandedOutput {
     /// The value along one diagonal of every matrix, on zeros. The diagonals by themselves are the
     /// tensor that is divided: no box misses them.
     pub(super) fn scatter(
@@ -75,7 +75,7 @@ impl Matrices {
         let mut dispatches = self.dispatches(target);
         for part in dispatches.boxes([size0, size1, diagonal.length], &[output])? {
             let [size0, size1, diagonal_length] = part.sizes;
-            let shown = output.show(&part);
+            let view = output.view(&part);
             let push = diagonal_scatter::PushConstants {
                 count: size0 * size1 * diagonal_length,
                 diagonal_length,
@@ -83,13 +83,13 @@ impl Matrices {
                 stride0,
                 stride1,
                 diagonal_stride: along,
-                start: shown.start,
+                start: view.start,
                 value_low,
                 value_high,
                 ..Default::default()
             };
             let base_word_at = diagonal_scatter::PushConstants::BASE_WORD_AT;
-            let window = output_window(variant, shown.range, base_word_at);
+            let window = output_window(variant, view.range, base_word_at);
             dispatches.push(variant, &[window], push.count, |first_group| {
                 diagonal_scatter::PushConstants { first_group, ..push }.to_bytes()
             })?;
@@ -103,18 +103,18 @@ impl Matrices {
         let variant = kernels::DIAGONAL_WRITE.variant(self.element_width);
         let mut dispatches = self.dispatches(target);
         for part in dispatches.boxes(self.batches.sizes, &[output])? {
-            let shown = output.show(&part);
-            let (band_begin, band_length) = self.band.within(&part).around();
+            let view = output.view(&part);
+            let (band_begin, band_length) = self.band.within(&part).wrapped();
             let push = diagonal_write::PushConstants {
                 count: part.sizes.iter().product(),
-                matrices: self.matrices(&part, shown.start),
+                matrices: self.matrices(&part, view.start),
                 strides: output.strides,
                 band_begin,
                 band_length,
                 ..Default::default()
             };
             let base_word_at = diagonal_write::PushConstants::BASE_WORD_AT;
-            let window = output_window(variant, shown.range, base_word_at);
+            let window = output_window(variant, view.range, base_word_at);
             dispatches.push(variant, &[window], push.count, |first_group| {
                 diagonal_write::PushConstants { first_group, ..push }.to_bytes()
             })?;
@@ -142,13 +142,13 @@ impl Matrices {
         dispatches: &mut Dispatches<'_>,
     ) -> Result<(), Error> {
         let output = self.placement();
-        let shown = output.show(part);
+        let view = output.view(part);
         let [size0, size1, height, width] = part.sizes;
         let columns = (band.end - band.start).min(width);
         let push = diagonal_band::PushConstants {
             count: size0 * size1 * height * columns,
             columns,
-            matrices: self.matrices(part, shown.start),
+            matrices: self.matrices(part, view.start),
             strides: output.strides,
             band_begin: band.start,
             band_end: band.end,
@@ -156,7 +156,7 @@ impl Matrices {
         };
         let variant = kernels::DIAGONAL_BAND.variant(self.element_width);
         let base_word_at = diagonal_band::PushConstants::BASE_WORD_AT;
-        let window = output_window(variant, shown.range, base_word_at);
+        let window = output_window(variant, view.range, base_word_at);
         dispatches.push(variant, &[window], push.count, |first_group| {
             diagonal_band::PushConstants { first_group, ..push }.to_bytes()
         })
@@ -174,8 +174,8 @@ impl Matrices {
         let block = add_strides(constants, output.strides, input.strides);
         let mut dispatches = self.dispatches(target);
         for part in dispatches.boxes(self.batches.sizes, &[output, input])? {
-            let (to, from) = (output.show(&part), input.show(&part));
-            let (band_begin, band_length) = self.band.within(&part).around();
+            let (to, from) = (output.view(&part), input.view(&part));
+            let (band_begin, band_length) = self.band.within(&part).wrapped();
             let push = diagonal_merge::PushConstants {
                 count: part.sizes.iter().product(),
                 matrices: self.matrices(&part, to.start),

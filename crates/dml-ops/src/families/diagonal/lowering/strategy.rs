@@ -3,7 +3,7 @@
 use dml_core::plan::MAX_UPDATE_BYTES;
 use dml_core::{Strategy, Tuning};
 
-use super::steps::{Matrices, Source};
+use super::steps::{BandedOutput, Source};
 use crate::TransferUse;
 use crate::lowering::fill::repeated;
 
@@ -16,9 +16,9 @@ const MAX_REGIONS: u64 = 1 << 20;
 /// A plan keeps no more loops of regions.
 const MAX_LOOPS: u64 = 1 << 15;
 
-/// What is around the band.
+/// What the band lies on.
 #[derive(Clone, Copy)]
-pub(super) enum Around<'a> {
+pub(super) enum Background<'a> {
     /// Nothing: the band is everything.
     Nothing,
     /// Zeros.
@@ -29,25 +29,25 @@ pub(super) enum Around<'a> {
     Output,
 }
 
-/// The strategy for `matrices` with this around the band.
+/// The strategy for an output with this around the band.
 ///
 /// The preferred strategy of the tuning is taken where it can serve; else the first of a fixed order
 /// that can serve and is worth it.
 pub(super) fn choose(
-    matrices: &Matrices,
-    around: Around<'_>,
+    banded: &BandedOutput,
+    background: Background<'_>,
     tuning: Tuning,
     transfer: TransferUse,
 ) -> Strategy {
     if transfer == TransferUse::StorageOnly {
         return Strategy::Kernel;
     }
-    let serves = |strategy: &Strategy| can_serve(matrices, around, *strategy);
+    let serves = |strategy: &Strategy| can_serve(banded, background, *strategy);
     if let Some(strategy) = tuning.strategy.filter(serves) {
         return strategy;
     }
     let suits = |strategy: &Strategy| {
-        serves(strategy) && is_worthwhile(matrices, around, *strategy, tuning)
+        serves(strategy) && is_worthwhile(banded, background, *strategy, tuning)
     };
     let order = [
         Strategy::Inline,
@@ -61,22 +61,22 @@ pub(super) fn choose(
 }
 
 /// Whether the bytes can come about that way, fast or not.
-fn can_serve(matrices: &Matrices, around: Around<'_>, strategy: Strategy) -> bool {
-    let is_made = matches!(around, Around::Nothing | Around::Zeros);
-    let is_dense = is_made && matrices.is_dense;
+fn can_serve(banded: &BandedOutput, background: Background<'_>, strategy: Strategy) -> bool {
+    let is_made = matches!(background, Background::Nothing | Background::Zeros);
+    let is_dense = is_made && banded.is_dense;
     match strategy {
-        Strategy::Inline => is_dense && matrices.bytes <= MAX_UPDATE_BYTES,
-        Strategy::Fill => is_dense && matrices.pattern().is_some(),
+        Strategy::Inline => is_dense && banded.bytes <= MAX_UPDATE_BYTES,
+        Strategy::Fill => is_dense && banded.pattern().is_some(),
         Strategy::FillAndScatter => is_dense,
-        Strategy::CopyAndBand => matches!(around, Around::Input(source)
-            if matrices.is_dense && source.batches.strides == matrices.batches.strides),
+        Strategy::CopyAndBand => matches!(background, Background::Input(source)
+            if banded.is_dense && source.batches.strides == banded.batches.strides),
         Strategy::SeedAndCopy => {
-            is_dense && matrices.period().is_some_and(|period| period <= MAX_SEED_BYTES)
+            is_dense && banded.period().is_some_and(|period| period <= MAX_SEED_BYTES)
         }
         Strategy::RowCopies => {
-            let whole_rows = matrices.batches.has_whole_rows()
-                && !matches!(around, Around::Input(source) if !source.batches.has_whole_rows());
-            let (regions, loops) = matrices.row_copies();
+            let whole_rows = banded.batches.has_whole_rows()
+                && !matches!(background, Background::Input(source) if !source.batches.has_whole_rows());
+            let (regions, loops) = banded.row_copies();
             whole_rows && regions <= MAX_REGIONS && loops <= MAX_LOOPS
         }
         Strategy::Kernel => true,
@@ -86,36 +86,36 @@ fn can_serve(matrices: &Matrices, around: Around<'_>, strategy: Strategy) -> boo
 
 /// Whether a strategy that can serve is fast.
 fn is_worthwhile(
-    matrices: &Matrices,
-    around: Around<'_>,
+    banded: &BandedOutput,
+    background: Background<'_>,
     strategy: Strategy,
     tuning: Tuning,
 ) -> bool {
     let row_bytes = u64::from(tuning.row_bytes);
     match strategy {
-        Strategy::Inline => matrices.bytes <= u64::from(tuning.inline_bytes),
+        Strategy::Inline => banded.bytes <= u64::from(tuning.inline_bytes),
         Strategy::SeedAndCopy => {
             // The alternative writes elements narrower than a word with atomics.
-            let is_narrow = matrices.element_width.bytes() < 4;
-            let repeats = |period: u64| is_narrow && period * LEAST_REPEATS <= matrices.bytes;
+            let is_narrow = banded.element_width.bytes() < 4;
+            let repeats = |period: u64| is_narrow && period * LEAST_REPEATS <= banded.bytes;
             let most = u64::from(tuning.seed_bytes);
-            matrices.period().is_some_and(|period| period <= most || repeats(period))
+            banded.period().is_some_and(|period| period <= most || repeats(period))
         }
         Strategy::RowCopies => {
             let others = [Strategy::FillAndScatter, Strategy::CopyAndBand];
-            let is_dense = others.into_iter().any(|other| can_serve(matrices, around, other));
-            let is_part = is_dense || matches!(around, Around::Output);
-            let [.., width] = matrices.batches.sizes;
+            let is_dense = others.into_iter().any(|other| can_serve(banded, background, other));
+            let is_part = is_dense || matches!(background, Background::Output);
+            let [.., width] = banded.batches.sizes;
             // Where it is not for a part of the elements, the alternative is a kernel for all.
             let (run, least) =
-                if is_part { (matrices.band_width(), row_bytes) } else { (width, row_bytes / 4) };
-            u64::from(run) * u64::from(matrices.element_width.bytes()) >= least
+                if is_part { (banded.band_width(), row_bytes) } else { (width, row_bytes / 4) };
+            u64::from(run) * u64::from(banded.element_width.bytes()) >= least
         }
         _ => true,
     }
 }
 
-impl Matrices {
+impl BandedOutput {
     /// The word that repeats over a dense output whose elements are all the same.
     pub(super) fn pattern(&self) -> Option<u32> {
         match self.band.parts() {
