@@ -6,6 +6,7 @@ use std::ops::Range;
 use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{Dispatch, KernelKey, Slot, Step, Window};
+use dml_spirv::twins::PushBlock as _;
 use dml_spirv::{ElementWidth, Kernel, kernels, twins};
 
 const SIZES: [u32; 4] = [2, 3, 4, 5];

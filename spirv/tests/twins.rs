@@ -5,6 +5,7 @@ use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostError, HostMemory, interpret};
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::{Dispatch, Fill, KernelKey, Slot, Step, Window};
+use dml_spirv::twins::PushBlock as _;
 use dml_spirv::{ElementWidth, Kernel, kernels, twins};
 
 const OUTPUT: Slot = Slot::Output(0);

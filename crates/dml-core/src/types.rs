@@ -3,6 +3,7 @@
 mod data_type;
 mod feature_level;
 mod flags;
+pub(crate) mod named_enum;
 mod refusal;
 mod scalar;
 mod strategy;

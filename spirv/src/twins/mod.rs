@@ -12,6 +12,19 @@ mod words;
 
 pub use matrices::Matrices;
 
+/// The push constants of any kernel: each has an index for everything that it writes.
+pub trait PushBlock: Sized {
+    /// How many indices there are.
+    fn count(&self) -> u32;
+
+    /// The same for a dispatch that begins with this group.
+    #[must_use]
+    fn with_first_group(&self, first_group: u32) -> Self;
+
+    /// The bytes to push.
+    fn to_bytes(&self) -> Vec<u8>;
+}
+
 /// The push constants of a kernel, in the order of its GLSL block, and their bytes.
 macro_rules! push_constants {
     ($($(#[$documentation:meta])* $field:ident: $type:ty,)*) => {
@@ -29,16 +42,25 @@ macro_rules! push_constants {
             #[expect(clippy::cast_possible_truncation, reason = "at most 64 bytes")]
             pub const BASE_WORD_AT: u32 = std::mem::offset_of!(Self, base_word) as u32;
 
-            /// The bytes to push.
-            pub fn to_bytes(&self) -> Vec<u8> {
-                let mut words = Vec::with_capacity(Self::WORDS);
-                $($crate::twins::words::Words::append(&self.$field, &mut words);)*
-                words.into_iter().flat_map(u32::to_le_bytes).collect()
-            }
-
             fn of(dispatch: &dml_core::host::HostDispatch<'_>) -> Self {
                 let mut words = (0..Self::WORDS).map(|index| dispatch.push_word(index));
                 Self { $($field: $crate::twins::words::Words::take(&mut words)),* }
+            }
+        }
+
+        impl $crate::twins::PushBlock for PushConstants {
+            fn count(&self) -> u32 {
+                self.count
+            }
+
+            fn with_first_group(&self, first_group: u32) -> Self {
+                Self { first_group, ..*self }
+            }
+
+            fn to_bytes(&self) -> Vec<u8> {
+                let mut words = Vec::with_capacity(Self::WORDS);
+                $($crate::twins::words::Words::append(&self.$field, &mut words);)*
+                words.into_iter().flat_map(u32::to_le_bytes).collect()
             }
         }
     };

@@ -2,28 +2,21 @@
 
 use std::fmt;
 
+use crate::types::named_enum::named_enum;
+
 /// [`Feature`] and [`Features`], from a row for each feature: variant, member, Vulkan's name.
 macro_rules! features {
     ($($feature:ident, $member:ident, $name:literal;)*) => {
-        /// An optional feature of Vulkan that a kernel variant needs the device to have enabled.
-        ///
-        /// The names are those of Vulkan's feature structures.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum Feature {
-            $(#[doc = concat!("`", $name, "`")] $feature,)*
-        }
-
-        impl Feature {
-            /// All features, in a fixed order.
-            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$feature),*];
-
+        named_enum! {
+            /// An optional feature of Vulkan that a kernel variant needs the device to have enabled.
+            ///
+            /// The names are those of Vulkan's feature structures.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+            #[non_exhaustive]
+            Feature,
             /// Vulkan's name of the feature.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$feature => $name,)*
-                }
-            }
+            name;
+            $(#[doc = concat!("`", $name, "`")] $feature, $name;)*
         }
 
         /// A set of optional features: what a device offers, or what of it is enabled.

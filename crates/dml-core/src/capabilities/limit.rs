@@ -2,72 +2,42 @@
 
 use crate::capabilities::Limits;
 use crate::types::InvalidField;
+use crate::types::named_enum::named_enum;
 
-/// One of [`Limits`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Limit {
+named_enum! {
+    /// One of [`Limits`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    Limit,
+    /// Vulkan's name of the limit, with the index where it is one of several.
+    name;
     /// `maxStorageBufferRange`
-    MaxStorageBufferRange,
+    MaxStorageBufferRange, "maxStorageBufferRange";
     /// `minStorageBufferOffsetAlignment`
-    MinStorageBufferOffsetAlignment,
+    MinStorageBufferOffsetAlignment, "minStorageBufferOffsetAlignment";
     /// `maxComputeWorkGroupCount[0]`
-    MaxComputeWorkGroupCountX,
+    MaxComputeWorkGroupCountX, "maxComputeWorkGroupCount[0]";
     /// `maxComputeWorkGroupCount[1]`
-    MaxComputeWorkGroupCountY,
+    MaxComputeWorkGroupCountY, "maxComputeWorkGroupCount[1]";
     /// `maxComputeWorkGroupCount[2]`
-    MaxComputeWorkGroupCountZ,
+    MaxComputeWorkGroupCountZ, "maxComputeWorkGroupCount[2]";
     /// `maxComputeWorkGroupInvocations`
-    MaxComputeWorkGroupInvocations,
+    MaxComputeWorkGroupInvocations, "maxComputeWorkGroupInvocations";
     /// `maxComputeWorkGroupSize[0]`
-    MaxComputeWorkGroupSizeX,
+    MaxComputeWorkGroupSizeX, "maxComputeWorkGroupSize[0]";
     /// `maxComputeWorkGroupSize[1]`
-    MaxComputeWorkGroupSizeY,
+    MaxComputeWorkGroupSizeY, "maxComputeWorkGroupSize[1]";
     /// `maxComputeWorkGroupSize[2]`
-    MaxComputeWorkGroupSizeZ,
+    MaxComputeWorkGroupSizeZ, "maxComputeWorkGroupSize[2]";
     /// `maxPushConstantsSize`
-    MaxPushConstantsSize,
+    MaxPushConstantsSize, "maxPushConstantsSize";
     /// `maxMemoryAllocationSize`
-    MaxMemoryAllocationSize,
+    MaxMemoryAllocationSize, "maxMemoryAllocationSize";
     /// `maxBufferSize`
-    MaxBufferSize,
+    MaxBufferSize, "maxBufferSize";
 }
 
 impl Limit {
-    /// All limits, in a fixed order.
-    pub const ALL: [Self; 12] = [
-        Self::MaxStorageBufferRange,
-        Self::MinStorageBufferOffsetAlignment,
-        Self::MaxComputeWorkGroupCountX,
-        Self::MaxComputeWorkGroupCountY,
-        Self::MaxComputeWorkGroupCountZ,
-        Self::MaxComputeWorkGroupInvocations,
-        Self::MaxComputeWorkGroupSizeX,
-        Self::MaxComputeWorkGroupSizeY,
-        Self::MaxComputeWorkGroupSizeZ,
-        Self::MaxPushConstantsSize,
-        Self::MaxMemoryAllocationSize,
-        Self::MaxBufferSize,
-    ];
-
-    /// Vulkan's name of the limit, with the index where it is one of several.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MaxStorageBufferRange => "maxStorageBufferRange",
-            Self::MinStorageBufferOffsetAlignment => "minStorageBufferOffsetAlignment",
-            Self::MaxComputeWorkGroupCountX => "maxComputeWorkGroupCount[0]",
-            Self::MaxComputeWorkGroupCountY => "maxComputeWorkGroupCount[1]",
-            Self::MaxComputeWorkGroupCountZ => "maxComputeWorkGroupCount[2]",
-            Self::MaxComputeWorkGroupInvocations => "maxComputeWorkGroupInvocations",
-            Self::MaxComputeWorkGroupSizeX => "maxComputeWorkGroupSize[0]",
-            Self::MaxComputeWorkGroupSizeY => "maxComputeWorkGroupSize[1]",
-            Self::MaxComputeWorkGroupSizeZ => "maxComputeWorkGroupSize[2]",
-            Self::MaxPushConstantsSize => "maxPushConstantsSize",
-            Self::MaxMemoryAllocationSize => "maxMemoryAllocationSize",
-            Self::MaxBufferSize => "maxBufferSize",
-        }
-    }
-
     /// The one of two values that promises less: for an alignment the larger one.
     pub(super) fn lower(self, one: u64, other: u64) -> u64 {
         match self {

@@ -91,18 +91,20 @@ impl Step {
 impl Dispatch {
     fn check(&self, limits: &Limits) -> Result<(), InvalidDispatch> {
         let variant = self.kernel.variant;
-        let (size, declared) = (self.push_constants.len(), variant.push_constant_size);
-        if size > MAX_PUSH_CONSTANT_BYTES || size as u64 != u64::from(declared) {
-            return Err(InvalidDispatch::PushConstants { size, declared });
-        }
-        let (windows, bindings) = (self.windows.len(), variant.bindings.len());
-        if windows != bindings {
-            return Err(InvalidDispatch::Windows { windows, bindings });
-        }
-        let values = self.kernel.specialization.len();
-        let declared = variant.specialization_constants.len();
-        if values != declared {
-            return Err(InvalidDispatch::Specialization { values, declared });
+        let size = self.push_constants.len();
+        let push_constants = (variant.push_constant_size as usize).min(MAX_PUSH_CONSTANT_BYTES);
+        for (what, given, accepted) in [
+            ("bytes of push constants", size, push_constants),
+            ("windows", self.windows.len(), variant.bindings.len()),
+            (
+                "specialization constants",
+                self.kernel.specialization.len(),
+                variant.specialization_constants.len(),
+            ),
+        ] {
+            if given != accepted {
+                return Err(InvalidDispatch::Count { what, given, accepted });
+            }
         }
         for window in &self.windows {
             let at = window.base_word_at;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::MAX_UPDATE_BYTES;
 use super::region::CopyRegion;
 use super::slot::Slot;
-use super::{MAX_PUSH_CONSTANT_BYTES, MAX_UPDATE_BYTES};
 
 /// When steps of a plan are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,32 +87,15 @@ pub enum InvalidStep {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidDispatch {
-    /// The number of bytes of push constants.
-    #[error(
-        "{size} bytes of push constants (accepted: {declared}, as the kernel declares, and at most \
-         {MAX_PUSH_CONSTANT_BYTES})"
-    )]
-    PushConstants {
-        /// Bytes given.
-        size: usize,
-        /// Bytes that the kernel declares.
-        declared: u32,
-    },
-    /// The number of windows.
-    #[error("{windows} windows (accepted: {bindings}, one for each binding)")]
-    Windows {
-        /// Windows given.
-        windows: usize,
-        /// Bindings of the kernel.
-        bindings: usize,
-    },
-    /// The number of specialization constants.
-    #[error("{values} specialization constants (accepted: {declared}, as the kernel declares)")]
-    Specialization {
-        /// Values given.
-        values: usize,
-        /// Constants that the kernel declares.
-        declared: usize,
+    /// There are more or fewer of something than the kernel declares.
+    #[error("{given} {what} (accepted: {accepted})")]
+    Count {
+        /// `windows`, `specialization constants`, `bytes of push constants`.
+        what: &'static str,
+        /// How many there are.
+        given: usize,
+        /// How many the kernel declares and a plan may have.
+        accepted: usize,
     },
     /// The place of a window's base word is not in the push constants.
     #[error("a base word at byte {at} of {size} bytes of push constants")]

@@ -3,79 +3,47 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::types::UnknownName;
+use super::UnknownName;
+use super::named_enum::named_enum;
 
-/// DML_TENSOR_DATA_TYPE, without its UNKNOWN value, which is never valid in a tensor.
-///
-/// The numbers are DirectML's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u32)]
-pub enum DataType {
+named_enum! {
+    /// DML_TENSOR_DATA_TYPE, without its UNKNOWN value, which is never valid in a tensor.
+    ///
+    /// The numbers are DirectML's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u32)]
+    DataType,
+    /// DirectML's name without the prefix `DML_TENSOR_DATA_TYPE_`.
+    name;
     /// IEEE 754 binary32.
-    Float32 = 1,
+    Float32 = 1, "FLOAT32";
     /// IEEE 754 binary16.
-    Float16 = 2,
+    Float16 = 2, "FLOAT16";
     /// 32-bit unsigned integer.
-    Uint32 = 3,
+    Uint32 = 3, "UINT32";
     /// 16-bit unsigned integer.
-    Uint16 = 4,
+    Uint16 = 4, "UINT16";
     /// 8-bit unsigned integer.
-    Uint8 = 5,
+    Uint8 = 5, "UINT8";
     /// 32-bit two's complement integer.
-    Int32 = 6,
+    Int32 = 6, "INT32";
     /// 16-bit two's complement integer.
-    Int16 = 7,
+    Int16 = 7, "INT16";
     /// 8-bit two's complement integer.
-    Int8 = 8,
+    Int8 = 8, "INT8";
     /// IEEE 754 binary64.
-    Float64 = 9,
+    Float64 = 9, "FLOAT64";
     /// 64-bit unsigned integer.
-    Uint64 = 10,
+    Uint64 = 10, "UINT64";
     /// 64-bit two's complement integer.
-    Int64 = 11,
+    Int64 = 11, "INT64";
     /// 4-bit unsigned integer, two to a byte, the first in the low half.
-    Uint4 = 12,
+    Uint4 = 12, "UINT4";
     /// 4-bit two's complement integer, two to a byte, the first in the low half.
-    Int4 = 13,
+    Int4 = 13, "INT4";
 }
 
 impl DataType {
-    /// All types, by ascending number.
-    pub const ALL: [Self; 13] = [
-        Self::Float32,
-        Self::Float16,
-        Self::Uint32,
-        Self::Uint16,
-        Self::Uint8,
-        Self::Int32,
-        Self::Int16,
-        Self::Int8,
-        Self::Float64,
-        Self::Uint64,
-        Self::Int64,
-        Self::Uint4,
-        Self::Int4,
-    ];
-
-    /// DirectML's name without the prefix `DML_TENSOR_DATA_TYPE_`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Float32 => "FLOAT32",
-            Self::Float16 => "FLOAT16",
-            Self::Uint32 => "UINT32",
-            Self::Uint16 => "UINT16",
-            Self::Uint8 => "UINT8",
-            Self::Int32 => "INT32",
-            Self::Int16 => "INT16",
-            Self::Int8 => "INT8",
-            Self::Float64 => "FLOAT64",
-            Self::Uint64 => "UINT64",
-            Self::Int64 => "INT64",
-            Self::Uint4 => "UINT4",
-            Self::Int4 => "INT4",
-        }
-    }
-
     /// Bits of one element: 4, 8, 16, 32 or 64.
     pub const fn bits(self) -> u32 {
         match self {

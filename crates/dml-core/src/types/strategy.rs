@@ -3,52 +3,30 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::types::UnknownName;
+use super::UnknownName;
+use super::named_enum::named_enum;
 
-/// How the executions of a plan work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Strategy {
-    /// The output's bytes are made on the host and are part of the commands.
-    Inline,
-    /// One pattern everywhere.
-    Fill,
-    /// Zeros everywhere, then the values by a kernel.
-    FillAndScatter,
-    /// The input as a whole, then the values by a kernel.
-    CopyAndBand,
-    /// A block that repeats is made on the host and copied over the whole output.
-    SeedAndCopy,
-    /// Rows and parts of rows are copied, from the input and from runs that are made on the host.
-    RowCopies,
-    /// Kernels write every element that is written.
-    Kernel,
-}
-
-impl Strategy {
-    /// All strategies.
-    pub const ALL: [Self; 7] = [
-        Self::Inline,
-        Self::Fill,
-        Self::FillAndScatter,
-        Self::CopyAndBand,
-        Self::SeedAndCopy,
-        Self::RowCopies,
-        Self::Kernel,
-    ];
-
+named_enum! {
+    /// How the executions of a plan work.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    Strategy,
     /// Its name on command lines and in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Inline => "inline",
-            Self::Fill => "fill",
-            Self::FillAndScatter => "fill-and-scatter",
-            Self::CopyAndBand => "copy-and-band",
-            Self::SeedAndCopy => "seed-and-copy",
-            Self::RowCopies => "row-copies",
-            Self::Kernel => "kernel",
-        }
-    }
+    name;
+    /// The output's bytes are made on the host and are part of the commands.
+    Inline, "inline";
+    /// One pattern everywhere.
+    Fill, "fill";
+    /// Zeros everywhere, then the values by a kernel.
+    FillAndScatter, "fill-and-scatter";
+    /// The input as a whole, then the values by a kernel.
+    CopyAndBand, "copy-and-band";
+    /// A block that repeats is made on the host and copied over the whole output.
+    SeedAndCopy, "seed-and-copy";
+    /// Rows and parts of rows are copied, from the input and from runs that are made on the host.
+    RowCopies, "row-copies";
+    /// Kernels write every element that is written.
+    Kernel, "kernel";
 }
 
 impl fmt::Display for Strategy {

@@ -3,6 +3,7 @@
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::{Dispatch, Step, Window};
 use dml_core::{DataType, Error, ScalarUnion};
+use dml_spirv::twins::PushBlock;
 
 use crate::Target;
 use crate::lowering::boxes::{self, Boxes, Placement};
@@ -49,9 +50,8 @@ impl<'a> Dispatches<'a> {
         }
     }
 
-    /// Adds one dispatch, or several where the device's group counts do not suffice for `count`
-    /// indices. There is a window for each binding of the kernel. `push_constants` makes the
-    /// bytes to push from the first group of a dispatch.
+    /// Adds one dispatch, or several where the device's group counts do not suffice for the indices.
+    /// There is a window for each binding of the kernel.
     ///
     /// # Errors
     /// [`Error::DeviceLimit`]: a window exceeds what a descriptor of the device can show, or there
@@ -60,8 +60,7 @@ impl<'a> Dispatches<'a> {
         &mut self,
         variant: &'static KernelVariant,
         windows: &[Window],
-        count: u32,
-        push_constants: impl Fn(u32) -> Vec<u8>,
+        push: &impl PushBlock,
     ) -> Result<(), Error> {
         let sizes = windows.iter().map(|window| window.range.end - window.range.start);
         if let Some(size) = sizes.max().filter(|size| *size > self.target.max_window()) {
@@ -69,7 +68,7 @@ impl<'a> Dispatches<'a> {
         }
         let limits = self.target.capabilities.limits.max_compute_work_group_count;
         for Grid { first_group, groups } in
-            grid::split(count, self.target.group_length(variant), limits)
+            grid::split(push.count(), self.target.group_length(variant), limits)
         {
             if self.steps.len() >= MAX_STEPS as usize {
                 return Err(self.beyond_steps(u64::from(MAX_STEPS) + 1));
@@ -77,7 +76,7 @@ impl<'a> Dispatches<'a> {
             self.steps.push(Step::Dispatch(Dispatch {
                 kernel: self.target.kernel_key(variant),
                 windows: windows.to_vec(),
-                push_constants: push_constants(first_group),
+                push_constants: push.with_first_group(first_group).to_bytes(),
                 groups,
             }));
         }

@@ -84,9 +84,8 @@ fn push_words(
     let access = variant.bindings[0].access;
     let base_word_at = PushConstants::BASE_WORD_AT;
     let window = Window { slot: Slot::Output(0), range, access, base_word_at };
-    dispatches.push(variant, &[window], count, |first_group| {
-        PushConstants { first_group, count, pattern, ..Default::default() }.to_bytes()
-    })
+    let push = PushConstants { count, pattern, ..Default::default() };
+    dispatches.push(variant, &[window], &push)
 }
 
 #[cfg(test)]

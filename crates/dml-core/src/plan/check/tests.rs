@@ -127,14 +127,12 @@ fn a_dispatch_fits_its_kernel_and_the_device() {
     };
     assert_eq!(reason(Phase::Execution, Step::Dispatch(good.clone())), None);
     let limit = [65_535; 3];
+    let count = |what, given, accepted| InvalidDispatch::Count { what, given, accepted };
     type Change = fn(&mut Dispatch);
     let changes: [(Change, InvalidDispatch); 6] = [
-        (|it| it.push_constants.push(0), InvalidDispatch::PushConstants { size: 9, declared: 8 }),
-        (|it| it.windows.clear(), InvalidDispatch::Windows { windows: 0, bindings: 1 }),
-        (
-            |it| it.kernel.specialization.push(0),
-            InvalidDispatch::Specialization { values: 1, declared: 0 },
-        ),
+        (|it| it.push_constants.push(0), count("bytes of push constants", 9, 8)),
+        (|it| it.windows.clear(), count("windows", 0, 1)),
+        (|it| it.kernel.specialization.push(0), count("specialization constants", 1, 0)),
         (|it| it.windows[0].base_word_at = 5, InvalidDispatch::BaseWord { at: 5, size: 8 }),
         (|it| it.groups[1] = 0, InvalidDispatch::Groups { groups: [1, 0, 1], limit }),
         (|it| it.groups[2] = 65_536, InvalidDispatch::Groups { groups: [1, 1, 65_536], limit }),

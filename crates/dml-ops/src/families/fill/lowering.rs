@@ -117,9 +117,7 @@ fn write(
             base_word_at: PushConstants::BASE_WORD_AT,
         };
         let windows = [window, constants_window.clone()];
-        dispatches.push(variant, &windows, push.count, |first_group| {
-            PushConstants { first_group, ..push }.to_bytes()
-        })?;
+        dispatches.push(variant, &windows, &push)?;
     }
     Ok(dispatches.into_steps())
 }

@@ -90,9 +90,7 @@ impl BandedOutput {
             };
             let base_word_at = diagonal_scatter::PushConstants::BASE_WORD_AT;
             let window = output_window(variant, view.range, base_word_at);
-            dispatches.push(variant, &[window], push.count, |first_group| {
-                diagonal_scatter::PushConstants { first_group, ..push }.to_bytes()
-            })?;
+            dispatches.push(variant, &[window], &push)?;
         }
         Ok(dispatches.into_steps())
     }
@@ -115,9 +113,7 @@ impl BandedOutput {
             };
             let base_word_at = diagonal_write::PushConstants::BASE_WORD_AT;
             let window = output_window(variant, view.range, base_word_at);
-            dispatches.push(variant, &[window], push.count, |first_group| {
-                diagonal_write::PushConstants { first_group, ..push }.to_bytes()
-            })?;
+            dispatches.push(variant, &[window], &push)?;
         }
         Ok(dispatches.into_steps())
     }
@@ -157,9 +153,7 @@ impl BandedOutput {
         let variant = kernels::DIAGONAL_BAND.variant(self.element_width);
         let base_word_at = diagonal_band::PushConstants::BASE_WORD_AT;
         let window = output_window(variant, view.range, base_word_at);
-        dispatches.push(variant, &[window], push.count, |first_group| {
-            diagonal_band::PushConstants { first_group, ..push }.to_bytes()
-        })
+        dispatches.push(variant, &[window], &push)
     }
 
     /// The value in the band, and the input's element in every other place.
@@ -259,7 +253,5 @@ fn push_merge(
         Window { slot, range, access: binding.access, base_word_at }
     });
     let windows: Vec<_> = windows.collect();
-    dispatches.push(variant, &windows, push.count, |first_group| {
-        diagonal_merge::PushConstants { first_group, ..push }.to_bytes()
-    })
+    dispatches.push(variant, &windows, &push)
 }
