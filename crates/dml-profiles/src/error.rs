@@ -1,6 +1,6 @@
 //! What can be wrong with a profile.
 
-use std::fmt;
+use crate::files;
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -47,9 +47,9 @@ impl Error {
     pub(crate) fn unknown(given: &str, mut matching: Vec<&str>) -> Self {
         const MOST: usize = 12;
         let mut accepted = if matching.is_empty() {
-            matching.extend(crate::files::EXTREMES.iter().map(|(name, _)| *name));
-            let count = crate::files::DEVICES.len();
-            let first = crate::files::DEVICES[0].0;
+            matching.extend(files::extremes().map(|(name, _)| name));
+            let count = files::devices().count();
+            let first = files::devices().next().map_or("", |(name, _)| name);
             format!("the path of a .toml file, one of {count} devices (such as {first}), or ")
         } else {
             "one name only, of ".to_owned()
@@ -65,7 +65,8 @@ impl Error {
 }
 
 /// What is wrong with a key: `limits.maxBufferSize: "big" is no integer; accepted: 1 and more`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {problem}; accepted: {accepted}")]
 pub struct InvalidKey {
     /// The key with its table, such as `limits.maxBufferSize`.
     pub key: String,
@@ -73,12 +74,6 @@ pub struct InvalidKey {
     pub problem: String,
     /// What would be accepted.
     pub accepted: String,
-}
-
-impl fmt::Display for InvalidKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; accepted: {}", self.key, self.problem, self.accepted)
-    }
 }
 
 impl InvalidKey {

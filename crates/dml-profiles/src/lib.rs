@@ -130,7 +130,7 @@ pub fn from_environment() -> Result<Option<Profile>> {
 }
 
 fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
-    files::EXTREMES.iter().chain(files::DEVICES).copied()
+    files::extremes().chain(files::devices())
 }
 
 fn parse_built_in(name: &str, text: &str) -> Result<Profile> {
