@@ -4,13 +4,11 @@
 
 mod common;
 
-use common::{on_every_device, options};
-use dml::{BufferBinding, DataType, Device, DiagonalMatrixDesc, FeatureLevel, HResult, TensorDesc};
+use common::{diagonal, on_every_device, options};
+use dml::{BufferBinding, DataType, Device, FeatureLevel, HResult, TensorDesc};
 
 fn refused(device: &Device, tensor: TensorDesc) -> String {
-    let error = device
-        .compile(DiagonalMatrixDesc { output_tensor: tensor, offset: 0, value: 1.0 })
-        .unwrap_err();
+    let error = device.compile(diagonal(&tensor, 0, 1.0)).unwrap_err();
     assert!(error.is_invalid(), "{error}");
     assert_eq!(error.hresult(), HResult::E_INVALIDARG);
     error.to_string()
@@ -58,9 +56,8 @@ fn each_level_refuses_what_it_does_not_promise() {
 #[test]
 fn bindings_are_refused_with_field_value_and_what_is_accepted() {
     on_every_device(|device| {
-        let output_tensor = TensorDesc::packed(DataType::Float32, &[3, 3]);
-        let desc = DiagonalMatrixDesc { output_tensor, offset: 0, value: 1.0 };
-        let operator = device.compile(desc).unwrap();
+        let tensor = TensorDesc::packed(DataType::Float32, &[3, 3]);
+        let operator = device.compile(diagonal(&tensor, 0, 1.0)).unwrap();
         let buffer = device.create_buffer(64).unwrap();
         let bind = |offset, size| {
             let bindings = [Some(BufferBinding { buffer: &buffer, offset, size })];
@@ -86,9 +83,8 @@ fn bindings_are_refused_with_field_value_and_what_is_accepted() {
 fn buffers_of_another_device_are_refused() {
     on_every_device(|device| {
         let other = Device::on_with(device.vulkan().physical(), &options()).unwrap();
-        let output_tensor = TensorDesc::packed(DataType::Float32, &[3, 3]);
-        let desc = DiagonalMatrixDesc { output_tensor, offset: 0, value: 1.0 };
-        let operator = device.compile(desc).unwrap();
+        let tensor = TensorDesc::packed(DataType::Float32, &[3, 3]);
+        let operator = device.compile(diagonal(&tensor, 0, 1.0)).unwrap();
         let buffer = other.create_buffer(64).unwrap();
         let error =
             device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))]).unwrap_err();

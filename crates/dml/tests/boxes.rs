@@ -5,9 +5,9 @@
 mod common;
 
 use common::band::{Case, TYPES, VALUE, cases};
-use common::on_every_device_under;
+use common::{constant, on_every_device_under};
 use dml::core::capabilities::Limit;
-use dml::{BufferBinding, CapabilityCap, DataType, FillValueConstantDesc, ScalarUnion, TensorDesc};
+use dml::{BufferBinding, CapabilityCap, DataType, ScalarUnion, TensorDesc};
 
 /// Descriptors of at most `bytes`.
 fn range(bytes: u64) -> CapabilityCap {
@@ -70,10 +70,7 @@ fn a_constant_is_filled_in_boxes() {
     on_every_device_under(profile.cap, |device| {
         let types = TYPES.into_iter().flat_map(layouts);
         for output in types {
-            let value_data_type = output.data_type;
-            let value = ScalarUnion::from_bits(VALUE);
-            let desc =
-                FillValueConstantDesc { output_tensor: output.clone(), value_data_type, value };
+            let desc = constant(&output, ScalarUnion::from_bits(VALUE));
             let operator = device.compile(desc).unwrap();
             // As a band that is everything.
             let case = Case::new(None, output, (i32::MIN, i32::MAX));

@@ -4,12 +4,12 @@
 
 mod common;
 
-use common::{on_every_device_under, options};
+use common::{diagonal, on_every_device_under, options};
 use dml::core::capabilities::Limit;
 use dml::support::Support;
 use dml::{
-    BufferBinding, BufferUsage, CapabilityCap, DataType, Device, DeviceOptions, DiagonalMatrixDesc,
-    Error, FeatureLevel, TensorDesc,
+    BufferBinding, BufferUsage, CapabilityCap, DataType, Device, DeviceOptions, Error,
+    FeatureLevel, TensorDesc,
 };
 use dml_profiles::Profile;
 
@@ -29,8 +29,7 @@ fn one(data_type: DataType) -> u64 {
 /// Executes a batch of two matrices with ones on the first diagonal above the main one, from the
 /// 16th byte of a buffer on, and compares every element and the bytes around.
 fn execute(device: &Device, tensor: &TensorDesc) -> dml::Result<()> {
-    let desc = DiagonalMatrixDesc { output_tensor: tensor.clone(), offset: 1, value: 1.0 };
-    let operator = device.compile(desc)?;
+    let operator = device.compile(diagonal(tensor, 1, 1.0))?;
     let size = operator.output_size(0);
     let buffer = device.create_buffer(size + 48)?;
     let guard = vec![0xa5; usize::try_from(size).unwrap() + 48];

@@ -4,22 +4,19 @@
 
 mod common;
 
-use common::on_every_device;
+use common::{diagonal, execute, on_every_device};
 use dml::{
-    Buffer, BufferBinding, CompiledOperator, DataType, Device, DiagonalMatrixDesc, Element,
-    ExecutionFlags, TensorDesc, f16,
+    Buffer, BufferBinding, CompiledOperator, DataType, Device, Element, ExecutionFlags, TensorDesc,
+    f16,
 };
 
 fn compile(device: &Device, tensor: &TensorDesc, offset: i32, value: f32) -> CompiledOperator {
-    let output_tensor = tensor.clone();
-    device.compile(DiagonalMatrixDesc { output_tensor, offset, value }).unwrap()
+    device.compile(diagonal(tensor, offset, value)).unwrap()
 }
 
 fn eye<T: Element>(device: &Device, sizes: &[u32], offset: i32, value: f32) -> Vec<T> {
     let tensor = TensorDesc::packed(T::DATA_TYPE, sizes);
-    let operator = compile(device, &tensor, offset, value);
-    let buffer = device.create_buffer(operator.output_size(0)).unwrap();
-    device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))]).unwrap();
+    let buffer = execute(device, &compile(device, &tensor, offset, value));
     device.read(&buffer, 0, &tensor).unwrap()
 }
 
@@ -44,9 +41,7 @@ fn every_data_type_is_read_back_as_its_rust_type() {
 fn strided_outputs_are_read_in_logical_order() {
     on_every_device(|device| {
         let tensor = TensorDesc::packed(DataType::Int16, &[2, 3]).with_strides(&[1, 3]);
-        let operator = compile(device, &tensor, 1, 5.0);
-        let buffer = device.create_buffer(operator.output_size(0)).unwrap();
-        device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))]).unwrap();
+        let buffer = execute(device, &compile(device, &tensor, 1, 5.0));
         let elements: Vec<i16> = device.read(&buffer, 0, &tensor).unwrap();
         assert_eq!(elements, [0, 5, 0, 0, 0, 5]);
     });
@@ -86,9 +81,7 @@ fn one_compiled_operator_is_executed_from_several_threads() {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..8 {
-                        let buffer = device.create_buffer(operator.output_size(0)).unwrap();
-                        let bindings = [Some(BufferBinding::whole(&buffer))];
-                        device.execute(&operator, &[], &bindings).unwrap();
+                        let buffer = execute(device, &operator);
                         let found: Vec<f32> = device.read(&buffer, 0, &tensor).unwrap();
                         assert_eq!(found.iter().sum::<f32>(), 122.0);
                     }
@@ -130,8 +123,8 @@ fn initialization_is_a_no_op_without_a_persistent_resource() {
 fn execution_flags_are_checked() {
     on_every_device(|device| {
         let compile = |flags| {
-            let output_tensor = TensorDesc::packed(DataType::Int32, &[2, 2]);
-            device.compile_with(DiagonalMatrixDesc { output_tensor, offset: 0, value: 1.0 }, flags)
+            let tensor = TensorDesc::packed(DataType::Int32, &[2, 2]);
+            device.compile_with(diagonal(&tensor, 0, 1.0), flags)
         };
         assert!(compile(ExecutionFlags::DISABLE_META_COMMANDS).is_ok());
         let error = compile(ExecutionFlags::DESCRIPTORS_VOLATILE).unwrap_err();

@@ -8,10 +8,7 @@ mod common;
 use common::on_every_device;
 use dml::core::{Strategy, Tuning};
 use dml::vk::{BindingTable, Bindings, Recorder};
-use dml::{
-    Buffer, BufferBinding, CompiledOperator, DataType, Device, DiagonalMatrixDesc, Submission,
-    TensorDesc,
-};
+use dml::{Buffer, BufferBinding, CompiledOperator, DataType, Device, Submission, TensorDesc};
 
 const ROWS: u32 = 13;
 const COLUMNS: u32 = 29;
@@ -34,9 +31,7 @@ fn tensor() -> TensorDesc {
 
 impl Work {
     fn new(device: &Device, diagonal: i32) -> Self {
-        let (output_tensor, value) = (tensor(), 513.0);
-        let desc = DiagonalMatrixDesc { output_tensor, offset: diagonal, value };
-        let operator = device.compile(desc).unwrap();
+        let operator = device.compile(common::diagonal(&tensor(), diagonal, 513.0)).unwrap();
         let size = operator.output_size(0);
         let buffer = device.create_buffer(size + 2 * u64::from(GUARD)).unwrap();
         let before = vec![SENTINEL; usize::try_from(buffer.size()).unwrap()];

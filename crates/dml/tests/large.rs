@@ -5,9 +5,9 @@
 
 mod common;
 
-use common::on_every_device;
+use common::{diagonal, on_every_device};
 use dml::vk::Recorder;
-use dml::{Buffer, BufferBinding, DataType, Device, DiagonalMatrixDesc, TensorDesc};
+use dml::{Buffer, BufferBinding, DataType, Device, TensorDesc};
 
 const SENTINEL: u32 = 0xA5A5_A5A5;
 const CHUNK: u64 = 64 << 20;
@@ -39,10 +39,8 @@ fn tensors_of_gibibytes_are_right_or_refused_by_a_limit() {
 
 /// Executes and checks every byte. Returns the size; `None` where the device does not hold it.
 fn execute(device: &Device, data_type: DataType, sizes: [u32; 2], zeros: &[u8]) -> Option<u64> {
-    let offset = -1;
-    let output_tensor = TensorDesc::packed(data_type, &sizes);
-    let desc = DiagonalMatrixDesc { output_tensor, offset, value: 1.0 };
-    let operator = device.compile(desc).unwrap();
+    let tensor = TensorDesc::packed(data_type, &sizes);
+    let operator = device.compile(diagonal(&tensor, -1, 1.0)).unwrap();
     let size = operator.output_size(0);
     let device_name = &device.vulkan().info().name;
     let buffer = match device.create_buffer(size) {

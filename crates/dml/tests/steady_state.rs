@@ -4,11 +4,9 @@
 
 mod common;
 
-use common::on_every_device;
-use dml::{DataType, Device, DiagonalMatrix1Desc, DiagonalMatrixDesc, ScalarUnion, TensorDesc};
-
-const TYPES: [DataType; 4] =
-    [DataType::Uint8, DataType::Float16, DataType::Float32, DataType::Int64];
+use common::band::TYPES;
+use common::{diagonal, on_every_device};
+use dml::{Device, DiagonalMatrix1Desc, ScalarUnion, TensorDesc};
 
 /// Compiles the operators of diagonals for one shape: packed and with padded rows, with one diagonal
 /// and a band, with and without an input.
@@ -23,9 +21,7 @@ fn compile_all(device: &Device, sizes: &[u32]) {
         let packed = TensorDesc::packed(data_type, sizes);
         let padded = packed.clone().with_strides(&strides);
         for output_tensor in [packed.clone(), padded] {
-            let desc =
-                DiagonalMatrixDesc { output_tensor: output_tensor.clone(), offset: 1, value: 1.0 };
-            device.compile(desc).unwrap();
+            device.compile(diagonal(&output_tensor, 1, 1.0)).unwrap();
             for input_tensor in [None, Some(packed.clone())] {
                 device
                     .compile(DiagonalMatrix1Desc {

@@ -6,9 +6,10 @@
 mod common;
 
 use common::band::{Case, TYPES, cases};
-use common::on_every_device;
+use common::{constant, execute, on_every_device};
 use dml::core::{Strategy, Tuning};
-use dml::{BufferBinding, BufferUsage, DataType, FillValueConstantDesc, ScalarUnion, TensorDesc};
+use dml::{BufferUsage, DataType, ScalarUnion, TensorDesc};
+use dml_ops::reference::Random;
 
 /// Each suits several strategies.
 fn layouts(data_type: DataType) -> Vec<TensorDesc> {
@@ -47,52 +48,25 @@ fn what_is_chosen_is_what_is_executed() {
     });
 }
 
-/// Marsaglia's xorshift: the tensors are the same at every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u32) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        u32::try_from((self.0 >> 16) % u64::from(end)).unwrap()
-    }
-
-    /// Elements in any order of dimensions, with or without padding.
-    fn tensor(&mut self, data_type: DataType, sizes: &[u32; 4]) -> TensorDesc {
-        let mut order = [3, 2, 1, 0];
-        let swapped = self.below(6).min(3);
-        order.swap(0, swapped as usize);
-        let padding = if self.below(2) == 0 { 1 } else { 4 };
-        let mut strides = [0; 4];
-        let mut stride = 1;
-        for dimension in order {
-            strides[dimension] = stride;
-            stride = stride * sizes[dimension] + self.below(padding);
-        }
-        TensorDesc::packed(data_type, sizes).with_strides(&strides)
-    }
-
-    fn case(&mut self) -> Case {
-        let data_type = TYPES[self.below(4) as usize];
-        let sizes = [3, 4, 30, 90].map(|most| 1 + self.below(most));
-        let output = self.tensor(data_type, &sizes);
-        let input = match self.below(3) {
-            0 => None,
-            1 => Some(output.clone()),
-            _ => Some(self.tensor(data_type, &sizes)),
-        };
-        let mut diagonal = || self.below(140).cast_signed() - 40;
-        let band = (diagonal(), diagonal());
-        let in_place = input.as_ref() == Some(&output) && self.below(2) == 0;
-        Case { input, output, band, usage: BufferUsage::all(), in_place }
-    }
+fn random_case(random: &mut Random) -> Case {
+    let data_type = random.pick(&TYPES);
+    let sizes = [3, 4, 30, 90].map(|most| 1 + random.below(most));
+    let output = random.tensor(data_type, &sizes);
+    let input = match random.below(3) {
+        0 => None,
+        1 => Some(output.clone()),
+        _ => Some(random.tensor(data_type, &sizes)),
+    };
+    let mut diagonal = || random.below(140).cast_signed() - 40;
+    let band = (diagonal(), diagonal());
+    let in_place = input.as_ref() == Some(&output) && random.one_in(2);
+    Case { input, output, band, usage: BufferUsage::all(), in_place }
 }
 
 #[test]
 fn random_tensors_and_preferences_give_the_bytes_of_the_band() {
     on_every_device(|device| {
-        let mut random = Random(0x9E37_79B9_7F4A_7C15);
+        let mut random = Random::new("strategies");
         for round in 0..400 {
             let sizes = [4096, 4096, 300].map(|most| 1 + random.below(most));
             let [inline, seed, row] = sizes;
@@ -102,7 +76,7 @@ fn random_tensors_and_preferences_give_the_bytes_of_the_band() {
                 Some(strategy) => tuning.with_strategy(*strategy),
                 None => tuning,
             };
-            random.case().check(&device.with_tuning(tuning));
+            random_case(&mut random).check(&device.with_tuning(tuning));
         }
     });
 }
@@ -114,12 +88,8 @@ fn a_constant_of_two_words_is_repeated() {
         for strategy in [None, Some(Strategy::Kernel), Some(Strategy::Inline)] {
             let mut tuning = Tuning::new();
             tuning.strategy = strategy;
-            let (value_data_type, value) = (DataType::Int64, ScalarUnion::from(-5i64 << 20));
-            let desc =
-                FillValueConstantDesc { output_tensor: tensor.clone(), value_data_type, value };
-            let operator = device.with_tuning(tuning).compile(desc).unwrap();
-            let buffer = device.create_buffer(operator.output_size(0)).unwrap();
-            device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))]).unwrap();
+            let desc = constant(&tensor, ScalarUnion::from(-5i64 << 20));
+            let buffer = execute(device, &device.with_tuning(tuning).compile(desc).unwrap());
             let elements = device.read::<i64>(&buffer, 0, &tensor).unwrap();
             assert!(elements.iter().all(|element| *element == -5i64 << 20));
         }

@@ -5,11 +5,9 @@
 
 mod common;
 
-use common::on_every_device;
+use common::{diagonal, on_every_device};
 use dml::vk::{BindingTable, Bindings, Recorder};
-use dml::{
-    Buffer, BufferBinding, CompiledOperator, DataType, Device, DiagonalMatrixDesc, TensorDesc,
-};
+use dml::{Buffer, BufferBinding, CompiledOperator, DataType, Device, TensorDesc};
 
 const THREADS: u32 = 8;
 const SUBMISSIONS: u32 = 20;
@@ -18,8 +16,8 @@ const DISPATCHES: u32 = 50;
 const STRIDE: u64 = 1024;
 
 fn compile(device: &Device, sizes: &[u32], offset: i32, value: f32) -> CompiledOperator {
-    let output_tensor = TensorDesc::packed(DataType::Int32, sizes);
-    device.compile(DiagonalMatrixDesc { output_tensor, offset, value }).unwrap()
+    let tensor = TensorDesc::packed(DataType::Int32, sizes);
+    device.compile(diagonal(&tensor, offset, value)).unwrap()
 }
 
 fn bind(operator: &CompiledOperator, buffer: &Buffer, offset: u64) -> BindingTable {

@@ -6,8 +6,9 @@
 pub(crate) mod band;
 
 use dml::{
-    CapabilityCap, Device, DeviceOptions, Instance, InstanceDesc, PhysicalDevice, PipelineCache,
-    Validation,
+    Buffer, BufferBinding, CapabilityCap, CompiledOperator, Device, DeviceOptions,
+    DiagonalMatrixDesc, FillValueConstantDesc, Instance, InstanceDesc, PipelineCache, ScalarUnion,
+    TensorDesc, Validation,
 };
 
 /// Set by `cargo xtask test`: tests then run under the validation layer or fail.
@@ -25,34 +26,26 @@ pub(crate) fn options() -> DeviceOptions {
 
 /// Runs `test` on every device, and fails on any validation message.
 pub(crate) fn on_every_device(test: impl Fn(&Device)) {
-    let desc = InstanceDesc { validation: validation(), ..InstanceDesc::default() };
-    let instance = Instance::new(&desc).expect("a Vulkan loader; run `cargo xtask test`");
-    let devices = instance.physical_devices().unwrap();
-    let usable: Vec<PhysicalDevice> =
-        devices.into_iter().filter(|device| device.unsuitable().is_none()).collect();
-    assert!(!usable.is_empty(), "there is no Vulkan device; run `cargo xtask test`");
-    for physical_device in usable {
-        let name = &physical_device.info().name;
-        let device = Device::on_with(&physical_device, &options()).unwrap();
-        test(&device);
-        drop(device);
-        let messages = instance.take_validation_messages();
-        assert!(messages.is_empty(), "{name}: {messages:#?}");
-    }
+    let instance = InstanceDesc { validation: validation(), ..InstanceDesc::default() };
+    run(&DeviceOptions { instance, ..options() }, test);
 }
 
 /// Runs `test` on every device under the cap, and fails on any validation message.
 pub(crate) fn on_every_device_under(cap: CapabilityCap, test: impl Fn(&Device)) {
     let instance = InstanceDesc { validation: validation(), ..InstanceDesc::default() };
     let options = DeviceOptions { cap: Some(cap), instance, ..options() };
-    let options = options.resolved().unwrap();
-    let instance = Instance::new(&options.instance).expect("a Vulkan loader");
+    run(&options.resolved().unwrap(), test);
+}
+
+fn run(options: &DeviceOptions, test: impl Fn(&Device)) {
+    let instance =
+        Instance::new(&options.instance).expect("a Vulkan loader; run `cargo xtask test`");
     let mut tested = 0;
     for physical in instance.physical_devices().unwrap() {
         if physical.unsuitable().is_some() {
             continue;
         }
-        let device = Device::on_with(&physical, &options).unwrap();
+        let device = Device::on_with(&physical, options).unwrap();
         test(&device);
         drop(device);
         let messages = instance.take_validation_messages();
@@ -60,4 +53,22 @@ pub(crate) fn on_every_device_under(cap: CapabilityCap, test: impl Fn(&Device)) 
         tested += 1;
     }
     assert!(tested > 0, "there is no Vulkan device; run `cargo xtask test`");
+}
+
+/// An operator with the value on one diagonal.
+pub(crate) fn diagonal(tensor: &TensorDesc, offset: i32, value: f32) -> DiagonalMatrixDesc {
+    DiagonalMatrixDesc { output_tensor: tensor.clone(), offset, value }
+}
+
+/// Every element becomes the scalar, which has the tensor's type.
+pub(crate) fn constant(tensor: &TensorDesc, value: ScalarUnion) -> FillValueConstantDesc {
+    let (output_tensor, value_data_type) = (tensor.clone(), tensor.data_type);
+    FillValueConstantDesc { output_tensor, value_data_type, value }
+}
+
+/// Executes an operator without inputs on a buffer of its own.
+pub(crate) fn execute(device: &Device, operator: &CompiledOperator) -> Buffer {
+    let buffer = device.create_buffer(operator.output_size(0)).unwrap();
+    device.execute(operator, &[], &[Some(BufferBinding::whole(&buffer))]).unwrap();
+    buffer
 }

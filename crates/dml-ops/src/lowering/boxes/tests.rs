@@ -1,44 +1,29 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::reference::Random;
 
-/// Marsaglia's xorshift: the tensors are the same at every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u32) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        u32::try_from(self.0 % u64::from(end)).unwrap()
+/// Packed in any order of dimensions, with padding anywhere, or of any strides, 0 included.
+fn strides(random: &mut Random, sizes: [u32; 4]) -> [u32; 4] {
+    if random.one_in(3) {
+        return std::array::from_fn(|_| random.pick(&[0, 1, 2, 3, 5, 16, 700]));
     }
-
-    fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[usize::try_from(self.below(u32::try_from(list.len()).unwrap())).unwrap()]
+    let mut order = [0, 1, 2, 3];
+    for last in (1..4u32).rev() {
+        order.swap(last as usize, random.below(last + 1) as usize);
     }
-
-    /// Packed in any order of dimensions, with padding anywhere, or of any strides, 0 included.
-    fn strides(&mut self, sizes: [u32; 4]) -> [u32; 4] {
-        if self.below(3) == 0 {
-            return std::array::from_fn(|_| self.of(&[0, 1, 2, 3, 5, 16, 700]));
-        }
-        let mut order = [0, 1, 2, 3];
-        for last in (1..4u32).rev() {
-            order.swap(last as usize, self.below(last + 1) as usize);
-        }
-        let mut strides = [0; 4];
-        let mut next = self.of(&[1, 1, 1, 2, 3]);
-        for dimension in order {
-            strides[dimension] = next;
-            next = next * sizes[dimension] + self.of(&[0, 0, 1, 7]);
-        }
-        strides
+    let mut strides = [0; 4];
+    let mut next = random.pick(&[1, 1, 1, 2, 3]);
+    for dimension in order {
+        strides[dimension] = next;
+        next = next * sizes[dimension] + random.pick(&[0, 0, 1, 7]);
     }
+    strides
+}
 
-    fn placement(&mut self, sizes: [u32; 4], element_bytes: u32) -> Placement<4> {
-        let first = u64::from(self.below(6));
-        Placement { first, strides: self.strides(sizes), element_bytes }
-    }
+fn placement(random: &mut Random, sizes: [u32; 4], element_bytes: u32) -> Placement<4> {
+    let first = u64::from(random.below(6));
+    Placement { first, strides: strides(random, sizes), element_bytes }
 }
 
 fn packed(sizes: [u32; 4], element_bytes: u32) -> Placement<4> {
@@ -96,14 +81,14 @@ fn check(sizes: [u32; 4], operands: &[Placement<4>], window: u64) -> u64 {
 
 #[test]
 fn boxes_cover_every_element_once_and_fit_every_operand() {
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut random = Random::new("boxes");
     let mut several = 0;
     for _ in 0..4000 {
-        let sizes = std::array::from_fn(|_| random.of(&[1, 1, 2, 3, 4, 7, 9, 17]));
-        let width = random.of(&[1, 2, 4, 8]);
+        let sizes = std::array::from_fn(|_| random.pick(&[1, 1, 2, 3, 4, 7, 9, 17]));
+        let width = random.pick(&[1, 2, 4, 8]);
         let count = 1 + random.below(2) as usize;
-        let operands: Vec<_> = (0..count).map(|_| random.placement(sizes, width)).collect();
-        let window = random.of(&[8, 12, 16, 35, 64, 100, 256, 1024]);
+        let operands: Vec<_> = (0..count).map(|_| placement(&mut random, sizes, width)).collect();
+        let window = random.pick(&[8, 12, 16, 35, 64, 100, 256, 1024]);
         several += u32::from(check(sizes, &operands, window) > 1);
     }
     assert!(several > 1000, "{several}");
