@@ -173,10 +173,7 @@ fn uint(path: &str, field: &FieldSchema, json: &Value) -> Result<u32> {
 fn scalar_type(outer: &str, field: &FieldSchema, object: &Object) -> Result<DataType> {
     let key = field.scalar_type.unwrap_or_default();
     let json = object.get(key).unwrap_or(&Value::Null);
-    json.as_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
-        let accepted = crate::DataTypeSet::ALL.to_string();
-        refused(&join(outer, key), json, "is no data type", accepted)
-    })
+    tensor::data_type(&join(outer, key), json)
 }
 
 fn array<T>(path: &str, json: &Value, item: impl Fn(&str, &Value) -> Result<T>) -> Result<Vec<T>> {

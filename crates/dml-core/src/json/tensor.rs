@@ -73,7 +73,8 @@ fn buffer(path: &str, fields: &Object) -> Result<TensorDesc> {
     })
 }
 
-fn data_type(path: &str, json: &Value) -> Result<DataType> {
+/// The type with this name.
+pub(super) fn data_type(path: &str, json: &Value) -> Result<DataType> {
     let named = json.as_str().and_then(|name| name.parse().ok());
     named.ok_or_else(|| refused(path, json, "is no data type", DataTypeSet::ALL.to_string()))
 }

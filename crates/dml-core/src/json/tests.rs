@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::operators::DiagonalMatrixDesc;
-use crate::schema::{Comparison, FieldKind, TENSOR_DATA_TYPE};
+use crate::schema::{FieldKind, TENSOR_DATA_TYPE};
 use crate::tensor::{TensorDesc, TensorFlags};
 use crate::types::ScalarUnion;
 
@@ -12,12 +12,6 @@ const fn attribute(name: &'static str, field_type: FieldType) -> FieldSchema {
 
 /// Has a field of every type, as no operator has.
 static EVERYTHING: OperatorSchema = OperatorSchema {
-    name: "EVERYTHING",
-    operator_type: 9999,
-    summary: "has a field of every type",
-    implemented: false,
-    in_place: false,
-    comparison: Comparison::Undecided,
     fields: &[
         FieldSchema::new("InputTensors", FieldKind::Input, FieldType::TensorArray),
         FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
@@ -36,10 +30,7 @@ static EVERYTHING: OperatorSchema = OperatorSchema {
         attribute("Size", FieldType::Size2d),
         attribute("Normalize", FieldType::Bool),
     ],
-    fields_complete: true,
-    rule: None,
-    tables: &[],
-    varied: None,
+    ..OperatorSchema::made_up("EVERYTHING")
 };
 
 fn everything() -> Value {

@@ -47,45 +47,11 @@ pub(crate) fn value_and_input_match_output(operator: &Validated) -> Result<(), E
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operators::FILL_VALUE_CONSTANT;
     use crate::schema::operator::{AbstractOperator, FieldValue};
-    use crate::schema::{
-        Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule, SupportTable,
-        TENSOR_DATA_TYPE, TensorSupport,
-    };
     use crate::tensor::TensorDesc;
-    use crate::types::{DataType, DataTypeSet, FeatureLevel, ScalarUnion};
+    use crate::types::{DataType, FeatureLevel, ScalarUnion};
     use crate::validate::validate;
-
-    /// As FILL_VALUE_CONSTANT, at one level.
-    static FILL: OperatorSchema = OperatorSchema {
-        name: "FILL",
-        operator_type: 9999,
-        summary: "a tensor with the same value everywhere",
-        implemented: true,
-        in_place: false,
-        comparison: Comparison::BitExact,
-        fields: &[
-            FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
-            FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)
-                .with_enumeration(&TENSOR_DATA_TYPE),
-            FieldSchema::new("Value", FieldKind::Attribute, FieldType::ScalarUnion)
-                .with_scalar_type("ValueDataType"),
-        ],
-        fields_complete: true,
-        rule: Some(Rule {
-            name: "value_data_type_matches_output",
-            check: value_data_type_matches_output,
-        }),
-        tables: &[SupportTable {
-            level: FeatureLevel::V1_0,
-            tensors: &[TensorSupport {
-                field: "OutputTensor",
-                ranks: RankSet::range(1, 8),
-                data_types: DataTypeSet::ALL,
-            }],
-        }],
-        varied: None,
-    };
 
     fn fill(value_data_type: u32, value: ScalarUnion) -> Result<Validated, String> {
         let fields = vec![
@@ -93,13 +59,13 @@ mod tests {
             FieldValue::Uint(value_data_type),
             FieldValue::ScalarUnion(value),
         ];
-        let operator = AbstractOperator::new(&FILL, fields).unwrap();
-        validate(&operator, FeatureLevel::V1_0).map_err(|error| error.to_string())
+        let operator = AbstractOperator::new(&FILL_VALUE_CONSTANT, fields).unwrap();
+        validate(&operator, FeatureLevel::HIGHEST).map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_value_of_another_type_than_the_output_is_refused() {
-        let message = "FILL: ValueDataType: INT32 differs from the type of OutputTensor; \
+        let message = "FILL_VALUE_CONSTANT: ValueDataType: INT32 differs from the type of OutputTensor; \
                        accepted: FLOAT32";
         assert_eq!(fill(6, 1.into()), Err(message.to_owned()));
     }
@@ -157,7 +123,7 @@ mod tests {
         for number in [0, 14, 99] {
             let message = fill(number, 1.into()).unwrap_err();
             let start = format!(
-                "FILL: ValueDataType: {number} is no number of DML_TENSOR_DATA_TYPE; \
+                "FILL_VALUE_CONSTANT: ValueDataType: {number} is no number of DML_TENSOR_DATA_TYPE; \
                  accepted: 1 (FLOAT32), 2 (FLOAT16), "
             );
             assert!(message.starts_with(&start), "{message}");

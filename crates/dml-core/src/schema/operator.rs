@@ -1,65 +1,66 @@
 //! The one form of an operator that every front end converts to.
 
+use super::OperatorSchema;
 use crate::error::Error;
-use crate::schema::{FieldType, OperatorSchema};
 use crate::tensor::TensorDesc;
 use crate::types::{InvalidField, ScalarUnion};
 
-/// The value of one field.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FieldValue {
-    /// A tensor; `None` where it is left out.
-    Tensor(Option<TensorDesc>),
-    /// An array of tensors.
-    TensorArray(Vec<TensorDesc>),
-    /// A nested operator, such as a fused activation; `None` where it is left out.
-    OperatorDesc(Option<Box<AbstractOperator>>),
-    /// An array of operators, such as a recurrent network's activations.
-    OperatorDescArray(Vec<AbstractOperator>),
-    /// `UINT`
-    Uint(u32),
-    /// `UINT64`
-    Uint64(u64),
-    /// `INT`
-    Int(i32),
-    /// `FLOAT`
-    Float(f32),
-    /// `const UINT*`
-    UintArray(Vec<u32>),
-    /// `const INT*`
-    IntArray(Vec<i32>),
-    /// `const FLOAT*`
-    FloatArray(Vec<f32>),
-    /// Scale and bias; `None` where it is left out.
-    ScaleBias(Option<[f32; 2]>),
-    /// Width and height.
-    Size2d([u32; 2]),
-    /// A scalar; a field beside it tells the type.
-    ScalarUnion(ScalarUnion),
-    /// `BOOL`
-    Bool(bool),
+/// [`FieldType`] and [`FieldValue`], from a row for each type: the value, and DirectML's C type.
+macro_rules! field_types {
+    ($($(#[$doc:meta])* $type:ident($value:ty), $c:literal;)*) => {
+        /// The type of a field, in DirectML's own model of operator descriptors.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum FieldType {
+            $(#[doc = $c] $type,)*
+        }
+
+        /// The value of one field.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum FieldValue {
+            $($(#[$doc])* $type($value),)*
+        }
+
+        impl FieldValue {
+            fn field_type(&self) -> FieldType {
+                match self {
+                    $(Self::$type(_) => FieldType::$type,)*
+                }
+            }
+        }
+    };
 }
 
-impl FieldValue {
-    fn field_type(&self) -> FieldType {
-        match self {
-            Self::Tensor(_) => FieldType::Tensor,
-            Self::TensorArray(_) => FieldType::TensorArray,
-            Self::OperatorDesc(_) => FieldType::OperatorDesc,
-            Self::OperatorDescArray(_) => FieldType::OperatorDescArray,
-            Self::Uint(_) => FieldType::Uint,
-            Self::Uint64(_) => FieldType::Uint64,
-            Self::Int(_) => FieldType::Int,
-            Self::Float(_) => FieldType::Float,
-            Self::UintArray(_) => FieldType::UintArray,
-            Self::IntArray(_) => FieldType::IntArray,
-            Self::FloatArray(_) => FieldType::FloatArray,
-            Self::ScaleBias(_) => FieldType::ScaleBias,
-            Self::Size2d(_) => FieldType::Size2d,
-            Self::ScalarUnion(_) => FieldType::ScalarUnion,
-            Self::Bool(_) => FieldType::Bool,
-        }
-    }
+field_types! {
+    /// A tensor; `None` where it is left out.
+    Tensor(Option<TensorDesc>), "`const DML_TENSOR_DESC*`";
+    /// An array of tensors.
+    TensorArray(Vec<TensorDesc>), "`const DML_TENSOR_DESC*` with a count";
+    /// A nested operator, such as a fused activation; `None` where it is left out.
+    OperatorDesc(Option<Box<AbstractOperator>>), "`const DML_OPERATOR_DESC*`";
+    /// An array of operators, such as a recurrent network's activations.
+    OperatorDescArray(Vec<AbstractOperator>), "`const DML_OPERATOR_DESC*` with a count";
+    /// `UINT`
+    Uint(u32), "`UINT`";
+    /// `UINT64`
+    Uint64(u64), "`UINT64`";
+    /// `INT`
+    Int(i32), "`INT`";
+    /// `FLOAT`
+    Float(f32), "`FLOAT`";
+    /// `const UINT*`
+    UintArray(Vec<u32>), "`const UINT*` with a count";
+    /// `const INT*`
+    IntArray(Vec<i32>), "`const INT*` with a count";
+    /// `const FLOAT*`
+    FloatArray(Vec<f32>), "`const FLOAT*` with a count";
+    /// Scale and bias; `None` where it is left out.
+    ScaleBias(Option<[f32; 2]>), "`const DML_SCALE_BIAS*`";
+    /// Width and height.
+    Size2d([u32; 2]), "`DML_SIZE_2D`";
+    /// A scalar; a field beside it tells the type.
+    ScalarUnion(ScalarUnion), "`DML_SCALAR_UNION`";
+    /// `BOOL`
+    Bool(bool), "`BOOL`";
 }
 
 /// An operator and the values of its fields, unchecked but for their types.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::capabilities::Features;
-use crate::schema::{Comparison, FieldKind, FieldSchema, FieldType, RankSet};
+use crate::schema::{FieldKind, FieldSchema, FieldType, RankSet};
 use crate::types::DataTypeSet;
 
 const FIELDS: &[FieldSchema] = &[
@@ -17,45 +17,22 @@ const TABLES: &[SupportTable] = &[
     SupportTable {
         level: FeatureLevel::V3_0,
         tensors: &[
-            TensorSupport { field: "A", ranks: RankSet::range(2, 4), data_types: SMALL },
-            TensorSupport {
-                field: "B",
-                ranks: RankSet::range(1, 4),
-                data_types: DataTypeSet::NONE,
-            },
+            TensorSupport::new("A", RankSet::range(2, 4), SMALL),
+            TensorSupport::new("B", RankSet::range(1, 4), DataTypeSet::NONE),
         ],
     },
     SupportTable {
         level: FeatureLevel::V5_0,
         tensors: &[
-            TensorSupport {
-                field: "A",
-                ranks: RankSet::range(2, 5),
-                data_types: SMALL.with(&[DataType::Int64]),
-            },
-            TensorSupport {
-                field: "B",
-                ranks: RankSet::range(1, 5),
-                data_types: DataTypeSet::NONE,
-            },
+            TensorSupport::new("A", RankSet::range(2, 5), SMALL.with(&[DataType::Int64])),
+            TensorSupport::new("B", RankSet::range(1, 5), DataTypeSet::NONE),
         ],
     },
 ];
 
 const fn made_up(implemented: bool) -> OperatorSchema {
-    OperatorSchema {
-        name: "MADE_UP",
-        operator_type: 9999,
-        summary: "",
-        implemented,
-        in_place: false,
-        comparison: Comparison::BitExact,
-        fields: FIELDS,
-        fields_complete: true,
-        rule: None,
-        tables: TABLES,
-        varied: None,
-    }
+    let row = OperatorSchema::made_up("MADE_UP");
+    OperatorSchema { implemented, fields: FIELDS, tables: TABLES, ..row }
 }
 
 const MADE_UP: OperatorSchema = made_up(true);

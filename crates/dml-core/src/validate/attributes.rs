@@ -49,22 +49,17 @@ fn check_count(
     if u32::try_from(length) == Ok(count) || (field.optional && length == 0) {
         return Ok(());
     }
-    let problem = format!("is its number of elements, which {count_field} does not say");
+    let problem = format!("elements, not as many as {count_field} says");
     Err(InvalidField::new(field.name, length, problem, count.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{Comparison, FieldKind, FieldType, OperatorSchema};
+    use crate::schema::{FieldKind, FieldType, OperatorSchema};
 
+    /// Has arrays that share a count.
     static SPLIT: OperatorSchema = OperatorSchema {
-        name: "SPLIT",
-        operator_type: 9999,
-        summary: "has arrays that share a count",
-        implemented: false,
-        in_place: false,
-        comparison: Comparison::Undecided,
         fields: &[
             FieldSchema::new("Count", FieldKind::Attribute, FieldType::Uint),
             FieldSchema::new("Sizes", FieldKind::Attribute, FieldType::UintArray)
@@ -74,10 +69,7 @@ mod tests {
                 .optional(),
             FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias),
         ],
-        fields_complete: true,
-        rule: None,
-        tables: &[],
-        varied: None,
+        ..OperatorSchema::made_up("SPLIT")
     };
 
     fn checked(sizes: usize, offsets: usize, scale_bias: Option<[f32; 2]>) -> Result<(), String> {
@@ -98,7 +90,7 @@ mod tests {
     fn arrays_are_as_long_as_their_count_says() {
         assert_eq!(checked(2, 2, Some([1.0, 0.0])), Ok(()));
         assert_eq!(checked(2, 0, Some([1.0, 0.0])), Ok(()));
-        let problem = "is its number of elements, which Count does not say; accepted: 2";
+        let problem = "elements, not as many as Count says; accepted: 2";
         assert_eq!(checked(3, 2, None), Err(format!("SPLIT: Sizes: 3 {problem}")));
         assert_eq!(checked(0, 2, None), Err(format!("SPLIT: Sizes: 0 {problem}")));
         assert_eq!(checked(2, 1, None), Err(format!("SPLIT: Offsets: 1 {problem}")));
