@@ -56,9 +56,11 @@ pub fn lower_both(
 #[cfg(test)]
 mod tests {
     use dml_core::plan::{Fill, Slot, Step};
-    use dml_core::{Capabilities, DataType, FeatureLevel, TensorDesc, Tuning, validate};
+    use dml_core::{DataType, TensorDesc, Tuning};
 
     use super::*;
+    use crate::families::diagonal::cases::diagonal;
+    use crate::tests::lower_with;
 
     /// A plan with a transfer where those are allowed, else what `storage_only` gives.
     fn both(storage_only: Result<Plan, Error>) -> Result<(Plan, Option<Plan>), Error> {
@@ -69,16 +71,9 @@ mod tests {
     }
 
     fn plan(has_transfer: bool) -> Plan {
-        let operator = dml_core::operators::descs::DiagonalMatrixDesc {
-            output_tensor: TensorDesc::packed(DataType::Int32, &[2, 2]),
-            offset: 0,
-            value: 1.0,
-        };
-        let operator = validate(&operator.into(), FeatureLevel::HIGHEST).unwrap();
-        let capabilities = &Capabilities::vulkan_minimum();
-        let target =
-            Target { capabilities, tuning: Tuning::default(), transfer: TransferUse::StorageOnly };
-        let mut plan = lower(&operator, &target).unwrap();
+        let output_tensor = TensorDesc::packed(DataType::Int32, &[2, 2]);
+        let desc = diagonal(output_tensor, 0, 1.0);
+        let mut plan = lower_with(desc, Tuning::default(), TransferUse::StorageOnly);
         if has_transfer {
             plan.exec.push(Step::Fill(Fill { slot: Slot::Output(0), range: 0..4, pattern: 0 }));
         }

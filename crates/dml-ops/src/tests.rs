@@ -1,7 +1,9 @@
 //! Every operator's cases, lowered and run by the host interpreter, against its reference.
 
 use dml_core::plan::{Plan, Step};
-use dml_core::{Capabilities, DataType, FeatureLevel, Strategy, Tuning, validate};
+use dml_core::{
+    AbstractOperator, Capabilities, DataType, FeatureLevel, Strategy, Tuning, validate,
+};
 
 use crate::reference::{Case, Memory, run_on_host};
 use crate::{OPERATORS, Operator, Target, TransferUse};
@@ -24,6 +26,17 @@ pub(crate) fn kind(step: &Step) -> &'static str {
 /// The steps of executions by kind.
 pub(crate) fn kinds(plan: &Plan) -> Vec<&'static str> {
     plan.exec.iter().map(kind).collect()
+}
+
+/// The plan of an operator for a device that has the least.
+pub(crate) fn lower_with(
+    desc: impl Into<AbstractOperator>,
+    tuning: Tuning,
+    transfer: TransferUse,
+) -> Plan {
+    let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
+    let capabilities = &Capabilities::vulkan_minimum();
+    crate::lower(&operator, &Target { capabilities, tuning, transfer }).unwrap()
 }
 
 fn accepts(operator: &Operator, data_type: DataType, rank: usize) -> bool {

@@ -3,7 +3,7 @@
 
 mod band;
 #[cfg(feature = "reference")]
-mod cases;
+pub(crate) mod cases;
 mod lowering;
 #[cfg(feature = "reference")]
 mod reference;

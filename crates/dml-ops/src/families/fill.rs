@@ -1,7 +1,7 @@
 //! Operators whose output is made from nothing but attributes.
 
 #[cfg(feature = "reference")]
-mod cases;
+pub(crate) mod cases;
 mod lowering;
 #[cfg(feature = "reference")]
 mod reference;

@@ -41,13 +41,10 @@ fn element_starts(layout: &TensorLayout) -> impl Iterator<Item = usize> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dml_core::operators::FillValueConstantDesc;
-    use dml_core::{DataType, ScalarUnion, TensorDesc};
+    use dml_core::{DataType, TensorDesc};
 
     fn case(name: &'static str, tensor: &TensorDesc) -> Case {
-        let (output_tensor, value_data_type) = (tensor.clone(), tensor.data_type);
-        let value = ScalarUnion::default();
-        Case::new(name, FillValueConstantDesc { output_tensor, value_data_type, value })
+        Case::new(name, crate::families::fill::cases::desc(tensor.clone(), 0))
     }
 
     #[test]

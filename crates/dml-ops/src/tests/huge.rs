@@ -1,13 +1,13 @@
 //! The plans of tensors that are too large to be executed here: their limits and their length.
 
-use dml_core::operators::{DiagonalMatrix1Desc, DiagonalMatrixDesc, FillValueConstantDesc};
 use dml_core::plan::{Plan, Step};
 use dml_core::{
-    AbstractOperator, Capabilities, DataType, Error, FeatureLevel, ScalarUnion, TensorDesc,
-    TensorFlags, Tuning, validate,
+    AbstractOperator, Capabilities, DataType, Error, FeatureLevel, TensorDesc, TensorFlags, Tuning,
+    validate,
 };
 
 use super::{check_limits, kinds, with_window};
+use crate::families::{diagonal, fill};
 use crate::{Target, TransferUse, lower};
 
 const TYPES: [DataType; 4] =
@@ -24,26 +24,16 @@ fn devices() -> [Capabilities; 3] {
     [with_window((1 << 27) - 256, 256), with_window((1 << 30) - 256, 256), gpu]
 }
 
-fn eye(output_tensor: &TensorDesc, offset: i32) -> AbstractOperator {
-    DiagonalMatrixDesc { output_tensor: output_tensor.clone(), offset, value: 1.0 }.into()
+fn eye(output: &TensorDesc, offset: i32) -> AbstractOperator {
+    diagonal::cases::diagonal(output.clone(), offset, 1.0).into()
 }
 
 fn band(input: Option<&TensorDesc>, output: &TensorDesc, band: (i32, i32)) -> AbstractOperator {
-    DiagonalMatrix1Desc {
-        input_tensor: input.cloned(),
-        output_tensor: output.clone(),
-        value_data_type: output.data_type,
-        value: ScalarUnion::from_bits(7),
-        diagonal_fill_begin: band.0,
-        diagonal_fill_end: band.1,
-    }
-    .into()
+    diagonal::cases::band(input.cloned(), output.clone(), 7, band).into()
 }
 
-fn fill(output_tensor: &TensorDesc) -> AbstractOperator {
-    let value_data_type = output_tensor.data_type;
-    let value = ScalarUnion::from_bits(7);
-    FillValueConstantDesc { output_tensor: output_tensor.clone(), value_data_type, value }.into()
+fn fill(output: &TensorDesc) -> AbstractOperator {
+    fill::cases::desc(output.clone(), 7).into()
 }
 
 fn try_plan(operator: &AbstractOperator, target: &Target<'_>) -> Result<Plan, Error> {

@@ -6,11 +6,11 @@ pub(super) mod diagonal_matrix1;
 use dml_core::operators::{DiagonalMatrix1Desc, DiagonalMatrixDesc};
 use dml_core::{ScalarUnion, TensorDesc};
 
-pub(super) fn diagonal(output_tensor: TensorDesc, offset: i32, value: f32) -> DiagonalMatrixDesc {
+pub(crate) fn diagonal(output_tensor: TensorDesc, offset: i32, value: f32) -> DiagonalMatrixDesc {
     DiagonalMatrixDesc { output_tensor, offset, value }
 }
 
-pub(super) fn band(
+pub(crate) fn band(
     input_tensor: Option<TensorDesc>,
     output_tensor: TensorDesc,
     value: u64,

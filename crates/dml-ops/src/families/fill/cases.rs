@@ -5,7 +5,7 @@ use dml_core::{DataType, ScalarUnion, TensorDesc, TensorLayout};
 
 use crate::reference::{Case, MIXED, TensorMaker};
 
-pub(super) fn desc(output_tensor: TensorDesc, value: u64) -> FillValueConstantDesc {
+pub(crate) fn desc(output_tensor: TensorDesc, value: u64) -> FillValueConstantDesc {
     let value_data_type = output_tensor.data_type;
     FillValueConstantDesc { output_tensor, value_data_type, value: ScalarUnion::from_bits(value) }
 }

@@ -1,21 +1,14 @@
 //! Which plans come out of lowering; what they compute is checked for every operator at once.
 
-use dml_core::operators::FillValueConstantDesc;
-use dml_core::plan::Step;
-use dml_core::{Capabilities, DataType, FeatureLevel, ScalarUnion, TensorDesc, Tuning, validate};
+use dml_core::plan::{Plan, Step};
+use dml_core::{DataType, TensorDesc, Tuning};
 
-use super::FILL_VALUE_CONSTANT;
-use crate::tests::kinds;
-use crate::{Target, TransferUse};
+use super::cases::desc;
+use crate::TransferUse;
+use crate::tests::{kinds, lower_with};
 
-fn lower(tensor: TensorDesc, value: u64, transfer: TransferUse) -> dml_core::plan::Plan {
-    let value_data_type = tensor.data_type;
-    let value = ScalarUnion::from_bits(value);
-    let desc = FillValueConstantDesc { output_tensor: tensor, value_data_type, value };
-    let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
-    let capabilities = Capabilities::vulkan_minimum();
-    let target = Target { capabilities: &capabilities, tuning: Tuning::new(), transfer };
-    FILL_VALUE_CONSTANT.lower(&operator, &target).unwrap()
+fn lower(tensor: TensorDesc, value: u64, transfer: TransferUse) -> Plan {
+    lower_with(desc(tensor, value), Tuning::new(), transfer)
 }
 
 #[test]

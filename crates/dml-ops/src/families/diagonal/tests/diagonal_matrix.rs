@@ -1,31 +1,15 @@
 use dml_core::plan::{CopyRegion, Plan, Step};
-use dml_core::{
-    Capabilities, DataType, FeatureLevel, Strategy, TensorDesc, Tuning, Validated, validate,
-};
+use dml_core::{Capabilities, DataType, FeatureLevel, Strategy, TensorDesc, Tuning, validate};
 
 use crate::families::diagonal::DIAGONAL_MATRIX;
-use crate::tests::kinds;
+use crate::families::diagonal::cases::diagonal;
+use crate::tests::{kinds, lower_with};
 use crate::{Target, TransferUse};
-
-fn diagonal(tensor: TensorDesc, offset: i32, value: f32) -> Validated {
-    let desc = dml_core::operators::DiagonalMatrixDesc { output_tensor: tensor, offset, value };
-    validate(&desc.into(), FeatureLevel::HIGHEST).unwrap()
-}
-
-fn lower_for(
-    operator: &Validated,
-    capabilities: &Capabilities,
-    tuning: Tuning,
-    transfer: TransferUse,
-) -> Plan {
-    DIAGONAL_MATRIX.lower(operator, &Target { capabilities, tuning, transfer }).unwrap()
-}
 
 #[test]
 fn the_strategy_follows_layout_usage_and_value() {
-    let capabilities = Capabilities::vulkan_minimum();
     let lower = |tensor: TensorDesc, value, transfer| {
-        let plan = lower_for(&diagonal(tensor, 0, value), &capabilities, Tuning::new(), transfer);
+        let plan = lower_with(diagonal(tensor, 0, value), Tuning::new(), transfer);
         (plan.strategy.name(), kinds(&plan))
     };
     let packed = |sizes: &[u32]| TensorDesc::packed(DataType::Int8, sizes);
@@ -59,10 +43,9 @@ fn the_strategy_follows_layout_usage_and_value() {
 
 #[test]
 fn a_strategy_that_cannot_serve_leaves_the_choice_as_it_is() {
-    let capabilities = Capabilities::vulkan_minimum();
     let chosen = |tensor: &TensorDesc, strategy, transfer| {
         let tuning = Tuning::new().with_strategy(strategy);
-        lower_for(&diagonal(tensor.clone(), 0, 1.0), &capabilities, tuning, transfer).strategy
+        lower_with(diagonal(tensor.clone(), 0, 1.0), tuning, transfer).strategy
     };
     let allowed = TransferUse::Allowed;
     let small = TensorDesc::packed(DataType::Int8, &[5, 3, 3]);
@@ -92,10 +75,9 @@ fn only_copy(plan: &Plan) -> &[CopyRegion] {
 
 #[test]
 fn a_seed_is_whole_matrices_and_small_beside_the_output() {
-    let capabilities = Capabilities::vulkan_minimum();
     let plan = |batches| {
-        let operator = diagonal(TensorDesc::packed(DataType::Float32, &[batches, 3, 3]), 0, 1.0);
-        lower_for(&operator, &capabilities, Tuning::new(), TransferUse::Allowed)
+        let tensor = TensorDesc::packed(DataType::Float32, &[batches, 3, 3]);
+        lower_with(diagonal(tensor, 0, 1.0), Tuning::new(), TransferUse::Allowed)
     };
     let large = plan(1_000_000);
     assert_eq!(large.constants.len(), 1808 * 36);
@@ -107,10 +89,9 @@ fn a_seed_is_whole_matrices_and_small_beside_the_output() {
 
 #[test]
 fn padded_rows_take_three_loops_however_many_they_are() {
-    let capabilities = Capabilities::vulkan_minimum();
     let tensor = TensorDesc::packed(DataType::Int16, &[100, 50]).with_strides(&[53, 1]);
     let tuning = Tuning::new().with_strategy(Strategy::RowCopies);
-    let plan = lower_for(&diagonal(tensor, -30, 1.0), &capabilities, tuning, TransferUse::Allowed);
+    let plan = lower_with(diagonal(tensor, -30, 1.0), tuning, TransferUse::Allowed);
     // Zeros, the value, zeros; the rows that show it begin at its left and at the matrix's.
     assert_eq!(plan.constants.len(), (50 + 1 + 50) * 2 + 2);
     let loops: Vec<_> = only_copy(&plan)
@@ -127,8 +108,11 @@ fn push_constants_fit_and_groups_stay_within_the_limits() {
     let mut capabilities = Capabilities::vulkan_minimum();
     capabilities.limits.max_compute_work_group_count = [3, 2, 1];
     let operator = diagonal(TensorDesc::packed(DataType::Int64, &[2, 3, 50, 50]), 0, 1.0);
+    let operator = validate(&operator.into(), FeatureLevel::HIGHEST).unwrap();
     let tuning = Tuning::new().with_local_size(4).with_strategy(Strategy::FillAndScatter);
-    let plan = lower_for(&operator, &capabilities, tuning, TransferUse::Allowed);
+    let transfer = TransferUse::Allowed;
+    let target = Target { capabilities: &capabilities, tuning, transfer };
+    let plan = DIAGONAL_MATRIX.lower(&operator, &target).unwrap();
     assert_eq!(plan.exec.len(), 1 + (2usize * 3 * 50).div_ceil(4 * 6));
     for step in &plan.exec {
         if let Step::Dispatch(dispatch) = step {

@@ -1,13 +1,10 @@
-use dml_core::operators::{DiagonalMatrix1Desc, DiagonalMatrixDesc};
+use dml_core::operators::DiagonalMatrix1Desc;
 use dml_core::plan::{BoundAt, Plan, Slot, Step};
-use dml_core::{
-    Capabilities, DataType, FeatureLevel, ScalarUnion, Strategy, TensorDesc, TensorFlags, Tuning,
-    validate,
-};
+use dml_core::{DataType, Strategy, TensorDesc, TensorFlags, Tuning};
 
-use crate::families::diagonal::{DIAGONAL_MATRIX, DIAGONAL_MATRIX1};
-use crate::tests::{kind, kinds};
-use crate::{Target, TransferUse};
+use crate::TransferUse;
+use crate::families::diagonal::cases;
+use crate::tests::{kind, kinds, lower_with};
 
 const ALLOWED: TransferUse = TransferUse::Allowed;
 const STORAGE_ONLY: TransferUse = TransferUse::StorageOnly;
@@ -17,23 +14,12 @@ fn tensor() -> TensorDesc {
 }
 
 fn desc(input_tensor: Option<TensorDesc>, band: (i32, i32)) -> DiagonalMatrix1Desc {
-    DiagonalMatrix1Desc {
-        input_tensor,
-        output_tensor: tensor(),
-        value_data_type: DataType::Int16,
-        value: ScalarUnion::from(7i16),
-        diagonal_fill_begin: band.0,
-        diagonal_fill_end: band.1,
-    }
+    cases::band(input_tensor, tensor(), 7, band)
 }
 
 fn lower(desc: DiagonalMatrix1Desc, transfer: TransferUse) -> Plan {
-    let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
-    let capabilities = Capabilities::vulkan_minimum();
     // Nothing is so small that it is written inline.
-    let tuning = Tuning::new().with_sizes(0, 0, 1024);
-    let target = Target { capabilities: &capabilities, tuning, transfer };
-    DIAGONAL_MATRIX1.lower(&operator, &target).unwrap()
+    lower_with(desc, Tuning::new().with_sizes(0, 0, 1024), transfer)
 }
 
 #[test]
@@ -156,16 +142,12 @@ fn an_owned_input_is_kept_by_initialization() {
 
 #[test]
 fn diagonal_matrix_is_the_special_case_of_one_diagonal() {
-    let capabilities = Capabilities::vulkan_minimum();
     for (offset, transfer) in [-1, 0, 3, 4, i32::MIN, i32::MAX - 1]
         .into_iter()
         .flat_map(|offset| [ALLOWED, STORAGE_ONLY].map(|transfer| (offset, transfer)))
     {
-        let special = DiagonalMatrixDesc { output_tensor: tensor(), offset, value: 7.0 };
-        let special = validate(&special.into(), FeatureLevel::HIGHEST).unwrap();
-        let tuning = Tuning::new().with_sizes(0, 0, 1024);
-        let target = Target { capabilities: &capabilities, tuning, transfer };
-        let special = DIAGONAL_MATRIX.lower(&special, &target).unwrap();
+        let special = cases::diagonal(tensor(), offset, 7.0);
+        let special = lower_with(special, Tuning::new().with_sizes(0, 0, 1024), transfer);
         let general = lower(desc(None, (offset, offset + 1)), transfer);
         assert_eq!(special.exec, general.exec, "{offset} {transfer:?}");
     }
