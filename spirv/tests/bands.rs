@@ -1,8 +1,11 @@
 //! The twins of the kernels that know bands of diagonals, against a loop over elements.
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 
+mod common;
+
 use std::ops::Range;
 
+use common::{bytes_to, element, indices};
 use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{Dispatch, KernelKey, Slot, Step, Window};
@@ -21,15 +24,6 @@ const DIAGONALS: u32 = 4 + 5 - 1;
 const VALUE: u64 = 0x2817_F6E5_D4C3_9281;
 const UNTOUCHED: u8 = 0xA5;
 
-fn indices() -> impl Iterator<Item = [u32; 4]> {
-    let [_, size1, height, width] = SIZES;
-    (0..SIZES.iter().product()).map(move |index| {
-        let row = index / width;
-        let batch = row / height;
-        [batch / size1, batch % size1, row % height, index % width]
-    })
-}
-
 fn output_element(index: [u32; 4]) -> usize {
     element(OUTPUT_START, OUTPUT_STRIDES, index)
 }
@@ -38,14 +32,8 @@ fn input_element(index: [u32; 4]) -> usize {
     element(INPUT_START, INPUT_STRIDES, index)
 }
 
-fn element(start: u32, strides: [u32; 4], index: [u32; 4]) -> usize {
-    let offset = |(index, stride): (&u32, u32)| (index * stride) as usize;
-    start as usize + index.iter().zip(strides).map(offset).sum::<usize>()
-}
-
 fn bytes(element: fn([u32; 4]) -> usize, element_width: ElementWidth) -> usize {
-    let last = element(SIZES.map(|size| size - 1));
-    ((last + 1) * element_width.bytes() as usize).next_multiple_of(4)
+    bytes_to(element(SIZES.map(|size| size - 1)), element_width)
 }
 
 /// The output, and the value with zeros above a narrow element.
@@ -106,7 +94,7 @@ fn check<'a>(
     let width = element_width.bytes() as usize;
     let output = vec![UNTOUCHED; 272 + bytes(output_element, element_width)];
     let mut wanted = output.clone();
-    for index in indices() {
+    for index in indices(SIZES) {
         let at = 16 + input_element(index) * width;
         let [_, _, y, x] = index;
         if let Some(new) = expected(SIZES[2] - 1 - y + x, &input[at..at + width]) {

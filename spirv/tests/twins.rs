@@ -1,6 +1,9 @@
 //! The kernels' twins through the interpreter, against a loop over elements.
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 
+mod common;
+
+use common::{bytes_to, element, indices};
 use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostError, HostMemory, interpret};
 use dml_core::kernel::KernelVariant;
@@ -40,29 +43,18 @@ impl Case {
     }
 
     fn element(&self, index: [u32; 4]) -> usize {
-        let offset = |(index, stride): (&u32, u32)| (index * stride) as usize;
-        self.start as usize + index.iter().zip(self.strides).map(offset).sum::<usize>()
-    }
-
-    fn indices(&self) -> impl Iterator<Item = [u32; 4]> {
-        let [size0, size1, height, width] = self.sizes;
-        (0..size0 * size1 * height * width).map(move |index| {
-            let row = index / width;
-            let batch = row / height;
-            [batch / size1, batch % size1, row % height, index % width]
-        })
+        element(self.start, self.strides, index)
     }
 
     /// Bytes from the start to the end of the last element, as a multiple of 4.
     fn size(&self, element_width: ElementWidth) -> usize {
-        let last = self.element(self.sizes.map(|size| size - 1));
-        ((last + 1) * element_width.bytes() as usize).next_multiple_of(4)
+        bytes_to(self.element(self.sizes.map(|size| size - 1)), element_width)
     }
 
     /// Writes the value on the diagonal into `bytes`, and zeros elsewhere if told to.
     fn apply(&self, element_width: ElementWidth, zeros: bool, bytes: &mut [u8]) {
         let width = element_width.bytes() as usize;
-        for index in self.indices() {
+        for index in indices(self.sizes) {
             let [_, _, y, x] = index;
             let on_diagonal = y >= self.row_begin
                 && x >= self.column_begin
@@ -93,7 +85,7 @@ fn cases() -> Vec<Case> {
         Case { strides: [90, 41, 13, 3], ..Case::packed([2, 2, 3, 4], 1, 0) },
         // Columns outermost.
         Case { strides: [3, 0, 1, 6], ..Case::packed([2, 1, 3, 5], 0, 0) },
-        // Behind the first element of a word.
+        // After the first element of a word.
         Case { start: 1, ..Case::packed([2, 3, 5, 7], 0, 2) },
         Case { start: 3, strides: [90, 41, 13, 3], ..Case::packed([2, 2, 3, 4], 1, 0) },
     ]

@@ -6,9 +6,8 @@
 
 use std::fmt;
 
-use crate::capabilities::Capabilities;
+use crate::capabilities::{Capabilities, Feature};
 use crate::operators::OPERATORS;
-use crate::plan::kernel::Feature;
 use crate::schema::{OperatorSchema, SupportTable, TensorSupport};
 use crate::tensor::MAX_DIMENSION_COUNT;
 use crate::types::{DataType, FeatureLevel};

@@ -84,7 +84,7 @@ fn coordinate_of(mut index: u32, sizes: [u32; DIMENSIONS]) -> [u32; DIMENSIONS] 
     coordinate
 }
 
-/// Goes `step` elements on. Behind the last element it means nothing.
+/// Goes `step` elements on. After the last element it means nothing.
 fn advance(at: &mut [u32; DIMENSIONS], step: [u32; DIMENSIONS], sizes: [u32; DIMENSIONS]) {
     let mut carry = 0;
     for ((at, step), size) in at.iter_mut().zip(step).zip(sizes).rev() {

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::capabilities::{ApiVersion, Capabilities, Features, Limit};
-use crate::plan::kernel::Feature;
+use super::{ApiVersion, Capabilities, Feature, Features, Limit};
 use crate::types::InvalidField;
 
 /// What a device is to be treated as, at most: the device of a profile, or any part of it.
