@@ -10,6 +10,7 @@ use super::matrices::{Matrices, offset_of};
 use crate::ElementWidth;
 
 push_constants! {
+    @patched input_word at INPUT_WORD_AT, constants_word at CONSTANTS_WORD_AT;
     /// Words from the start of the descriptor to the output window's first byte.
     base_word: u32,
     /// Words from the start of the second descriptor to the input window's first byte.
@@ -29,15 +30,6 @@ push_constants! {
     /// Diagonals in the band, which may come around from 2^32 - 1 to 0; 0 where no element gets the
     /// value.
     band_length: u32,
-}
-
-impl PushConstants {
-    /// Byte offset of `input_word`, which is patched when buffers are bound.
-    #[expect(clippy::cast_possible_truncation, reason = "at most 64 bytes")]
-    pub const INPUT_WORD_AT: u32 = std::mem::offset_of!(Self, input_word) as u32;
-    /// Byte offset of `constants_word`, which is patched when buffers are bound.
-    #[expect(clippy::cast_possible_truncation, reason = "at most 64 bytes")]
-    pub const CONSTANTS_WORD_AT: u32 = std::mem::offset_of!(Self, constants_word) as u32;
 }
 
 /// Strides of both tensors.

@@ -10,6 +10,7 @@ use crate::ElementWidth;
 // The length of `sizes` is a literal: rustc 1.95 crashes on closures that capture an array field with
 // a named one.
 push_constants! {
+    @patched constants_word at CONSTANTS_WORD_AT;
     /// Words from the start of the descriptor to the window's first byte.
     base_word: u32,
     /// Words from the start of the second descriptor to [`Constants`].
@@ -26,12 +27,6 @@ push_constants! {
     value_low: u32,
     /// The value's high 32 bits, for 64-bit elements.
     value_high: u32,
-}
-
-impl PushConstants {
-    /// Byte offset of `constants_word`, which is patched when buffers are bound.
-    #[expect(clippy::cast_possible_truncation, reason = "at most 64 bytes")]
-    pub const CONSTANTS_WORD_AT: u32 = std::mem::offset_of!(Self, constants_word) as u32;
 }
 
 /// What does not fit the push constants.

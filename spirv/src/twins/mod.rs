@@ -25,9 +25,13 @@ pub trait PushBlock: Sized {
     fn to_bytes(&self) -> Vec<u8>;
 }
 
-/// The push constants of a kernel, in the order of its GLSL block, and their bytes.
+/// The push constants of a kernel, in the order of its GLSL block, and their bytes. The base word of
+/// the first window is patched when buffers are bound, and so are the words that are named first.
 macro_rules! push_constants {
-    ($($(#[$documentation:meta])* $field:ident: $type:ty,)*) => {
+    (
+        $(@patched $($patched:ident at $at:ident),*;)?
+        $($(#[$documentation:meta])* $field:ident: $type:ty,)*
+    ) => {
         /// The push constants, in the order of the GLSL block.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[repr(C)]
@@ -41,6 +45,11 @@ macro_rules! push_constants {
             /// Byte offset of `base_word`, which is patched when buffers are bound.
             #[expect(clippy::cast_possible_truncation, reason = "at most 64 bytes")]
             pub const BASE_WORD_AT: u32 = std::mem::offset_of!(Self, base_word) as u32;
+            $($(
+                #[doc = concat!("Byte offset of `", stringify!($patched), "`, patched likewise.")]
+                #[expect(clippy::cast_possible_truncation, reason = "at most 64 bytes")]
+                pub const $at: u32 = std::mem::offset_of!(Self, $patched) as u32;
+            )*)?
 
             fn of(dispatch: &dml_core::host::HostDispatch<'_>) -> Self {
                 let mut words = (0..Self::WORDS).map(|index| dispatch.push_word(index));

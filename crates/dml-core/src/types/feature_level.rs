@@ -3,66 +3,51 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::types::UnknownName;
+use super::UnknownName;
+use super::named_enum::named_enum;
 
-/// DML_FEATURE_LEVEL: what a device object accepts. Each level accepts all that the ones below do.
-///
-/// The numbers are DirectML's: 16 bits, the major and the minor version in the upper two nibbles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u32)]
-pub enum FeatureLevel {
+named_enum! {
+    /// DML_FEATURE_LEVEL: what a device object accepts. Each level accepts all that the ones below do.
+    ///
+    /// The numbers are DirectML's: 16 bits, the major and the minor version in the upper two nibbles.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u32)]
+    FeatureLevel,
+    /// DirectML's name without the prefix `DML_FEATURE_LEVEL_`.
+    name;
     /// DirectML 1.0.0
-    V1_0 = 0x1000,
+    V1_0 = 0x1000, "1_0";
     /// DirectML 1.1.0
-    V2_0 = 0x2000,
+    V2_0 = 0x2000, "2_0";
     /// DirectML 1.2.0
-    V2_1 = 0x2100,
+    V2_1 = 0x2100, "2_1";
     /// DirectML 1.4.0
-    V3_0 = 0x3000,
+    V3_0 = 0x3000, "3_0";
     /// DirectML 1.5.0
-    V3_1 = 0x3100,
+    V3_1 = 0x3100, "3_1";
     /// DirectML 1.6.0
-    V4_0 = 0x4000,
+    V4_0 = 0x4000, "4_0";
     /// DirectML 1.7.0
-    V4_1 = 0x4100,
+    V4_1 = 0x4100, "4_1";
     /// DirectML 1.8.0
-    V5_0 = 0x5000,
+    V5_0 = 0x5000, "5_0";
     /// DirectML 1.9.0
-    V5_1 = 0x5100,
+    V5_1 = 0x5100, "5_1";
     /// DirectML 1.10.0
-    V5_2 = 0x5200,
+    V5_2 = 0x5200, "5_2";
     /// DirectML 1.11.0
-    V6_0 = 0x6000,
+    V6_0 = 0x6000, "6_0";
     /// DirectML 1.12.0
-    V6_1 = 0x6100,
+    V6_1 = 0x6100, "6_1";
     /// DirectML 1.13.0
-    V6_2 = 0x6200,
+    V6_2 = 0x6200, "6_2";
     /// DirectML 1.14.0
-    V6_3 = 0x6300,
+    V6_3 = 0x6300, "6_3";
     /// DirectML 1.15.0
-    V6_4 = 0x6400,
+    V6_4 = 0x6400, "6_4";
 }
 
 impl FeatureLevel {
-    /// All levels, ascending.
-    pub const ALL: [Self; 15] = [
-        Self::V1_0,
-        Self::V2_0,
-        Self::V2_1,
-        Self::V3_0,
-        Self::V3_1,
-        Self::V4_0,
-        Self::V4_1,
-        Self::V5_0,
-        Self::V5_1,
-        Self::V5_2,
-        Self::V6_0,
-        Self::V6_1,
-        Self::V6_2,
-        Self::V6_3,
-        Self::V6_4,
-    ];
-
     /// The highest level: what a device is created at unless it is told otherwise.
     pub const HIGHEST: Self = Self::V6_4;
 
@@ -86,8 +71,7 @@ impl Default for FeatureLevel {
 impl fmt::Display for FeatureLevel {
     /// Writes `5_1` for level 5.1.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.dml_value();
-        f.pad(&format!("{}_{}", value >> 12, (value >> 8) & 0xf))
+        f.pad(self.name())
     }
 }
 
@@ -97,10 +81,9 @@ impl FromStr for FeatureLevel {
     /// Reads `5_1`, `5.1` or `DML_FEATURE_LEVEL_5_1`.
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let name = text.strip_prefix("DML_FEATURE_LEVEL_").unwrap_or(text).replace('.', "_");
-        Self::ALL.into_iter().find(|level| level.to_string() == name).ok_or_else(|| {
-            let all = Self::ALL.map(|level| level.to_string()).join(", ");
-            UnknownName::new("feature level", text, &all)
-        })
+        let found = Self::ALL.into_iter().find(|level| level.name() == name);
+        let all = || Self::ALL.map(Self::name).join(", ");
+        found.ok_or_else(|| UnknownName::new("feature level", text, &all()))
     }
 }
 
@@ -128,6 +111,10 @@ mod tests {
 
     #[test]
     fn numbers_are_directml_s() {
+        for level in FeatureLevel::ALL {
+            let value = level.dml_value();
+            assert_eq!(level.name(), format!("{}_{}", value >> 12, (value >> 8) & 0xf));
+        }
         assert_eq!(FeatureLevel::V2_1.dml_value(), 8448);
         assert_eq!(FeatureLevel::V6_4.dml_value(), 25600);
         assert_eq!(FeatureLevel::from_dml_value(0x5300), None);
