@@ -1,5 +1,8 @@
 //! The logical device: one queue, one allocator, one pipeline cache.
 
+pub(crate) mod queue;
+pub(crate) mod wrap;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
@@ -8,14 +11,14 @@ use ash::{khr, vk};
 use dml_core::capabilities::{Capabilities, CapabilityCap, Features, Shortfall};
 use dml_core::kernel::Feature;
 
-use crate::buffer::BufferUsage;
+use crate::device::queue::Queue;
 use crate::error::{Error, Result};
-use crate::memory::{MemoryAllocator, MemoryReport};
-use crate::physical::{DeviceInfo, PhysicalDevice, packed_version};
+use crate::instance::physical::{DeviceInfo, PhysicalDevice, packed_version};
+use crate::instance::raw::RawDevice;
+use crate::memory::allocator::{MemoryAllocator, MemoryReport};
+use crate::memory::buffer::BufferUsage;
 use crate::pipeline::PipelineCache;
-use crate::pipeline_file::PipelineFile;
-use crate::queue::Queue;
-use crate::raw::RawDevice;
+use crate::pipeline::file::PipelineFile;
 
 /// How to create a [`Device`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

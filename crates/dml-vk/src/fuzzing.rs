@@ -3,10 +3,10 @@
 
 use ash::vk;
 
-use crate::compiled::{CompileInput, CompiledOperator};
+use crate::bind::compiled::{CompileInput, CompiledOperator};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::pipeline_file::{self, Identity};
+use crate::pipeline::file::{self, Identity};
 
 /// [`Device::compile`] for tools without `unsafe`, of whose plans this project keeps the promises.
 ///
@@ -28,5 +28,5 @@ pub fn compile(device: &Device, input: CompileInput) -> Result<CompiledOperator>
 pub fn accepts_pipeline_file(bytes: &[u8], ids: [u32; 2], uuid: [u8; vk::UUID_SIZE]) -> bool {
     let [vendor_id, device_id] = ids;
     let identity = Identity { vendor_id, device_id, pipeline_cache_uuid: uuid };
-    pipeline_file::check(bytes, &identity).is_ok()
+    file::check(bytes, &identity).is_ok()
 }

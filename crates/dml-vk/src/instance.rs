@@ -1,16 +1,23 @@
 //! The connection to Vulkan.
 
+pub(crate) mod capabilities;
+pub(crate) mod debug;
+pub(crate) mod entry;
+pub(crate) mod physical;
+pub(crate) mod raw;
+pub(crate) mod select;
+
 use std::ffi::CStr;
 use std::fmt;
 use std::sync::Arc;
 
 use ash::{ext, khr, vk};
 
-use crate::debug::{ValidationLog, ValidationMessage};
-use crate::entry::{EntryPoints, InstanceTable, Loader};
 use crate::error::{Error, Result, VkContext};
-use crate::physical::PhysicalDevice;
-use crate::select::{self, DeviceSelector};
+use crate::instance::debug::{ValidationLog, ValidationMessage};
+use crate::instance::entry::{EntryPoints, InstanceTable, Loader};
+use crate::instance::physical::PhysicalDevice;
+use crate::instance::select::DeviceSelector;
 
 pub(crate) const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 

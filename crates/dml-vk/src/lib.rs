@@ -45,19 +45,11 @@
 //! [`EntryPoints`].
 #![allow(unsafe_code, reason = "the one crate that calls Vulkan")]
 
-mod access;
 #[cfg(feature = "fault-injection")]
 #[doc(hidden)]
 pub mod bare;
-mod barrier;
-mod binding;
-mod buffer;
-mod capabilities;
-mod compiled;
-mod debug;
-mod descriptors;
+mod bind;
 mod device;
-mod entry;
 mod error;
 #[cfg(feature = "fault-injection")]
 pub mod fault;
@@ -65,44 +57,29 @@ pub mod fault;
 #[doc(hidden)]
 pub mod fuzzing;
 mod instance;
-mod local_size;
 mod memory;
-mod physical;
-mod pieces;
 mod pipeline;
-mod pipeline_file;
-mod pipeline_keeper;
-mod plan_check;
-mod queue;
-mod ranges;
-mod raw;
 mod record;
-mod recorder;
-mod select;
-mod submit;
-mod table;
-mod timestamps;
 mod transfer;
-mod wrap;
 
-pub use access::{AccessContract, access};
 pub use ash;
-pub use barrier::{Barrier, derive_barriers};
-pub use binding::{BINDING_ALIGNMENT, Bindings, BufferBinding, RESOURCE_ALIGNMENT};
-pub use buffer::{Buffer, BufferDesc, BufferUsage};
-pub use compiled::{BindingProperties, CompileInput, CompiledOperator};
-pub use debug::{ValidationLog, ValidationMessage, ValidationSeverity};
+pub use bind::binding::{BINDING_ALIGNMENT, Bindings, BufferBinding, RESOURCE_ALIGNMENT};
+pub use bind::compiled::{BindingProperties, CompileInput, CompiledOperator};
+pub use bind::record::{Phase, record_plan};
+pub use bind::table::BindingTable;
+pub use device::queue::QueueLock;
+pub use device::wrap::{RawBufferDesc, RawDeviceDesc, RawQueue};
 pub use device::{Device, DeviceDesc, LiveObjects};
-pub use entry::EntryPoints;
 pub use error::{Error, MemoryKind, Result};
+pub use instance::debug::{ValidationLog, ValidationMessage, ValidationSeverity};
+pub use instance::entry::EntryPoints;
+pub use instance::physical::{DeviceInfo, DeviceType, PhysicalDevice, packed_version};
+pub use instance::select::DeviceSelector;
 pub use instance::{Instance, InstanceDesc, Validation};
-pub use memory::{MemoryLocation, MemoryReport};
-pub use physical::{DeviceInfo, DeviceType, PhysicalDevice, packed_version};
-pub use queue::QueueLock;
-pub use record::{Phase, record_plan};
-pub use recorder::{CommandList, Recorder};
-pub use select::DeviceSelector;
-pub use submit::Submission;
-pub use table::BindingTable;
-pub use timestamps::Timestamps;
-pub use wrap::{RawBufferDesc, RawDeviceDesc, RawQueue};
+pub use memory::allocator::{MemoryLocation, MemoryReport};
+pub use memory::buffer::{Buffer, BufferDesc, BufferUsage};
+pub use record::access::{AccessContract, access};
+pub use record::barrier::{Barrier, derive_barriers};
+pub use record::recorder::{CommandList, Recorder};
+pub use record::submit::Submission;
+pub use record::timestamps::Timestamps;

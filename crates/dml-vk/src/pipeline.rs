@@ -1,5 +1,10 @@
 //! Compute pipelines, one for each kernel key.
 
+pub(crate) mod file;
+pub(crate) mod keeper;
+pub(crate) mod local_size;
+pub(crate) mod plan_check;
+
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::fmt;
@@ -11,10 +16,10 @@ use dml_core::kernel::KernelVariant;
 use dml_core::plan::KernelKey;
 
 use crate::error::{Error, Result};
-use crate::local_size::local_size;
-use crate::pipeline_file::PipelineFile;
-use crate::pipeline_keeper::PipelineKeeper;
-use crate::raw::RawDevice;
+use crate::instance::raw::RawDevice;
+use crate::pipeline::file::PipelineFile;
+use crate::pipeline::keeper::PipelineKeeper;
+use crate::pipeline::local_size::local_size;
 
 /// The pipelines of a device that have been asked for so far.
 pub(crate) struct PipelineCache {

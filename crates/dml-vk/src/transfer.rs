@@ -11,11 +11,11 @@ use std::sync::PoisonError;
 
 use ash::vk;
 
-use crate::buffer::{Buffer, BufferDesc, BufferUsage};
 use crate::device::Device;
 use crate::error::{Error, MemoryKind, Result};
-use crate::memory::MemoryLocation;
-use crate::recorder::Recorder;
+use crate::memory::allocator::MemoryLocation;
+use crate::memory::buffer::{Buffer, BufferDesc, BufferUsage};
+use crate::record::recorder::Recorder;
 
 /// Larger transfers go through a staging buffer of this size in several pieces.
 const MAX_STAGING: u64 = 64 << 20;

@@ -11,17 +11,17 @@ use dml_core::capabilities::Features;
 
 use super::layer::{Watched, loader};
 use super::{Injector, books};
-use crate::access::access;
 use crate::bare::compute_family;
-use crate::buffer::{Buffer, BufferUsage};
-use crate::debug::ValidationLog;
+use crate::bind::record::record_plan;
+use crate::bind::table::BindingTable;
+use crate::device::queue::QueueLock;
+use crate::device::wrap::{RawBufferDesc, RawDeviceDesc, RawQueue};
 use crate::device::{Device, DeviceDesc, LiveObjects};
-use crate::entry::EntryPoints;
 use crate::error::{Error, Result, VkContext as _};
-use crate::queue::QueueLock;
-use crate::record::record_plan;
-use crate::table::BindingTable;
-use crate::wrap::{RawBufferDesc, RawDeviceDesc, RawQueue};
+use crate::instance::debug::ValidationLog;
+use crate::instance::entry::EntryPoints;
+use crate::memory::buffer::{Buffer, BufferUsage};
+use crate::record::access::access;
 
 /// An instance, a device with one queue, and buffers that the runtime did not create.
 ///

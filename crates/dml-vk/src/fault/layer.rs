@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use ash::{ext, vk};
 
-use crate::debug::ValidationLog;
 use crate::error::{Error, Result, VkContext as _};
 use crate::instance::VALIDATION_LAYER;
-use crate::physical::version_text;
+use crate::instance::debug::ValidationLog;
+use crate::instance::physical::version_text;
 
 /// The name and the version of the validation layer, where it is installed.
 ///

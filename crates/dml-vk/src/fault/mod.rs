@@ -24,8 +24,8 @@ mod watch;
 
 use ash::vk;
 
-use crate::entry::EntryPoints;
 use crate::error::{Error, Result};
+use crate::instance::entry::EntryPoints;
 
 pub use books::ObjectKind;
 pub use caller::Caller;

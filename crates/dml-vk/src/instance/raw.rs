@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 use ash::prelude::VkResult;
 use ash::vk;
 
-use crate::entry::DeviceTable;
 use crate::error::{Error, Result};
 use crate::instance::InstanceShared;
+use crate::instance::entry::DeviceTable;
 
 /// A VkDevice, owned or the caller's. Remembers whether it was lost.
 pub(crate) struct RawDevice {

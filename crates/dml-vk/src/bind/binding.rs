@@ -2,10 +2,10 @@
 
 use dml_core::plan::{BindingRequirement, BoundAt, Slot};
 
-use crate::buffer::{Buffer, BufferUsage};
-use crate::compiled::CompiledOperator;
+use crate::bind::compiled::CompiledOperator;
+use crate::bind::record::Phase;
 use crate::error::{Error, Result};
-use crate::record::Phase;
+use crate::memory::buffer::{Buffer, BufferUsage};
 
 /// Every binding's offset is a multiple of this many bytes.
 pub const BINDING_ALIGNMENT: u64 = 16;

@@ -11,14 +11,14 @@ use ash::{ext, khr, vk};
 use dml_core::capabilities::Features;
 use dml_core::kernel::Feature;
 
-use crate::buffer::{Buffer, BufferShared, BufferUsage};
+use crate::device::queue::{Queue, QueueLock};
 use crate::device::{Device, DeviceDesc, Parts, check_desc, usable_version};
-use crate::entry::{EntryPoints, Loader};
 use crate::error::{Error, Result, VkContext};
 use crate::instance::InstanceShared;
-use crate::physical::PhysicalDevice;
-use crate::queue::{Queue, QueueLock};
-use crate::raw::RawDevice;
+use crate::instance::entry::{EntryPoints, Loader};
+use crate::instance::physical::PhysicalDevice;
+use crate::instance::raw::RawDevice;
+use crate::memory::buffer::{Buffer, BufferShared, BufferUsage};
 
 /// A caller's device, for [`Device::from_raw`].
 #[derive(Clone, Debug)]

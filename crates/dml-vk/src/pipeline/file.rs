@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use ash::vk;
 use thiserror::Error;
 
-use crate::physical::PhysicalDevice;
+use crate::instance::physical::PhysicalDevice;
 
 const MAGIC: [u8; 8] = *b"dmlpipe\n";
 const FORMAT: u32 = 1;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ash::vk;
 
 use crate::error::Result;
-use crate::raw::RawDevice;
+use crate::instance::raw::RawDevice;
 
 /// Keeps everybody else from a queue that the caller shares with a [`crate::Device`].
 ///

@@ -7,7 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
-use crate::pipeline_file::{Loaded, PipelineFile};
+use crate::pipeline::file::{Loaded, PipelineFile};
 
 /// For so many pipelines in the file, one may be missing.
 const KEPT_FOR_EACH_MISSING: usize = 8;
@@ -80,7 +80,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline_file::tests::{data, in_folder};
+    use crate::pipeline::file::tests::{data, in_folder};
 
     /// What a driver gives that has made so many pipelines.
     fn of(made: usize) -> Vec<u8> {

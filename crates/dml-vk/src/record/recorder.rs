@@ -10,15 +10,15 @@ use std::sync::Arc;
 use ash::vk;
 use dml_core::plan::CopyRegion;
 
-use crate::access::access;
-use crate::barrier::Barrier;
-use crate::buffer::{Buffer, BufferUsage};
+use crate::bind::record::{Phase, Writer, record_plan};
+use crate::bind::table::BindingTable;
 use crate::device::Device;
 use crate::error::{Error, MemoryKind, Result};
-use crate::raw::RawDevice;
-use crate::record::{Phase, Writer, record_plan};
-use crate::table::BindingTable;
-use crate::timestamps::Timestamps;
+use crate::instance::raw::RawDevice;
+use crate::memory::buffer::{Buffer, BufferUsage};
+use crate::record::access::access;
+use crate::record::barrier::Barrier;
+use crate::record::timestamps::Timestamps;
 use crate::transfer::{check_range, require_usage};
 
 /// Records operators, copies and fills for one submission. One thread at a time uses a recorder;

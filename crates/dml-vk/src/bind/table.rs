@@ -10,15 +10,15 @@ use std::sync::Arc;
 use ash::vk;
 use dml_core::plan::{CopyRegion, Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step};
 
-use crate::barrier::Barrier;
-use crate::binding::{Bindings, Bound, BoundBuffer, check_bindings};
-use crate::buffer::{Buffer, BufferUsage};
-use crate::compiled::{CompiledOperator, CompiledPlan, StepFacts};
-use crate::descriptors::DescriptorSets;
+use crate::bind::binding::{Bindings, Bound, BoundBuffer, check_bindings};
+use crate::bind::compiled::{CompiledOperator, CompiledPlan, StepFacts};
+use crate::bind::descriptors::DescriptorSets;
+use crate::bind::record::Phase;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::memory::buffer::{Buffer, BufferUsage};
 use crate::pipeline::Pipeline;
-use crate::record::Phase;
+use crate::record::barrier::Barrier;
 
 /// An operator with the buffers that it works on, for its executions or for its initialization.
 ///

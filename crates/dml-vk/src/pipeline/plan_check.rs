@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use dml_core::capabilities::Capabilities;
 use dml_core::plan::{Plan, Slot, Step};
 
-use crate::buffer::BufferUsage;
 use crate::error::{Error, Result};
+use crate::memory::buffer::BufferUsage;
 
 /// [`Plan::check`]: what it refuses is a defect of this project, found here and not on the device.
 pub(crate) fn check_plan(plan: &Plan, capabilities: &Capabilities) -> Result<()> {

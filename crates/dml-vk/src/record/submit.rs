@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::recorder::CommandList;
+use crate::record::recorder::CommandList;
 
 /// How often a dropped ticket waits again where there is no memory to wait, and the pause before.
 const PATIENCE: u32 = 100;

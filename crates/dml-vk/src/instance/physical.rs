@@ -8,9 +8,9 @@ use std::sync::Arc;
 use ash::{khr, vk};
 use dml_core::capabilities::{ApiVersion, CapResult, Capabilities, CapabilityCap, Shortfall};
 
-use crate::capabilities;
 use crate::error::{Error, Result, VkContext};
 use crate::instance::InstanceShared;
+use crate::instance::capabilities;
 
 /// What kind of device it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

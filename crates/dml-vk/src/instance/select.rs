@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
-use crate::physical::PhysicalDevice;
+use crate::instance::physical::PhysicalDevice;
 
 /// Names a physical device.
 ///

@@ -10,7 +10,7 @@ use gpu_allocator::vulkan::Allocation;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::memory::{MemoryAllocator, MemoryLocation};
+use crate::memory::allocator::{MemoryAllocator, MemoryLocation};
 
 /// What a buffer may be used for: a set of flags, combined with `|`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]

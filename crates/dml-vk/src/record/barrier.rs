@@ -13,8 +13,8 @@ use std::ops::Range;
 use ash::vk;
 use dml_core::plan::{Slot, Stage, Step};
 
-use crate::binding::BINDING_ALIGNMENT;
-use crate::ranges::Ranges;
+use crate::bind::binding::BINDING_ALIGNMENT;
+use crate::memory::ranges::Ranges;
 
 /// One global memory barrier, recorded with vkCmdPipelineBarrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

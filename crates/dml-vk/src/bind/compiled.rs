@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use dml_core::plan::{BindingRequirement, BoundAt, Plan, Slot, Step};
 
-use crate::barrier::{Barrier, derive_barriers};
-use crate::buffer::{Buffer, BufferDesc, BufferUsage};
+use crate::bind::record::Phase;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::memory::MemoryLocation;
+use crate::memory::allocator::MemoryLocation;
+use crate::memory::buffer::{Buffer, BufferDesc, BufferUsage};
 use crate::pipeline::Pipeline;
-use crate::plan_check::{check_plan, slot_usages};
-use crate::record::Phase;
+use crate::pipeline::plan_check::{check_plan, slot_usages};
+use crate::record::barrier::{Barrier, derive_barriers};
 
 /// What an operator is compiled from.
 #[derive(Clone, Debug)]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use crate::bind::table::Descriptor;
 use crate::error::{Error, Result};
+use crate::instance::raw::RawDevice;
 use crate::pipeline::Pipeline;
-use crate::raw::RawDevice;
-use crate::table::Descriptor;
 
 /// The descriptor sets of a binding table, with the pool that they come from.
 pub(crate) struct DescriptorSets {

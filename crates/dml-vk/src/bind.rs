@@ -1,0 +1,7 @@
+//! Operators: compiled for a device, bound to buffers, recorded.
+
+pub(crate) mod binding;
+pub(crate) mod compiled;
+pub(crate) mod descriptors;
+pub(crate) mod record;
+pub(crate) mod table;

@@ -1,0 +1,192 @@
+//! Recording an operator into a command buffer.
+
+use ash::vk;
+use dml_core::plan::CopyRegion;
+
+use crate::bind::table::{BindingTable, BoundDispatch, BoundStep, Command};
+use crate::instance::raw::RawDevice;
+use crate::record::barrier::Barrier;
+use crate::record::pieces::{buffer_copies, pieces};
+
+/// Which steps of an operator a binding table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Those that run once, before the first execution.
+    Initialize,
+    /// Those of every execution.
+    Execute,
+}
+
+/// Records a bound operator: its execution, or its initialization where the table was made for
+/// that. Nothing is allocated, submitted or waited for.
+///
+/// Barriers are placed between the operator's own steps, none around it: see [`crate::access()`]. An
+/// execution after an initialization needs a barrier of the caller's in between; what an operator
+/// computes that [needs it](crate::CompiledOperator::needs_initialization) and did not get it is
+/// undefined. Recording disturbs the bound compute pipeline, descriptor set 0 and the push constants.
+///
+/// # Safety
+///
+/// - `command_buffer` is in the recording state, outside a render pass, of the table's device, of a
+///   queue family that computes, and used by no other thread meanwhile.
+/// - A clone of `table` is kept until the command buffer is reset, freed, or has completed for the
+///   last time.
+/// - From each submission of the command buffer until it has completed, nothing that is not ordered by a
+///   barrier or semaphore touches the same bytes: what the operator writes is neither read nor written,
+///   what it reads is not written. That goes for the safe functions as well: [`crate::Device::submit`],
+///   [`crate::Device::read_buffer`] and [`crate::Device::write_buffer`] order themselves behind what
+///   this crate submitted, and know nothing of submissions of the caller's own.
+pub unsafe fn record_plan(command_buffer: vk::CommandBuffer, table: &BindingTable) {
+    let raw = &table.device().shared.raw;
+    let steps = &table.shared().steps;
+    let writer = Writer { raw, command_buffer };
+    // SAFETY: this function's own promises.
+    unsafe { writer.operator(&table.compiled().shared.label, steps) };
+}
+
+/// A command buffer in the recording state. Every function's promise is that of [`record_plan`].
+pub(crate) struct Writer<'a> {
+    pub(crate) raw: &'a RawDevice,
+    pub(crate) command_buffer: vk::CommandBuffer,
+}
+
+impl Writer<'_> {
+    /// # Safety
+    ///
+    /// As [`record_plan`].
+    unsafe fn operator(&self, label: &std::ffi::CStr, steps: &[BoundStep]) {
+        if let Some(debug) = self.raw.debug() {
+            let label = vk::DebugUtilsLabelEXT::default().label_name(label);
+            // SAFETY: the caller's promise; `label` outlives the call.
+            unsafe {
+                (debug.cmd_begin_debug_utils_label_ext)(self.command_buffer, &raw const label);
+            }
+        }
+        let mut bound = vk::Pipeline::null();
+        for step in steps {
+            if let Some(barrier) = &step.barrier {
+                // SAFETY: the caller's promise.
+                unsafe { self.barrier(barrier) };
+            }
+            // SAFETY: the caller's promise.
+            unsafe { self.command(&step.command, &mut bound) };
+        }
+        if let Some(debug) = self.raw.debug() {
+            // SAFETY: the caller's promise; the label was begun above.
+            unsafe { (debug.cmd_end_debug_utils_label_ext)(self.command_buffer) };
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`record_plan`]; the command's handles are alive.
+    unsafe fn command(&self, command: &Command, bound: &mut vk::Pipeline) {
+        match command {
+            Command::Fill { buffer, offset, size, pattern } => {
+                // SAFETY: the caller's promise; the range was checked when it was bound.
+                unsafe { self.fill(*buffer, *offset, *size, *pattern) };
+            }
+            Command::Update { buffer, offset, data } => {
+                let core = self.raw.core();
+                // SAFETY: the caller's promise; the range was checked when it was bound.
+                unsafe { core.cmd_update_buffer(self.command_buffer, *buffer, *offset, data) };
+            }
+            Command::Copy { source, destination, regions } => {
+                // SAFETY: the caller's promise; the regions were checked when they were bound.
+                unsafe { self.copy(*source, *destination, regions) };
+            }
+            Command::Dispatch(dispatch) => {
+                // SAFETY: the caller's promise.
+                unsafe { self.dispatch(dispatch, bound) };
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`record_plan`]; the range lies inside `buffer`, both ends are multiples of 4.
+    pub(crate) unsafe fn fill(&self, buffer: vk::Buffer, offset: u64, size: u64, pattern: u32) {
+        let core = self.raw.core();
+        for (offset, size) in pieces(offset, size) {
+            // SAFETY: the caller's promise, kept by every piece.
+            unsafe { core.cmd_fill_buffer(self.command_buffer, buffer, offset, size, pattern) };
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`record_plan`]; the regions, counted from the start of the buffers, lie inside of them,
+    /// and what is written overlaps nothing else.
+    pub(crate) unsafe fn copy(
+        &self,
+        source: vk::Buffer,
+        destination: vk::Buffer,
+        regions: &[CopyRegion],
+    ) {
+        let core = self.raw.core();
+        buffer_copies(regions, |regions| {
+            // SAFETY: the caller's promise.
+            unsafe { core.cmd_copy_buffer(self.command_buffer, source, destination, regions) };
+        });
+    }
+
+    /// # Safety
+    ///
+    /// As [`record_plan`].
+    pub(crate) unsafe fn barrier(&self, barrier: &Barrier) {
+        let memory = vk::MemoryBarrier::default()
+            .src_access_mask(barrier.src_access)
+            .dst_access_mask(barrier.dst_access);
+        // Waiting for reads alone makes no write visible and needs no memory barrier.
+        let memory = [memory];
+        let only_order = barrier.src_access.is_empty() && barrier.dst_access.is_empty();
+        let memory: &[_] = if only_order { &[] } else { &memory };
+        // SAFETY: the caller's promise; the access masks fit the stages.
+        unsafe {
+            self.raw.core().cmd_pipeline_barrier(
+                self.command_buffer,
+                barrier.src_stages,
+                barrier.dst_stages,
+                vk::DependencyFlags::empty(),
+                memory,
+                &[],
+                &[],
+            );
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`record_plan`]; the dispatch is one of a table that the caller keeps.
+    unsafe fn dispatch(&self, dispatch: &BoundDispatch, bound: &mut vk::Pipeline) {
+        let core = self.raw.core();
+        let (point, pipeline) = (vk::PipelineBindPoint::COMPUTE, &dispatch.pipeline);
+        if *bound != pipeline.handle {
+            // SAFETY: the caller's promise; the pipeline is kept by the table.
+            unsafe { core.cmd_bind_pipeline(self.command_buffer, point, pipeline.handle) };
+            *bound = pipeline.handle;
+        }
+        let sets = [dispatch.set];
+        // SAFETY: the caller's promise; the set was allocated with the pipeline's set layout.
+        unsafe {
+            core.cmd_bind_descriptor_sets(
+                self.command_buffer,
+                point,
+                pipeline.layout,
+                0,
+                &sets,
+                &[],
+            );
+        }
+        let (stage, bytes) = (vk::ShaderStageFlags::COMPUTE, dispatch.push_constants());
+        if !bytes.is_empty() {
+            // SAFETY: the caller's promise; the pipeline's layout has a range of this size.
+            unsafe {
+                core.cmd_push_constants(self.command_buffer, pipeline.layout, stage, 0, bytes);
+            }
+        }
+        let [x, y, z] = dispatch.groups;
+        // SAFETY: the caller's promise; the counts were checked against the device's limits.
+        unsafe { core.cmd_dispatch(self.command_buffer, x, y, z) };
+    }
+}

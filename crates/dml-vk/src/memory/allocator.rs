@@ -1,0 +1,244 @@
+//! Device memory: gpu-allocator behind a lock, with errors that name the call.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ash::vk;
+use gpu_allocator::vulkan::{
+    Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
+};
+use gpu_allocator::{AllocationError, AllocationSizes};
+
+use crate::error::{Error, MemoryKind, Result};
+use crate::instance::physical::PhysicalDevice;
+use crate::instance::raw::RawDevice;
+
+const MIB: u64 = 1 << 20;
+
+/// Small buffers share a block of memory of at least this size, gpu-allocator's least. No device has
+/// a lower maxMemoryAllocationSize; a cap can have one, and then bounds buffers alone.
+const MIN_BLOCK: u64 = 4 * MIB;
+
+/// Where a buffer's memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemoryLocation {
+    /// Fastest for the device; the host may not see it.
+    Device,
+    /// Written by the host, read by the device.
+    Upload,
+    /// Written by the device, read by the host.
+    Readback,
+}
+
+impl MemoryLocation {
+    fn to_allocator(self) -> gpu_allocator::MemoryLocation {
+        match self {
+            Self::Device => gpu_allocator::MemoryLocation::GpuOnly,
+            Self::Upload => gpu_allocator::MemoryLocation::CpuToGpu,
+            Self::Readback => gpu_allocator::MemoryLocation::GpuToCpu,
+        }
+    }
+}
+
+/// How much memory a device's buffers have, see [`crate::Device::memory_report`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryReport {
+    /// Buffers that have memory, the runtime's own included.
+    pub buffers: usize,
+    /// Bytes of these buffers, with what their alignment takes.
+    pub allocated: u64,
+    /// Blocks: allocations made by Vulkan. Small buffers share one.
+    pub blocks: usize,
+    /// Bytes of all blocks. The last empty block of each kind of memory is kept for later buffers.
+    pub reserved: u64,
+}
+
+/// Allocates the memory of one device.
+pub(crate) struct MemoryAllocator {
+    // Frees its blocks when dropped, so it goes before the device.
+    inner: Mutex<Allocator>,
+    raw: Arc<RawDevice>,
+    non_coherent_atom_size: u64,
+    max_allocation: u64,
+}
+
+impl MemoryAllocator {
+    /// No allocation is larger than `max_allocation`.
+    pub(crate) fn new(
+        raw: &Arc<RawDevice>,
+        physical: &PhysicalDevice,
+        max_allocation: u64,
+    ) -> Result<Self> {
+        let whole_blocks = |size: u64| (size - size % MIN_BLOCK).max(MIN_BLOCK);
+        let block = |size: u64| whole_blocks(size.min(max_allocation));
+        let sizes = AllocationSizes::new(block(8 * MIB), block(8 * MIB))
+            .with_max_device_memblock_size(block(256 * MIB))
+            .with_max_host_memblock_size(block(64 * MIB));
+        let inner = Allocator::new(&AllocatorCreateDesc {
+            instance: physical.instance.table.core().clone(),
+            device: raw.core().clone(),
+            physical_device: physical.handle,
+            debug_settings: gpu_allocator::AllocatorDebugSettings::default(),
+            buffer_device_address: false,
+            allocation_sizes: sizes,
+        })
+        .map_err(|error| Error::internal(error.to_string()))?;
+        Ok(Self {
+            inner: Mutex::new(inner),
+            raw: Arc::clone(raw),
+            non_coherent_atom_size: physical.non_coherent_atom_size.max(1),
+            max_allocation,
+        })
+    }
+
+    pub(crate) fn raw(&self) -> &Arc<RawDevice> {
+        &self.raw
+    }
+
+    /// Memory for one buffer. It starts and ends on nonCoherentAtomSize, so that flushing or
+    /// invalidating it never touches a neighbour.
+    pub(crate) fn allocate(
+        &self,
+        name: &str,
+        mut requirements: vk::MemoryRequirements,
+        location: MemoryLocation,
+    ) -> Result<Allocation> {
+        let atom = self.non_coherent_atom_size;
+        requirements.alignment = requirements.alignment.max(atom);
+        requirements.size = requirements
+            .size
+            .checked_next_multiple_of(atom)
+            .filter(|size| *size <= self.max_allocation)
+            .ok_or_else(|| Error::LimitExceeded {
+                what: format!("memory of buffer `{name}`"),
+                limit: "maxMemoryAllocationSize",
+                needed: requirements.size,
+                available: self.max_allocation,
+            })?;
+        let result = self.inner.lock().unwrap_or_else(PoisonError::into_inner).allocate(
+            &AllocationCreateDesc {
+                name,
+                requirements,
+                location: location.to_allocator(),
+                linear: true,
+                allocation_scheme: AllocationScheme::GpuAllocatorManaged,
+            },
+        );
+        result.map_err(|error| self.raw.remember(allocation_error(name, error)))
+    }
+
+    /// Gives memory back. Nothing is bound to it any more.
+    pub(crate) fn free(&self, allocation: Allocation) {
+        let result = self.inner.lock().unwrap_or_else(PoisonError::into_inner).free(allocation);
+        if let Err(error) = result {
+            log::error!("freeing memory failed: {error}");
+        }
+    }
+
+    pub(crate) fn report(&self) -> MemoryReport {
+        let report = self.inner.lock().unwrap_or_else(PoisonError::into_inner).generate_report();
+        MemoryReport {
+            buffers: report.allocations.len(),
+            allocated: report.total_allocated_bytes,
+            blocks: report.blocks.len(),
+            reserved: report.total_capacity_bytes,
+        }
+    }
+
+    /// Makes what the host wrote to `offset..offset + size` of `allocation` visible to the device.
+    pub(crate) fn flush(&self, allocation: &Allocation, offset: u64, size: u64) -> Result<()> {
+        let Some(range) = self.non_coherent_range(allocation, offset, size) else { return Ok(()) };
+        // SAFETY: the memory is mapped and alive, and the range is rounded to the atom size.
+        let result = unsafe { self.raw.core().flush_mapped_memory_ranges(&[range]) };
+        self.raw.check("vkFlushMappedMemoryRanges", result)
+    }
+
+    /// Makes what the device wrote to `offset..offset + size` of `allocation` visible to the host.
+    pub(crate) fn invalidate(&self, allocation: &Allocation, offset: u64, size: u64) -> Result<()> {
+        let Some(range) = self.non_coherent_range(allocation, offset, size) else { return Ok(()) };
+        // SAFETY: the memory is mapped and alive, and the range is rounded to the atom size.
+        let result = unsafe { self.raw.core().invalidate_mapped_memory_ranges(&[range]) };
+        self.raw.check("vkInvalidateMappedMemoryRanges", result)
+    }
+
+    fn non_coherent_range(
+        &self,
+        allocation: &Allocation,
+        offset: u64,
+        size: u64,
+    ) -> Option<vk::MappedMemoryRange<'static>> {
+        let flags = allocation.memory_properties();
+        if size == 0 || flags.contains(vk::MemoryPropertyFlags::HOST_COHERENT) {
+            return None;
+        }
+        let (start, size) =
+            round_to_atom(allocation.offset() + offset, size, self.non_coherent_atom_size);
+        // SAFETY: the handle is only named in the range; the allocation outlives its use.
+        let memory = unsafe { allocation.memory() };
+        Some(vk::MappedMemoryRange::default().memory(memory).offset(start).size(size))
+    }
+}
+
+impl fmt::Debug for MemoryAllocator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryAllocator").field("raw", &self.raw).finish_non_exhaustive()
+    }
+}
+
+/// The smallest range of whole atoms around `offset..offset + size`, as offset and size.
+fn round_to_atom(offset: u64, size: u64, atom: u64) -> (u64, u64) {
+    let start = offset - offset % atom;
+    (start, (offset + size).next_multiple_of(atom) - start)
+}
+
+/// gpu-allocator flattens most codes into text; the text is all there is to tell them by.
+fn allocation_error(name: &str, error: AllocationError) -> Error {
+    let call = "vkAllocateMemory";
+    match error {
+        AllocationError::OutOfMemory => Error::OutOfMemory { kind: MemoryKind::Device, call },
+        AllocationError::FailedToMap(text) => {
+            log::warn!("mapping memory of buffer `{name}` failed: {text}");
+            // What is lacking is room in the host's address space, unless it says otherwise.
+            let device = text == vk::Result::ERROR_OUT_OF_DEVICE_MEMORY.to_string();
+            let kind = if device { MemoryKind::Device } else { MemoryKind::Host };
+            Error::OutOfMemory { kind, call: "vkMapMemory" }
+        }
+        AllocationError::NoCompatibleMemoryTypeFound => {
+            Error::unsupported(format!("buffer `{name}`"), "no memory type fits its location")
+        }
+        AllocationError::Internal(text) if text.contains("ERROR_OUT_OF_HOST_MEMORY") => {
+            Error::OutOfMemory { kind: MemoryKind::Host, call }
+        }
+        AllocationError::Internal(text) if text.contains("ERROR_TOO_MANY_OBJECTS") => {
+            Error::OutOfMemory { kind: MemoryKind::Device, call }
+        }
+        AllocationError::Internal(text) if text.contains("ERROR_DEVICE_LOST") => {
+            Error::DeviceLost { call }
+        }
+        other => Error::internal(format!("memory of buffer `{name}`: {other}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_grow_to_whole_atoms() {
+        assert_eq!(round_to_atom(0, 1, 256), (0, 256));
+        assert_eq!(round_to_atom(255, 2, 256), (0, 512));
+        assert_eq!(round_to_atom(512, 256, 256), (512, 256));
+        assert_eq!(round_to_atom(5, 7, 1), (5, 7));
+    }
+
+    #[test]
+    fn host_memory_and_loss_are_told_apart() {
+        let internal = |code: &str| {
+            AllocationError::Internal(format!("Unexpected error in vkAllocateMemory: {code}"))
+        };
+        let host = allocation_error("b", internal("ERROR_OUT_OF_HOST_MEMORY"));
+        assert!(matches!(host, Error::OutOfMemory { kind: MemoryKind::Host, .. }));
+        assert!(allocation_error("b", internal("ERROR_DEVICE_LOST")).is_device_lost());
+        assert!(matches!(allocation_error("b", internal("ERROR_UNKNOWN")), Error::Internal { .. }));
+    }
+}
