@@ -1,5 +1,6 @@
 //! The logical device: one queue, one allocator, one pipeline cache.
 
+pub(crate) mod buffers;
 pub(crate) mod queue;
 pub(crate) mod wrap;
 
@@ -13,7 +14,8 @@ use dml_core::kernel::Feature;
 
 use crate::device::queue::Queue;
 use crate::error::{Error, Result};
-use crate::instance::physical::{DeviceInfo, PhysicalDevice, packed_version};
+use crate::instance::info::{DeviceInfo, packed_version};
+use crate::instance::physical::PhysicalDevice;
 use crate::instance::raw::RawDevice;
 use crate::memory::allocator::{MemoryAllocator, MemoryReport};
 use crate::memory::buffer::BufferUsage;

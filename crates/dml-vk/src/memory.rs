@@ -3,3 +3,9 @@
 pub(crate) mod allocator;
 pub(crate) mod buffer;
 pub(crate) mod ranges;
+
+/// Every binding's offset is a multiple of this many bytes.
+pub const BINDING_ALIGNMENT: u64 = 16;
+
+/// The offsets of temporary and persistent resources are multiples of this many bytes.
+pub const RESOURCE_ALIGNMENT: u64 = 256;

@@ -6,3 +6,4 @@ pub(crate) mod pieces;
 pub(crate) mod recorder;
 pub(crate) mod submit;
 pub(crate) mod timestamps;
+pub(crate) mod writer;

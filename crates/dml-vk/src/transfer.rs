@@ -85,13 +85,8 @@ impl Device {
     }
 
     fn checked_range(&self, buffer: &Buffer, start: u64, end: Option<u64>) -> Result<Range<u64>> {
-        if !buffer.is_of(self) {
-            return Err(Error::invalid(
-                format!("buffer `{}`", buffer.name()),
-                "it belongs to another device",
-            ));
-        }
-        check_range(buffer, start, end)
+        self.check_owns(buffer)?;
+        buffer.range(start, end)
     }
 
     fn direct_write(&self, buffer: &Buffer) -> Option<NonNull<u8>> {
@@ -109,7 +104,7 @@ impl Device {
     }
 
     fn write_staged(&self, buffer: &Buffer, range: Range<u64>, bytes: &[u8]) -> Result<()> {
-        require_usage(buffer, BufferUsage::TRANSFER_DST, "written")?;
+        buffer.require_usage(BufferUsage::TRANSFER_DST, "written")?;
         let staging =
             self.staging(MemoryLocation::Upload, BufferUsage::TRANSFER_SRC, bytes.len() as u64)?;
         let piece = usize::try_from(staging.size()).unwrap_or(usize::MAX);
@@ -124,7 +119,7 @@ impl Device {
     }
 
     fn read_staged(&self, buffer: &Buffer, range: Range<u64>, bytes: &mut Vec<u8>) -> Result<()> {
-        require_usage(buffer, BufferUsage::TRANSFER_SRC, "read")?;
+        buffer.require_usage(BufferUsage::TRANSFER_SRC, "read")?;
         let total = range.end - range.start;
         let staging = self.staging(MemoryLocation::Readback, BufferUsage::TRANSFER_DST, total)?;
         let mapped = staging
@@ -151,31 +146,6 @@ impl Device {
         recorder.copy_buffer(from.0, from.1, to.0, to.1, size)?;
         self.submit(recorder.finish()?)?.wait()
     }
-}
-
-/// `start..end` where it lies inside `buffer`; `end` is `None` where it does not even fit 64 bits.
-pub(crate) fn check_range(buffer: &Buffer, start: u64, end: Option<u64>) -> Result<Range<u64>> {
-    match end {
-        Some(end) if start <= end && end <= buffer.size() => Ok(start..end),
-        _ => Err(Error::invalid(
-            format!("buffer `{}`", buffer.name()),
-            format!(
-                "bytes {start}..{} are not inside its {} bytes",
-                end.map_or("beyond 64 bits".to_owned(), |end| end.to_string()),
-                buffer.size()
-            ),
-        )),
-    }
-}
-
-pub(crate) fn require_usage(buffer: &Buffer, usage: BufferUsage, verb: &str) -> Result<()> {
-    if buffer.usage().contains(usage) {
-        return Ok(());
-    }
-    Err(Error::invalid(
-        format!("buffer `{}`", buffer.name()),
-        format!("its usage is {}, to be {verb} here it needs {usage}", buffer.usage()),
-    ))
 }
 
 fn reserve(size: u64) -> Result<Vec<u8>> {

@@ -2,16 +2,10 @@
 
 use dml_core::plan::{BindingRequirement, BoundAt, Slot};
 
-use crate::bind::compiled::CompiledOperator;
-use crate::bind::record::Phase;
+use crate::bind::compiled::{CompiledOperator, Phase};
 use crate::error::{Error, Result};
 use crate::memory::buffer::{Buffer, BufferUsage};
-
-/// Every binding's offset is a multiple of this many bytes.
-pub const BINDING_ALIGNMENT: u64 = 16;
-
-/// The offsets of temporary and persistent resources are multiples of this many bytes.
-pub const RESOURCE_ALIGNMENT: u64 = 256;
+use crate::memory::{BINDING_ALIGNMENT, RESOURCE_ALIGNMENT};
 
 /// A range of a buffer that a tensor or resource is bound to.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +181,7 @@ impl Checker<'_> {
             let accepted = format!("a buffer range of at least {size} bytes");
             return Err(self.error(field, "nothing is bound".to_owned(), accepted));
         };
-        if !binding.buffer.is_of(self.compiled.device()) {
+        if !self.compiled.device().owns(binding.buffer) {
             let problem = format!("buffer `{}` belongs to another device", binding.buffer.name());
             let accepted = "a buffer of the device that the operator was compiled for".to_owned();
             return Err(self.error(field, problem, accepted));

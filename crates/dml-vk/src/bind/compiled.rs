@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use dml_core::plan::{BindingRequirement, BoundAt, Plan, Slot, Step};
 
-use crate::bind::record::Phase;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::allocator::MemoryLocation;
@@ -36,6 +35,15 @@ pub struct BindingProperties {
     pub temporary_resource_size: u64,
     /// Bytes of the persistent resource; 0 when none is needed.
     pub persistent_resource_size: u64,
+}
+
+/// Which steps of an operator a binding table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Those that run once, before the first execution.
+    Initialize,
+    /// Those of every execution.
+    Execute,
 }
 
 /// An operator that is ready to be bound and recorded on one device.

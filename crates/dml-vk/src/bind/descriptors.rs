@@ -4,10 +4,15 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use crate::bind::table::Descriptor;
 use crate::error::{Error, Result};
 use crate::instance::raw::RawDevice;
 use crate::pipeline::Pipeline;
+
+/// A storage buffer descriptor to be written.
+pub(crate) struct Descriptor {
+    pub(crate) binding: u32,
+    pub(crate) info: vk::DescriptorBufferInfo,
+}
 
 /// The descriptor sets of a binding table, with the pool that they come from.
 pub(crate) struct DescriptorSets {

@@ -1,21 +1,12 @@
 //! Recording an operator into a command buffer.
 
 use ash::vk;
-use dml_core::plan::CopyRegion;
 
+use crate::bind::compiled::Phase;
 use crate::bind::table::{BindingTable, BoundDispatch, BoundStep, Command};
-use crate::instance::raw::RawDevice;
-use crate::record::barrier::Barrier;
-use crate::record::pieces::{buffer_copies, pieces};
-
-/// Which steps of an operator a binding table holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Those that run once, before the first execution.
-    Initialize,
-    /// Those of every execution.
-    Execute,
-}
+use crate::error::{Error, Result};
+use crate::record::recorder::Recorder;
+use crate::record::writer::Writer;
 
 /// Records a bound operator: its execution, or its initialization where the table was made for
 /// that. Nothing is allocated, submitted or waited for.
@@ -44,10 +35,45 @@ pub unsafe fn record_plan(command_buffer: vk::CommandBuffer, table: &BindingTabl
     unsafe { writer.operator(&table.compiled().shared.label, steps) };
 }
 
-/// A command buffer in the recording state. Every function's promise is that of [`record_plan`].
-pub(crate) struct Writer<'a> {
-    pub(crate) raw: &'a RawDevice,
-    pub(crate) command_buffer: vk::CommandBuffer,
+impl Recorder {
+    /// Records the initialization of an operator, from a table made with
+    /// [`BindingTable::for_initialization`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where the table belongs to another device, or was made for
+    /// executions.
+    pub fn initialize(&mut self, table: &BindingTable) -> Result<()> {
+        self.record(table, Phase::Initialize)
+    }
+
+    /// Records an execution of a bound operator.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where the table belongs to another device, or was made for
+    /// initialization.
+    pub fn dispatch(&mut self, table: &BindingTable) -> Result<()> {
+        self.record(table, Phase::Execute)
+    }
+
+    fn record(&mut self, table: &BindingTable, phase: Phase) -> Result<()> {
+        if !table.device().is_same(self.device()) {
+            return Err(Error::invalid("table", "it belongs to another device"));
+        }
+        if table.phase() != phase {
+            let problem = match phase {
+                Phase::Initialize => "it was made for executions, not for initialization",
+                Phase::Execute => "it was made for initialization, not for executions",
+            };
+            return Err(Error::invalid("table", problem));
+        }
+        self.keep(table.keep_alive());
+        // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the table was
+        // just stored beside it, and the list is kept until the commands have completed.
+        unsafe { record_plan(self.command_buffer(), table) };
+        Ok(())
+    }
 }
 
 impl Writer<'_> {
@@ -99,59 +125,6 @@ impl Writer<'_> {
                 // SAFETY: the caller's promise.
                 unsafe { self.dispatch(dispatch, bound) };
             }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As [`record_plan`]; the range lies inside `buffer`, both ends are multiples of 4.
-    pub(crate) unsafe fn fill(&self, buffer: vk::Buffer, offset: u64, size: u64, pattern: u32) {
-        let core = self.raw.core();
-        for (offset, size) in pieces(offset, size) {
-            // SAFETY: the caller's promise, kept by every piece.
-            unsafe { core.cmd_fill_buffer(self.command_buffer, buffer, offset, size, pattern) };
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As [`record_plan`]; the regions, counted from the start of the buffers, lie inside of them,
-    /// and what is written overlaps nothing else.
-    pub(crate) unsafe fn copy(
-        &self,
-        source: vk::Buffer,
-        destination: vk::Buffer,
-        regions: &[CopyRegion],
-    ) {
-        let core = self.raw.core();
-        buffer_copies(regions, |regions| {
-            // SAFETY: the caller's promise.
-            unsafe { core.cmd_copy_buffer(self.command_buffer, source, destination, regions) };
-        });
-    }
-
-    /// # Safety
-    ///
-    /// As [`record_plan`].
-    pub(crate) unsafe fn barrier(&self, barrier: &Barrier) {
-        let memory = vk::MemoryBarrier::default()
-            .src_access_mask(barrier.src_access)
-            .dst_access_mask(barrier.dst_access);
-        // Waiting for reads alone makes no write visible and needs no memory barrier.
-        let memory = [memory];
-        let only_order = barrier.src_access.is_empty() && barrier.dst_access.is_empty();
-        let memory: &[_] = if only_order { &[] } else { &memory };
-        // SAFETY: the caller's promise; the access masks fit the stages.
-        unsafe {
-            self.raw.core().cmd_pipeline_barrier(
-                self.command_buffer,
-                barrier.src_stages,
-                barrier.dst_stages,
-                vk::DependencyFlags::empty(),
-                memory,
-                &[],
-                &[],
-            );
         }
     }
 

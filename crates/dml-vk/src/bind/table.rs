@@ -11,9 +11,8 @@ use ash::vk;
 use dml_core::plan::{CopyRegion, Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step};
 
 use crate::bind::binding::{Bindings, Bound, BoundBuffer, check_bindings};
-use crate::bind::compiled::{CompiledOperator, CompiledPlan, StepFacts};
-use crate::bind::descriptors::DescriptorSets;
-use crate::bind::record::Phase;
+use crate::bind::compiled::{CompiledOperator, CompiledPlan, Phase, StepFacts};
+use crate::bind::descriptors::{Descriptor, DescriptorSets};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::buffer::{Buffer, BufferUsage};
@@ -152,6 +151,11 @@ impl BindingTable {
         &self.shared
     }
 
+    /// Keeps the table alive as long as it lives.
+    pub(crate) fn keep_alive(&self) -> Arc<dyn Send + Sync> {
+        Arc::clone(&self.shared) as _
+    }
+
     /// The device that everything in the table belongs to.
     pub(crate) fn device(&self) -> &Device {
         self.shared.compiled.device()
@@ -194,12 +198,6 @@ fn choose<'a>(
         problem: format!("the buffer's usage is {usage}"),
         accepted: format!("a usage with {needed}"),
     })
-}
-
-/// A storage buffer descriptor to be written.
-pub(crate) struct Descriptor {
-    pub(crate) binding: u32,
-    pub(crate) info: vk::DescriptorBufferInfo,
 }
 
 /// Turns a plan's slots into places in buffers.

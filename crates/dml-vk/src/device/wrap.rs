@@ -18,7 +18,6 @@ use crate::instance::InstanceShared;
 use crate::instance::entry::{EntryPoints, Loader};
 use crate::instance::physical::PhysicalDevice;
 use crate::instance::raw::RawDevice;
-use crate::memory::buffer::{Buffer, BufferShared, BufferUsage};
 
 /// A caller's device, for [`Device::from_raw`].
 #[derive(Clone, Debug)]
@@ -69,19 +68,6 @@ impl fmt::Debug for RawQueue {
             .field("has_lock", &self.lock.is_some())
             .finish()
     }
-}
-
-/// A caller's buffer, for [`Device::wrap_buffer`].
-#[derive(Clone, Copy, Debug)]
-pub struct RawBufferDesc<'a> {
-    /// The VkBuffer.
-    pub handle: vk::Buffer,
-    /// VkBufferCreateInfo::size.
-    pub size: u64,
-    /// Of VkBufferCreateInfo::usage the part that may be used. Vulkan cannot be asked for it.
-    pub usage: BufferUsage,
-    /// A name for errors. The object's own name is left alone.
-    pub name: &'a str,
 }
 
 impl Device {
@@ -142,42 +128,6 @@ impl Device {
             enabled: raw.features,
         };
         Self::assemble(parts, desc)
-    }
-
-    /// Wraps a buffer that the caller owns, to be bound at any legal offset.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] where the handle is null, the size is 0, or the usage is empty;
-    /// [`Error::Unsupported`] where a cap takes all of the usage away.
-    ///
-    /// # Safety
-    ///
-    /// - `handle` is a VkBuffer of this device with this size, bound to memory, created with (at
-    ///   least) this usage, and owned by the device's queue family or shared with it.
-    /// - It outlives the result, every binding table that it is bound in, and every execution of
-    ///   what was recorded from one.
-    /// - Two buffers that are bound together share memory only where they share this handle: overlap
-    ///   is judged by VkBuffer and range.
-    pub unsafe fn wrap_buffer(&self, desc: &RawBufferDesc<'_>) -> Result<Buffer> {
-        let what = || format!("buffer `{}`", desc.name);
-        if desc.handle == vk::Buffer::null() {
-            return Err(Error::invalid(what(), "its handle is null"));
-        }
-        if desc.size == 0 {
-            return Err(Error::invalid(what(), "its size is 0 bytes, at least 1 is needed"));
-        }
-        if desc.usage.is_empty() {
-            return Err(Error::invalid(what(), "its usage is empty"));
-        }
-        let usage = desc.usage & self.buffer_usages();
-        if usage.is_empty() {
-            let lacking = format!("{}, which the device's cap takes away", desc.usage);
-            return Err(Error::unsupported(what(), lacking));
-        }
-        let allocator = Arc::clone(&self.shared.allocator);
-        let shared = BufferShared::of_caller(desc.handle, allocator, desc.size, usage, desc.name);
-        Ok(Buffer { shared: Arc::new(shared) })
     }
 }
 

@@ -7,7 +7,7 @@ use ash::{ext, vk};
 use crate::error::{Error, Result, VkContext as _};
 use crate::instance::VALIDATION_LAYER;
 use crate::instance::debug::ValidationLog;
-use crate::instance::physical::version_text;
+use crate::instance::info::version_text;
 
 /// The name and the version of the validation layer, where it is installed.
 ///

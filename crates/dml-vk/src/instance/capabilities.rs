@@ -8,7 +8,7 @@ use ash::{khr, vk};
 use dml_core::capabilities::{Capabilities, Features, Limits};
 
 use crate::instance::InstanceShared;
-use crate::instance::physical::{DeviceInfo, DeviceType};
+use crate::instance::info::{DeviceInfo, DeviceType};
 
 /// The physical device to ask.
 pub(crate) struct Source<'a> {

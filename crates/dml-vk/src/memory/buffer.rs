@@ -1,14 +1,13 @@
 //! Buffers: with memory of their own, or the caller's.
 
 use std::fmt;
-use std::ops::{BitAnd, BitOr};
+use std::ops::{BitAnd, BitOr, Range};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
 use ash::vk;
 use gpu_allocator::vulkan::Allocation;
 
-use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::allocator::{MemoryAllocator, MemoryLocation};
 
@@ -107,88 +106,6 @@ pub struct Buffer {
     pub(crate) shared: Arc<BufferShared>,
 }
 
-impl Device {
-    /// Creates a buffer.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] where size or usage is empty, [`Error::LimitExceeded`] beyond
-    /// maxBufferSize or maxMemoryAllocationSize, [`Error::OutOfMemory`] (the device remains
-    /// usable), [`Error::DeviceLost`]. Where a cap takes transfer usage away, the buffer lacks it and
-    /// is in memory that the host sees; one of transfer usage alone is [`Error::Unsupported`].
-    pub fn create_buffer(&self, desc: &BufferDesc<'_>) -> Result<Buffer> {
-        self.shared.raw.ensure_alive()?;
-        let desc = &self.within_usages(desc)?;
-        let size = self.checked_size(desc)?;
-        let raw = &self.shared.raw;
-        let info = vk::BufferCreateInfo::default()
-            .size(size)
-            .usage(desc.usage.to_vk())
-            .sharing_mode(vk::SharingMode::EXCLUSIVE);
-        // SAFETY: the size is within the device's limits and the usage is not empty.
-        let handle = unsafe { raw.core().create_buffer(&info, None) };
-        // From here on `shared` destroys the handle, whatever fails.
-        let mut shared = BufferShared {
-            handle: raw.check("vkCreateBuffer", handle)?,
-            allocation: Allocation::default(),
-            allocator: Arc::clone(&self.shared.allocator),
-            size,
-            usage: desc.usage,
-            location: desc.location,
-            name: desc.name.to_owned(),
-            owned: true,
-            host: Mutex::new(()),
-        };
-        raw.set_name(shared.handle, desc.name);
-        // SAFETY: the buffer was just created on this device.
-        let requirements = unsafe { raw.core().get_buffer_memory_requirements(shared.handle) };
-        shared.allocation =
-            self.shared.allocator.allocate(desc.name, requirements, desc.location)?;
-        shared.bind()?;
-        Ok(Buffer { shared: Arc::new(shared) })
-    }
-
-    /// `desc` as far as the device's buffers may have its usage. Without transfers the bytes are
-    /// moved through mapped memory, so the host must see it.
-    fn within_usages<'a>(&self, desc: &BufferDesc<'a>) -> Result<BufferDesc<'a>> {
-        let usage = desc.usage & self.buffer_usages();
-        if usage == desc.usage {
-            return Ok(*desc);
-        }
-        if usage.is_empty() {
-            let lacking = format!("{}, which the device's cap takes away", desc.usage);
-            return Err(Error::unsupported(format!("buffer `{}`", desc.name), lacking));
-        }
-        let location = match desc.location {
-            MemoryLocation::Device => MemoryLocation::Readback,
-            visible => visible,
-        };
-        Ok(BufferDesc { usage, location, ..*desc })
-    }
-
-    fn checked_size(&self, desc: &BufferDesc<'_>) -> Result<u64> {
-        let what = || format!("buffer `{}`", desc.name);
-        if desc.size == 0 {
-            return Err(Error::invalid(what(), "its size is 0 bytes, at least 1 is needed"));
-        }
-        if desc.usage.is_empty() {
-            return Err(Error::invalid(what(), "its usage is empty"));
-        }
-        let size = desc.size.checked_next_multiple_of(4).unwrap_or(u64::MAX);
-        let limits = &self.shared.capabilities.limits;
-        let checks = [
-            ("maxBufferSize", limits.max_buffer_size),
-            ("maxMemoryAllocationSize", limits.max_memory_allocation_size),
-        ];
-        match checks.into_iter().find(|(_, available)| size > *available) {
-            None => Ok(size),
-            Some((limit, available)) => {
-                Err(Error::LimitExceeded { what: what(), limit, needed: size, available })
-            }
-        }
-    }
-}
-
 impl Buffer {
     /// Bytes: what was asked for, rounded up to a multiple of 4; of a wrapped buffer what was stated.
     pub fn size(&self) -> u64 {
@@ -215,9 +132,29 @@ impl Buffer {
         self.shared.handle
     }
 
-    /// Whether the buffer was created by `device`.
-    pub(crate) fn is_of(&self, device: &Device) -> bool {
-        Arc::ptr_eq(&self.shared.allocator, &device.shared.allocator)
+    /// `start..end` where it lies inside the buffer; `end` is `None` where it does not even fit 64 bits.
+    pub(crate) fn range(&self, start: u64, end: Option<u64>) -> Result<Range<u64>> {
+        match end {
+            Some(end) if start <= end && end <= self.size() => Ok(start..end),
+            _ => Err(self.invalid(format!(
+                "bytes {start}..{} are not inside its {} bytes",
+                end.map_or("beyond 64 bits".to_owned(), |end| end.to_string()),
+                self.size()
+            ))),
+        }
+    }
+
+    pub(crate) fn require_usage(&self, usage: BufferUsage, verb: &str) -> Result<()> {
+        if self.usage().contains(usage) {
+            return Ok(());
+        }
+        Err(self
+            .invalid(format!("its usage is {}, to be {verb} here it needs {usage}", self.usage())))
+    }
+
+    /// A caller's mistake with this buffer.
+    pub(crate) fn invalid(&self, problem: impl Into<String>) -> Error {
+        Error::invalid(format!("buffer `{}`", self.name()), problem)
     }
 }
 
@@ -237,22 +174,46 @@ pub(crate) struct BufferShared {
 }
 
 impl BufferShared {
+    /// A new buffer of `size` bytes with memory. `desc` is within the device's limits, and its usage
+    /// not empty.
+    pub(crate) fn new(
+        allocator: &Arc<MemoryAllocator>,
+        desc: &BufferDesc<'_>,
+        size: u64,
+    ) -> Result<Self> {
+        let raw = allocator.raw();
+        let info = vk::BufferCreateInfo::default()
+            .size(size)
+            .usage(desc.usage.to_vk())
+            .sharing_mode(vk::SharingMode::EXCLUSIVE);
+        // SAFETY: the size is within the device's limits and the usage is not empty.
+        let handle = unsafe { raw.core().create_buffer(&info, None) };
+        let handle = raw.check("vkCreateBuffer", handle)?;
+        // From here on `shared` destroys the handle, whatever fails.
+        let mut shared = Self::of_caller(handle, allocator, &BufferDesc { size, ..*desc });
+        shared.owned = true;
+        raw.set_name(handle, desc.name);
+        // SAFETY: the buffer was just created on this device.
+        let requirements = unsafe { raw.core().get_buffer_memory_requirements(handle) };
+        shared.allocation = allocator.allocate(desc.name, requirements, desc.location)?;
+        shared.bind()?;
+        Ok(shared)
+    }
+
     /// A caller's buffer: without memory that this crate knows of.
     pub(crate) fn of_caller(
         handle: vk::Buffer,
-        allocator: Arc<MemoryAllocator>,
-        size: u64,
-        usage: BufferUsage,
-        name: &str,
+        allocator: &Arc<MemoryAllocator>,
+        desc: &BufferDesc<'_>,
     ) -> Self {
         Self {
             handle,
             allocation: Allocation::default(),
-            allocator,
-            size,
-            usage,
-            location: MemoryLocation::Device,
-            name: name.to_owned(),
+            allocator: Arc::clone(allocator),
+            size: desc.size,
+            usage: desc.usage,
+            location: desc.location,
+            name: desc.name.to_owned(),
             owned: false,
             host: Mutex::new(()),
         }

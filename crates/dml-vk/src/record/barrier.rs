@@ -13,7 +13,7 @@ use std::ops::Range;
 use ash::vk;
 use dml_core::plan::{Slot, Stage, Step};
 
-use crate::bind::binding::BINDING_ALIGNMENT;
+use crate::memory::BINDING_ALIGNMENT;
 use crate::memory::ranges::Ranges;
 
 /// One global memory barrier, recorded with vkCmdPipelineBarrier.

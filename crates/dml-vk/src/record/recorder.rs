@@ -10,8 +10,6 @@ use std::sync::Arc;
 use ash::vk;
 use dml_core::plan::CopyRegion;
 
-use crate::bind::record::{Phase, Writer, record_plan};
-use crate::bind::table::BindingTable;
 use crate::device::Device;
 use crate::error::{Error, MemoryKind, Result};
 use crate::instance::raw::RawDevice;
@@ -19,7 +17,7 @@ use crate::memory::buffer::{Buffer, BufferUsage};
 use crate::record::access::access;
 use crate::record::barrier::Barrier;
 use crate::record::timestamps::Timestamps;
-use crate::transfer::{check_range, require_usage};
+use crate::record::writer::Writer;
 
 /// Records operators, copies and fills for one submission. One thread at a time uses a recorder;
 /// every thread may have its own.
@@ -43,7 +41,8 @@ pub struct CommandList {
     pool: CommandPool,
     command_buffer: vk::CommandBuffer,
     is_repeatable: bool,
-    tables: Vec<BindingTable>,
+    /// What the recorded operators use.
+    operators: Vec<Arc<dyn Send + Sync>>,
     buffers: Vec<Buffer>,
     timestamps: Vec<Timed>,
 }
@@ -88,7 +87,7 @@ impl Recorder {
             pool,
             command_buffer,
             is_repeatable: !flags.contains(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT),
-            tables: Vec::new(),
+            operators: Vec::new(),
             buffers: Vec::new(),
             timestamps: Vec::new(),
         };
@@ -102,47 +101,21 @@ impl Recorder {
     /// [`Error::OutOfMemory`].
     pub fn reserve(&mut self, operators: usize) -> Result<()> {
         let (kind, call) = (MemoryKind::Host, "Recorder::reserve");
-        let reserved = self.list.tables.try_reserve(operators);
+        let reserved = self.list.operators.try_reserve(operators);
         reserved.map_err(|_| Error::OutOfMemory { kind, call })
     }
 
-    /// Records the initialization of an operator, from a table made with
-    /// [`BindingTable::for_initialization`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] where the table belongs to another device, or was made for
-    /// executions.
-    pub fn initialize(&mut self, table: &BindingTable) -> Result<()> {
-        self.record(table, Phase::Initialize)
+    /// Keeps alive what the commands of an operator use that is recorded next.
+    pub(crate) fn keep(&mut self, used: Arc<dyn Send + Sync>) {
+        self.list.operators.push(used);
     }
 
-    /// Records an execution of a bound operator.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] where the table belongs to another device, or was made for
-    /// initialization.
-    pub fn dispatch(&mut self, table: &BindingTable) -> Result<()> {
-        self.record(table, Phase::Execute)
+    pub(crate) fn device(&self) -> &Device {
+        &self.list.device
     }
 
-    fn record(&mut self, table: &BindingTable, phase: Phase) -> Result<()> {
-        if !table.device().is_same(&self.list.device) {
-            return Err(Error::invalid("table", "it belongs to another device"));
-        }
-        if table.phase() != phase {
-            let problem = match phase {
-                Phase::Initialize => "it was made for executions, not for initialization",
-                Phase::Execute => "it was made for initialization, not for executions",
-            };
-            return Err(Error::invalid("table", problem));
-        }
-        self.list.tables.push(table.clone());
-        // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the table was
-        // just stored beside it, and the list is kept until the commands have completed.
-        unsafe { record_plan(self.list.command_buffer, table) };
-        Ok(())
+    pub(crate) fn command_buffer(&self) -> vk::CommandBuffer {
+        self.list.command_buffer
     }
 
     /// Records a copy of `size` bytes between two buffers, or two places of one.
@@ -161,15 +134,11 @@ impl Recorder {
     ) -> Result<()> {
         self.check(source, BufferUsage::TRANSFER_SRC, "copied from")?;
         self.check(destination, BufferUsage::TRANSFER_DST, "copied to")?;
-        let from = check_range(source, source_offset, source_offset.checked_add(size))?;
-        let to =
-            check_range(destination, destination_offset, destination_offset.checked_add(size))?;
+        let from = source.range(source_offset, source_offset.checked_add(size))?;
+        let to = destination.range(destination_offset, destination_offset.checked_add(size))?;
         let overlap = from.start < to.end && to.start < from.end;
         if overlap && source.raw() == destination.raw() {
-            return Err(Error::invalid(
-                format!("buffer `{}`", source.name()),
-                format!("copying bytes {from:?} to {to:?} would overlap"),
-            ));
+            return Err(source.invalid(format!("copying bytes {from:?} to {to:?} would overlap")));
         }
         if size == 0 {
             return Ok(());
@@ -190,12 +159,10 @@ impl Recorder {
     /// multiple of 4, the buffer lacks TRANSFER_DST, or belongs to another device.
     pub fn fill_buffer(&mut self, buffer: &Buffer, range: Range<u64>, pattern: u32) -> Result<()> {
         self.check(buffer, BufferUsage::TRANSFER_DST, "filled")?;
-        let range = check_range(buffer, range.start, Some(range.end))?;
+        let range = buffer.range(range.start, Some(range.end))?;
         if !range.start.is_multiple_of(4) || !range.end.is_multiple_of(4) {
-            return Err(Error::invalid(
-                format!("buffer `{}`", buffer.name()),
-                format!("bytes {range:?} to be filled do not start and end on multiples of 4"),
-            ));
+            let problem = "to be filled do not start and end on multiples of 4";
+            return Err(buffer.invalid(format!("bytes {range:?} {problem}")));
         }
         self.list.buffers.push(buffer.clone());
         let size = range.end - range.start;
@@ -281,13 +248,8 @@ impl Recorder {
     }
 
     fn check(&self, buffer: &Buffer, usage: BufferUsage, verb: &str) -> Result<()> {
-        if !buffer.is_of(&self.list.device) {
-            return Err(Error::invalid(
-                format!("buffer `{}`", buffer.name()),
-                "it belongs to another device",
-            ));
-        }
-        require_usage(buffer, usage, verb)
+        self.list.device.check_owns(buffer)?;
+        buffer.require_usage(usage, verb)
     }
 }
 
@@ -319,7 +281,7 @@ impl CommandList {
 impl fmt::Debug for CommandList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CommandList")
-            .field("tables", &self.tables)
+            .field("operators", &self.operators.len())
             .field("buffers", &self.buffers)
             .finish_non_exhaustive()
     }
