@@ -3,7 +3,7 @@
 use dml::core::Validated;
 use dml::core::plan::Plan;
 use dml::core::schema::FieldKind;
-use dml::vk::{CompileInput, fuzzing};
+use dml::vk::CompileInput;
 use dml::{
     AbstractOperator, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device,
     FeatureLevel, Instance, MemoryLocation,
@@ -55,7 +55,7 @@ impl<'a> DeviceExecutor<'a> {
         let (plan, storage_only) =
             dml_ops::lower_both(has_transfers, |transfer| self.lower(&operator, transfer))?;
         let input = CompileInput { plan, storage_only };
-        let compiled = fuzzing::compile(self.device.vulkan(), input)?;
+        let compiled = dml_fault::compile(self.device.vulkan(), input)?;
         Ok(CompiledOperator::from_vulkan(operator, compiled))
     }
 }

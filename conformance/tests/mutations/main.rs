@@ -111,7 +111,7 @@ fn a_missing_barrier_is_found_by_the_layer() {
     let packed =
         |case: &Case| case.id.name == "offset_zero" || case.id.name == "input_band_one_wide";
     let cases: Vec<Case> = cases().into_iter().filter(packed).collect();
-    let entry_points = EntryPoints::without_pipeline_barriers();
+    let entry_points = dml_fault::without_pipeline_barriers();
     on_devices_with(entry_points, &Runtime, |name, executor| {
         check_found(name, &cases, executor, "SYNC-HAZARD");
     });

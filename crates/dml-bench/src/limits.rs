@@ -80,7 +80,7 @@ fn copies<'a>(
     expected: &'a [u8],
 ) -> Result<Lane<'a>> {
     let plan = CompileInput { plan: copy_plan(piece)?, storage_only: None };
-    let compiled = dml_vk::fuzzing::compile(device.vulkan(), plan)?;
+    let compiled = dml_fault::compile(device.vulkan(), plan)?;
     let outputs = [Some(BufferBinding::whole(buffer))];
     let bindings = Bindings { outputs: &outputs, ..Bindings::default() };
     let table = BindingTable::new(&compiled, &bindings)?;

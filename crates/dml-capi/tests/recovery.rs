@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use common::*;
 use dml::ash::vk::Result as Code;
-use dml_vk::fault::{Fault, Injector};
+use dml_fault::{Fault, Injector};
 use dmlvk::*;
 
 const E_OUTOFMEMORY: HRESULT = 0x8007_000E_u32.cast_signed();

@@ -24,8 +24,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::ensure;
-use dml::vk::fault::EntryPoint;
 use dml_conformance::child::Launch;
+use dml_fault::EntryPoint;
 
 use known::KnownFindings;
 use protocol::{Device, Kind, Reply, Request};

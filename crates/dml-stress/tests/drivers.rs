@@ -2,17 +2,16 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use dml::EntryPoints;
 use dml::ash::vk::Result as Code;
-use dml::vk::fault::{Fault, Injector};
 use dml::vk::{Device, DeviceSelector, Instance, InstanceDesc};
+use dml_fault::{Fault, Injector};
 
 const CALL: &str = "vkEnumerateDeviceExtensionProperties";
 
 #[test]
 fn a_device_whose_driver_fails_is_unusable_and_the_others_answer() {
     let injector = Injector::new().unwrap();
-    let entry_points = EntryPoints::injecting(&injector);
+    let entry_points = injector.entry_points();
     let instance =
         Instance::new(&InstanceDesc { entry_points, ..InstanceDesc::default() }).unwrap();
     let devices = instance.physical_devices().unwrap();

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use dml::ash::vk::Result as Code;
-use dml::vk::fault::{Fault, Injector};
 use dml::vk::{Buffer, BufferDesc, Device, Instance, InstanceDesc, Recorder, Submission};
-use dml::{BufferUsage, EntryPoints, MemoryLocation};
+use dml::{BufferUsage, MemoryLocation};
 use dml_conformance::child::Launch;
+use dml_fault::{Fault, Injector};
 use dml_stress::faults::{Args, Report, sweep, uncallable};
 
 /// There is one injector in a process.
@@ -154,7 +154,7 @@ struct InFlight {
 impl InFlight {
     fn new(index: usize) -> Self {
         let injector = Injector::new().unwrap();
-        let entry_points = EntryPoints::injecting(&injector);
+        let entry_points = injector.entry_points();
         let desc = InstanceDesc { entry_points, ..InstanceDesc::default() };
         let physical = Instance::new(&desc).unwrap().physical_devices().unwrap();
         let device = Device::new(&physical[index]).unwrap();
@@ -224,7 +224,7 @@ fn a_second_injector_is_refused() {
     let injector = Injector::new().unwrap();
     let error = Injector::new().unwrap_err().to_string();
     assert_eq!(error, "injector: there is one in this process already");
-    let entry_points = EntryPoints::injecting(&injector);
+    let entry_points = injector.entry_points();
     let instance =
         Instance::new(&InstanceDesc { entry_points, ..InstanceDesc::default() }).unwrap();
     drop(injector);

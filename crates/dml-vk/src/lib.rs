@@ -40,22 +40,14 @@
 //!
 //! # Unsafe code
 //!
-//! It is here, at the C boundary, and in one block of `dml`, which vouches for what it compiles. Each `unsafe` block is one operation, and its SAFETY
-//! comment says what keeps it true. Every entry point is called through one replaceable table, see
+//! It is here, at the C boundary, and in one block of `dml`, which vouches for what it compiles. Each
+//! `unsafe` block is one operation, and its SAFETY comment says what keeps it true. Every entry point is called through one replaceable table, see
 //! [`EntryPoints`].
 #![allow(unsafe_code, reason = "the one crate that calls Vulkan")]
 
-#[cfg(feature = "fault-injection")]
-#[doc(hidden)]
-pub mod bare;
 mod bind;
 mod device;
 mod error;
-#[cfg(feature = "fault-injection")]
-pub mod fault;
-#[cfg(feature = "fuzzing")]
-#[doc(hidden)]
-pub mod fuzzing;
 mod instance;
 mod memory;
 mod pipeline;
@@ -81,6 +73,7 @@ pub use instance::{Instance, InstanceDesc, Validation};
 pub use memory::allocator::{MemoryLocation, MemoryReport};
 pub use memory::buffer::{Buffer, BufferDesc, BufferUsage};
 pub use memory::{BINDING_ALIGNMENT, RESOURCE_ALIGNMENT};
+pub use pipeline::file::accepts_pipeline_file;
 pub use record::access::{AccessContract, access};
 pub use record::barrier::{Barrier, derive_barriers};
 pub use record::recorder::{CommandList, Recorder};

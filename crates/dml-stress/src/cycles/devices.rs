@@ -23,7 +23,7 @@ const SIZES: [u32; 2] = [33, 47];
 
 pub(super) fn run(place: &Place, count: u32, rows: &mut Rows) -> Result<()> {
     let kernel = kernel(place)?;
-    let bare = || Ok(dml::vk::bare::device_cycle(place.index, kernel)?);
+    let bare = || Ok(dml_fault::device_cycle(place.index, kernel)?);
     let runtime = || place.with_own_instance(|device| execute_once(&device));
     // Both before either is measured, as both load the same driver.
     for _ in 0..WARM_UP {

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dml::ash::vk::Result as Code;
 use dml::vk::ValidationLog;
-use dml::vk::fault::{EntryPoint, Fault, Hit};
+use dml_fault::{EntryPoint, Fault, Hit};
 
 use super::request::{Trouble, check_lost};
 use super::scenario::{OpenDevice, Place};

@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use dml::core::{Strategy, Tuning};
-use dml::vk::fault::Caller;
 use dml::vk::{BindingTable, Bindings, Recorder, Timestamps};
 use dml::{
     AbstractOperator, Buffer, BufferBinding, CompiledOperator, DataType, Device,
     DiagonalMatrix1Desc, DiagonalMatrixDesc, ScalarUnion, TensorDesc, TensorFlags,
 };
+use dml_fault::Caller;
 
 /// Why a request was not answered as it should be.
 #[derive(Debug)]
@@ -179,7 +179,7 @@ pub(crate) fn record(caller: &Caller, device: &Device) -> Answer {
     let vulkan = device.vulkan();
     for band in &BANDS {
         let operator = band.compile(device)?;
-        let output = caller.buffer(vulkan, band.bytes())?;
+        let output = caller.wrapped_buffer(vulkan, band.bytes())?;
         let threes = match band.input {
             Input::None => None,
             _ => Some(threes(caller, device, band)?),
@@ -187,7 +187,7 @@ pub(crate) fn record(caller: &Caller, device: &Device) -> Answer {
         let properties = operator.binding_properties();
         let resource = |size: u64| match size {
             0 => Ok(None),
-            size => caller.buffer(vulkan, size).map(Some),
+            size => caller.wrapped_buffer(vulkan, size).map(Some),
         };
         let temporary = resource(properties.temporary_resource_size)?;
         let persistent = resource(properties.persistent_resource_size)?;
@@ -226,7 +226,7 @@ fn threes(caller: &Caller, device: &Device, band: &Band) -> Result<Buffer, Troub
         diagonal_fill_begin: -1000,
         diagonal_fill_end: 1000,
     })?;
-    let buffer = caller.buffer(device.vulkan(), band.bytes())?;
+    let buffer = caller.wrapped_buffer(device.vulkan(), band.bytes())?;
     let (inputs, outputs) =
         (vec![None; operator.vulkan().inputs().len()], [Some(BufferBinding::whole(&buffer))]);
     let bindings = Bindings { inputs: &inputs, outputs: &outputs, ..Bindings::default() };

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use dml::vk::fault::{Caller, Injector};
 use dml::vk::{DeviceDesc, DeviceSelector, Instance, InstanceDesc, ValidationLog};
-use dml::{Device, DeviceOptions, EntryPoints, Validation};
+use dml::{Device, DeviceOptions, Validation};
+use dml_fault::{Caller, Injector};
 
 use super::request::{self, Answer};
 
@@ -95,8 +95,9 @@ impl Place<'_> {
         };
         let options = DeviceOptions::default();
         let with_queue = self.scenario.mode == Mode::Submit;
+        let selector = DeviceSelector::Name(self.device_name.to_owned());
         if self.scenario.mode != Mode::Own {
-            let caller = Caller::new(self.device_name)?;
+            let caller = Caller::new(&selector, Validation::Off)?;
             logs.push(caller.validation_log());
             let vulkan = caller.wrap(self.injector, with_queue, &desc)?;
             let device = Device::from_vulkan(vulkan, &options)?;
@@ -105,11 +106,10 @@ impl Place<'_> {
         let required = super::validation_required();
         let instance = Instance::new(&InstanceDesc {
             validation: if required { Validation::Required } else { Validation::Off },
-            entry_points: EntryPoints::injecting(self.injector),
+            entry_points: self.injector.entry_points(),
             max_api_version: self.scenario.old.then_some(dml::ash::vk::API_VERSION_1_1),
         })?;
         logs.push(instance.validation_log());
-        let selector = DeviceSelector::Name(self.device_name.to_owned());
         let vulkan = dml::vk::Device::with_desc(&instance.select(&selector)?, &desc)?;
         Ok(OpenDevice { device: Device::from_vulkan(vulkan, &options)?, caller: None })
     }

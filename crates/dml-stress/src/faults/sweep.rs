@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use dml::ash::vk::Result as Code;
-use dml::vk::fault::EntryPoint;
 use dml_conformance::child::{self, Event, Launch};
+use dml_fault::EntryPoint;
 
 use super::known::{Ending, KnownFindings, Spot};
 use super::protocol::{Answer, Device, Kind, Order, Reply, Request};

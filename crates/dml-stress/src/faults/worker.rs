@@ -6,9 +6,9 @@ use std::sync::mpsc::Receiver;
 
 use anyhow::{Context as _, bail};
 use dml::ash::vk::Result as Code;
-use dml::vk::fault::{self, Fault, Hit, Injector};
 use dml::vk::{DeviceInfo, Instance, InstanceDesc};
 use dml_conformance::child::{lines, reply};
+use dml_fault::{Fault, Hit, Injector};
 
 use super::case::{self, Outcome};
 use super::on_purpose::{self, OnPurpose};
@@ -44,7 +44,7 @@ fn survey() -> anyhow::Result<Reply> {
     let usable = devices.iter().filter(|it| it.unsuitable().is_none());
     let devices =
         usable.map(|it| Device { name: it.info().name.clone(), driver: driver(it.info()) });
-    let layer = if super::validation_required() { fault::validation_layer()? } else { None };
+    let layer = if super::validation_required() { dml_fault::validation_layer()? } else { None };
     Ok(Reply::Survey { devices: devices.collect(), layer })
 }
 

@@ -3,8 +3,8 @@
 //! The first byte decides what the rest is: the whole file, or the driver's data after a header that
 //! is right, so that a fuzzer need not guess a checksum.
 
+use dml::vk::accepts_pipeline_file;
 use dml_ops::reference::Random;
-use dml_vk::fuzzing::accepts_pipeline_file;
 
 /// vendorID and deviceID.
 const IDS: [u32; 2] = [0x10005, 0];

@@ -7,13 +7,16 @@
 
 use std::ffi::{CStr, c_void};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::{ext, khr, vk};
 
 use crate::error::{Error, Result, VkContext as _};
 
 type Resolve = dyn Fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction + Send + Sync;
+
+/// What everybody gets who asks for nothing in particular.
+static DEFAULT: Mutex<Option<EntryPoints>> = Mutex::new(None);
 
 /// Decides which function is called for each name.
 ///
@@ -44,22 +47,10 @@ impl EntryPoints {
         Self { resolve: Arc::new(resolve) }
     }
 
-    /// A table whose `vkCmdPipelineBarrier` records nothing: steps that depend on each other race.
-    /// Only for tests of tools that must notice.
-    #[doc(hidden)]
-    pub fn without_pipeline_barriers() -> Self {
-        let replacement: vk::PFN_vkCmdPipelineBarrier = no_pipeline_barrier;
-        // SAFETY: only the type is erased; whoever looks it up by its name restores it.
-        let replacement = unsafe {
-            std::mem::transmute::<vk::PFN_vkCmdPipelineBarrier, unsafe extern "system" fn()>(
-                replacement,
-            )
-        };
-        let resolve = move |name: &CStr, original: vk::PFN_vkVoidFunction| match original {
-            Some(_) if name == c"vkCmdPipelineBarrier" => Some(replacement),
-            other => other,
-        };
-        Self { resolve: Arc::new(resolve) }
+    /// What [`EntryPoints::default`] gives in the whole process from now on; `None` for what the loader
+    /// and the driver give. For tests of code that offers no other way in.
+    pub fn set_default(entry_points: Option<Self>) {
+        *DEFAULT.lock().unwrap_or_else(PoisonError::into_inner) = entry_points;
     }
 
     fn resolve(&self, name: &CStr, original: vk::PFN_vkVoidFunction) -> *const c_void {
@@ -67,27 +58,10 @@ impl EntryPoints {
     }
 }
 
-unsafe extern "system" fn no_pipeline_barrier(
-    _: vk::CommandBuffer,
-    _: vk::PipelineStageFlags,
-    _: vk::PipelineStageFlags,
-    _: vk::DependencyFlags,
-    _: u32,
-    _: *const vk::MemoryBarrier<'_>,
-    _: u32,
-    _: *const vk::BufferMemoryBarrier<'_>,
-    _: u32,
-    _: *const vk::ImageMemoryBarrier<'_>,
-) {
-}
-
 impl Default for EntryPoints {
     fn default() -> Self {
-        #[cfg(feature = "fault-injection")]
-        if let Some(injected) = Self::injected_everywhere() {
-            return injected;
-        }
-        Self { resolve: Arc::new(|_, original| original) }
+        let replaced = DEFAULT.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        replaced.unwrap_or_else(|| Self { resolve: Arc::new(|_, original| original) })
     }
 }
 

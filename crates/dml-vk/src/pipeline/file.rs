@@ -174,8 +174,18 @@ fn header(data: &[u8]) -> [u8; HEADER] {
     header
 }
 
+/// Whether the pipeline cache file with these bytes is given to the driver of the device with this
+/// vendorID, deviceID and pipelineCacheUUID.
+pub fn accepts_pipeline_file(
+    bytes: &[u8],
+    [vendor_id, device_id]: [u32; 2],
+    uuid: [u8; vk::UUID_SIZE],
+) -> bool {
+    check(bytes, &Identity { vendor_id, device_id, pipeline_cache_uuid: uuid }).is_ok()
+}
+
 /// Whether a whole file may be given to the driver.
-pub(crate) fn check(bytes: &[u8], identity: &Identity) -> Result<(), Rejection> {
+fn check(bytes: &[u8], identity: &Identity) -> Result<(), Rejection> {
     let (header, data) = bytes.split_first_chunk::<HEADER>().ok_or(Rejection::Magic)?;
     let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
     if header[..8] != MAGIC {

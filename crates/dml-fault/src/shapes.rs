@@ -50,7 +50,7 @@ macro_rules! entry_points {
             callbacks: *const vk::AllocationCallbacks<'_>,
             made: *mut vk::$object,
         ) -> vk::Result {
-            if let Some(result) = ENTRY_POINT.enter($first) {
+            if let Some(result) = dispatch::enter(&ENTRY_POINT, $first) {
                 return result;
             }
             let callbacks = Callbacks::instead_of(callbacks);
@@ -82,7 +82,7 @@ macro_rules! entry_points {
             object: vk::$object,
             callbacks: *const vk::AllocationCallbacks<'_>,
         ) {
-            let _ = ENTRY_POINT.enter(entry_points!(@ first $($argument,)* object));
+            let _ = dispatch::enter(&ENTRY_POINT, entry_points!(@ first $($argument,)* object));
             // A driver may give the handle out again at once.
             books::destroyed(object);
             let callbacks = Callbacks::instead_of(callbacks);
@@ -96,7 +96,7 @@ macro_rules! entry_points {
 
     (@ call $pfn:ident ($first:ident: $first_kind:ty $(, $argument:ident: $kind:ty)*)) => {
         unsafe extern "system" fn function($first: $first_kind $(, $argument: $kind)*) -> vk::Result {
-            if let Some(result) = ENTRY_POINT.enter($first) {
+            if let Some(result) = dispatch::enter(&ENTRY_POINT, $first) {
                 return result;
             }
             // SAFETY: the address is that of the original, stored before any call.
@@ -110,7 +110,7 @@ macro_rules! entry_points {
 
     (@ void $pfn:ident ($first:ident: $first_kind:ty $(, $argument:ident: $kind:ty)*)) => {
         unsafe extern "system" fn function($first: $first_kind $(, $argument: $kind)*) {
-            let _ = ENTRY_POINT.enter($first);
+            let _ = dispatch::enter(&ENTRY_POINT, $first);
             // SAFETY: the address is that of the original, stored before any call.
             let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
             let _inside = Inside::new(ENTRY_POINT.name());
@@ -126,7 +126,7 @@ macro_rules! entry_points {
             $($argument: $kind,)*
             queue: *mut vk::$object,
         ) {
-            let _ = ENTRY_POINT.enter($device);
+            let _ = dispatch::enter(&ENTRY_POINT, $device);
             // SAFETY: the address is that of the original, stored before any call.
             let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
             let _inside = Inside::new(ENTRY_POINT.name());
@@ -140,4 +140,4 @@ macro_rules! entry_points {
     (@ first $first:ident $(, $rest:ident)*) => { $first };
 }
 
-pub(super) use entry_points;
+pub(crate) use entry_points;

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use ash::vk::{self, Handle as _};
+use dml_vk::ash::vk::{self, Handle as _};
 
-use super::{EntryPoint, Fault, Hit, Injector};
+use crate::entry_point::EntryPoint;
+use crate::fault::{Fault, Hit};
 
 /// Kinds of Vulkan objects that are created and destroyed one by one. Command buffers and descriptor
 /// sets go with their pools.
@@ -28,8 +29,8 @@ pub enum ObjectKind {
     Pipeline,
 }
 
-/// An object that is in the books.
-pub(super) trait Counted: vk::Handle + Copy {
+/// An object that the books count.
+pub(crate) trait Counted: vk::Handle + Copy {
     const KIND: ObjectKind;
 }
 
@@ -59,14 +60,13 @@ counted! {
 static BOOKS: Mutex<Option<Books>> = Mutex::new(None);
 
 #[derive(Default)]
-pub(super) struct Books {
+pub(crate) struct Books {
     /// Whether there is an injector.
     active: bool,
-    pub(super) everywhere: bool,
-    pub(super) calls: Vec<&'static EntryPoint>,
-    pub(super) fault: Option<Fault>,
-    pub(super) hit: Option<Hit>,
-    pub(super) foreign: Vec<ObjectKind>,
+    pub(crate) calls: Vec<&'static EntryPoint>,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) hit: Option<Hit>,
+    pub(crate) foreign: Vec<ObjectKind>,
     /// Devices that were made to report their loss.
     lost: Vec<u64>,
     queues: HashMap<u64, u64>,
@@ -77,7 +77,7 @@ pub(super) struct Books {
 }
 
 impl Books {
-    pub(super) fn live(&self) -> Vec<(ObjectKind, usize)> {
+    pub(crate) fn live(&self) -> Vec<(ObjectKind, usize)> {
         let mut live = BTreeMap::<_, usize>::new();
         for ((kind, _), count) in &self.objects {
             *live.entry(*kind).or_default() += count;
@@ -85,7 +85,7 @@ impl Books {
         live.into_iter().collect()
     }
 
-    pub(super) fn write_off(&mut self) {
+    pub(crate) fn write_off(&mut self) {
         self.objects.clear();
     }
 
@@ -104,11 +104,11 @@ impl Books {
 }
 
 /// Nothing is called while the books are open.
-pub(super) fn update<R>(work: impl FnOnce(&mut Books) -> R) -> R {
+pub(crate) fn update<R>(work: impl FnOnce(&mut Books) -> R) -> R {
     work(BOOKS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
-pub(super) fn begin() -> Result<Injector, String> {
+pub(crate) fn begin() -> Result<(), String> {
     update(|books| {
         if books.active {
             return Err("there is one in this process already".to_owned());
@@ -117,13 +117,15 @@ pub(super) fn begin() -> Result<Injector, String> {
         if !live.is_empty() {
             return Err(format!("objects are left of an earlier one: {live:?}"));
         }
-        *books = Books { active: true, ..Books::default() };
-        Ok(Injector { _the_only_one: () })
+        // Room for what a test records that counts its own allocations.
+        let calls = Vec::with_capacity(1 << 15);
+        *books = Books { active: true, calls, ..Books::default() };
+        Ok(())
     })
 }
 
 /// Objects that are left are still kept in the books.
-pub(super) fn end() {
+pub(crate) fn end() {
     update(|books| {
         let (objects, queues) =
             (std::mem::take(&mut books.objects), std::mem::take(&mut books.queues));
@@ -132,7 +134,7 @@ pub(super) fn end() {
 }
 
 /// Notes a call on `device`. Where it is to fail: with what, and whether a loss is reported first.
-pub(super) fn called(
+pub(crate) fn called(
     entry_point: &'static EntryPoint,
     device: Option<u64>,
 ) -> Option<(vk::Result, bool)> {
@@ -158,12 +160,12 @@ pub(super) fn called(
     })
 }
 
-pub(super) fn created<T: Counted>(object: T) {
+pub(crate) fn created<T: Counted>(object: T) {
     update(|books| *books.objects.entry((T::KIND, object.as_raw())).or_default() += 1);
 }
 
 /// Null is allowed and nothing.
-pub(super) fn destroyed<T: Counted>(object: T) {
+pub(crate) fn destroyed<T: Counted>(object: T) {
     let (kind, handle) = (T::KIND, object.as_raw());
     if handle == 0 {
         return;
@@ -181,17 +183,17 @@ pub(super) fn destroyed<T: Counted>(object: T) {
     });
 }
 
-pub(super) fn note_queue(queue: vk::Queue, device: vk::Device) {
+pub(crate) fn note_queue(queue: vk::Queue, device: vk::Device) {
     update(|books| books.queues.insert(queue.as_raw(), device.as_raw()));
 }
 
-pub(super) fn device_of(queue: vk::Queue) -> Option<u64> {
+pub(crate) fn device_of(queue: vk::Queue) -> Option<u64> {
     // A caller's queue was retrieved elsewhere; it is one of the caller's device.
     update(|books| books.queues.get(&queue.as_raw()).copied().or(books.device))
 }
 
 /// A caller's device and queue are gone.
-pub(super) fn forget_device(device: vk::Device) {
+pub(crate) fn forget_device(device: vk::Device) {
     update(|books| {
         books.lost.retain(|it| *it != device.as_raw());
         books.queues.retain(|_, it| *it != device.as_raw());

@@ -9,73 +9,19 @@
 //! the name: a new call of the runtime cannot escape the tests. [`EntryPoint::all`] lists those that it
 //! knows; those whose [`EntryPoint::failures`] are empty return nothing and cannot fail.
 //!
-//! Only with the feature `fault-injection`, and not for use in production: there is one injector in a
+//! Not for use in production: there is one injector in a
 //! process, it serves one physical device at a time, and its books cost a lock for each call.
 
-mod books;
-mod caller;
-mod entry_point;
-mod host;
-mod layer;
-mod shapes;
-mod table;
-mod unknown;
-mod watch;
+use dml_vk::ash::vk;
+use dml_vk::{EntryPoints, Result};
 
-use ash::vk;
+use crate::entry_point::EntryPoint;
+use crate::error::invalid;
+use crate::fault::{Fault, Hit};
+use crate::watch::Watcher;
+use crate::{ObjectKind, books, host, table, watch};
 
-use crate::error::{Error, Result};
-use crate::instance::entry::EntryPoints;
-
-pub use books::ObjectKind;
-pub use caller::Caller;
-pub use entry_point::EntryPoint;
-pub use layer::validation_layer;
-pub use watch::Watcher;
-
-/// What is to fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The call of this number, where 1 is the first one after [`Injector::arm`]. Nothing happens
-    /// where the result is none of [`EntryPoint::failures`].
-    Call {
-        /// The number.
-        number: usize,
-        /// What it returns.
-        result: vk::Result,
-    },
-    /// Calls of one entry point after [`Injector::arm`].
-    Named {
-        /// Its name.
-        name: &'static str,
-        /// The first call of it that fails, where 1 is the first one.
-        first: usize,
-        /// How many fail from there on.
-        count: usize,
-        /// What they return.
-        result: vk::Result,
-    },
-    /// The host allocation of this number, where 1 is the first one after [`Injector::arm`] that the
-    /// calling thread makes inside of a call that can report a failure. Needs
-    /// [`Injector::with_host_allocations`].
-    HostAllocation {
-        /// The number.
-        number: usize,
-    },
-}
-
-/// A fault that took place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hit {
-    /// The entry point that failed, or in which the host allocation did.
-    pub entry_point: &'static str,
-    /// What it returned, or was to return.
-    pub result: vk::Result,
-    /// Whether a host allocation failed and the driver was called.
-    pub host_allocation: bool,
-}
-
-/// Makes calls fail, and keeps the books. See [`EntryPoints::injecting`].
+/// Makes calls fail, and keeps the books. See [`Injector::entry_points`].
 ///
 /// A device that was made to report its loss stays lost: every later call of that device for which
 /// Vulkan documents VK_ERROR_DEVICE_LOST returns it, until the device is destroyed. Before the loss is
@@ -90,7 +36,7 @@ impl Injector {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where there is one already, or where objects are left of one.
+    /// [`dml_vk::Error::InvalidArgument`] where there is one already, or where objects are left of one.
     pub fn new() -> Result<Self> {
         Self::begin(false)
     }
@@ -108,15 +54,24 @@ impl Injector {
     }
 
     fn begin(host_allocations: bool) -> Result<Self> {
-        let begun = books::begin().map_err(|problem| Error::invalid("injector", problem))?;
+        books::begin().map_err(|problem| invalid("injector", problem))?;
         host::begin(host_allocations);
-        Ok(begun)
+        Ok(Self { _the_only_one: () })
+    }
+
+    /// A table that asks this injector before each call. Once the injector is gone its functions call
+    /// the driver and nothing else.
+    pub fn entry_points(&self) -> EntryPoints {
+        // SAFETY: each function of the table has the signature of its namesake, checked by the
+        // compiler, and calls the original or returns one of the documented failures; an unknown one
+        // never returns. All are functions of this crate, so they stay callable.
+        unsafe { EntryPoints::replacing(table::replacement) }
     }
 
     /// Also gives this injector's functions to everybody who asks for [`EntryPoints::default`] as long
     /// as the injector lives: for code that offers no other way, such as the C library.
     pub fn inject_everywhere(&self) {
-        books::update(|books| books.everywhere = true);
+        EntryPoints::set_default(Some(self.entry_points()));
     }
 
     /// Has `watcher` told of every call that reaches a layer or driver, and of its end, as long as the
@@ -186,29 +141,9 @@ impl Injector {
 
 impl Drop for Injector {
     fn drop(&mut self) {
+        EntryPoints::set_default(None);
         books::end();
         host::end();
         watch::begin(None);
-    }
-}
-
-impl EntryPoints {
-    /// A table that asks `injector` before each call.
-    ///
-    /// Once the injector is gone its functions call the driver and nothing else.
-    pub fn injecting(_: &Injector) -> Self {
-        Self::injected()
-    }
-
-    fn injected() -> Self {
-        // SAFETY: each function of the table has the signature of its namesake, checked by the
-        // compiler, and calls the original or returns one of the documented failures; an unknown one
-        // never returns. All are functions of this crate, so they stay callable.
-        unsafe { Self::replacing(table::replacement) }
-    }
-
-    /// What everybody gets who asks for nothing in particular.
-    pub(crate) fn injected_everywhere() -> Option<Self> {
-        books::update(|books| books.everywhere).then(Self::injected)
     }
 }

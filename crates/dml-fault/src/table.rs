@@ -2,16 +2,15 @@
 
 use std::ffi::CStr;
 use std::mem::transmute;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ash::vk;
+use dml_vk::ash::vk;
 
-use super::books;
-use super::entry_point::EntryPoint;
-use super::host::{Callbacks, Scope};
-use super::shapes::entry_points;
-use super::unknown;
-use super::watch::Inside;
+use crate::entry_point::EntryPoint;
+use crate::host::{Callbacks, Scope};
+use crate::shapes::entry_points;
+use crate::unknown;
+use crate::watch::Inside;
+use crate::{books, dispatch};
 
 const HOST: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 const DEVICE: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
@@ -32,40 +31,20 @@ const NOT_READY: vk::Result = vk::Result::NOT_READY;
 /// Functions that only hand out functions; those pass the table themselves.
 const TRANSPARENT: [&[u8]; 2] = [b"vkGetInstanceProcAddr", b"vkGetDeviceProcAddr"];
 
-/// The driver's own vkDeviceWaitIdle.
-static DEVICE_WAIT_IDLE: AtomicUsize = AtomicUsize::new(0);
-
 /// The function that is called under `name`.
-pub(super) fn replacement(name: &CStr, original: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
+pub(crate) fn replacement(name: &CStr, original: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
     let function = original?;
     let bytes = name.to_bytes();
     if TRANSPARENT.contains(&bytes) {
         return original;
     }
     if bytes == b"vkDeviceWaitIdle" {
-        DEVICE_WAIT_IDLE.store(function as usize, Ordering::SeqCst);
+        dispatch::waits_with(function);
     }
     let known = known(bytes).or_else(|| known(bytes.strip_suffix(b"KHR")?));
     let Some((entry_point, replacement)) = known else { return unknown::replacement(name) };
     entry_point.replaces(function);
     Some(replacement)
-}
-
-/// Waits until `device` has finished what it was given.
-pub(super) fn finish_work(device: vk::Device) {
-    let address = DEVICE_WAIT_IDLE.load(Ordering::SeqCst);
-    if address == 0 {
-        return;
-    }
-    // SAFETY: the address is that of the original, and looked up under this name.
-    let wait = unsafe { transmute::<usize, vk::PFN_vkDeviceWaitIdle>(address) };
-    let _inside = Inside::new("vkDeviceWaitIdle");
-    // SAFETY: the device is alive, as it is being called; the injector's device has one queue, and who
-    // calls it does so for nobody else.
-    let result = unsafe { wait(device) };
-    if result != vk::Result::SUCCESS {
-        log::error!("vkDeviceWaitIdle before an injected loss: {result:?}");
-    }
 }
 
 // The failures are those of the Vulkan 1.3 specification, "Return Codes" of each.
@@ -275,6 +254,9 @@ entry_points! {
     void vkCmdEndDebugUtilsLabelEXT = PFN_vkCmdEndDebugUtilsLabelEXT(commands: vk::CommandBuffer);
 }
 
-pub(super) fn all() -> &'static [&'static EntryPoint] {
-    ALL
+impl EntryPoint {
+    /// Every entry point that the injector knows.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        ALL.iter().copied()
+    }
 }

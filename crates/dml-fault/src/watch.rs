@@ -9,10 +9,10 @@ pub type Watcher = fn(Option<&'static str>);
 static WATCHER: Mutex<Option<Watcher>> = Mutex::new(None);
 
 /// The process is inside of a call as long as this lives.
-pub(super) struct Inside(());
+pub(crate) struct Inside(());
 
 impl Inside {
-    pub(super) fn new(name: &'static str) -> Self {
+    pub(crate) fn new(name: &'static str) -> Self {
         tell(Some(name));
         Self(())
     }
@@ -24,7 +24,7 @@ impl Drop for Inside {
     }
 }
 
-pub(super) fn begin(watcher: Option<Watcher>) {
+pub(crate) fn begin(watcher: Option<Watcher>) {
     *WATCHER.lock().unwrap_or_else(PoisonError::into_inner) = watcher;
 }
 

@@ -13,7 +13,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ash::vk;
+use dml_vk::ash::vk;
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
 /// Blocks that are not freed, by the call that they were allocated in.
@@ -38,11 +38,11 @@ struct InCall {
 }
 
 /// The thread is in a call as long as this lives.
-pub(super) struct Scope(());
+pub(crate) struct Scope(());
 
 impl Scope {
     /// `creates`: whether the call makes objects that are destroyed later.
-    pub(super) fn new(name: &'static str, creates: bool) -> Self {
+    pub(crate) fn new(name: &'static str, creates: bool) -> Self {
         CALL.set(Some(InCall { name, creates }));
         Self(())
     }
@@ -54,27 +54,27 @@ impl Drop for Scope {
     }
 }
 
-pub(super) fn begin(enabled: bool) {
+pub(crate) fn begin(enabled: bool) {
     ENABLED.store(enabled, SeqCst);
     arm(None);
 }
 
-pub(super) fn end() {
+pub(crate) fn end() {
     begin(false);
 }
 
-pub(super) fn arm(failing: Option<usize>) {
+pub(crate) fn arm(failing: Option<usize>) {
     FAILING.store(failing.unwrap_or(0), SeqCst);
     lock_allocations().clear();
     *FAILED.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
 /// The call in which an allocation has failed.
-pub(super) fn failed() -> Option<&'static str> {
+pub(crate) fn failed() -> Option<&'static str> {
     *FAILED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn allocations() -> Vec<&'static str> {
+pub(crate) fn allocations() -> Vec<&'static str> {
     lock_allocations().clone()
 }
 
@@ -82,13 +82,13 @@ fn lock_allocations() -> MutexGuard<'static, Vec<&'static str>> {
     ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn live() -> Vec<(&'static str, usize)> {
+pub(crate) fn live() -> Vec<(&'static str, usize)> {
     let live = lock_live();
     live.iter().filter(|(_, count)| **count > 0).map(|(call, count)| (*call, *count)).collect()
 }
 
 /// Blocks that are freed after all are not missed.
-pub(super) fn write_off() {
+pub(crate) fn write_off() {
     lock_live().clear();
 }
 
@@ -97,10 +97,10 @@ fn lock_live() -> MutexGuard<'static, BTreeMap<&'static str, usize>> {
 }
 
 /// What a call gets as its callbacks: the recorder's where it is enabled and the call had none.
-pub(super) struct Callbacks(Option<vk::AllocationCallbacks<'static>>, *const c_void);
+pub(crate) struct Callbacks(Option<vk::AllocationCallbacks<'static>>, *const c_void);
 
 impl Callbacks {
-    pub(super) fn instead_of(given: *const vk::AllocationCallbacks<'_>) -> Self {
+    pub(crate) fn instead_of(given: *const vk::AllocationCallbacks<'_>) -> Self {
         let own = given.is_null() && ENABLED.load(SeqCst);
         let own = own.then(|| {
             vk::AllocationCallbacks::default()
@@ -112,7 +112,7 @@ impl Callbacks {
     }
 
     /// Valid as long as `self` stays where it is.
-    pub(super) fn as_ptr<'a>(&self) -> *const vk::AllocationCallbacks<'a> {
+    pub(crate) fn as_ptr<'a>(&self) -> *const vk::AllocationCallbacks<'a> {
         self.0.as_ref().map_or(self.1.cast(), |own| ptr::from_ref(own).cast())
     }
 }

@@ -1,13 +1,13 @@
-//! A device's life in plain calls of Vulkan, with nothing of this crate around them: what a driver
+//! A device's life in plain calls of Vulkan, with nothing of the runtime around them: what a driver
 //! leaves behind by itself, to compare the runtime with.
 
 use std::ffi::CString;
 
-use ash::vk;
 use dml_core::kernel::KernelVariant;
+use dml_vk::ash::{self, vk};
+use dml_vk::{Error, Result};
 
-use crate::error::{Error, Result, VkContext};
-use crate::pipeline::spirv_words;
+use crate::error::{Call as _, internal, lacking};
 
 /// The size of the one allocation: as large as the runtime's first one.
 const MEMORY: u64 = 8 << 20;
@@ -24,9 +24,7 @@ const BUFFER: u64 = 64 << 10;
 ///
 /// [`Error::NoLoader`], [`Error::NoDevice`] where there is no such device, and what Vulkan reports.
 pub fn device_cycle(index: usize, kernel: &KernelVariant) -> Result<()> {
-    // SAFETY: the library is Vulkan's loader, which any program may load.
-    let entry = unsafe { ash::Entry::load() }
-        .map_err(|error| Error::NoLoader { reason: error.to_string() })?;
+    let entry = loader()?;
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
     let info = vk::InstanceCreateInfo::default().application_info(&application);
     // SAFETY: `info` and what it points to outlive the call.
@@ -54,6 +52,11 @@ pub fn device_cycle(index: usize, kernel: &KernelVariant) -> Result<()> {
     // SAFETY: the device was the only thing made from the instance.
     unsafe { instance.destroy_instance(None) };
     Ok(())
+}
+
+pub(crate) fn loader() -> Result<ash::Entry> {
+    // SAFETY: loading runs the initialisers of the system's loader, which has no precondition.
+    unsafe { ash::Entry::load() }.map_err(|error| Error::NoLoader { reason: error.to_string() })
 }
 
 /// The first queue family of a physical device of the instance that computes.
@@ -168,7 +171,7 @@ fn allocate(
     };
     let index = (0..types.memory_type_count)
         .find(local)
-        .ok_or_else(|| Error::unsupported("a buffer", "no memory type is local"))?;
+        .ok_or_else(|| lacking("a buffer", "no memory type is local"))?;
     let info = vk::MemoryAllocateInfo::default()
         .allocation_size(needs.size.max(MEMORY))
         .memory_type_index(index);
@@ -185,7 +188,8 @@ fn pipeline(
     // SAFETY: the cache has no initial data.
     let cache =
         unsafe { device.create_pipeline_cache(&info, None) }.call("vkCreatePipelineCache")?;
-    let code = spirv_words(kernel)?;
+    let code = ash::util::read_spv(&mut std::io::Cursor::new(kernel.spirv))
+        .map_err(|error| internal(&error.to_string()))?;
     let info = vk::ShaderModuleCreateInfo::default().code(&code);
     // SAFETY: the code is that of a checked-in kernel.
     let module =
@@ -202,7 +206,7 @@ fn pipeline(
     unsafe { device.destroy_shader_module(module, None) };
     let pipelines = pipelines.map_err(|(_, result)| result).call("vkCreateComputePipelines")?;
     let pipeline = pipelines.first().copied();
-    let pipeline = pipeline.ok_or_else(|| Error::internal("no pipeline was made"))?;
+    let pipeline = pipeline.ok_or_else(|| internal("no pipeline was made"))?;
     Ok((pipeline, cache))
 }
 
@@ -225,7 +229,7 @@ fn descriptors(
     // SAFETY: the pool is new and has room for the one set.
     let sets =
         unsafe { device.allocate_descriptor_sets(&info) }.call("vkAllocateDescriptorSets")?;
-    let set = *sets.first().ok_or_else(|| Error::internal("no set was allocated"))?;
+    let set = *sets.first().ok_or_else(|| internal("no set was allocated"))?;
     let range = [vk::DescriptorBufferInfo::default().buffer(buffer).range(vk::WHOLE_SIZE)];
     let write = |binding: &vk::DescriptorSetLayoutBinding<'_>| {
         vk::WriteDescriptorSet::default()
@@ -254,8 +258,7 @@ fn submit(
     // SAFETY: the pool is new and not shared.
     let buffers =
         unsafe { device.allocate_command_buffers(&info) }.call("vkAllocateCommandBuffers")?;
-    let buffer =
-        *buffers.first().ok_or_else(|| Error::internal("no command buffer was allocated"))?;
+    let buffer = *buffers.first().ok_or_else(|| internal("no command buffer was allocated"))?;
     // SAFETY: the command buffer is new and not shared.
     unsafe { device.begin_command_buffer(buffer, &vk::CommandBufferBeginInfo::default()) }
         .call("vkBeginCommandBuffer")?;

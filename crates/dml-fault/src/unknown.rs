@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString};
 use std::sync::{Mutex, PoisonError};
 
-use ash::vk;
+use dml_vk::ash::vk;
 
 const ROWS: usize = 32;
 const COLUMNS: usize = 32;
@@ -23,7 +23,7 @@ unsafe extern "system" fn unknown<const ROW: usize, const COLUMN: usize>() {
 fn log_and_abort(name: &str) -> ! {
     eprintln!(
         "{name} was called, which the fault injector does not know: add it to \
-         crates/dml-vk/src/fault/table.rs with the failures that Vulkan documents for it"
+         crates/dml-fault/src/table.rs with the failures that Vulkan documents for it"
     );
     std::process::abort()
 }
@@ -45,7 +45,7 @@ static FUNCTIONS: [[Function; COLUMNS]; ROWS] =
     rows!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
 
 /// The function that stands for `name`.
-pub(super) fn replacement(name: &CStr) -> vk::PFN_vkVoidFunction {
+pub(crate) fn replacement(name: &CStr) -> vk::PFN_vkVoidFunction {
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     let index = names.iter().position(|it| it.as_c_str() == name).unwrap_or_else(|| {
         names.push(name.to_owned());

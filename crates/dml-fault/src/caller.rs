@@ -1,0 +1,377 @@
+//! A program that owns its Vulkan objects. Its calls do not pass the injector: they are not the
+//! runtime's.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use dml_core::capabilities::Features;
+use dml_vk::ash::{self, ext, vk};
+use dml_vk::{
+    BindingTable, Buffer, BufferUsage, Device, DeviceDesc, DeviceSelector, EntryPoints, Error,
+    Instance, InstanceDesc, LiveObjects, QueueLock, RawBufferDesc, RawDeviceDesc, RawQueue, Result,
+    Validation, ValidationLog, access, record_plan,
+};
+
+use crate::bare::{compute_family, loader};
+use crate::books;
+use crate::commands::Commands;
+use crate::error::{Call as _, invalid, lacking};
+use crate::injector::Injector;
+
+/// An instance, a device with one queue, and buffers that the runtime did not create.
+///
+/// Dropping it while the runtime still uses the device leaks everything, which is logged.
+pub struct Caller {
+    /// The device; timelineSemaphore is enabled.
+    pub device: ash::Device,
+    /// Its one queue.
+    pub queue: vk::Queue,
+    /// The family of the queue.
+    pub family: u32,
+    /// The physical device.
+    pub physical: vk::PhysicalDevice,
+    lock: Arc<Lock>,
+    pub(crate) pool: vk::CommandPool,
+    buffers: Mutex<Vec<Memory>>,
+    users: Mutex<Vec<LiveObjects>>,
+    instance: Instance,
+    instance_extensions: &'static [&'static std::ffi::CStr],
+    entry: ash::Entry,
+    /// One thread records. `Cell` is not `Sync`.
+    _one_thread: PhantomData<Cell<()>>,
+}
+
+/// Held by whoever uses the queue.
+#[derive(Default)]
+struct Lock {
+    held: Mutex<bool>,
+    released: Condvar,
+}
+
+// SAFETY: `lock` returns when it has set the flag, which only `unlock` resets.
+unsafe impl QueueLock for Lock {
+    fn lock(&self) {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = self.released.wait_while(held, |held| *held);
+        *free.unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
+    fn unlock(&self) {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.released.notify_one();
+    }
+}
+
+/// A buffer of the caller's in memory that the host sees, which starts as zeros. It is destroyed with
+/// the caller.
+pub struct CallerBuffer<'a> {
+    /// The buffer, of every usage that the runtime knows.
+    pub handle: vk::Buffer,
+    /// Its length in bytes.
+    pub size: u64,
+    caller: &'a Caller,
+}
+
+impl CallerBuffer<'_> {
+    /// The bytes in `range`, when the queue has nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// As [`Caller::bytes`].
+    pub fn bytes(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        self.caller.bytes_of(self.handle, range)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Memory {
+    buffer: vk::Buffer,
+    memory: vk::DeviceMemory,
+    /// The address of the first byte; the memory is coherent.
+    mapped: usize,
+    size: u64,
+}
+
+impl Caller {
+    /// A device on the physical device that `selector` names, with an instance of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Instance::new`] and [`Instance::select`], and what Vulkan reports.
+    pub fn new(selector: &DeviceSelector, validation: Validation) -> Result<Self> {
+        let entry = loader()?;
+        // SAFETY: every original is returned unchanged.
+        let entry_points = unsafe { EntryPoints::replacing(|_, original| original) };
+        let max_api_version = Some(vk::API_VERSION_1_2);
+        let instance = Instance::new(&InstanceDesc { validation, entry_points, max_api_version })?;
+        let physical = instance.select(selector)?.raw();
+        let family = compute_family(instance.raw(), physical)?;
+        let device = create_device(instance.raw(), physical, family)?;
+        // SAFETY: the device was created with one queue of this family.
+        let queue = unsafe { device.get_device_queue(family, 0) };
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+        // SAFETY: as above.
+        let pool = unsafe { device.create_command_pool(&info, None) };
+        let pool = pool.call("vkCreateCommandPool").inspect_err(|_| {
+            // SAFETY: nothing was made from the device.
+            unsafe { device.destroy_device(None) };
+        })?;
+        Ok(Self {
+            device,
+            queue,
+            family,
+            physical,
+            lock: Arc::default(),
+            pool,
+            buffers: Mutex::default(),
+            users: Mutex::default(),
+            instance,
+            // The layer brings it.
+            instance_extensions: match validation {
+                Validation::Required => &[ext::debug_utils::NAME],
+                Validation::Off => &[],
+            },
+            entry,
+            _one_thread: PhantomData,
+        })
+    }
+
+    /// The instance.
+    pub fn instance(&self) -> &ash::Instance {
+        self.instance.raw()
+    }
+
+    /// What the validation layer says, where it is on.
+    pub fn validation_log(&self) -> ValidationLog {
+        self.instance.validation_log()
+    }
+
+    /// What the runtime is told of the device, without a queue.
+    pub fn describe(&self, entry_points: EntryPoints) -> RawDeviceDesc<'static> {
+        RawDeviceDesc {
+            get_instance_proc_addr: self.entry.static_fn().get_instance_proc_addr,
+            entry_points,
+            instance: self.instance.raw().handle(),
+            api_version: self.instance.api_version(),
+            instance_extensions: self.instance_extensions,
+            physical_device: self.physical,
+            device: self.device.handle(),
+            device_extensions: &[],
+            features: Features::NONE,
+            timeline_semaphore: true,
+            queue_family: self.family,
+            queue: None,
+        }
+    }
+
+    /// Wraps the device, with its queue where the runtime is to submit by itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::from_raw`].
+    pub fn wrap(&self, injector: &Injector, with_queue: bool, desc: &DeviceDesc) -> Result<Device> {
+        books::note_queue(self.queue, self.device.handle());
+        let lock = || Some(Arc::clone(&self.lock) as _);
+        let queue = with_queue.then(|| RawQueue { handle: self.queue, lock: lock() });
+        let raw = RawDeviceDesc { queue, ..self.describe(injector.entry_points()) };
+        // SAFETY: everything stated is so. The handles outlive the device, as dropping `self` destroys
+        // nothing before the device's objects are gone; `self` uses the queue under the lock as well.
+        let device = unsafe { Device::from_raw(&raw, desc) }?;
+        self.users.lock().unwrap_or_else(PoisonError::into_inner).push(device.live_objects());
+        Ok(device)
+    }
+
+    /// A buffer of its own.
+    ///
+    /// # Errors
+    ///
+    /// What Vulkan reports.
+    pub fn buffer(&self, size: u64) -> Result<CallerBuffer<'_>> {
+        let info = vk::BufferCreateInfo::default().size(size).usage(BufferUsage::all().to_vk());
+        // SAFETY: the usage is not empty.
+        let handle = unsafe { self.device.create_buffer(&info, None) }.call("vkCreateBuffer")?;
+        let (memory, mapped) = self.bind_memory(handle).inspect_err(|_| {
+            // SAFETY: nothing uses the buffer.
+            unsafe { self.device.destroy_buffer(handle, None) };
+        })?;
+        let made = Memory { buffer: handle, memory, mapped, size };
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(made);
+        Ok(CallerBuffer { handle, size, caller: self })
+    }
+
+    /// The same, wrapped for `device`, which was wrapped with [`Caller::wrap`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where `device` does not wrap this one, and what Vulkan reports.
+    pub fn wrapped_buffer(&self, device: &Device, size: u64) -> Result<Buffer> {
+        if device.raw().handle() != self.device.handle() {
+            return Err(invalid("device", "it is not this caller's"));
+        }
+        let handle = self.buffer(size)?.handle;
+        let desc = RawBufferDesc { handle, size, usage: BufferUsage::all(), name: "caller's" };
+        // SAFETY: the buffer was created for this device with this size and usage, is bound to memory,
+        // and is destroyed after everything of the device.
+        unsafe { device.wrap_buffer(&desc) }
+    }
+
+    /// The bytes in `range` of a buffer of this caller's, when the queue has nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where the buffer is another one, or the range is not inside of it, and
+    /// what Vulkan reports.
+    pub fn bytes(&self, buffer: &Buffer, range: Range<u64>) -> Result<Vec<u8>> {
+        self.bytes_of(buffer.raw(), range)
+    }
+
+    fn bytes_of(&self, buffer: vk::Buffer, range: Range<u64>) -> Result<Vec<u8>> {
+        let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = buffers.iter().find(|it| it.buffer == buffer);
+        let found = found.filter(|it| range.start <= range.end && range.end <= it.size);
+        let found = found.ok_or_else(|| invalid("buffer", "no such bytes"))?;
+        let (Ok(start), Ok(length)) =
+            (usize::try_from(range.start), usize::try_from(range.end - range.start))
+        else {
+            return Err(invalid("range", "beyond the host's addresses"));
+        };
+        let _exclusive = self.exclusive();
+        // SAFETY: nobody else uses the queue.
+        unsafe { self.device.queue_wait_idle(self.queue) }.call("vkQueueWaitIdle")?;
+        let first = std::ptr::with_exposed_provenance::<u8>(found.mapped + start);
+        // SAFETY: the memory is mapped as a whole and the range lies inside of the buffer; what writes
+        // it was just waited for, and nothing can be submitted meanwhile.
+        Ok(unsafe { std::slice::from_raw_parts(first, length) }.to_vec())
+    }
+
+    /// A command buffer in the recording state.
+    ///
+    /// # Errors
+    ///
+    /// What Vulkan reports.
+    pub fn begin(&self) -> Result<Commands<'_>> {
+        Commands::new(self)
+    }
+
+    /// Records the tables into a command buffer of the caller's, one after the other with the barriers
+    /// that [`access()`] asks for, submits it on the caller's queue, and waits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where a table is of another device, and what Vulkan reports.
+    pub fn run(&self, tables: &[&BindingTable]) -> Result<()> {
+        let device = |it: &BindingTable| it.compiled().device().raw().handle();
+        if tables.iter().any(|it| device(it) != self.device.handle()) {
+            return Err(invalid("tables", "one is of another device"));
+        }
+        let commands = self.begin()?;
+        let stages = access().stages;
+        let to = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
+        for table in tables {
+            // SAFETY: the command buffer is recording and of the table's device; the table is kept
+            // until this function returns, when the commands have completed.
+            unsafe { record_plan(commands.raw(), table) };
+            let after = stages | vk::PipelineStageFlags::HOST;
+            commands.barrier((stages, vk::AccessFlags::MEMORY_WRITE), (after, to));
+        }
+        commands.finish()
+    }
+
+    pub(crate) fn wait_idle(&self) -> Result<()> {
+        let _exclusive = self.exclusive();
+        // SAFETY: nobody else uses the queue.
+        unsafe { self.device.queue_wait_idle(self.queue) }.call("vkQueueWaitIdle")
+    }
+
+    pub(crate) fn exclusive(&self) -> impl Drop {
+        struct Exclusive<'a>(&'a Lock);
+        impl Drop for Exclusive<'_> {
+            fn drop(&mut self) {
+                self.0.unlock();
+            }
+        }
+        self.lock.lock();
+        Exclusive(&self.lock)
+    }
+
+    fn bind_memory(&self, buffer: vk::Buffer) -> Result<(vk::DeviceMemory, usize)> {
+        // SAFETY: the buffer is alive.
+        let needed = unsafe { self.device.get_buffer_memory_requirements(buffer) };
+        // SAFETY: the physical device belongs to the instance.
+        let types = unsafe { self.instance().get_physical_device_memory_properties(self.physical) };
+        let wanted = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
+        let fits = |(index, kind): &(u32, &vk::MemoryType)| {
+            needed.memory_type_bits & (1 << index) != 0 && kind.property_flags.contains(wanted)
+        };
+        let (index, _) = (0..)
+            .zip(types.memory_types_as_slice())
+            .find(fits)
+            .ok_or_else(|| lacking("a caller's buffer", "no memory type that the host sees"))?;
+        let info =
+            vk::MemoryAllocateInfo::default().allocation_size(needed.size).memory_type_index(index);
+        // SAFETY: the type is one of the device's.
+        let memory =
+            unsafe { self.device.allocate_memory(&info, None) }.call("vkAllocateMemory")?;
+        let free = |_: &Error| {
+            // SAFETY: nothing is bound to it that is used.
+            unsafe { self.device.free_memory(memory, None) };
+        };
+        let none = vk::MemoryMapFlags::empty();
+        // SAFETY: the memory is new and visible to the host.
+        let mapped = unsafe { self.device.map_memory(memory, 0, vk::WHOLE_SIZE, none) }
+            .call("vkMapMemory")
+            .inspect_err(free)?;
+        let bytes = usize::try_from(needed.size).unwrap_or(0);
+        // SAFETY: the memory is mapped as a whole.
+        unsafe { mapped.cast::<u8>().write_bytes(0, bytes) };
+        // SAFETY: both are new and belong together.
+        unsafe { self.device.bind_buffer_memory(buffer, memory, 0) }
+            .call("vkBindBufferMemory")
+            .inspect_err(free)?;
+        Ok((memory, mapped.expose_provenance()))
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        let users = self.users.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if users.iter().any(|it| it.count() > 0) {
+            log::error!("a caller's device is leaked, as the runtime still uses it");
+            std::mem::forget(self.instance.clone());
+            return;
+        }
+        books::forget_device(self.device.handle());
+        for made in self.buffers.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // SAFETY: nothing of the runtime is left, and the caller's own work was waited for.
+            unsafe { self.device.destroy_buffer(made.buffer, None) };
+            // SAFETY: as above.
+            unsafe { self.device.free_memory(made.memory, None) };
+        }
+        // SAFETY: as above.
+        unsafe { self.device.destroy_command_pool(self.pool, None) };
+        // SAFETY: as above.
+        unsafe { self.device.destroy_device(None) };
+    }
+}
+
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller").field("device", &self.device.handle()).finish_non_exhaustive()
+    }
+}
+
+fn create_device(
+    instance: &ash::Instance,
+    physical: vk::PhysicalDevice,
+    family: u32,
+) -> Result<ash::Device> {
+    let queues =
+        [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
+    let mut timeline =
+        vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
+    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut timeline);
+    // SAFETY: the physical device belongs to the instance; what `info` points to outlives the call.
+    unsafe { instance.create_device(physical, &info, None) }.call("vkCreateDevice")
+}

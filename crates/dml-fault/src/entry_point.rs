@@ -1,0 +1,49 @@
+//! A Vulkan entry point as the injector knows it.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dml_vk::ash::vk;
+
+/// A Vulkan entry point that the injector can count, and fail where Vulkan lets it fail.
+pub struct EntryPoint {
+    name: &'static str,
+    failures: &'static [vk::Result],
+    /// The address of the driver's or loader's function, stored when it was looked up.
+    original: AtomicUsize,
+}
+
+impl EntryPoint {
+    pub(crate) const fn new(name: &'static str, failures: &'static [vk::Result]) -> Self {
+        Self { name, failures, original: AtomicUsize::new(0) }
+    }
+
+    /// Its name, that of Vulkan's core where it was promoted from an extension.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What it may return instead of success: the codes that the Vulkan specification documents for it,
+    /// TIMEOUT and NOT_READY included. Codes of extensions and structures that the runtime does not use
+    /// are left out, as are VK_ERROR_UNKNOWN and VK_ERROR_VALIDATION_FAILED, which every function has.
+    /// Empty where it returns nothing.
+    pub fn failures(&self) -> &'static [vk::Result] {
+        self.failures
+    }
+
+    /// Remembers the function that is replaced.
+    pub(crate) fn replaces(&self, original: unsafe extern "system" fn()) {
+        self.original.store(original as usize, Ordering::SeqCst);
+    }
+
+    /// The function that is replaced.
+    pub(crate) fn original(&self) -> usize {
+        self.original.load(Ordering::SeqCst)
+    }
+}
+
+impl fmt::Debug for EntryPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
