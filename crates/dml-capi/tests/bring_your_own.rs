@@ -10,10 +10,11 @@ use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::caller::{Caller, each_caller};
+use common::caller::each_caller;
 use common::*;
 use counting::allocations;
 use dml::ash::vk;
+use dml_fault::Caller;
 use dmlvk::*;
 
 fn describe(caller: &Caller) -> DmlVkRawDeviceDesc {
@@ -69,7 +70,7 @@ fn a_thousand_operators_are_recorded_without_an_allocation() {
     const COUNT: u64 = 1000;
     const BYTES: u64 = 256;
     each_caller(|caller| {
-        let data = caller.buffer(COUNT * BYTES);
+        let data = caller.buffer(COUNT * BYTES).unwrap();
         let (code, device) = wrap(&describe(caller));
         ok(code);
         let buffer = wrap_buffer(device, data.handle, data.size);
@@ -82,22 +83,26 @@ fn a_thousand_operators_are_recorded_without_an_allocation() {
         let mut masks = DmlVkAccess::default();
         // SAFETY: there is a place for the masks.
         ok(unsafe { dmlvk_get_access(&raw mut masks) });
-        let commands = caller.begin();
+        let commands = caller.begin().unwrap();
         let before = allocations();
         for table in &tables {
             // SAFETY: the command buffer is recording; the tables are kept until it has completed.
-            ok(unsafe { dmlvk_record_dispatch(commands, *table) });
+            ok(unsafe { dmlvk_record_dispatch(commands.raw(), *table) });
         }
         assert_eq!(allocations(), before);
         let stages = vk::PipelineStageFlags::from_raw(masks.stages);
         let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
-        caller.barrier(commands, (stages, flags(masks.outputs)), host);
-        caller.finish(commands);
+        commands.barrier((stages, flags(masks.outputs)), host);
+        commands.finish().unwrap();
         let expected: Vec<u8> = (0..64u8)
             .flat_map(|i| if i / 8 + 1 == i % 8 { [3, 0, 0, 0] } else { [0; 4] })
             .collect();
         for index in 0..COUNT {
-            assert_eq!(data.bytes(index * BYTES..(index + 1) * BYTES), expected, "{index}");
+            assert_eq!(
+                data.bytes(index * BYTES..(index + 1) * BYTES).unwrap(),
+                expected,
+                "{index}"
+            );
         }
         // Everything that the library made is gone with the device; the caller's is the caller's.
         // SAFETY: the command buffer has completed.
@@ -129,14 +134,14 @@ fn with_a_queue_and_its_lock_operators_run_in_one_call() {
         };
         let (code, device) = wrap(&desc);
         ok(code);
-        let data = caller.buffer(64);
+        let data = caller.buffer(64).unwrap();
         let buffer = wrap_buffer(device, data.handle, 64);
         let operator = Diagonal::new(1, &[4, 4], 64, 0, 1.0).compiled(device);
         let output = DmlVkBufferBinding { buffer, offset: 0, size: 64 };
         let before = LOCKED.load(Ordering::SeqCst);
         ok(execute(operator, output));
         assert!(LOCKED.load(Ordering::SeqCst) > before);
-        assert_eq!(data.bytes(0..4), 1f32.to_le_bytes());
+        assert_eq!(data.bytes(0..4).unwrap(), 1f32.to_le_bytes());
         assert_eq!(read(buffer, 16, 8), [0, 0, 0, 0, 0, 0, 0x80, 0x3f]);
         destroy(device);
     });
@@ -167,7 +172,7 @@ fn what_can_be_seen_to_be_wrong_is_refused() {
         let (code, device) = wrap(&good);
         ok(code);
         let operator = Diagonal::new(1, &[2, 2], 16, 0, 1.0).compiled(device);
-        let data = caller.buffer(64);
+        let data = caller.buffer(64).unwrap();
         let buffer = wrap_buffer(device, data.handle, 64);
         let output = DmlVkBufferBinding { buffer, offset: 0, size: 16 };
         let code = execute(operator, output);

@@ -7,11 +7,12 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::caller::{Caller, CallerBuffer, each_caller};
+use common::caller::each_caller;
 use common::kernels::{plan, ramp, requirement, sum};
-use common::{compile, pattern, words};
+use common::{compile, pattern, try_bind, words};
 use dml_core::capabilities::Features;
 use dml_core::plan::{Fill, Plan, Slot, Step};
+use dml_fault::{Caller, CallerBuffer};
 use dml_vk::ash::vk;
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator,
@@ -31,6 +32,12 @@ fn wrap(caller: &Caller) -> Device {
     wrap_with(&caller.describe(EntryPoints::default())).unwrap()
 }
 
+/// With the queue, which nobody else uses.
+fn with_queue(caller: &Caller) -> RawDeviceDesc<'static> {
+    let queue = Some(RawQueue { handle: caller.queue, lock: None });
+    RawDeviceDesc { queue, ..caller.describe(EntryPoints::default()) }
+}
+
 fn wrap_buffer(device: &Device, buffer: &CallerBuffer<'_>) -> Buffer {
     let (handle, size) = (buffer.handle, buffer.size);
     let desc = RawBufferDesc { handle, size, usage: BufferUsage::all(), name: "caller's" };
@@ -38,16 +45,15 @@ fn wrap_buffer(device: &Device, buffer: &CallerBuffer<'_>) -> Buffer {
     unsafe { device.wrap_buffer(&desc) }.unwrap()
 }
 
-fn table(compiled: &CompiledOperator, buffer: &Buffer, offset: u64, size: u64) -> BindingTable {
-    let outputs = [Some(BufferBinding { buffer, offset, size })];
-    BindingTable::new(compiled, &Bindings { outputs: &outputs, ..Bindings::default() }).unwrap()
+fn bound(compiled: &CompiledOperator, buffer: &Buffer, offset: u64, size: u64) -> BindingTable {
+    try_bind(compiled, buffer, offset, size).unwrap()
 }
 
 /// Operators add to what the caller wrote before, and the caller copies the result afterwards.
 #[test]
 fn operators_are_recorded_between_the_callers_own_commands() {
     each_caller(|caller| {
-        let (data, copy) = (caller.buffer(4096), caller.buffer(4096));
+        let (data, copy) = (caller.buffer(4096).unwrap(), caller.buffer(4096).unwrap());
         let device = wrap(caller);
         assert!(!device.is_owned());
         let buffer = wrap_buffer(&device, &data);
@@ -67,28 +73,28 @@ fn operators_are_recorded_between_the_callers_own_commands() {
         let tables = [bind(0, 1024), bind(2048, 3072)];
         let contract = access();
         let transfer = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-        let commands = caller.begin();
+        let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording; the range is the whole buffer.
-        unsafe { caller.device.cmd_fill_buffer(commands, data.handle, 0, 4096, 21) };
+        unsafe { caller.device.cmd_fill_buffer(commands.raw(), data.handle, 0, 4096, 21) };
         let touched = contract.inputs | contract.outputs;
-        caller.barrier(commands, transfer, (contract.stages, touched));
+        commands.barrier(transfer, (contract.stages, touched));
         for table in &tables {
             // SAFETY: the command buffer is recording; the tables are kept until it has completed.
-            unsafe { record_plan(commands, table) };
+            unsafe { record_plan(commands.raw(), table) };
         }
         let read = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_READ);
-        caller.barrier(commands, (contract.stages, contract.outputs), read);
+        commands.barrier((contract.stages, contract.outputs), read);
         let region = [vk::BufferCopy::default().size(4096)];
         // SAFETY: the command buffer is recording; the region is both buffers.
-        unsafe { caller.device.cmd_copy_buffer(commands, data.handle, copy.handle, &region) };
+        unsafe { caller.device.cmd_copy_buffer(commands.raw(), data.handle, copy.handle, &region) };
         let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
-        caller.barrier(commands, transfer, host);
-        caller.finish(commands);
+        commands.barrier(transfer, host);
+        commands.finish().unwrap();
         let mut expected = vec![21; 1024];
         for start in [256, 768] {
             expected[start..start + 128].fill(42);
         }
-        assert_eq!(words(&copy.bytes(0..4096)), expected);
+        assert_eq!(words(&copy.bytes(0..4096).unwrap()), expected);
     });
 }
 
@@ -100,24 +106,24 @@ fn a_callers_buffer_is_bound_at_any_multiple_of_16() {
         let device = wrap(caller);
         let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
         for offset in [0, 16, 48, 240, 272, 1008] {
-            let data = caller.buffer(2048);
+            let data = caller.buffer(2048).unwrap();
             let buffer = wrap_buffer(&device, &data);
-            let table = table(&compiled, &buffer, offset, 64);
+            let table = bound(&compiled, &buffer, offset, 64);
             let contract = access();
-            let commands = caller.begin();
+            let commands = caller.begin().unwrap();
             // SAFETY: the command buffer is recording.
-            unsafe { caller.device.cmd_fill_buffer(commands, data.handle, 0, 2048, 9) };
+            unsafe { caller.device.cmd_fill_buffer(commands.raw(), data.handle, 0, 2048, 9) };
             let transfer = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-            caller.barrier(commands, transfer, (contract.stages, contract.outputs));
+            commands.barrier(transfer, (contract.stages, contract.outputs));
             // SAFETY: the command buffer is recording; the table is kept until it has completed.
-            unsafe { record_plan(commands, &table) };
+            unsafe { record_plan(commands.raw(), &table) };
             let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
-            caller.barrier(commands, (contract.stages, contract.outputs), host);
-            caller.finish(commands);
+            commands.barrier((contract.stages, contract.outputs), host);
+            commands.finish().unwrap();
             let mut expected = vec![9; 512];
             let first = usize::try_from(offset / 4).unwrap();
             expected[first..first + 16].copy_from_slice(&(5..21).collect::<Vec<_>>());
-            assert_eq!(words(&data.bytes(0..2048)), expected, "at {offset}");
+            assert_eq!(words(&data.bytes(0..2048).unwrap()), expected, "at {offset}");
         }
     });
 }
@@ -125,7 +131,7 @@ fn a_callers_buffer_is_bound_at_any_multiple_of_16() {
 #[test]
 fn what_is_wrong_and_can_be_seen_is_refused() {
     each_caller(|caller| {
-        let good = caller.describe_with_queue();
+        let good = with_queue(caller);
         let refused = |raw: RawDeviceDesc<'_>, wanted: &str| {
             let error = wrap_with(&raw).unwrap_err();
             assert!(error.to_string().contains(wanted), "`{error}` lacks `{wanted}`");
@@ -152,7 +158,7 @@ fn what_is_wrong_and_can_be_seen_is_refused() {
             refused(RawDeviceDesc { features, ..good.clone() }, "shaderInt64");
         }
         let device = wrap(caller);
-        let data = caller.buffer(64);
+        let data = caller.buffer(64).unwrap();
         let usage = BufferUsage::all();
         let good = RawBufferDesc { handle: data.handle, size: 64, usage, name: "mine" };
         for (desc, wanted) in [
@@ -172,9 +178,9 @@ fn without_a_queue_nothing_is_submitted() {
     each_caller(|caller| {
         let device = wrap(caller);
         let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
-        let data = caller.buffer(64);
+        let data = caller.buffer(64).unwrap();
         let buffer = wrap_buffer(&device, &data);
-        let table = table(&compiled, &buffer, 0, 64);
+        let table = bound(&compiled, &buffer, 0, 64);
         let mut recorder = Recorder::new(&device).unwrap();
         recorder.dispatch(&table).unwrap();
         let list = recorder.finish().unwrap();
@@ -216,8 +222,8 @@ fn a_shared_queue_is_used_under_the_callers_lock() {
     each_caller(|caller| {
         let lock = Arc::new(CountingLock::default());
         let queue = Some(RawQueue { handle: caller.queue, lock: Some(lock.clone()) });
-        let device = wrap_with(&RawDeviceDesc { queue, ..caller.describe_with_queue() }).unwrap();
-        let data = caller.buffer(256);
+        let device = wrap_with(&RawDeviceDesc { queue, ..with_queue(caller) }).unwrap();
+        let data = caller.buffer(256).unwrap();
         let buffer = wrap_buffer(&device, &data);
         assert_eq!(lock.times.load(Ordering::SeqCst), 0);
         device.write_buffer(&buffer, 0, &pattern(256)).unwrap();
@@ -225,7 +231,7 @@ fn a_shared_queue_is_used_under_the_callers_lock() {
         assert!(after_write > 0);
         let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
         let mut recorder = Recorder::new(&device).unwrap();
-        recorder.dispatch(&table(&compiled, &buffer, 64, 64)).unwrap();
+        recorder.dispatch(&bound(&compiled, &buffer, 64, 64)).unwrap();
         device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
         let submitted = lock.times.load(Ordering::SeqCst);
         assert_eq!(submitted, after_write + 1);
@@ -245,21 +251,21 @@ fn a_shared_queue_is_used_under_the_callers_lock() {
 #[test]
 fn the_runtime_reads_beside_what_the_caller_submits() {
     each_caller(|caller| {
-        let device = wrap_with(&caller.describe_with_queue()).unwrap();
+        let device = wrap_with(&with_queue(caller)).unwrap();
         let (location, usage) = (MemoryLocation::Readback, BufferUsage::all());
         let desc = BufferDesc { size: 256, usage, location, name: "beside" };
         let beside = device.create_buffer(&desc).unwrap();
         device.write_buffer(&beside, 0, &pattern(256)).unwrap();
-        let data = caller.buffer(64);
+        let data = caller.buffer(64).unwrap();
         let buffer = wrap_buffer(&device, &data);
-        let table = table(&compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)])), &buffer, 0, 64);
-        let commands = caller.begin();
+        let table = bound(&compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)])), &buffer, 0, 64);
+        let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording; the table is kept until it has completed, and nothing
         // else touches its bytes before that.
-        unsafe { record_plan(commands, &table) };
-        let gate = caller.submit_behind_a_gate(commands);
+        unsafe { record_plan(commands.raw(), &table) };
+        let gate = commands.finish_at_a_gate().unwrap();
         let read = device.read_buffer(&beside, 0..256);
-        caller.open(gate);
+        gate.open().unwrap();
         assert_eq!(read.unwrap(), pattern(256));
         let expected: Vec<u32> = (5..21).collect();
         assert_eq!(words(&device.read_buffer(&buffer, 0..64).unwrap()), expected);
@@ -282,17 +288,17 @@ fn compiling_submits_nothing() {
             )
         };
         let compiled = compile(&device, with_constants);
-        let data = caller.buffer(256);
+        let data = caller.buffer(256).unwrap();
         let buffer = wrap_buffer(&device, &data);
-        let table = table(&compiled, &buffer, 0, 256);
-        let commands = caller.begin();
+        let table = bound(&compiled, &buffer, 0, 256);
+        let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording; the table is kept until it has completed.
-        unsafe { record_plan(commands, &table) };
+        unsafe { record_plan(commands.raw(), &table) };
         let contract = access();
         let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
-        caller.barrier(commands, (contract.stages, contract.outputs), host);
-        caller.finish(commands);
-        assert_eq!(data.bytes(0..256), pattern(256));
+        commands.barrier((contract.stages, contract.outputs), host);
+        commands.finish().unwrap();
+        assert_eq!(data.bytes(0..256).unwrap(), pattern(256));
     });
 }
 
@@ -300,32 +306,32 @@ fn compiling_submits_nothing() {
 #[test]
 fn nothing_of_the_callers_is_destroyed_and_nothing_is_left() {
     each_caller(|caller| {
-        let data = caller.buffer(64);
+        let data = caller.buffer(64).unwrap();
         let live = {
-            let device = wrap_with(&caller.describe_with_queue()).unwrap();
+            let device = wrap_with(&with_queue(caller)).unwrap();
             let live = device.live_objects();
             let buffer = wrap_buffer(&device, &data);
             let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
-            let table = table(&compiled, &buffer, 0, 64);
+            let table = bound(&compiled, &buffer, 0, 64);
             drop((device, buffer, compiled));
             assert!(live.count() > 0);
-            let commands = caller.begin();
+            let commands = caller.begin().unwrap();
             // SAFETY: the command buffer is recording; the table is kept until it has completed.
-            unsafe { record_plan(commands, &table) };
-            caller.finish(commands);
+            unsafe { record_plan(commands.raw(), &table) };
+            commands.finish().unwrap();
             live
         };
         assert_eq!(live.count(), 0);
         // Both are still there.
-        let commands = caller.begin();
+        let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording.
-        unsafe { caller.device.cmd_fill_buffer(commands, data.handle, 0, 64, 3) };
+        unsafe { caller.device.cmd_fill_buffer(commands.raw(), data.handle, 0, 64, 3) };
         let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
         let transfer = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-        caller.barrier(commands, transfer, host);
-        caller.finish(commands);
-        assert_eq!(words(&data.bytes(0..64)), [3; 16]);
-        assert_eq!(caller.messages(), Vec::<String>::new());
+        commands.barrier(transfer, host);
+        commands.finish().unwrap();
+        assert_eq!(words(&data.bytes(0..64).unwrap()), [3; 16]);
+        assert_eq!(caller.validation_log().take(), []);
     });
 }
 
@@ -335,18 +341,18 @@ fn a_missing_barrier_of_the_callers_is_reported_where_validation_is_required() {
     each_caller(|caller| {
         let device = wrap(caller);
         let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
-        let data = caller.buffer(64);
+        let data = caller.buffer(64).unwrap();
         let buffer = wrap_buffer(&device, &data);
-        let table = table(&compiled, &buffer, 0, 64);
-        let commands = caller.begin();
+        let table = bound(&compiled, &buffer, 0, 64);
+        let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording.
-        unsafe { caller.device.cmd_fill_buffer(commands, data.handle, 0, 64, 3) };
+        unsafe { caller.device.cmd_fill_buffer(commands.raw(), data.handle, 0, 64, 3) };
         // SAFETY: the command buffer is recording; the table is kept until it has completed.
-        unsafe { record_plan(commands, &table) };
-        caller.finish(commands);
-        let messages = caller.messages();
+        unsafe { record_plan(commands.raw(), &table) };
+        commands.finish().unwrap();
+        let messages = caller.validation_log().take();
         if common::validation() == dml_vk::Validation::Required {
-            assert!(messages.iter().any(|it| it.contains("hazard detected")), "{messages:?}");
+            assert!(messages.iter().any(|it| it.text.contains("hazard detected")), "{messages:?}");
         }
     });
 }

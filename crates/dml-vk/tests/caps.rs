@@ -4,14 +4,16 @@
 mod common;
 
 use common::kernels::{plan, ramp, ramp_of_size_in};
-use common::{buffer, buffer_with, each_device_with, instance, pattern, try_compile, words};
+use common::{
+    buffer, buffer_with, each_device_with, execute, instance, pattern, try_bind, try_compile, words,
+};
 use dml_core::CapabilityCap;
 use dml_core::capabilities::{ApiVersion, Limit};
 use dml_core::kernel::Feature;
 use dml_core::plan::{Slot, Step};
 use dml_vk::{
-    BindingTable, Bindings, BufferBinding, BufferDesc, BufferUsage, Device, DeviceDesc, Error,
-    InstanceDesc, MemoryLocation, Recorder, Result, packed_version,
+    BufferDesc, BufferUsage, Device, DeviceDesc, Error, InstanceDesc, MemoryLocation, Recorder,
+    Result, packed_version,
 };
 
 const OUT: Slot = Slot::Output(0);
@@ -31,12 +33,7 @@ fn count_up(device: &Device, offset: u64) -> Result<Vec<u32>> {
     let plan = plan(256, vec![ramp(OUT, 0..256, 1)]);
     let compiled = try_compile(device, plan)?;
     let buffer = buffer(device, 256 + offset);
-    let outputs = [Some(BufferBinding { buffer: &buffer, offset, size: 256 })];
-    let table =
-        BindingTable::new(&compiled, &Bindings { outputs: &outputs, ..Bindings::default() })?;
-    let mut recorder = Recorder::new(device)?;
-    recorder.dispatch(&table)?;
-    device.submit(recorder.finish()?)?.wait()?;
+    execute(device, &try_bind(&compiled, &buffer, offset, 256)?);
     Ok(words(&device.read_buffer(&buffer, offset..offset + 256)?))
 }
 

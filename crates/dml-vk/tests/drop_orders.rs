@@ -6,12 +6,9 @@
 mod common;
 
 use common::kernels::{plan, ramp};
-use common::{NoMessages, buffer, compile, instance, words};
+use common::{NoMessages, bind, buffer, compile, instance, words};
 use dml_core::plan::Slot;
-use dml_vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, CompiledOperator, Device, Instance,
-    PhysicalDevice, Recorder,
-};
+use dml_vk::{BindingTable, Buffer, CompiledOperator, Device, Instance, PhysicalDevice, Recorder};
 
 /// One of everything, on one device.
 struct Everything {
@@ -37,9 +34,7 @@ fn each(test: impl Fn(Everything)) {
         let buffer = buffer(&device, 1024);
         let plan = plan(1024, vec![ramp(Slot::Output(0), 0..1024, 3)]);
         let compiled = compile(&device, plan);
-        let outputs = [Some(BufferBinding::whole(&buffer))];
-        let bindings = Bindings { outputs: &outputs, ..Bindings::default() };
-        let table = BindingTable::new(&compiled, &bindings).unwrap();
+        let table = bind(&compiled, &buffer);
         test(Everything { instance, physical, device, buffer, compiled, table });
     }
 }

@@ -4,12 +4,9 @@
 
 mod common;
 
-use std::ffi::CStr;
-use std::mem::transmute;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-use common::{buffer, each_device_with, instance_with, pattern};
+use common::{buffer, each_device_with, instance_with, one_at_a_time, pattern};
 use dml_vk::ash::vk;
 use dml_vk::{Device, DeviceDesc, DeviceType, EntryPoints, InstanceDesc, Timestamps};
 
@@ -28,14 +25,6 @@ const USUAL: Answers =
 static ANSWERS: Mutex<Answers> = Mutex::new(USUAL);
 /// Names, offsets and sizes.
 static CALLS: Mutex<Vec<(&str, u64, u64)>> = Mutex::new(Vec::new());
-/// The answers are given to one test at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-static PROPERTIES: AtomicUsize = AtomicUsize::new(0);
-static PROPERTIES_2: AtomicUsize = AtomicUsize::new(0);
-static MEMORY: AtomicUsize = AtomicUsize::new(0);
-static FLUSH: AtomicUsize = AtomicUsize::new(0);
-static INVALIDATE: AtomicUsize = AtomicUsize::new(0);
 
 fn change(limits: &mut vk::PhysicalDeviceLimits) {
     let answers = *ANSWERS.lock().unwrap();
@@ -44,52 +33,10 @@ fn change(limits: &mut vk::PhysicalDeviceLimits) {
     limits.timestamp_period = answers.timestamp_period.unwrap_or(limits.timestamp_period);
 }
 
-unsafe extern "system" fn properties(
-    device: vk::PhysicalDevice,
-    found: *mut vk::PhysicalDeviceProperties,
-) {
-    // SAFETY: the address is that of the original, stored before any call.
-    let original = unsafe {
-        transmute::<usize, vk::PFN_vkGetPhysicalDeviceProperties>(PROPERTIES.load(Ordering::SeqCst))
-    };
-    // SAFETY: the caller keeps the function's own contract.
-    unsafe { original(device, found) };
-    // SAFETY: the driver has filled it.
-    change(unsafe { &mut (*found).limits });
-}
-
-unsafe extern "system" fn properties_2(
-    device: vk::PhysicalDevice,
-    found: *mut vk::PhysicalDeviceProperties2<'_>,
-) {
-    let original = PROPERTIES_2.load(Ordering::SeqCst);
-    // SAFETY: as above.
-    let original = unsafe { transmute::<usize, vk::PFN_vkGetPhysicalDeviceProperties2>(original) };
-    // SAFETY: the caller keeps the function's own contract.
-    unsafe { original(device, found) };
-    // SAFETY: the driver has filled it.
-    change(unsafe { &mut (*found).properties.limits });
-}
-
-unsafe extern "system" fn memory(
-    device: vk::PhysicalDevice,
-    found: *mut vk::PhysicalDeviceMemoryProperties,
-) {
-    // SAFETY: as above.
-    let original = unsafe {
-        transmute::<usize, vk::PFN_vkGetPhysicalDeviceMemoryProperties>(
-            MEMORY.load(Ordering::SeqCst),
-        )
-    };
-    // SAFETY: the caller keeps the function's own contract.
-    unsafe { original(device, found) };
-    if ANSWERS.lock().unwrap().is_coherent {
-        return;
-    }
+fn change_memory(found: &mut vk::PhysicalDeviceMemoryProperties) {
     let both = vk::MemoryPropertyFlags::DEVICE_LOCAL | vk::MemoryPropertyFlags::HOST_VISIBLE;
-    // SAFETY: the driver has filled it.
-    for memory in unsafe { &mut (*found).memory_types } {
-        if memory.property_flags.contains(both) {
+    for memory in &mut found.memory_types {
+        if !ANSWERS.lock().unwrap().is_coherent && memory.property_flags.contains(both) {
             memory.property_flags &= !vk::MemoryPropertyFlags::HOST_COHERENT;
         }
     }
@@ -98,63 +45,71 @@ unsafe extern "system" fn memory(
 /// # Safety
 ///
 /// That of vkFlushMappedMemoryRanges.
-unsafe fn noted(
-    (name, original): (&'static str, &AtomicUsize),
-    device: vk::Device,
-    count: u32,
-    ranges: *const vk::MappedMemoryRange<'_>,
-) -> vk::Result {
+unsafe fn note(name: &'static str, count: u32, ranges: *const vk::MappedMemoryRange<'_>) {
     assert_eq!(count, 1);
     // SAFETY: there is one, by the caller's promise.
     let range = unsafe { *ranges };
     CALLS.lock().unwrap().push((name, range.offset, range.size));
-    let original = original.load(Ordering::SeqCst);
-    // SAFETY: the address is that of the original; both functions have this signature.
-    let original = unsafe { transmute::<usize, vk::PFN_vkFlushMappedMemoryRanges>(original) };
-    // SAFETY: the caller keeps the function's own contract.
-    unsafe { original(device, count, ranges) }
 }
 
-unsafe extern "system" fn flush(
-    device: vk::Device,
-    count: u32,
-    ranges: *const vk::MappedMemoryRange<'_>,
-) -> vk::Result {
-    // SAFETY: the caller's promise.
-    unsafe { noted(("flush", &FLUSH), device, count, ranges) }
-}
-
-unsafe extern "system" fn invalidate(
-    device: vk::Device,
-    count: u32,
-    ranges: *const vk::MappedMemoryRange<'_>,
-) -> vk::Result {
-    // SAFETY: the caller's promise.
-    unsafe { noted(("invalidate", &INVALIDATE), device, count, ranges) }
-}
-
-fn replace(name: &CStr, original: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
-    let (place, replacement): (&AtomicUsize, *const ()) = match name.to_bytes() {
-        b"vkGetPhysicalDeviceProperties" => (&PROPERTIES, properties as *const ()),
-        b"vkGetPhysicalDeviceProperties2" => (&PROPERTIES_2, properties_2 as *const ()),
-        b"vkGetPhysicalDeviceMemoryProperties" => (&MEMORY, memory as *const ()),
-        b"vkFlushMappedMemoryRanges" => (&FLUSH, flush as *const ()),
-        b"vkInvalidateMappedMemoryRanges" => (&INVALIDATE, invalidate as *const ()),
-        _ => return original,
-    };
-    place.store(original? as usize, Ordering::SeqCst);
-    // SAFETY: only the type is erased; the table gives it back under the same name.
-    Some(unsafe { transmute::<*const (), unsafe extern "system" fn()>(replacement) })
+/// Each calls the original, and answers what a driver may, or what this crate must refuse.
+fn odd() -> EntryPoints {
+    dml_fault::replacing! {
+        vkGetPhysicalDeviceProperties = PFN_vkGetPhysicalDeviceProperties(
+            device: vk::PhysicalDevice,
+            found: *mut vk::PhysicalDeviceProperties,
+        ), |original| {
+            // SAFETY: the caller keeps the function's own contract.
+            unsafe { original(device, found) };
+            // SAFETY: the driver has filled it.
+            change(unsafe { &mut (*found).limits });
+        }
+        vkGetPhysicalDeviceProperties2 = PFN_vkGetPhysicalDeviceProperties2(
+            device: vk::PhysicalDevice,
+            found: *mut vk::PhysicalDeviceProperties2<'_>,
+        ), |original| {
+            // SAFETY: the caller keeps the function's own contract.
+            unsafe { original(device, found) };
+            // SAFETY: the driver has filled it.
+            change(unsafe { &mut (*found).properties.limits });
+        }
+        vkGetPhysicalDeviceMemoryProperties = PFN_vkGetPhysicalDeviceMemoryProperties(
+            device: vk::PhysicalDevice,
+            found: *mut vk::PhysicalDeviceMemoryProperties,
+        ), |original| {
+            // SAFETY: the caller keeps the function's own contract.
+            unsafe { original(device, found) };
+            // SAFETY: the driver has filled it.
+            change_memory(unsafe { &mut *found });
+        }
+        vkFlushMappedMemoryRanges = PFN_vkFlushMappedMemoryRanges(
+            device: vk::Device,
+            count: u32,
+            ranges: *const vk::MappedMemoryRange<'_>,
+        ) -> vk::Result, |original| {
+            // SAFETY: the caller keeps the function's own contract.
+            unsafe { note("flush", count, ranges) };
+            // SAFETY: as above.
+            unsafe { original(device, count, ranges) }
+        }
+        vkInvalidateMappedMemoryRanges = PFN_vkInvalidateMappedMemoryRanges(
+            device: vk::Device,
+            count: u32,
+            ranges: *const vk::MappedMemoryRange<'_>,
+        ) -> vk::Result, |original| {
+            // SAFETY: the caller keeps the function's own contract.
+            unsafe { note("invalidate", count, ranges) };
+            // SAFETY: as above.
+            unsafe { original(device, count, ranges) }
+        }
+    }
 }
 
 /// Calls `test` with Vulkan whose drivers give these answers.
 fn with_answers(answers: Answers, test: impl FnOnce(InstanceDesc)) {
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _guard = one_at_a_time();
     *ANSWERS.lock().unwrap() = answers;
-    // SAFETY: each replacement has its function's signature, calls the original, and answers what a
-    // driver may, or what this crate must refuse.
-    let entry_points = unsafe { EntryPoints::replacing(replace) };
-    test(InstanceDesc { entry_points, ..InstanceDesc::default() });
+    test(InstanceDesc { entry_points: odd(), ..InstanceDesc::default() });
 }
 
 #[test]

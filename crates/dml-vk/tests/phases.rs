@@ -4,11 +4,10 @@
 mod common;
 
 use common::kernels::{plan, ramp, requirement, sum};
-use common::{buffer, compile, each_device, words};
+use common::{buffer, compile, each_device, run, words};
 use dml_core::plan::{BoundAt, Copy, CopyRegion, InPlace, Plan, Slot, Step};
 use dml_vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, CompiledOperator, Device, Phase, Recorder,
-    Result,
+    BindingTable, Bindings, Buffer, BufferBinding, CompiledOperator, Phase, Recorder, Result,
 };
 
 const OUT: Slot = Slot::Output(0);
@@ -26,12 +25,6 @@ fn copy(source: Slot, destination: Slot, size: u64) -> Step {
 #[track_caller]
 fn refused(result: Result<BindingTable>, message: &str) {
     assert_eq!(result.unwrap_err().to_string(), message);
-}
-
-fn run(device: &Device, record: impl FnOnce(&mut Recorder) -> Result<()>) {
-    let mut recorder = Recorder::new(device).unwrap();
-    record(&mut recorder).unwrap();
-    device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
 }
 
 /// Output = input, but for its first 16 words.

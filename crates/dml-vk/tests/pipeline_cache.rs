@@ -4,21 +4,18 @@
 
 mod common;
 
-use std::ffi::CStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::kernels::{plan, ramp};
-use common::{NoMessages, buffer, compile, instance, instance_with, words};
+use common::{
+    NoMessages, bind, buffer, compile, execute, instance, instance_with, one_at_a_time, words,
+};
 use dml_core::plan::Slot;
 use dml_vk::ash::vk;
-use dml_vk::{
-    BindingTable, Bindings, BufferBinding, Device, DeviceDesc, EntryPoints, Instance, InstanceDesc,
-    PhysicalDevice, Recorder,
-};
+use dml_vk::{Device, DeviceDesc, Instance, InstanceDesc, PhysicalDevice};
 
 fn desc(folder: &Path) -> DeviceDesc {
     DeviceDesc { pipeline_cache: Some(folder.to_owned()), ..DeviceDesc::default() }
@@ -33,12 +30,7 @@ fn run_and_keep(physical: &PhysicalDevice, desc: &DeviceDesc) -> Device {
     let device = Device::with_desc(physical, desc).unwrap();
     let compiled = compile(&device, plan(256, vec![ramp(Slot::Output(0), 0..256, 5)]));
     let buffer = buffer(&device, 256);
-    let outputs = [Some(BufferBinding::whole(&buffer))];
-    let bindings = Bindings { outputs: &outputs, ..Bindings::default() };
-    let table = BindingTable::new(&compiled, &bindings).unwrap();
-    let mut recorder = Recorder::new(&device).unwrap();
-    recorder.dispatch(&table).unwrap();
-    device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+    execute(&device, &bind(&compiled, &buffer));
     let found = words(&device.read_buffer(&buffer, 0..256).unwrap());
     assert_eq!(found, (5..69).collect::<Vec<u32>>());
     device
@@ -57,46 +49,28 @@ fn usable(instance: &Instance) -> impl Iterator<Item = PhysicalDevice> + use<> {
 
 /// Bytes of initial data in the last call of vkCreatePipelineCache.
 static INITIAL: AtomicUsize = AtomicUsize::new(0);
-static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
-/// The original belongs to one device at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-unsafe extern "system" fn create_pipeline_cache(
-    device: vk::Device,
-    info: *const vk::PipelineCacheCreateInfo<'_>,
-    callbacks: *const vk::AllocationCallbacks<'_>,
-    cache: *mut vk::PipelineCache,
-) -> vk::Result {
-    // SAFETY: Vulkan demands that `info` is valid.
-    let size = unsafe { (*info).initial_data_size };
-    INITIAL.store(size, Ordering::SeqCst);
-    let original = ORIGINAL.load(Ordering::SeqCst);
-    // SAFETY: the address is that of the original, stored before any call.
-    let original: vk::PFN_vkCreatePipelineCache = unsafe { std::mem::transmute(original) };
-    // SAFETY: the caller keeps the function's own contract.
-    unsafe { original(device, info, callbacks, cache) }
-}
-
-fn replace(name: &CStr, original: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
-    if name != c"vkCreatePipelineCache" {
-        return original;
-    }
-    ORIGINAL.store(original? as usize, Ordering::SeqCst);
-    let replacement = create_pipeline_cache as *const ();
-    // SAFETY: only the type is erased; the table gives it back under the same name.
-    Some(unsafe { std::mem::transmute::<*const (), unsafe extern "system" fn()>(replacement) })
-}
 
 /// Vulkan with a look at what drivers are given.
 fn watched() -> (NoMessages, Instance) {
-    // SAFETY: the replacement has its function's signature and calls the original.
-    let entry_points = unsafe { EntryPoints::replacing(replace) };
+    let entry_points = dml_fault::replacing! {
+        vkCreatePipelineCache = PFN_vkCreatePipelineCache(
+            device: vk::Device,
+            info: *const vk::PipelineCacheCreateInfo<'_>,
+            callbacks: *const vk::AllocationCallbacks<'_>,
+            cache: *mut vk::PipelineCache,
+        ) -> vk::Result, |original| {
+            // SAFETY: Vulkan demands that `info` is valid.
+            INITIAL.store(unsafe { (*info).initial_data_size }, Ordering::SeqCst);
+            // SAFETY: the caller keeps the function's own contract.
+            unsafe { original(device, info, callbacks, cache) }
+        }
+    };
     instance_with(InstanceDesc { entry_points, ..InstanceDesc::default() })
 }
 
 #[test]
 fn pipelines_are_kept_and_given_back_to_the_driver() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let _guard = one_at_a_time();
     let (_messages, instance) = watched();
     for physical in usable(&instance) {
         let folder = tempfile::tempdir().unwrap();
@@ -115,7 +89,7 @@ fn pipelines_are_kept_and_given_back_to_the_driver() {
 
 #[test]
 fn nothing_wrong_reaches_a_driver_and_everything_wrong_is_replaced() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let _guard = one_at_a_time();
     let (_messages, instance) = watched();
     for physical in usable(&instance) {
         let folder = tempfile::tempdir().unwrap();
@@ -151,7 +125,7 @@ fn nothing_wrong_reaches_a_driver_and_everything_wrong_is_replaced() {
 
 #[test]
 fn the_file_of_another_device_is_foreign() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let _guard = one_at_a_time();
     let (_messages, instance) = watched();
     let devices: Vec<_> = usable(&instance).collect();
     for (one, other) in devices.iter().zip(devices.iter().skip(1)) {
@@ -200,7 +174,7 @@ fn child(test: &str, folder: &Path) -> Command {
 
 #[test]
 fn a_process_that_is_killed_leaves_what_it_compiled() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap();
+    let _guard = one_at_a_time();
     let (_messages, instance) = watched();
     if let Some(folder) = std::env::var_os(SHARED) {
         let desc = desc(Path::new(&folder));

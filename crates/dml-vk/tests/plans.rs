@@ -4,28 +4,23 @@
 mod common;
 
 use common::kernels::{RAMP, SUM, leaked, plan, ramp, ramp_of_size_in, requirement, sum};
-use common::{buffer, buffer_with, compile, each_device, try_compile, try_compile_both, words};
+use common::{
+    buffer, buffer_with, compile, each_device, execute, run, try_bind, try_compile,
+    try_compile_both, words,
+};
 use dml_core::capabilities::Limit;
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::{Copy, CopyRegion, Fill, KernelKey, Plan, Slot, Step, Update};
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompileInput, CompiledOperator,
-    Device, Error, MemoryLocation, Recorder, Result,
+    Error, MemoryLocation, Recorder, Result,
 };
 
 const OUT: Slot = Slot::Output(0);
 const IN: Slot = Slot::Input(0);
 
 fn bind(compiled: &CompiledOperator, buffer: &Buffer, offset: u64) -> Result<BindingTable> {
-    let size = buffer.size() - offset;
-    let outputs = [Some(BufferBinding { buffer, offset, size })];
-    BindingTable::new(compiled, &Bindings { outputs: &outputs, ..Bindings::default() })
-}
-
-fn execute(device: &Device, table: &BindingTable) {
-    let mut recorder = Recorder::new(device).unwrap();
-    recorder.dispatch(table).unwrap();
-    device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+    try_bind(compiled, buffer, offset, buffer.size() - offset)
 }
 
 fn fill(slot: Slot, range: std::ops::Range<u64>, pattern: u32) -> Step {
@@ -135,9 +130,7 @@ fn every_slot_is_bound_to_its_buffer() {
         let initialize = Bindings { inputs: &[], outputs: &[], ..bindings };
         let initialize = BindingTable::for_initialization(&compiled, &initialize).unwrap();
         let table = BindingTable::new(&compiled, &bindings).unwrap();
-        let mut recorder = Recorder::new(device).unwrap();
-        recorder.initialize(&initialize).unwrap();
-        device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+        run(device, |recorder| recorder.initialize(&initialize));
         execute(device, &table);
         let expected: Vec<u32> = (0..128).map(|word| 101 + word * 1001).collect();
         assert_eq!(words(&device.read_buffer(output, 512..1024).unwrap()), expected);

@@ -7,11 +7,11 @@ mod common;
 use std::ops::Range;
 
 use common::kernels::{plan, ramp, requirement, sum};
-use common::{buffer, compile, each_device};
+use common::{buffer, compile, each_device, execute};
 use dml_core::Capabilities;
 use dml_core::host::{HostMemory, interpret};
 use dml_core::plan::{Copy, CopyRegion, Fill, Plan, Repeat, Slot, Step, Update};
-use dml_vk::{BindingTable, Bindings, BufferBinding, Recorder};
+use dml_vk::{BindingTable, Bindings, BufferBinding};
 
 /// Windows start at multiples of this, the largest alignment there is: with its shader-access
 /// heuristic the layer judges whole descriptors, which start at the aligned address below.
@@ -139,9 +139,7 @@ fn a_device_gives_what_the_host_gives() {
                 persistent: None,
             };
             let table = BindingTable::new(&compiled, &bindings).unwrap();
-            let mut recorder = Recorder::new(device).unwrap();
-            recorder.dispatch(&table).unwrap();
-            device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+            execute(device, &table);
             let result = device.read_buffer(&output, 0..SIZE).unwrap();
             assert!(result == expected, "round {round}: {:?}", table.compiled());
         }

@@ -1,104 +1,17 @@
 //! The steady state: many operators wait once, lists are submitted again, and a new shape compiles
 //! nothing.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(unsafe_code, reason = "replacements for Vulkan's functions, and a counting allocator")]
+#![allow(unsafe_code, reason = "a counting allocator")]
 
 mod common;
 #[path = "common/counting.rs"]
 mod counting;
 
-use std::ffi::CStr;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use common::kernels::{plan, ramp};
-use common::{buffer, compile, each_device, each_device_with, words};
+use common::{buffer, compile, counts, each_device, each_injected_device, try_bind, words};
 use counting::allocations;
 use dml_core::plan::Slot;
-use dml_vk::ash::vk;
-use dml_vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, CompiledOperator, Device, DeviceDesc,
-    EntryPoints, InstanceDesc, Recorder,
-};
-
-/// Calls of one function; its original belongs to one device at a time.
-struct Calls {
-    original: AtomicUsize,
-    count: AtomicUsize,
-}
-
-impl Calls {
-    const fn new() -> Self {
-        Self { original: AtomicUsize::new(0), count: AtomicUsize::new(0) }
-    }
-
-    fn take(&self) -> usize {
-        self.count.swap(0, Ordering::SeqCst)
-    }
-}
-
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-static PIPELINES: Calls = Calls::new();
-static SUBMITS: Calls = Calls::new();
-static WAITS: Calls = Calls::new();
-
-macro_rules! counted {
-    ($calls:ident, $function:ident, $pfn:ty, ($($name:ident: $kind:ty),*)) => {
-        unsafe extern "system" fn $function($($name: $kind),*) -> vk::Result {
-            $calls.count.fetch_add(1, Ordering::SeqCst);
-            let original = $calls.original.load(Ordering::SeqCst);
-            // SAFETY: the address is that of the original, stored before any call.
-            let original: $pfn = unsafe { std::mem::transmute(original) };
-            // SAFETY: the caller keeps the function's own contract.
-            unsafe { original($($name),*) }
-        }
-    };
-}
-
-counted!(PIPELINES, create_pipelines, vk::PFN_vkCreateComputePipelines, (
-    device: vk::Device,
-    cache: vk::PipelineCache,
-    count: u32,
-    infos: *const vk::ComputePipelineCreateInfo<'_>,
-    callbacks: *const vk::AllocationCallbacks<'_>,
-    pipelines: *mut vk::Pipeline
-));
-counted!(SUBMITS, submit, vk::PFN_vkQueueSubmit, (
-    queue: vk::Queue,
-    count: u32,
-    submits: *const vk::SubmitInfo<'_>,
-    fence: vk::Fence
-));
-counted!(WAITS, wait, vk::PFN_vkWaitSemaphores, (
-    device: vk::Device,
-    info: *const vk::SemaphoreWaitInfo<'_>,
-    timeout: u64
-));
-
-fn replace(name: &CStr, original: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
-    let (calls, replacement): (&Calls, *const ()) = match name.to_bytes() {
-        b"vkCreateComputePipelines" => (&PIPELINES, create_pipelines as *const ()),
-        b"vkQueueSubmit" => (&SUBMITS, submit as *const ()),
-        b"vkWaitSemaphores" | b"vkWaitSemaphoresKHR" => (&WAITS, wait as *const ()),
-        _ => return original,
-    };
-    calls.original.store(original? as usize, Ordering::SeqCst);
-    // SAFETY: only the type is erased; the table gives it back under the same name.
-    Some(unsafe { std::mem::transmute::<*const (), unsafe extern "system" fn()>(replacement) })
-}
-
-fn each_counted_device(test: impl Fn(&Device)) {
-    let _guard = ONE_AT_A_TIME.lock().unwrap();
-    // SAFETY: each replacement has its function's signature and calls the original.
-    let entry_points = unsafe { EntryPoints::replacing(replace) };
-    let instance = InstanceDesc { entry_points, ..InstanceDesc::default() };
-    each_device_with(instance, &DeviceDesc::default(), |device| {
-        for calls in [&PIPELINES, &SUBMITS, &WAITS] {
-            calls.take();
-        }
-        test(device);
-    });
-}
+use dml_vk::{BindingTable, Buffer, CompiledOperator, Device, Recorder};
 
 /// An operator that writes `value`, `value + 1`, ... to `bytes` bytes.
 fn operator(device: &Device, bytes: u64, value: u32) -> CompiledOperator {
@@ -107,13 +20,12 @@ fn operator(device: &Device, bytes: u64, value: u32) -> CompiledOperator {
 }
 
 fn bind(operator: &CompiledOperator, buffer: &Buffer, offset: u64, size: u64) -> BindingTable {
-    let outputs = [Some(BufferBinding { buffer, offset, size })];
-    BindingTable::new(operator, &Bindings { outputs: &outputs, ..Bindings::default() }).unwrap()
+    try_bind(operator, buffer, offset, size).unwrap()
 }
 
 #[test]
 fn many_operators_are_one_submission_and_one_wait() {
-    each_counted_device(|device| {
+    each_injected_device(|injector, device| {
         const COUNT: u32 = 100;
         let buffer = buffer(device, u64::from(COUNT) * 256);
         let tables: Vec<_> = (0..COUNT)
@@ -130,10 +42,10 @@ fn many_operators_are_one_submission_and_one_wait() {
         }
         assert_eq!(allocations(), before, "recording allocates");
         let list = recorder.finish().unwrap();
-        assert_eq!((SUBMITS.take(), WAITS.take()), (0, 0));
+        assert_eq!(counts(injector, ["vkQueueSubmit", "vkWaitSemaphores"]), [0, 0]);
         let submission = device.submit(list).unwrap();
         submission.wait().unwrap();
-        assert_eq!((SUBMITS.take(), WAITS.take()), (1, 1));
+        assert_eq!(counts(injector, ["vkQueueSubmit", "vkWaitSemaphores"]), [1, 1]);
         let found = words(&device.read_buffer(&buffer, 0..buffer.size()).unwrap());
         assert_eq!(found, (0..COUNT * 64).collect::<Vec<u32>>());
     });
@@ -141,13 +53,14 @@ fn many_operators_are_one_submission_and_one_wait() {
 
 #[test]
 fn a_new_shape_compiles_no_pipeline() {
-    each_counted_device(|device| {
+    each_injected_device(|injector, device| {
         operator(device, 256, 0);
-        assert_eq!((PIPELINES.take(), device.pipeline_count()), (1, 1));
+        let made = || (counts(injector, ["vkCreateComputePipelines"]), device.pipeline_count());
+        assert_eq!(made(), ([1], 1));
         for bytes in [4, 8, 252, 1024, 65_536] {
             operator(device, bytes, 1);
         }
-        assert_eq!((PIPELINES.take(), device.pipeline_count()), (0, 1));
+        assert_eq!(made(), ([1], 1));
     });
 }
 

@@ -6,39 +6,20 @@ mod common;
 
 use std::sync::Barrier;
 
-use common::{buffer, instance, validation};
+use common::{begin, buffer, finish, instance, validation};
 use dml_vk::ash::vk;
-use dml_vk::{Buffer, Device, Instance, Recorder, Validation, ValidationMessage};
+use dml_vk::{Buffer, Device, DeviceSelector, Instance, Recorder, Validation, ValidationMessage};
 
 /// Submits two fills of one range with nothing between them, past this crate's own recorder.
 #[allow(unsafe_code, reason = "the recorder records no such thing")]
 fn write_twice_without_a_barrier(device: &Device, target: &Buffer) {
-    let raw = device.raw();
-    let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.queue_family());
-    // SAFETY: the device has a queue of this family.
-    let pool = unsafe { raw.create_command_pool(&info, None) }.unwrap();
-    let info = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-    // SAFETY: the pool is new and not shared.
-    let commands = unsafe { raw.allocate_command_buffers(&info) }.unwrap();
-    // SAFETY: the command buffer is new and not shared.
-    unsafe { raw.begin_command_buffer(commands[0], &vk::CommandBufferBeginInfo::default()) }
-        .unwrap();
+    let (pool, commands) = begin(device);
     for value in [1, 2] {
+        let raw = device.raw();
         // SAFETY: the command buffer is recording; the range is the whole buffer.
-        unsafe { raw.cmd_fill_buffer(commands[0], target.raw(), 0, target.size(), value) };
+        unsafe { raw.cmd_fill_buffer(commands, target.raw(), 0, target.size(), value) };
     }
-    // SAFETY: the command buffer is recording.
-    unsafe { raw.end_command_buffer(commands[0]) }.unwrap();
-    device
-        .with_queue(|queue| {
-            let submit = vk::SubmitInfo::default().command_buffers(&commands);
-            // SAFETY: the queue is locked, and everything is kept until the device is idle.
-            unsafe { raw.queue_submit(queue, &[submit], vk::Fence::null()) }.unwrap();
-        })
-        .unwrap();
-    device.wait_idle().unwrap();
-    // SAFETY: the device is idle.
-    unsafe { raw.destroy_command_pool(pool, None) };
+    finish(device, (pool, commands));
 }
 
 /// Two threads wait for one queue at once, without the lock that keeps them apart. Drivers take it
@@ -118,13 +99,11 @@ fn a_queue_that_two_threads_use_at_once_is_reported() {
 }
 
 /// A program that owns its Vulkan objects, as the sweep of faults brings one, has a log of its own.
-/// `cargo xtask test` has the feature on.
-#[cfg(feature = "fault-injection")]
 #[test]
 #[allow(unsafe_code, reason = "the runtime leaves nothing behind")]
 fn what_a_caller_leaves_behind_is_reported_where_validation_is_required() {
-    let injector = dml_vk::fault::Injector::new().unwrap();
-    let caller = dml_vk::fault::Caller::new("").unwrap();
+    let injector = dml_fault::Injector::new().unwrap();
+    let caller = dml_fault::Caller::new(&DeviceSelector::Best, validation()).unwrap();
     let log = caller.validation_log();
     let device = caller.wrap(&injector, false, &dml_vk::DeviceDesc::default()).unwrap();
     let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.queue_family());

@@ -8,7 +8,8 @@ use dml_core::Strategy;
 use dml_core::host::{HostDispatch, HostError};
 use dml_core::kernel::{KernelBinding, KernelVariant, SpecializationConstant};
 use dml_core::plan::{
-    Access, BindingRequirement, BoundAt, Dispatch, KernelKey, Plan, Slot, Step, Window,
+    Access, BindingRequirement, BoundAt, Copy, CopyRegion, Dispatch, Fill, KernelKey, Plan, Slot,
+    Step, Update, Window,
 };
 
 const LOCAL_SIZE: &[SpecializationConstant] =
@@ -129,4 +130,24 @@ pub fn plan(size: u64, exec: Vec<Step>) -> Plan {
         persistent_size: 0,
         constants: Vec::new(),
     }
+}
+
+/// Steps on an output of 512 bytes.
+pub fn every_kind_of_step() -> Vec<Step> {
+    let out = Slot::Output(0);
+    let region = CopyRegion::once(256, 0, 8);
+    vec![
+        Step::Fill(Fill { slot: out, range: 0..512, pattern: 1 }),
+        ramp(out, 256..512, 50),
+        Step::Copy(Copy { source: out, destination: out, regions: vec![region] }),
+        Step::Update(Update { slot: out, offset: 8, data: vec![2; 4] }),
+    ]
+}
+
+/// What [`every_kind_of_step`] leaves there.
+pub fn words_of_every_kind_of_step() -> Vec<u32> {
+    let mut expected = vec![1; 64];
+    expected.extend(50..114);
+    expected[..3].copy_from_slice(&[50, 51, 0x0202_0202]);
+    expected
 }

@@ -7,10 +7,15 @@
 pub mod caller;
 pub mod kernels;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use dml_core::plan::Plan;
+use dml_fault::Injector;
+use dml_vk::ash::vk;
 use dml_vk::{
-    Buffer, BufferDesc, BufferUsage, CompileInput, CompiledOperator, Device, DeviceDesc, Error,
-    Instance, InstanceDesc, MemoryLocation, Validation, ValidationLog,
+    BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompileInput,
+    CompiledOperator, Device, DeviceDesc, EntryPoints, Error, Instance, InstanceDesc,
+    MemoryLocation, Recorder, Validation, ValidationLog,
 };
 
 /// Whether the validation layer must be on: DML_TEST_VALIDATION=required.
@@ -72,6 +77,34 @@ pub fn each_device_with(instance: InstanceDesc, desc: &DeviceDesc, test: impl Fn
     );
 }
 
+/// What is replaced belongs to one test at a time.
+pub fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub fn each_device_through(entry_points: EntryPoints, test: impl Fn(&Device)) {
+    let instance = InstanceDesc { entry_points, ..InstanceDesc::default() };
+    each_device_with(instance, &DeviceDesc::default(), test);
+}
+
+/// Runs `test` on every device with an injector that its calls pass.
+pub fn each_injected_device(test: impl Fn(&Injector, &Device)) {
+    let _guard = one_at_a_time();
+    let injector = Injector::new().unwrap();
+    each_device_through(injector.entry_points(), |device| {
+        test(&injector, device);
+        injector.arm(None);
+    });
+    assert_eq!(injector.live_objects(), []);
+}
+
+/// How often each of these was called since the injector was armed.
+pub fn counts<const N: usize>(injector: &Injector, names: [&str; N]) -> [usize; N] {
+    let calls = injector.calls();
+    names.map(|name| calls.iter().filter(|it| it.name() == name).count())
+}
+
 /// Compiles a plan that needs no other for buffers of storage usage.
 pub fn try_compile(device: &Device, plan: Plan) -> Result<CompiledOperator, Error> {
     try_compile_both(device, CompileInput { plan, storage_only: None })
@@ -84,6 +117,65 @@ pub fn try_compile_both(device: &Device, input: CompileInput) -> Result<Compiled
 
 pub fn compile(device: &Device, plan: Plan) -> CompiledOperator {
     try_compile(device, plan).unwrap()
+}
+
+/// A table for an operator with one output and nothing else.
+pub fn try_bind(
+    compiled: &CompiledOperator,
+    buffer: &Buffer,
+    offset: u64,
+    size: u64,
+) -> Result<BindingTable, Error> {
+    let outputs = [Some(BufferBinding { buffer, offset, size })];
+    BindingTable::new(compiled, &Bindings { outputs: &outputs, ..Bindings::default() })
+}
+
+/// The same for the whole of a buffer.
+pub fn bind(compiled: &CompiledOperator, buffer: &Buffer) -> BindingTable {
+    try_bind(compiled, buffer, 0, buffer.size()).unwrap()
+}
+
+/// Records something, submits it, and waits.
+pub fn run(device: &Device, record: impl FnOnce(&mut Recorder) -> Result<(), Error>) {
+    let mut recorder = Recorder::new(device).unwrap();
+    record(&mut recorder).unwrap();
+    device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+}
+
+pub fn execute(device: &Device, table: &BindingTable) {
+    run(device, |recorder| recorder.dispatch(table));
+}
+
+/// A command buffer in the recording state, past this crate's own recorder, and its pool.
+pub fn begin(device: &Device) -> (vk::CommandPool, vk::CommandBuffer) {
+    let raw = device.raw();
+    let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.queue_family());
+    // SAFETY: the device has a queue of this family.
+    let pool = unsafe { raw.create_command_pool(&info, None) }.unwrap();
+    let info = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+    // SAFETY: the pool is new and not shared.
+    let commands = unsafe { raw.allocate_command_buffers(&info) }.unwrap()[0];
+    // SAFETY: the command buffer is new and not shared.
+    unsafe { raw.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()) }.unwrap();
+    (pool, commands)
+}
+
+/// Ends the command buffer, submits it, waits, and destroys its pool.
+pub fn finish(device: &Device, (pool, commands): (vk::CommandPool, vk::CommandBuffer)) {
+    let raw = device.raw();
+    // SAFETY: the command buffer is recording.
+    unsafe { raw.end_command_buffer(commands) }.unwrap();
+    let commands = [commands];
+    let submit = [vk::SubmitInfo::default().command_buffers(&commands)];
+    device
+        .with_queue(|queue| {
+            // SAFETY: the queue is locked, and everything is kept until the device is idle.
+            unsafe { raw.queue_submit(queue, &submit, vk::Fence::null()) }.unwrap();
+        })
+        .unwrap();
+    device.wait_idle().unwrap();
+    // SAFETY: the device is idle.
+    unsafe { raw.destroy_command_pool(pool, None) };
 }
 
 /// A buffer in device memory for every use.
