@@ -8,55 +8,6 @@ use dml_vk::ash::vk::{self, Handle as _};
 use crate::entry_point::EntryPoint;
 use crate::fault::{Fault, Hit};
 
-/// Kinds of Vulkan objects that are created and destroyed one by one. Command buffers and descriptor
-/// sets go with their pools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs, reason = "Vulkan's names")]
-pub enum ObjectKind {
-    Instance,
-    DebugUtilsMessenger,
-    Device,
-    DeviceMemory,
-    Buffer,
-    Semaphore,
-    QueryPool,
-    CommandPool,
-    DescriptorSetLayout,
-    DescriptorPool,
-    PipelineLayout,
-    PipelineCache,
-    ShaderModule,
-    Pipeline,
-}
-
-/// An object that the books count.
-pub(crate) trait Counted: vk::Handle + Copy {
-    const KIND: ObjectKind;
-}
-
-macro_rules! counted {
-    ($($object:ident: $kind:ident;)*) => {
-        $(impl Counted for vk::$object { const KIND: ObjectKind = ObjectKind::$kind; })*
-    };
-}
-
-counted! {
-    Instance: Instance;
-    DebugUtilsMessengerEXT: DebugUtilsMessenger;
-    Device: Device;
-    DeviceMemory: DeviceMemory;
-    Buffer: Buffer;
-    Semaphore: Semaphore;
-    QueryPool: QueryPool;
-    CommandPool: CommandPool;
-    DescriptorSetLayout: DescriptorSetLayout;
-    DescriptorPool: DescriptorPool;
-    PipelineLayout: PipelineLayout;
-    PipelineCache: PipelineCache;
-    ShaderModule: ShaderModule;
-    Pipeline: Pipeline;
-}
-
 static BOOKS: Mutex<Option<Books>> = Mutex::new(None);
 
 #[derive(Default)]
@@ -66,18 +17,18 @@ pub(crate) struct Books {
     pub(crate) calls: Vec<&'static EntryPoint>,
     pub(crate) fault: Option<Fault>,
     pub(crate) hit: Option<Hit>,
-    pub(crate) foreign: Vec<ObjectKind>,
+    pub(crate) foreign: Vec<vk::ObjectType>,
     /// Devices that were made to report their loss.
     lost: Vec<u64>,
     queues: HashMap<u64, u64>,
     /// The device that was asked last.
     device: Option<u64>,
     /// Some drivers give out one handle several times.
-    objects: BTreeMap<(ObjectKind, u64), usize>,
+    objects: BTreeMap<(vk::ObjectType, u64), usize>,
 }
 
 impl Books {
-    pub(crate) fn live(&self) -> Vec<(ObjectKind, usize)> {
+    pub(crate) fn live(&self) -> Vec<(vk::ObjectType, usize)> {
         let mut live = BTreeMap::<_, usize>::new();
         for ((kind, _), count) in &self.objects {
             *live.entry(*kind).or_default() += count;
@@ -160,20 +111,20 @@ pub(crate) fn called(
     })
 }
 
-pub(crate) fn created<T: Counted>(object: T) {
-    update(|books| *books.objects.entry((T::KIND, object.as_raw())).or_default() += 1);
+pub(crate) fn created<T: vk::Handle>(object: T) {
+    update(|books| *books.objects.entry((T::TYPE, object.as_raw())).or_default() += 1);
 }
 
 /// Null is allowed and nothing.
-pub(crate) fn destroyed<T: Counted>(object: T) {
-    let (kind, handle) = (T::KIND, object.as_raw());
+pub(crate) fn destroyed<T: vk::Handle>(object: T) {
+    let (kind, handle) = (T::TYPE, object.as_raw());
     if handle == 0 {
         return;
     }
     update(|books| match books.objects.get_mut(&(kind, handle)) {
         Some(1) => {
             books.objects.remove(&(kind, handle));
-            if kind == ObjectKind::Device {
+            if kind == vk::ObjectType::DEVICE {
                 books.lost.retain(|device| *device != handle);
                 books.queues.retain(|_, device| *device != handle);
             }

@@ -156,7 +156,7 @@ fn allocate_block(size: usize, alignment: usize) -> *mut c_void {
     if start.is_null() {
         return ptr::null_mut();
     }
-    // SAFETY: the block begins inside the allocation, behind room for the header.
+    // SAFETY: the block begins inside the allocation, after room for the header.
     let block = unsafe { start.add(offset) };
     // SAFETY: as above.
     let header = unsafe { block.sub(size_of::<Header>()) }.cast::<Header>();

@@ -19,7 +19,7 @@ use crate::entry_point::EntryPoint;
 use crate::error::invalid;
 use crate::fault::{Fault, Hit};
 use crate::watch::Watcher;
-use crate::{ObjectKind, books, host, table, watch};
+use crate::{books, host, table, watch};
 
 /// Makes calls fail, and keeps the books. See [`Injector::entry_points`].
 ///
@@ -109,8 +109,9 @@ impl Injector {
         books::update(|books| books.calls.clone())
     }
 
-    /// How many objects of each kind were created and not destroyed. Kinds without any are left out.
-    pub fn live_objects(&self) -> Vec<(ObjectKind, usize)> {
+    /// How many objects of each kind were created and not destroyed; command buffers and descriptor sets go
+    /// with their pools. Kinds without any are left out.
+    pub fn live_objects(&self) -> Vec<(vk::ObjectType, usize)> {
         books::update(|books| books.live())
     }
 
@@ -122,7 +123,7 @@ impl Injector {
 
     /// Objects that were destroyed but never created through the injector, such as a caller's own,
     /// since the last call.
-    pub fn foreign_destructions(&self) -> Vec<ObjectKind> {
+    pub fn foreign_destructions(&self) -> Vec<vk::ObjectType> {
         books::update(|books| std::mem::take(&mut books.foreign))
     }
 

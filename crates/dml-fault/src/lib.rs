@@ -25,7 +25,6 @@ mod watch;
 pub use dml_vk;
 
 pub use bare::device_cycle;
-pub use books::ObjectKind;
 pub use caller::{Caller, CallerBuffer};
 pub use commands::{Commands, Gate};
 pub use compile::compile;

@@ -342,7 +342,7 @@ fn create(physical: &PhysicalDevice, family: u32, version: u32) -> Result<RawDev
         return Err(Error::from_vk("vkCreateDevice", result));
     }
     let table = instance.table.load_device(device, core_timeline, instance.debug_utils);
-    let raw = RawDevice::new(table, Arc::clone(instance));
+    let raw = RawDevice::new(table, Arc::clone(instance), true);
     raw.set_name(device, "dml device");
     Ok(raw)
 }

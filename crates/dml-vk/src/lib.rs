@@ -23,7 +23,7 @@
 //! # Threads
 //!
 //! Everything is `Send + Sync` but [`Recorder`], which is `Send`: one recorder per thread. The queue
-//! and the allocator are behind locks.
+//! and the allocator are under locks.
 //!
 //! # Bring your own
 //!

@@ -7,7 +7,6 @@ pub(crate) mod plan_check;
 
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
@@ -101,12 +100,6 @@ impl Drop for PipelineCache {
     }
 }
 
-impl fmt::Debug for PipelineCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PipelineCache").finish_non_exhaustive()
-    }
-}
-
 /// A compute pipeline with its layouts. Handles are null until they are made.
 pub(crate) struct Pipeline {
     pub(crate) handle: vk::Pipeline,
@@ -150,12 +143,6 @@ impl Drop for Pipeline {
         unsafe { core.destroy_pipeline_layout(self.layout, None) };
         // SAFETY: as above; sets that were allocated with the layout may outlive it.
         unsafe { core.destroy_descriptor_set_layout(self.set_layout, None) };
-    }
-}
-
-impl fmt::Debug for Pipeline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pipeline").field("handle", &self.handle).finish_non_exhaustive()
     }
 }
 

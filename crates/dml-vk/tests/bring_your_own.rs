@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::caller::each_caller;
 use common::kernels::{plan, ramp, requirement, sum};
-use common::{compile, pattern, try_bind, words};
+use common::{bind, compile, pattern, try_bind, words};
 use dml_core::capabilities::Features;
 use dml_core::plan::{Fill, Plan, Slot, Step};
-use dml_fault::{Caller, CallerBuffer};
+use dml_fault::{Caller, CallerBuffer, Commands};
 use dml_vk::ash::vk;
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator,
@@ -47,6 +47,24 @@ fn wrap_buffer(device: &Device, buffer: &CallerBuffer<'_>) -> Buffer {
 
 fn bound(compiled: &CompiledOperator, buffer: &Buffer, offset: u64, size: u64) -> BindingTable {
     try_bind(compiled, buffer, offset, size).unwrap()
+}
+
+/// A buffer of 64 bytes, wrapped, and bound to an operator that counts up from 5 there.
+fn counting_up<'a>(
+    caller: &'a Caller,
+    device: &Device,
+) -> (CallerBuffer<'a>, Buffer, BindingTable) {
+    let data = caller.buffer(64).unwrap();
+    let buffer = wrap_buffer(device, &data);
+    let table = bind(&compile(device, plan(64, vec![ramp(OUT, 0..64, 5)])), &buffer);
+    (data, buffer, table)
+}
+
+/// Ends with the barrier that the caller owes where the host reads what an operator wrote.
+fn finish_for_host(commands: Commands<'_>) {
+    let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+    commands.barrier((access().stages, access().outputs), host);
+    commands.finish().unwrap();
 }
 
 /// Operators add to what the caller wrote before, and the caller copies the result afterwards.
@@ -117,9 +135,7 @@ fn a_callers_buffer_is_bound_at_any_multiple_of_16() {
             commands.barrier(transfer, (contract.stages, contract.outputs));
             // SAFETY: the command buffer is recording; the table is kept until it has completed.
             unsafe { record_plan(commands.raw(), &table) };
-            let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
-            commands.barrier((contract.stages, contract.outputs), host);
-            commands.finish().unwrap();
+            finish_for_host(commands);
             let mut expected = vec![9; 512];
             let first = usize::try_from(offset / 4).unwrap();
             expected[first..first + 16].copy_from_slice(&(5..21).collect::<Vec<_>>());
@@ -177,10 +193,7 @@ fn what_is_wrong_and_can_be_seen_is_refused() {
 fn without_a_queue_nothing_is_submitted() {
     each_caller(|caller| {
         let device = wrap(caller);
-        let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
-        let data = caller.buffer(64).unwrap();
-        let buffer = wrap_buffer(&device, &data);
-        let table = bound(&compiled, &buffer, 0, 64);
+        let (_data, buffer, table) = counting_up(caller, &device);
         let mut recorder = Recorder::new(&device).unwrap();
         recorder.dispatch(&table).unwrap();
         let list = recorder.finish().unwrap();
@@ -294,10 +307,7 @@ fn compiling_submits_nothing() {
         let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording; the table is kept until it has completed.
         unsafe { record_plan(commands.raw(), &table) };
-        let contract = access();
-        let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
-        commands.barrier((contract.stages, contract.outputs), host);
-        commands.finish().unwrap();
+        finish_for_host(commands);
         assert_eq!(data.bytes(0..256).unwrap(), pattern(256));
     });
 }
@@ -340,10 +350,7 @@ fn nothing_of_the_callers_is_destroyed_and_nothing_is_left() {
 fn a_missing_barrier_of_the_callers_is_reported_where_validation_is_required() {
     each_caller(|caller| {
         let device = wrap(caller);
-        let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
-        let data = caller.buffer(64).unwrap();
-        let buffer = wrap_buffer(&device, &data);
-        let table = bound(&compiled, &buffer, 0, 64);
+        let (data, _buffer, table) = counting_up(caller, &device);
         let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording.
         unsafe { caller.device.cmd_fill_buffer(commands.raw(), data.handle, 0, 64, 3) };

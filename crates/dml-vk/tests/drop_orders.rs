@@ -39,6 +39,12 @@ fn each(test: impl Fn(Everything)) {
     }
 }
 
+fn recorded(device: &Device, table: &BindingTable) -> Recorder {
+    let mut recorder = Recorder::new(device).unwrap();
+    recorder.dispatch(table).unwrap();
+    recorder
+}
+
 #[test]
 fn parents_first() {
     each(|Everything { instance, physical, device, buffer, compiled, table }| {
@@ -66,8 +72,7 @@ fn children_first() {
 #[test]
 fn a_recorder_is_dropped_mid_way() {
     each(|all| {
-        let mut recorder = Recorder::new(&all.device).unwrap();
-        recorder.dispatch(&all.table).unwrap();
+        let recorder = recorded(&all.device, &all.table);
         drop(all);
         drop(recorder);
     });
@@ -76,8 +81,7 @@ fn a_recorder_is_dropped_mid_way() {
 #[test]
 fn a_recorded_list_is_dropped_unsubmitted() {
     each(|all| {
-        let mut recorder = Recorder::new(&all.device).unwrap();
-        recorder.dispatch(&all.table).unwrap();
+        let recorder = recorded(&all.device, &all.table);
         let list = recorder.finish().unwrap();
         drop(all);
         drop(list);
@@ -87,8 +91,7 @@ fn a_recorded_list_is_dropped_unsubmitted() {
 #[test]
 fn a_ticket_is_dropped_last_and_unfinished() {
     each(|all| {
-        let mut recorder = Recorder::new(&all.device).unwrap();
-        recorder.dispatch(&all.table).unwrap();
+        let recorder = recorded(&all.device, &all.table);
         let submission = all.device.submit(recorder.finish().unwrap()).unwrap();
         drop(all);
         drop(submission);
@@ -98,8 +101,7 @@ fn a_ticket_is_dropped_last_and_unfinished() {
 #[test]
 fn a_ticket_is_dropped_at_once_and_the_work_is_done() {
     each(|Everything { device, buffer, compiled, table, .. }| {
-        let mut recorder = Recorder::new(&device).unwrap();
-        recorder.dispatch(&table).unwrap();
+        let recorder = recorded(&device, &table);
         drop((table, compiled));
         drop(device.submit(recorder.finish().unwrap()).unwrap());
         let result = words(&device.read_buffer(&buffer, 0..1024).unwrap());
@@ -110,8 +112,7 @@ fn a_ticket_is_dropped_at_once_and_the_work_is_done() {
 #[test]
 fn the_last_handle_is_dropped_on_another_thread() {
     each(|Everything { device, buffer, compiled, table, .. }| {
-        let mut recorder = Recorder::new(&device).unwrap();
-        recorder.dispatch(&table).unwrap();
+        let recorder = recorded(&device, &table);
         let submission = device.submit(recorder.finish().unwrap()).unwrap();
         drop((device, buffer, compiled, table));
         std::thread::spawn(move || submission.wait().unwrap()).join().unwrap();

@@ -44,7 +44,7 @@ pub struct Bindings<'a> {
 /// A binding that has been checked. It knows nothing of [`Buffer`] but its keeper, so that a
 /// caller's own VkBuffer with a declared size and usage fits as well.
 #[derive(Clone, Debug)]
-pub(crate) struct BoundBuffer {
+pub(crate) struct BufferRange {
     pub(crate) handle: ash::vk::Buffer,
     pub(crate) buffer_size: u64,
     pub(crate) usage: BufferUsage,
@@ -54,7 +54,7 @@ pub(crate) struct BoundBuffer {
     pub(crate) keep_alive: Option<Buffer>,
 }
 
-impl BoundBuffer {
+impl BufferRange {
     pub(crate) fn of(binding: &BufferBinding<'_>) -> Self {
         Self {
             handle: binding.buffer.raw(),
@@ -79,10 +79,10 @@ impl BoundBuffer {
 
 /// One checked binding with its role.
 #[derive(Clone, Debug)]
-pub(crate) struct Bound {
+pub(crate) struct CheckedBinding {
     pub(crate) slot: Slot,
     pub(crate) field: String,
-    pub(crate) buffer: BoundBuffer,
+    pub(crate) buffer: BufferRange,
 }
 
 /// Checks everything that does not depend on the plan that is going to be used. Also tells whether
@@ -91,7 +91,7 @@ pub(crate) fn check_bindings(
     compiled: &CompiledOperator,
     bindings: &Bindings<'_>,
     phase: Phase,
-) -> Result<(Vec<Bound>, bool)> {
+) -> Result<(Vec<CheckedBinding>, bool)> {
     let checker = Checker { compiled, phase };
     let mut bound = Vec::new();
     checker.tensors("inputs", Slot::Input, compiled.inputs(), bindings.inputs, &mut bound)?;
@@ -132,7 +132,7 @@ impl Checker<'_> {
         slot: fn(u32) -> Slot,
         required: &[Option<BindingRequirement>],
         given: &[Option<BufferBinding<'_>>],
-        bound: &mut Vec<Bound>,
+        bound: &mut Vec<CheckedBinding>,
     ) -> Result<()> {
         let is_bound_now = |one: &BindingRequirement| match self.phase {
             Phase::Initialize => one.bound_at == BoundAt::Initialization,
@@ -176,7 +176,7 @@ impl Checker<'_> {
         field: &str,
         (size, alignment): (u64, u64),
         binding: Option<&BufferBinding<'_>>,
-    ) -> Result<Bound> {
+    ) -> Result<CheckedBinding> {
         let Some(binding) = binding else {
             let accepted = format!("a buffer range of at least {size} bytes");
             return Err(self.error(field, "nothing is bound".to_owned(), accepted));
@@ -186,16 +186,16 @@ impl Checker<'_> {
             let accepted = "a buffer of the device that the operator was compiled for".to_owned();
             return Err(self.error(field, problem, accepted));
         }
-        let buffer = BoundBuffer::of(binding);
+        let buffer = BufferRange::of(binding);
         self.range(field, &buffer, size, alignment)?;
         if !buffer.usage.contains(BufferUsage::STORAGE) {
             let problem = format!("the buffer's usage is {}", buffer.usage);
             return Err(self.error(field, problem, "a usage with STORAGE".to_owned()));
         }
-        Ok(Bound { slot, field: field.to_owned(), buffer })
+        Ok(CheckedBinding { slot, field: field.to_owned(), buffer })
     }
 
-    fn range(&self, field: &str, buffer: &BoundBuffer, size: u64, alignment: u64) -> Result<()> {
+    fn range(&self, field: &str, buffer: &BufferRange, size: u64, alignment: u64) -> Result<()> {
         if !buffer.offset.is_multiple_of(alignment) {
             let problem = format!("offset {}", buffer.offset);
             return Err(self.error(field, problem, format!("a multiple of {alignment} bytes")));
@@ -229,7 +229,7 @@ impl Checker<'_> {
 
     /// Inputs may share bytes with each other; whatever is written shares none, unless an operator
     /// may be executed in place and is. Returns whether it is.
-    fn overlaps(&self, bound: &[Bound]) -> Result<bool> {
+    fn overlaps(&self, bound: &[CheckedBinding]) -> Result<bool> {
         let mut in_place = false;
         for (index, one) in bound.iter().enumerate() {
             for other in &bound[index + 1..] {
@@ -254,7 +254,7 @@ impl Checker<'_> {
         })
     }
 
-    fn overlap(&self, one: &Bound, other: &Bound, may_be_same: bool) -> Error {
+    fn overlap(&self, one: &CheckedBinding, other: &CheckedBinding, may_be_same: bool) -> Error {
         let problem = format!(
             "bytes {} overlap {} (bytes {}) in the same buffer",
             range_text(&other.buffer),
@@ -278,6 +278,6 @@ impl Checker<'_> {
     }
 }
 
-fn range_text(buffer: &BoundBuffer) -> String {
+fn range_text(buffer: &BufferRange) -> String {
     format!("{}..{}", buffer.offset, buffer.offset + buffer.size)
 }

@@ -25,7 +25,7 @@ use crate::record::writer::Writer;
 /// - From each submission of the command buffer until it has completed, nothing that is not ordered by a
 ///   barrier or semaphore touches the same bytes: what the operator writes is neither read nor written,
 ///   what it reads is not written. That goes for the safe functions as well: [`crate::Device::submit`],
-///   [`crate::Device::read_buffer`] and [`crate::Device::write_buffer`] order themselves behind what
+///   [`crate::Device::read_buffer`] and [`crate::Device::write_buffer`] order themselves after what
 ///   this crate submitted, and know nothing of submissions of the caller's own.
 pub unsafe fn record_plan(command_buffer: vk::CommandBuffer, table: &BindingTable) {
     let raw = &table.device().shared.raw;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ash::vk;
 use dml_core::plan::{CopyRegion, Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step};
 
-use crate::bind::binding::{Bindings, Bound, BoundBuffer, check_bindings};
+use crate::bind::binding::{Bindings, BufferRange, CheckedBinding, check_bindings};
 use crate::bind::compiled::{CompiledOperator, CompiledPlan, Phase, StepFacts};
 use crate::bind::descriptors::{Descriptor, DescriptorSets};
 use crate::device::Device;
@@ -175,14 +175,15 @@ impl fmt::Debug for TableShared {
 /// The first plan whose usages every buffer has.
 fn choose<'a>(
     compiled: &'a CompiledOperator,
-    bound: &[Bound],
+    bound: &[CheckedBinding],
     phase: Phase,
     in_place: bool,
 ) -> Result<(usize, &'a CompiledPlan)> {
     let mut lacking = None;
     for (index, plan) in compiled.shared.plans.iter().enumerate() {
         let (_, facts) = plan.phase(phase, in_place);
-        let needed = |one: &Bound| facts.usages.get(&one.slot).copied().unwrap_or_default();
+        let needed =
+            |one: &CheckedBinding| facts.usages.get(&one.slot).copied().unwrap_or_default();
         match bound.iter().find(|one| !one.buffer.usage.contains(needed(one))) {
             None => return Ok((index, plan)),
             Some(one) => lacking = lacking.or(Some((one, needed(one)))),
@@ -204,7 +205,7 @@ fn choose<'a>(
 struct Places<'a> {
     device: &'a Device,
     plan: &'a CompiledPlan,
-    bound: &'a [Bound],
+    bound: &'a [CheckedBinding],
 }
 
 impl Places<'_> {
@@ -215,8 +216,8 @@ impl Places<'_> {
             return constants.ok_or_else(|| unbound(slot));
         }
         let found = self.bound.iter().find(|one| one.slot == slot);
-        let place = |one: &Bound| {
-            let BoundBuffer { handle, offset, .. } = one.buffer;
+        let place = |one: &CheckedBinding| {
+            let BufferRange { handle, offset, .. } = one.buffer;
             (handle, offset)
         };
         found.map(place).ok_or_else(|| unbound(slot))

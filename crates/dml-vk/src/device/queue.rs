@@ -3,7 +3,6 @@
 //! The queue of a device that this crate created is used by nobody else but through
 //! [`Queue::with`]. A caller's own queue is shared: every use of it holds the caller's lock as well.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -213,11 +212,5 @@ impl Drop for Queue {
         // SAFETY: whoever submits or waits owns a reference to the queue's device, whose queue
         // this is, until the value that it waits for is signalled: nothing uses the semaphore.
         unsafe { self.raw.core().destroy_semaphore(self.semaphore, None) };
-    }
-}
-
-impl fmt::Debug for Queue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").field("handle", &self.handle).finish_non_exhaustive()
     }
 }

@@ -115,7 +115,7 @@ impl Device {
         check_timeline(raw, core_timeline)?;
         check_functions(&instance, raw.device)?;
         let table = instance.table.load_device(raw.device, core_timeline, instance.debug_utils);
-        let device = Arc::new(RawDevice::of_caller(table, instance));
+        let device = Arc::new(RawDevice::new(table, instance, false));
         let queue = raw.queue.as_ref().map(|queue| {
             // SAFETY: the caller's promise; timeline semaphores were said to be enabled.
             unsafe { Queue::of_caller(&device, queue.handle, queue.lock.clone()) }

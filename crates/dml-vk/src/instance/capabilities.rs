@@ -18,7 +18,7 @@ pub(crate) struct Source<'a> {
 }
 
 /// The answers.
-pub(crate) struct Found {
+pub(crate) struct DeviceAnswers {
     pub(crate) info: DeviceInfo,
     pub(crate) capabilities: Capabilities,
     pub(crate) non_coherent_atom_size: u64,
@@ -27,13 +27,13 @@ pub(crate) struct Found {
 
 impl Source<'_> {
     /// Asks everything. A device of Vulkan 1.0 is only asked who it is.
-    pub(crate) fn query(&self) -> Found {
+    pub(crate) fn query(&self) -> DeviceAnswers {
         let core = self.instance.table.core();
         // SAFETY: the handle was enumerated from this instance, which is alive.
         let basic = unsafe { core.get_physical_device_properties(self.handle) };
         let version = basic.api_version.min(self.instance.api_version);
         if version < vk::API_VERSION_1_1 {
-            return Found {
+            return DeviceAnswers {
                 info: info(&basic, &vk::PhysicalDeviceIDProperties::default(), None),
                 capabilities: Capabilities::vulkan_minimum(),
                 non_coherent_atom_size: basic.limits.non_coherent_atom_size,
@@ -43,7 +43,7 @@ impl Source<'_> {
         self.query_1_1(version)
     }
 
-    fn query_1_1(&self, version: u32) -> Found {
+    fn query_1_1(&self, version: u32) -> DeviceAnswers {
         let has_driver = self.has(version, vk::API_VERSION_1_2, khr::driver_properties::NAME);
         let has_maintenance4 = self.has(version, vk::API_VERSION_1_3, khr::maintenance4::NAME);
         let mut id = vk::PhysicalDeviceIDProperties::default();
@@ -67,7 +67,7 @@ impl Source<'_> {
         let max_buffer =
             if has_maintenance4 { maintenance4.max_buffer_size } else { max_allocation };
         let (features, timeline_semaphore) = self.features(version);
-        Found {
+        DeviceAnswers {
             info: info(&basic, &id, has_driver.then_some(&driver)),
             capabilities: Capabilities {
                 features,

@@ -1,7 +1,6 @@
 //! What drivers and layers say through VK_EXT_debug_utils, and the names that objects carry there.
 
-use std::borrow::Cow;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -85,9 +84,11 @@ unsafe extern "system" fn on_message(
         // SAFETY: Vulkan passes a structure that is valid during the callback, or null.
         let Some(data) = (unsafe { data.as_ref() }) else { return };
         // SAFETY: the strings of the structure are null or end with a NUL, and live as long as it.
-        let id = unsafe { text(data.p_message_id_name) };
+        let id = unsafe { data.message_id_name_as_c_str() };
         // SAFETY: as above.
-        let message = unsafe { text(data.p_message) };
+        let message = unsafe { data.message_as_c_str() };
+        let text = |it: Option<&CStr>| it.unwrap_or_default().to_string_lossy().into_owned();
+        let (id, message) = (text(id), text(message));
         let is_error = severity.contains(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR);
         let level = if is_error { log::Level::Error } else { log::Level::Warn };
         log::log!(target: "dml_vk::validation", level, "{id}: {message}");
@@ -103,22 +104,11 @@ unsafe extern "system" fn on_message(
             } else {
                 ValidationSeverity::Warning
             },
-            id: id.into_owned(),
-            text: message.into_owned(),
+            id,
+            text: message,
         });
     }));
     vk::FALSE
-}
-
-/// # Safety
-///
-/// `string` is null or points to a NUL-terminated string that lives as long as the result is used.
-unsafe fn text<'a>(string: *const c_char) -> Cow<'a, str> {
-    if string.is_null() {
-        return Cow::Borrowed("");
-    }
-    // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(string) }.to_string_lossy()
 }
 
 #[cfg(test)]

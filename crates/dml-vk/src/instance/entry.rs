@@ -165,12 +165,6 @@ impl Loader {
     }
 }
 
-impl fmt::Debug for Loader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Loader").finish_non_exhaustive()
-    }
-}
-
 fn load_global(
     static_fn: &ash::StaticFn,
     entry_points: &EntryPoints,

@@ -69,7 +69,7 @@ impl PhysicalDevice {
     fn query_with(
         instance: &Arc<InstanceShared>,
         handle: vk::PhysicalDevice,
-        family: impl Fn(&capabilities::Source<'_>, &capabilities::Found) -> Result<u32, String>,
+        family: impl Fn(&capabilities::Source<'_>, &capabilities::DeviceAnswers) -> Result<u32, String>,
     ) -> Self {
         let (extensions, failure) = match extensions(instance, handle) {
             Ok(extensions) => (extensions, None),
@@ -159,7 +159,7 @@ fn extensions(instance: &InstanceShared, handle: vk::PhysicalDevice) -> Result<H
         .collect())
 }
 
-fn check_answers(found: &capabilities::Found) -> Result<(), String> {
+fn check_answers(found: &capabilities::DeviceAnswers) -> Result<(), String> {
     if found.info.api_version < vk::API_VERSION_1_1 {
         return Err("it supports Vulkan 1.0, 1.1 is needed".to_owned());
     }
@@ -172,7 +172,7 @@ fn check_answers(found: &capabilities::Found) -> Result<(), String> {
     Ok(())
 }
 
-fn check_timeline(found: &capabilities::Found) -> Result<(), String> {
+fn check_timeline(found: &capabilities::DeviceAnswers) -> Result<(), String> {
     if found.timeline_semaphore {
         return Ok(());
     }

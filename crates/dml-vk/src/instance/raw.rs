@@ -23,14 +23,10 @@ pub(crate) struct RawDevice {
 }
 
 impl RawDevice {
-    /// Takes over `table`'s device, which was created from `instance` and belongs to nobody else.
-    pub(crate) fn new(table: DeviceTable, instance: Arc<InstanceShared>) -> Self {
-        Self { table, owned: true, lost: OnceLock::new(), _instance: instance }
-    }
-
-    /// Uses `table`'s device, which the caller owns and destroys after `self` is gone.
-    pub(crate) fn of_caller(table: DeviceTable, instance: Arc<InstanceShared>) -> Self {
-        Self { table, owned: false, lost: OnceLock::new(), _instance: instance }
+    /// `table`'s device, which was created from `instance`. An owned one belongs to nobody else; any other
+    /// is destroyed by its owner after `self` is gone.
+    pub(crate) fn new(table: DeviceTable, instance: Arc<InstanceShared>, owned: bool) -> Self {
+        Self { table, owned, lost: OnceLock::new(), _instance: instance }
     }
 
     /// Whether this crate created the device.

@@ -1,6 +1,5 @@
-//! Device memory: gpu-allocator behind a lock, with errors that name the call.
+//! Device memory: gpu-allocator under a lock, with errors that name the call.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
@@ -176,12 +175,6 @@ impl MemoryAllocator {
         // SAFETY: the handle is only named in the range; the allocation outlives its use.
         let memory = unsafe { allocation.memory() };
         Some(vk::MappedMemoryRange::default().memory(memory).offset(start).size(size))
-    }
-}
-
-impl fmt::Debug for MemoryAllocator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryAllocator").field("raw", &self.raw).finish_non_exhaustive()
     }
 }
 

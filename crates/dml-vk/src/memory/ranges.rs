@@ -24,12 +24,12 @@ impl Ranges {
     }
 
     /// Adds the bytes of `other`. Adding few takes as long as they are, where most of them are
-    /// behind the others or within them.
+    /// after the others or within them.
     pub(crate) fn unite(&mut self, mut other: Self) {
         if self.0.len() < other.0.len() {
             std::mem::swap(&mut self.0, &mut other.0);
         }
-        // Each addition may move all that lies behind it.
+        // Each addition may move all that comes after it.
         if other.0.len() > MAX_ADDITIONS {
             self.0.append(&mut other.0);
             *self = Self::of(std::mem::take(&mut self.0));

@@ -1,6 +1,6 @@
 //! The file in which pipelines that were compiled outlive the process.
 //!
-//! It holds what vkGetPipelineCacheData gave, behind a header of this crate's own. Drivers need not
+//! It holds what vkGetPipelineCacheData gave, after a header of this crate's own. Drivers need not
 //! survive data that they did not write, so nothing reaches one before it was checked: the length and
 //! the checksum against damage, Vulkan's own header against another device or driver version. What
 //! does not pass is ignored and replaced.
@@ -51,7 +51,7 @@ pub(crate) struct Identity {
 
 /// What was found at the file's place.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Loaded {
+pub(crate) enum FileContent {
     /// No file.
     Nothing,
     /// A file that has to be replaced.
@@ -102,7 +102,7 @@ impl PipelineFile {
     }
 
     /// The data in the file. What is wrong with it is logged.
-    pub(crate) fn load(&self) -> Loaded {
+    pub(crate) fn load(&self) -> FileContent {
         let checked = read(&self.path).and_then(|bytes| {
             check(&bytes, &self.identity)?;
             Ok(bytes)
@@ -110,15 +110,17 @@ impl PipelineFile {
         match checked {
             Ok(mut bytes) => {
                 bytes.drain(..HEADER);
-                Loaded::Data(bytes)
+                FileContent::Data(bytes)
             }
-            Err(Rejection::Io(error)) if error.kind() == io::ErrorKind::NotFound => Loaded::Nothing,
+            Err(Rejection::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+                FileContent::Nothing
+            }
             Err(rejection) => {
                 let path = self.path.display();
                 log::warn!(
                     "the pipeline cache {path} is ignored and will be replaced: {rejection}"
                 );
-                Loaded::Rejected
+                FileContent::Rejected
             }
         }
     }
@@ -256,9 +258,9 @@ pub(crate) mod tests {
     fn what_was_stored_is_loaded() {
         let folder = tempfile::tempdir().unwrap();
         let file = in_folder(&folder.path().join("made/as/needed"));
-        assert_eq!(file.load(), Loaded::Nothing);
+        assert_eq!(file.load(), FileContent::Nothing);
         assert!(file.store(&data()));
-        assert_eq!(file.load(), Loaded::Data(data()));
+        assert_eq!(file.load(), FileContent::Data(data()));
     }
 
     #[test]
@@ -306,9 +308,9 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = in_folder(folder.path());
         fs::write(&file.path, b"not a pipeline cache").unwrap();
-        assert_eq!(file.load(), Loaded::Rejected);
+        assert_eq!(file.load(), FileContent::Rejected);
         assert!(file.store(&data()));
-        assert_eq!(file.load(), Loaded::Data(data()));
+        assert_eq!(file.load(), FileContent::Data(data()));
     }
 
     #[test]
@@ -318,13 +320,13 @@ pub(crate) mod tests {
         let mut most = data();
         most.resize(usize::try_from(MAX_BYTES).unwrap() - HEADER, 1);
         assert!(file.store(&most));
-        assert_eq!(file.load(), Loaded::Data(most.clone()));
+        assert_eq!(file.load(), FileContent::Data(most.clone()));
         let (mut foreign, mut too_much) = (data(), most.clone());
         foreign[8] ^= 1;
         too_much.push(1);
         for refused in [&too_much, &foreign, &data()[..20].to_vec()] {
             assert!(!file.store(refused), "{} bytes", refused.len());
-            assert_eq!(file.load(), Loaded::Data(most.clone()));
+            assert_eq!(file.load(), FileContent::Data(most.clone()));
         }
     }
 
@@ -334,7 +336,7 @@ pub(crate) mod tests {
         let file = in_folder(folder.path());
         // Sparse: nothing of it is on the disk.
         File::create(&file.path).unwrap().set_len(MAX_BYTES + 1).unwrap();
-        assert_eq!(file.load(), Loaded::Rejected);
+        assert_eq!(file.load(), FileContent::Rejected);
     }
 
     #[test]
@@ -343,10 +345,10 @@ pub(crate) mod tests {
         fs::write(folder.path().join("a file"), b"").unwrap();
         let file = in_folder(&folder.path().join("a file"));
         assert!(!file.store(&data()));
-        assert_eq!(file.load(), Loaded::Rejected);
+        assert_eq!(file.load(), FileContent::Rejected);
         let blocked = in_folder(folder.path());
         fs::create_dir(&blocked.path).unwrap();
-        assert_eq!(blocked.load(), Loaded::Rejected);
+        assert_eq!(blocked.load(), FileContent::Rejected);
         assert!(!blocked.store(&data()));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a temporary file is left");
     }
@@ -363,7 +365,7 @@ pub(crate) mod tests {
                 scope.spawn(move || (0..50).for_each(|_| assert!(file.store(&contents(writer)))));
             }
             for _ in 0..200 {
-                let Loaded::Data(found) = file.load() else { panic!("no whole file") };
+                let FileContent::Data(found) = file.load() else { panic!("no whole file") };
                 assert_eq!(found, contents(found[found.len() - 1]));
             }
         });

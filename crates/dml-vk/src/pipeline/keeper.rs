@@ -7,7 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
-use crate::pipeline::file::{Loaded, PipelineFile};
+use crate::pipeline::file::{FileContent, PipelineFile};
 
 /// For so many pipelines in the file, one may be missing.
 const KEPT_FOR_EACH_MISSING: usize = 8;
@@ -16,12 +16,12 @@ const KEPT_FOR_EACH_MISSING: usize = 8;
 #[derive(Debug)]
 pub(crate) struct PipelineKeeper {
     file: PipelineFile,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptState>,
 }
 
 #[derive(Debug)]
-struct Kept {
-    content: Loaded,
+struct KeptState {
+    content: FileContent,
     /// How many pipelines of this process are in it.
     pipelines: usize,
     /// Whether writing failed, so that it is only tried once more, at the end.
@@ -31,15 +31,15 @@ struct Kept {
 impl PipelineKeeper {
     /// Reads the file.
     pub(crate) fn new(file: PipelineFile) -> Self {
-        let kept = Kept { content: file.load(), pipelines: 0, has_failed: false };
+        let kept = KeptState { content: file.load(), pipelines: 0, has_failed: false };
         Self { file, kept: Mutex::new(kept) }
     }
 
     /// What the driver may be given; empty where there is nothing.
     pub(crate) fn content(&mut self) -> &[u8] {
         match &self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).content {
-            Loaded::Data(data) => data,
-            Loaded::Nothing | Loaded::Rejected => &[],
+            FileContent::Data(data) => data,
+            FileContent::Nothing | FileContent::Rejected => &[],
         }
     }
 
@@ -58,19 +58,19 @@ impl PipelineKeeper {
                 return;
             }
         };
-        let is_there = matches!(&kept.content, Loaded::Data(before) if *before == data);
+        let is_there = matches!(&kept.content, FileContent::Data(before) if *before == data);
         kept.has_failed = !is_there && !self.file.store(&data);
         if !kept.has_failed {
-            (kept.content, kept.pipelines) = (Loaded::Data(data), made);
+            (kept.content, kept.pipelines) = (FileContent::Data(data), made);
         }
     }
 }
 
-impl Kept {
+impl KeptState {
     fn is_due(&self, made: usize, is_last: bool) -> bool {
         let missing = made.saturating_sub(self.pipelines);
         if is_last {
-            return missing > 0 || self.content == Loaded::Rejected;
+            return missing > 0 || self.content == FileContent::Rejected;
         }
         let is_enough = missing.saturating_mul(KEPT_FOR_EACH_MISSING) >= self.pipelines;
         missing > 0 && is_enough && !self.has_failed
@@ -100,13 +100,15 @@ mod tests {
                     Ok(of(made))
                 });
             }
-            let Loaded::Data(found) = in_folder(folder.path()).load() else { panic!("no file") };
+            let FileContent::Data(found) = in_folder(folder.path()).load() else {
+                panic!("no file")
+            };
             let missing = of(made).len() - found.len();
             assert!(missing * 9 < made, "{missing} of {made} are missing");
         }
         assert!(asked < 40, "asked {asked} times");
         keeper.update(200, true, || Ok(of(200)));
-        assert_eq!(in_folder(folder.path()).load(), Loaded::Data(of(200)));
+        assert_eq!(in_folder(folder.path()).load(), FileContent::Data(of(200)));
     }
 
     #[test]
@@ -118,7 +120,7 @@ mod tests {
         std::fs::remove_dir_all(folder.path()).unwrap();
         keeper.update(3, false, || Ok(of(3)));
         keeper.update(3, true, || panic!("nothing is missing"));
-        assert_eq!(in_folder(folder.path()).load(), Loaded::Nothing);
+        assert_eq!(in_folder(folder.path()).load(), FileContent::Nothing);
     }
 
     #[test]
@@ -131,6 +133,6 @@ mod tests {
         keeper.update(2, false, || panic!("writing failed"));
         std::fs::remove_file(&place).unwrap();
         keeper.update(2, true, || Ok(of(2)));
-        assert_eq!(in_folder(&place).load(), Loaded::Data(of(2)));
+        assert_eq!(in_folder(&place).load(), FileContent::Data(of(2)));
     }
 }

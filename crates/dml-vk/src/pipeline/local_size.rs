@@ -17,7 +17,7 @@ const MODE_LOCAL_SIZE_ID: u32 = 38;
 const HEADER_WORDS: usize = 5;
 
 #[derive(Default)]
-struct Found {
+struct ModuleFacts {
     literal: Option<[u32; 3]>,
     ids: Option<[u32; 3]>,
     built_in: Option<u32>,
@@ -45,8 +45,8 @@ pub(crate) fn local_size(words: &[u32], specialization: &HashMap<u32, u32>) -> O
     }
 }
 
-fn scan(mut words: &[u32]) -> Option<Found> {
-    let mut found = Found::default();
+fn scan(mut words: &[u32]) -> Option<ModuleFacts> {
+    let mut found = ModuleFacts::default();
     while let Some(first) = words.first() {
         let length = usize::try_from(first >> 16).ok().filter(|length| *length > 0)?;
         let operands = words.get(1..length)?;
@@ -56,7 +56,7 @@ fn scan(mut words: &[u32]) -> Option<Found> {
     Some(found)
 }
 
-impl Found {
+impl ModuleFacts {
     fn note(&mut self, opcode: u32, operands: &[u32]) {
         match (opcode, operands) {
             (OP_EXECUTION_MODE, [_, MODE_LOCAL_SIZE, x, y, z]) => {

@@ -39,7 +39,7 @@ pub fn derive_barriers(steps: &[Step], alignment: u64) -> Vec<Option<Barrier>> {
     let mut groups: Vec<Group> = Vec::new();
     let mut barriers = Vec::with_capacity(steps.len());
     for step in steps {
-        let touched = Touched::of(step, alignment);
+        let touched = StepUses::of(step, alignment);
         let mut barrier = Barrier::default();
         // The latest first: waiting for it may carry what it has itself waited for.
         for group in groups.iter().rev() {
@@ -47,7 +47,7 @@ pub fn derive_barriers(steps: &[Step], alignment: u64) -> Vec<Option<Barrier>> {
         }
         let needed = !barrier.src_stages.is_empty();
         if needed {
-            barrier.dst_stages = stage_mask(touched.stage);
+            barrier.dst_stages = masks(touched.stage).stage;
             for group in &mut groups {
                 group.pass(&barrier, touched.stage);
             }
@@ -73,20 +73,20 @@ fn unite_equals(groups: &mut Vec<Group>) {
 }
 
 /// What steps touch.
-struct Touched {
+struct StepUses {
     stage: Stage,
     reads: BTreeMap<Slot, Ranges>,
     writes: BTreeMap<Slot, Ranges>,
 }
 
-impl Touched {
+impl StepUses {
     fn of(step: &Step, alignment: u64) -> Self {
         let stage = step.stage();
         let (mut reads, mut writes) = (BTreeMap::new(), BTreeMap::new());
         for used in step.uses().into_iter().filter(|used| !used.range.is_empty()) {
             let range = match stage {
                 Stage::Transfer => used.range,
-                Stage::ComputeShader => shown(&used.range, alignment),
+                Stage::ComputeShader => visible(&used.range, alignment),
             };
             if used.access.reads() {
                 reads.entry(used.slot).or_insert_with(Vec::new).push(range.clone());
@@ -116,7 +116,7 @@ impl Touched {
 /// What a descriptor may show of a slot whose window is `range`: it starts at the aligned address
 /// below. No kernel touches those bytes, but the validation layer judges descriptors as wholes, and a
 /// barrier costs nothing beside a dispatch over a whole window.
-fn shown(range: &Range<u64>, alignment: u64) -> Range<u64> {
+fn visible(range: &Range<u64>, alignment: u64) -> Range<u64> {
     let known = alignment.min(BINDING_ALIGNMENT);
     let start = range.start - range.start % known;
     start.saturating_sub(alignment - known)..range.end
@@ -124,7 +124,7 @@ fn shown(range: &Range<u64>, alignment: u64) -> Range<u64> {
 
 /// Steps of one stage that have been seen, and how far the barriers since have carried them.
 struct Group {
-    touched: Touched,
+    touched: StepUses,
     /// Whether their writes have been made available.
     available: bool,
     /// For each stage: whether later steps there wait for it, and the accesses that see their writes.
@@ -140,7 +140,7 @@ impl Group {
     }
 
     /// Adds to `barrier` what `later` needs to wait for these steps.
-    fn demand(&self, later: &Touched, barrier: &mut Barrier) {
+    fn demand(&self, later: &StepUses, barrier: &mut Barrier) {
         let read_after_write = meet(&self.touched.writes, &later.reads);
         let write_after_write = meet(&self.touched.writes, &later.writes);
         let write_after_read = meet(&self.touched.reads, &later.writes);
@@ -149,10 +149,10 @@ impl Group {
         }
         let mut sees = vk::AccessFlags::empty();
         if read_after_write {
-            sees |= read_mask(later.stage);
+            sees |= masks(later.stage).read;
         }
         if write_after_write {
-            sees |= write_mask(later.stage);
+            sees |= masks(later.stage).write;
         }
         if self.reached[index(later.stage)].is_some_and(|reached| reached.contains(sees)) {
             return;
@@ -161,19 +161,19 @@ impl Group {
         if self.is_chained(barrier) && (sees.is_empty() || self.available) {
             return;
         }
-        barrier.src_stages |= stage_mask(self.touched.stage);
+        barrier.src_stages |= masks(self.touched.stage).stage;
         if !sees.is_empty() {
-            barrier.src_access |= write_mask(self.touched.stage);
+            barrier.src_access |= masks(self.touched.stage).write;
         }
     }
 
     /// Notes that `barrier` stands between these steps and everything later in stage `to`.
     fn pass(&mut self, barrier: &Barrier, to: Stage) {
-        let own = barrier.src_stages.contains(stage_mask(self.touched.stage));
+        let own = barrier.src_stages.contains(masks(self.touched.stage).stage);
         if !own && !self.is_chained(barrier) {
             return;
         }
-        self.available |= own && barrier.src_access.contains(write_mask(self.touched.stage));
+        self.available |= own && barrier.src_access.contains(masks(self.touched.stage).write);
         let reached = self.reached[index(to)].get_or_insert_default();
         if self.available {
             *reached |= barrier.dst_access;
@@ -184,37 +184,35 @@ impl Group {
     /// on.
     fn is_chained(&self, barrier: &Barrier) -> bool {
         [Stage::Transfer, Stage::ComputeShader].into_iter().any(|stage| {
-            self.reached[index(stage)].is_some() && barrier.src_stages.contains(stage_mask(stage))
+            self.reached[index(stage)].is_some() && barrier.src_stages.contains(masks(stage).stage)
         })
     }
 }
 
+/// What Vulkan calls a stage, and how it reads and writes there.
+struct StageMasks {
+    stage: vk::PipelineStageFlags,
+    read: vk::AccessFlags,
+    write: vk::AccessFlags,
+}
+
+fn masks(stage: Stage) -> StageMasks {
+    match stage {
+        Stage::Transfer => StageMasks {
+            stage: vk::PipelineStageFlags::TRANSFER,
+            read: vk::AccessFlags::TRANSFER_READ,
+            write: vk::AccessFlags::TRANSFER_WRITE,
+        },
+        Stage::ComputeShader => StageMasks {
+            stage: vk::PipelineStageFlags::COMPUTE_SHADER,
+            read: vk::AccessFlags::SHADER_READ,
+            write: vk::AccessFlags::SHADER_WRITE,
+        },
+    }
+}
+
 fn index(stage: Stage) -> usize {
-    match stage {
-        Stage::Transfer => 0,
-        Stage::ComputeShader => 1,
-    }
-}
-
-fn stage_mask(stage: Stage) -> vk::PipelineStageFlags {
-    match stage {
-        Stage::Transfer => vk::PipelineStageFlags::TRANSFER,
-        Stage::ComputeShader => vk::PipelineStageFlags::COMPUTE_SHADER,
-    }
-}
-
-fn read_mask(stage: Stage) -> vk::AccessFlags {
-    match stage {
-        Stage::Transfer => vk::AccessFlags::TRANSFER_READ,
-        Stage::ComputeShader => vk::AccessFlags::SHADER_READ,
-    }
-}
-
-fn write_mask(stage: Stage) -> vk::AccessFlags {
-    match stage {
-        Stage::Transfer => vk::AccessFlags::TRANSFER_WRITE,
-        Stage::ComputeShader => vk::AccessFlags::SHADER_WRITE,
-    }
+    usize::from(stage == Stage::ComputeShader)
 }
 
 /// Whether any byte is in both.

@@ -44,11 +44,11 @@ pub struct CommandList {
     /// What the recorded operators use.
     operators: Vec<Arc<dyn Send + Sync>>,
     buffers: Vec<Buffer>,
-    timestamps: Vec<Timed>,
+    timestamps: Vec<TimestampWrites>,
 }
 
 /// Timestamps that a list has reset, and the places of them that it writes after that.
-struct Timed {
+struct TimestampWrites {
     timestamps: Timestamps,
     places: BTreeSet<u32>,
 }
@@ -210,11 +210,11 @@ impl Recorder {
     }
 
     /// What the list knows of `timestamps`, which are reset where it sees them first.
-    fn timed(&mut self, timestamps: &Timestamps) -> &mut Timed {
+    fn timed(&mut self, timestamps: &Timestamps) -> &mut TimestampWrites {
         let list = &mut self.list;
         let known = list.timestamps.iter().position(|it| it.timestamps.is_same(timestamps));
         let at = known.unwrap_or_else(|| {
-            let timed = Timed { timestamps: timestamps.clone(), places: BTreeSet::new() };
+            let timed = TimestampWrites { timestamps: timestamps.clone(), places: BTreeSet::new() };
             list.timestamps.push(timed);
             // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the timestamps
             // were just stored beside it.

@@ -93,9 +93,7 @@ impl Submission {
             None => Err(Error::invalid("list", "it was recorded to be submitted once")),
         }
     }
-}
 
-impl Submission {
     /// Waits as [`Submission::wait`], again and again where the wait itself finds no memory.
     fn wait_patiently(&self) -> Result<()> {
         let mut waited = self.wait();

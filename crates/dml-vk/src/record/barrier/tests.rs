@@ -252,7 +252,7 @@ fn no_step_of_a_group_is_forgotten() {
         // Every step by itself, carried by the barriers that were derived from groups.
         let mut alone: Vec<Group> = Vec::new();
         for (step, barrier) in steps.iter().zip(derive_barriers(&steps)) {
-            let touched = Touched::of(step, BINDING_ALIGNMENT);
+            let touched = StepUses::of(step, BINDING_ALIGNMENT);
             for one in &mut alone {
                 if let Some(barrier) = &barrier {
                     one.pass(barrier, touched.stage);
