@@ -1,6 +1,8 @@
 //! A program that owns its Vulkan objects. Its calls do not pass the injector: they are not the
 //! runtime's.
 
+pub(crate) mod commands;
+
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -16,9 +18,9 @@ use dml_vk::{
 
 use crate::bare::{compute_family, loader};
 use crate::books;
-use crate::commands::Commands;
 use crate::error::{Call as _, invalid, lacking};
 use crate::injector::Injector;
+use commands::Commands;
 
 /// An instance, a device with one queue, and buffers that the runtime did not create.
 ///
@@ -33,7 +35,7 @@ pub struct Caller {
     /// The physical device.
     pub physical: vk::PhysicalDevice,
     lock: Arc<Lock>,
-    pub(crate) pool: vk::CommandPool,
+    pool: vk::CommandPool,
     buffers: Mutex<Vec<Memory>>,
     users: Mutex<Vec<LiveObjects>>,
     instance: Instance,
@@ -279,13 +281,13 @@ impl Caller {
         commands.finish()
     }
 
-    pub(crate) fn wait_idle(&self) -> Result<()> {
+    fn wait_idle(&self) -> Result<()> {
         let _exclusive = self.exclusive();
         // SAFETY: nobody else uses the queue.
         unsafe { self.device.queue_wait_idle(self.queue) }.call("vkQueueWaitIdle")
     }
 
-    pub(crate) fn exclusive(&self) -> impl Drop {
+    fn exclusive(&self) -> impl Drop {
         struct Exclusive<'a>(&'a Lock);
         impl Drop for Exclusive<'_> {
             fn drop(&mut self) {

@@ -9,8 +9,8 @@
 //! the name: a new call of the runtime cannot escape the tests. [`EntryPoint::all`] lists those that it
 //! knows; those whose [`EntryPoint::failures`] are empty return nothing and cannot fail.
 //!
-//! Not for use in production: there is one injector in a
-//! process, it serves one physical device at a time, and its books cost a lock for each call.
+//! Not for use in production: there is one injector in a process, it serves one physical device at a
+//! time, and its books cost a lock for each call.
 
 use dml_vk::ash::vk;
 use dml_vk::{EntryPoints, Result};

@@ -8,7 +8,6 @@
 mod bare;
 mod books;
 mod caller;
-mod commands;
 mod compile;
 mod dispatch;
 mod entry_point;
@@ -25,8 +24,8 @@ mod watch;
 pub use dml_vk;
 
 pub use bare::device_cycle;
+pub use caller::commands::{Commands, Gate};
 pub use caller::{Caller, CallerBuffer};
-pub use commands::{Commands, Gate};
 pub use compile::compile;
 pub use entry_point::EntryPoint;
 pub use fault::{Fault, Hit};

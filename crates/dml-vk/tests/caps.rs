@@ -3,14 +3,14 @@
 
 mod common;
 
-use common::kernels::{plan, ramp, ramp_of_size_in};
+use common::kernels::{changed, plan, ramp, ramp_of_size_in};
 use common::{
     buffer, buffer_with, each_device_with, execute, instance, pattern, try_bind, try_compile, words,
 };
 use dml_core::CapabilityCap;
 use dml_core::capabilities::{ApiVersion, Limit};
 use dml_core::kernel::Feature;
-use dml_core::plan::{Slot, Step};
+use dml_core::plan::Slot;
 use dml_vk::{
     BufferDesc, BufferUsage, Device, DeviceDesc, Error, InstanceDesc, MemoryLocation, Recorder,
     Result, packed_version,
@@ -103,9 +103,9 @@ fn kernels_keep_the_lowered_limits() {
         assert!(error.to_string().contains("exceeds maxStorageBufferRange 128"), "{error}");
     });
     each_device_under(limited(Limit::MaxComputeWorkGroupSizeZ, 8), |device| {
-        let Step::Dispatch(mut dispatch) = ramp(OUT, 0..256, 1) else { panic!("a dispatch") };
-        dispatch.kernel.variant = ramp_of_size_in([false, false, true]);
-        let error = try_compile(device, plan(256, vec![Step::Dispatch(dispatch)])).unwrap_err();
+        let variant = ramp_of_size_in([false, false, true]);
+        let step = changed(ramp(OUT, 0..256, 1), |it| it.kernel.variant = variant);
+        let error = try_compile(device, plan(256, vec![step])).unwrap_err();
         let expected = "kernel ramp: needs 64, but maxComputeWorkGroupSize[2] of this device is 8";
         assert_eq!(error.to_string(), expected);
     });
@@ -119,10 +119,8 @@ fn kernels_keep_the_lowered_limits() {
         assert!(error.to_string().contains("272 bytes exceeds maxStorageBufferRange"), "{error}");
     });
     each_device_under(limited(Limit::MaxComputeWorkGroupCountX, 1), |device| {
-        let Step::Dispatch(mut dispatch) = ramp(OUT, 0..256, 1) else { panic!("a dispatch") };
-        dispatch.groups = [2, 1, 1];
-        let plan = plan(256, vec![Step::Dispatch(dispatch)]);
-        let error = try_compile(device, plan).unwrap_err();
+        let step = changed(ramp(OUT, 0..256, 1), |it| it.groups = [2, 1, 1]);
+        let error = try_compile(device, plan(256, vec![step])).unwrap_err();
         assert!(matches!(error, Error::Internal { .. }), "{error}");
     });
 }

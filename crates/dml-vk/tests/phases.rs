@@ -4,18 +4,12 @@
 mod common;
 
 use common::kernels::{plan, ramp, requirement, sum};
-use common::{buffer, compile, each_device, run, words};
+use common::{buffer, compile, each_device, part, run, words};
 use dml_core::plan::{BoundAt, Copy, CopyRegion, InPlace, Plan, Slot, Step};
-use dml_vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, CompiledOperator, Phase, Recorder, Result,
-};
+use dml_vk::{BindingTable, Bindings, BufferBinding, CompiledOperator, Phase, Recorder, Result};
 
 const OUT: Slot = Slot::Output(0);
 const IN: Slot = Slot::Input(0);
-
-fn part(buffer: &Buffer, offset: u64, size: u64) -> Option<BufferBinding<'_>> {
-    Some(BufferBinding { buffer, offset, size })
-}
 
 fn copy(source: Slot, destination: Slot, size: u64) -> Step {
     let region = CopyRegion::once(0, 0, size);

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::kernels::{RAMP, SUM, leaked, plan, ramp, ramp_of_size_in, requirement, sum};
+use common::kernels::{RAMP, SUM, changed, leaked, plan, ramp, ramp_of_size_in, requirement, sum};
 use common::{
     buffer, buffer_with, compile, each_device, execute, run, try_bind, try_compile,
     try_compile_both, words,
@@ -199,10 +199,8 @@ fn kernels_keep_the_limits_of_the_device() {
     each_device(|device| {
         let limits = &device.capabilities().limits;
         let with_size = |variant, size| {
-            let mut step = ramp(OUT, 0..256, 1);
-            if let Step::Dispatch(dispatch) = &mut step {
-                dispatch.kernel = KernelKey { variant, specialization: vec![size] };
-            }
+            let kernel = KernelKey { variant, specialization: vec![size] };
+            let step = changed(ramp(OUT, 0..256, 1), |it| it.kernel = kernel);
             try_compile(device, plan(256, vec![step]))
         };
         let refused = |variant, size, needed: u64, limit: Limit| {
@@ -236,9 +234,8 @@ fn kernels_keep_the_limits_of_the_device() {
 fn two_kernels_of_one_name_are_two_pipelines() {
     each_device(|device| {
         let named = |step, of: &'static KernelVariant| {
-            let Step::Dispatch(mut dispatch) = step else { panic!("a dispatch") };
-            dispatch.kernel.variant = leaked(KernelVariant { name: "one name", ..*of });
-            Step::Dispatch(dispatch)
+            let variant = leaked(KernelVariant { name: "one name", ..*of });
+            changed(step, |it| it.kernel.variant = variant)
         };
         let first = named(ramp(OUT, 0..256, 5), &RAMP);
         let second = named(sum((OUT, 256..512), (OUT, 0..256)), &SUM);

@@ -112,6 +112,13 @@ pub fn sum(to: (Slot, Range<u64>), from: (Slot, Range<u64>)) -> Step {
     })
 }
 
+/// A dispatch with something else in it.
+pub fn changed(step: Step, change: impl FnOnce(&mut Dispatch)) -> Step {
+    let Step::Dispatch(mut dispatch) = step else { panic!("a dispatch") };
+    change(&mut dispatch);
+    Step::Dispatch(dispatch)
+}
+
 pub fn requirement(field: &'static str, size: u64) -> Option<BindingRequirement> {
     Some(BindingRequirement { field, size, alignment: 16, bound_at: BoundAt::Execution })
 }

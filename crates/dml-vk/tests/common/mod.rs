@@ -119,6 +119,10 @@ pub fn compile(device: &Device, plan: Plan) -> CompiledOperator {
     try_compile(device, plan).unwrap()
 }
 
+pub fn part(buffer: &Buffer, offset: u64, size: u64) -> Option<BufferBinding<'_>> {
+    Some(BufferBinding { buffer, offset, size })
+}
+
 /// A table for an operator with one output and nothing else.
 pub fn try_bind(
     compiled: &CompiledOperator,
@@ -126,7 +130,7 @@ pub fn try_bind(
     offset: u64,
     size: u64,
 ) -> Result<BindingTable, Error> {
-    let outputs = [Some(BufferBinding { buffer, offset, size })];
+    let outputs = [part(buffer, offset, size)];
     BindingTable::new(compiled, &Bindings { outputs: &outputs, ..Bindings::default() })
 }
 
