@@ -5,7 +5,7 @@ use dml_vk::{EntryPoints, Result};
 
 use crate::error::Call as _;
 
-/// [`EntryPoints`](dml_vk::EntryPoints) with functions of one's own in the place of Vulkan's. Each is
+/// [`EntryPoints`] with functions of one's own in the place of Vulkan's. Each is
 /// written as its name, its type, its arguments, the name by which it calls the original, and what it
 /// does:
 ///

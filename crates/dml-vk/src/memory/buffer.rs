@@ -98,7 +98,7 @@ pub struct BufferDesc<'a> {
 }
 
 /// A buffer with its memory. Its contents are undefined until written. A caller's own VkBuffer is
-/// wrapped with [`Device::wrap_buffer`] and never destroyed.
+/// wrapped with [`crate::Device::wrap_buffer`] and never destroyed.
 ///
 /// A cheap handle: clones share the buffer. Work in flight keeps the buffers that it uses alive.
 #[derive(Clone, Debug)]
