@@ -1,0 +1,77 @@
+//! The crates of the workspace by layer.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+/// From the bottom up. A crate depends on those of lower layers alone.
+const LAYERS: [&[&str]; 8] = [
+    &["dml-core", "dml-file", "dml-spirv-manifest", "dml-steps"],
+    &["dml-profiles", "dml-schema", "dml-spirv", "dml-spirv-compiler"],
+    &["dml-ops", "dml-vk"],
+    &["dml", "dml-fault"],
+    &["dml-capi", "dml-import"],
+    &["dml-c-header", "dml-cli", "dml-conformance"],
+    &["dml-bench", "dml-stress"],
+    &["dml-tidy", "xtask"],
+];
+
+/// Tests that use a tool which is made from what they test.
+const TESTS_WITH: [(&str, &str); 1] = [("dml-vk", "dml-fault")];
+
+/// What is wrong with the layers that these manifests make.
+pub(crate) fn upward(manifests: &[String]) -> Vec<String> {
+    let layers: BTreeMap<&str, usize> = LAYERS
+        .iter()
+        .zip(0..)
+        .flat_map(|(names, at)| names.iter().map(move |it| (*it, at)))
+        .collect();
+    let mut wrong = Vec::new();
+    for text in manifests {
+        let manifest: Table = text.parse().expect("cargo has read it");
+        let name = manifest["package"]["name"].as_str().expect("a name");
+        let Some(layer) = layers.get(name) else {
+            wrong.push(format!("{name} has no layer"));
+            continue;
+        };
+        for (section, dependency) in dependencies(&manifest) {
+            // A crate's tests may ask for features of its own.
+            let is_for_tests = dependency == name || TESTS_WITH.contains(&(name, dependency));
+            let is_tool = section == "dev-dependencies" && is_for_tests;
+            let is_below = layers.get(dependency).is_none_or(|it| it < layer);
+            if !is_below && !is_tool {
+                wrong.push(format!("{name} depends on {dependency}, which is not below it"));
+            }
+        }
+    }
+    wrong
+}
+
+fn dependencies(manifest: &Table) -> impl Iterator<Item = (&'static str, &str)> {
+    ["dependencies", "dev-dependencies", "build-dependencies"].into_iter().flat_map(|section| {
+        let named = manifest.get(section).and_then(Value::as_table);
+        named.into_iter().flat_map(Table::keys).map(move |it| (section, it.as_str()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(name: &str, section: &str, dependency: &str) -> String {
+        format!("[package]\nname = \"{name}\"\n[{section}]\n{dependency}.workspace = true\n")
+    }
+
+    #[test]
+    fn what_is_above_or_beside_is_refused() {
+        let refused =
+            |name, dependency| upward(&[manifest(name, "dependencies", dependency)]).len();
+        assert_eq!(refused("dml-core", "dml-vk"), 1);
+        assert_eq!(refused("dml-ops", "dml-vk"), 1);
+        assert_eq!(refused("dml-vk", "dml-fault"), 1);
+        assert_eq!(refused("dml-new", "dml-core"), 1);
+        assert_eq!(refused("dml", "dml-ops"), 0);
+        assert_eq!(refused("dml-core", "half"), 0);
+        assert!(upward(&[manifest("dml-vk", "dev-dependencies", "dml-fault")]).is_empty());
+    }
+}
