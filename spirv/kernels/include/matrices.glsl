@@ -1,5 +1,5 @@
 // A stack of matrices as the kernels on bands of diagonals are told: a whole tensor, or a box of one.
-// To be included behind runs.glsl.
+// To be included after runs.glsl.
 
 // Mirrored by twins/matrices.rs.
 struct Matrices {
@@ -20,7 +20,7 @@ uvec4 coordinate_of(uint index, Matrices matrices, uint columns) {
         batch / matrices.size1, batch % matrices.size1, row % matrices.height, index % columns);
 }
 
-// The coordinate that is `step` elements behind `at`, where `step` is the coordinate of an index.
+// The coordinate that is `step` elements after `at`, where `step` is the coordinate of an index.
 // Constraint: there is such an element; then no sum wraps.
 uvec4 advance(uvec4 at, uvec4 step, Matrices matrices, uint columns) {
     uint carry = 0u;

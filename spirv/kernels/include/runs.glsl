@@ -2,7 +2,7 @@
 //
 // What an invocation computes before its first index is paid once for all of them. They are
 // LOCAL_SIZE apart, so that invocations side by side still write elements side by side. To be
-// included behind dispatch.glsl.
+// included after dispatch.glsl.
 
 // At least 1. Constraint: LOCAL_SIZE * RUN_LENGTH is less than 2^31.
 layout(constant_id = 1) const uint RUN_LENGTH = 16u;
@@ -29,7 +29,7 @@ bool run_of(uint first_group, uint count, out Run run) {
     return true;
 }
 
-// Adds to one part of a coordinate, `size` long, its part of a step and the carry of the part behind
+// Adds to one part of a coordinate, `size` long, its part of a step and the carry of the part after
 // it, and carries on. Constraint: `step` is less than `size`; then no part carries more than once.
 void add_with_carry(uint size, uint step, inout uint at, inout uint carry) {
     const uint sum = at + step + carry;
