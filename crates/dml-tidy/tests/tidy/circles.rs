@@ -145,12 +145,12 @@ impl Names {
                 self.read_use(module, &path, &inside);
                 continue;
             }
-            let words = part.iter().filter_map(|it| match it {
+            let mut words = part.iter().filter_map(|it| match it {
                 TokenTree::Ident(ident) => Some(ident.to_string()),
                 _ => None,
             });
             let Some(root) = from_root(module, &path) else { continue };
-            self.uses.extend(words.last().map(|name| (name, root.clone())));
+            self.uses.extend(words.next_back().map(|name| (name, root.clone())));
             self.paths.insert(root);
         }
     }

@@ -236,6 +236,20 @@ fn no_odd_word_comes_back() {
     check(|path| is_prose(path) && path != "docs/style.md", words::odd);
 }
 
+#[test]
+fn links_of_documents_lead_to_files() {
+    let documents: Vec<Source> =
+        sources().into_iter().filter(|it| it.path.ends_with(".md")).collect();
+    let mut broken = Vec::new();
+    for Source { path, text } in &documents {
+        let folder = root().join(path).parent().expect("a file lies in a folder").to_owned();
+        let links = text::relative_links(text).into_iter();
+        broken
+            .extend(links.filter(|it| !folder.join(it).exists()).map(|it| format!("{path}: {it}")));
+    }
+    assert!(documents.len() > 10 && broken.is_empty(), "{}", broken.join("\n"));
+}
+
 /// Cargo.lock names the default registry in every entry.
 #[test]
 fn no_file_knows_the_machine_it_was_written_on() {
