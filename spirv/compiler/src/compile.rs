@@ -1,42 +1,49 @@
 //! GLSL to SPIR-V.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
-use dml_spirv_manifest::{ENTRY_POINT, Tree, VariantIntent, includes_of, lf};
+use dml_spirv_manifest::{Tree, lf, read_text};
 use shaderc::{
     CompileOptions, Compiler, EnvVersion, OptimizationLevel, ResolvedInclude, ShaderKind,
     SpirvVersion, TargetEnv,
 };
 
+use crate::ENTRY_POINT;
+use crate::intent::VariantIntent;
+
 /// Where sources lie, in messages.
 const KERNELS: &str = "spirv/kernels/";
 
-/// Compiles one variant. Warnings are errors; either are reported with file and line.
-pub(crate) fn compile(tree: &Tree, variant: &VariantIntent<'_>) -> Result<Vec<u8>> {
-    let source = &variant.entry.source;
-    let path = tree.kernels().join(source);
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("could not read {}", path.display()))?;
-    let includes = includes_of(&tree.kernels(), source)?;
-
-    let compiler = Compiler::new().context("could not start shaderc")?;
-    let options = options(variant, &includes)?;
-    let name = shown(source);
-    let result = compiler.compile_into_spirv(
-        &lf(&text),
-        ShaderKind::Compute,
-        &name,
-        ENTRY_POINT,
-        Some(&options),
-    )?;
-    Ok(result.as_binary_u8().to_vec())
+/// What the compiler made of one variant.
+pub(crate) struct Compiled {
+    /// SPIR-V.
+    pub(crate) spirv: Vec<u8>,
+    /// The files in `kernels/` that it was made from.
+    pub(crate) sources: BTreeSet<String>,
 }
 
-/// What `dml_spirv_manifest::{TARGET, OPTIMIZATION}` say.
+/// Compiles one variant. Warnings are errors; either are reported with file and line.
+pub(crate) fn compile(tree: &Tree, variant: &VariantIntent<'_>) -> Result<Compiled> {
+    let source = &variant.entry.source;
+    let text = read_text(&tree.kernels().join(source))?;
+    let sources = RefCell::new(BTreeSet::from([source.clone()]));
+    let compiler = Compiler::new().context("could not start shaderc")?;
+    let options = options(tree, variant, &sources)?;
+    let name = shown(source);
+    let kind = ShaderKind::Compute;
+    let result =
+        compiler.compile_into_spirv(&lf(&text), kind, &name, ENTRY_POINT, Some(&options))?;
+    let spirv = result.as_binary_u8().to_vec();
+    drop(options);
+    Ok(Compiled { spirv, sources: sources.into_inner() })
+}
+
 fn options<'a>(
+    tree: &'a Tree,
     variant: &VariantIntent<'_>,
-    includes: &'a BTreeMap<String, String>,
+    sources: &'a RefCell<BTreeSet<String>>,
 ) -> Result<CompileOptions<'a>> {
     let mut options = CompileOptions::new().context("could not start shaderc")?;
     options.set_target_env(TargetEnv::Vulkan, EnvVersion::Vulkan1_1 as u32);
@@ -46,12 +53,12 @@ fn options<'a>(
     for (name, value) in &variant.defines {
         options.add_macro_definition(name, Some(value));
     }
-    // Only files that are recorded as inputs can be included.
-    options.set_include_callback(|name, _, _, _| match includes.get(name) {
-        Some(content) => {
-            Ok(ResolvedInclude { resolved_name: shown(name), content: content.clone() })
-        }
-        None => Err(format!("\"{name}\" is not in {KERNELS}")),
+    options.set_include_callback(|name, _, _, _| {
+        let text = read_text(&tree.kernels().join(name)).map_err(|_| {
+            format!("cannot include \"{name}\": there is no such file in {KERNELS}")
+        })?;
+        sources.borrow_mut().insert(name.to_owned());
+        Ok(ResolvedInclude { resolved_name: shown(name), content: lf(&text) })
     });
     Ok(options)
 }

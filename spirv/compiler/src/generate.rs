@@ -1,17 +1,16 @@
 //! Everything that `build-shaders` generates, in memory, and how it gets to the disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, ensure};
-use dml_spirv_manifest::{
-    ENTRY_POINT, Intent, Manifest, SCHEMA, Specialization, Tree, VariantEvidence, VariantIntent,
-    input_lines, render_table, sha256,
-};
+use anyhow::{Context, Result, anyhow};
+use dml_spirv_manifest::{Manifest, Tree, hash};
 
 use crate::compile::compile;
-use crate::reflect::{Reflection, reflect};
+use crate::intent::{Intent, VariantIntent};
+use crate::reflect::reflect;
+use crate::table::{Variant, render_table};
 use crate::validate::validate;
 
 /// The generated files and their contents.
@@ -26,22 +25,47 @@ pub(crate) fn generate(tree: &Tree) -> Result<Generated> {
     })?;
 
     let mut generated = Generated::new();
-    let mut evidence = Vec::with_capacity(built.len());
-    for (spirv, variant) in built {
+    let (mut table, mut used) = (Vec::new(), BTreeSet::new());
+    for Built { spirv, sources, variant } in built {
         generated.insert(tree.spirv(&variant.name), spirv);
-        evidence.push(variant);
+        used.extend(sources);
+        table.push(variant);
     }
-    let manifest = Manifest {
-        digest: String::new(),
-        schema: SCHEMA,
-        compiler: tree.compiler()?,
-        compiler_spirv: compiler_spirv(),
-        intent: intent.sha256.clone(),
-        variants: evidence,
-    };
-    generated.insert(tree.table(), render_table(&intent, &manifest).into_bytes());
+    generated.insert(tree.table(), render_table(&intent, &table).into_bytes());
+    let manifest = manifest(tree, &generated)?;
+    let unused =
+        |name: &&String| name.strip_prefix("kernels/").is_some_and(|name| !used.contains(name));
+    if let Some(name) = manifest.inputs.keys().find(unused) {
+        return Err(anyhow!("{name}: no kernel uses it"));
+    }
     generated.insert(tree.manifest(), manifest.render().into_bytes());
     Ok(generated)
+}
+
+/// What the manifest says once `generated` is written.
+fn manifest(tree: &Tree, generated: &Generated) -> Result<Manifest> {
+    let output = |(path, bytes): (&PathBuf, &Vec<u8>)| (tree.name_of(path), hash(bytes));
+    Ok(Manifest { outputs: generated.iter().map(output).collect(), ..Manifest::of(tree)? })
+}
+
+struct Built {
+    spirv: Vec<u8>,
+    /// Files in `kernels/`.
+    sources: BTreeSet<String>,
+    variant: Variant,
+}
+
+fn build(tree: &Tree, variant: &VariantIntent<'_>) -> Result<Built> {
+    let compiled = compile(tree, variant)?;
+    validate(&compiled.spirv)?;
+    let reflection = reflect(&compiled.spirv, &variant.entry.specialization)?;
+    let variant = Variant {
+        name: variant.name.clone(),
+        kernel: variant.kernel.to_owned(),
+        element_width: variant.element_width.to_owned(),
+        reflection,
+    };
+    Ok(Built { spirv: compiled.spirv, sources: compiled.sources, variant })
 }
 
 /// Writes what differs from the disk and removes compiled kernels that are no longer generated.
@@ -82,59 +106,6 @@ fn orphans(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> {
     found.retain(|path| !generated.contains_key(path));
     found.sort();
     Ok(found)
-}
-
-fn build(tree: &Tree, variant: &VariantIntent<'_>) -> Result<(Vec<u8>, VariantEvidence)> {
-    let spirv = compile(tree, variant)?;
-    validate(&spirv)?;
-    let reflection = reflect(&spirv)?;
-    let inputs = input_lines(&tree.kernels(), variant)?;
-    let evidence = VariantEvidence {
-        name: variant.name.clone(),
-        kernel: variant.kernel.to_owned(),
-        element_width: variant.element_width.to_owned(),
-        record: VariantEvidence::record_of(&inputs),
-        inputs,
-        spirv: sha256(&spirv),
-        bytes: spirv.len() as u64,
-        entry_point: ENTRY_POINT.to_owned(),
-        local_size: reflection.local_size,
-        specialization: specialization(variant, &reflection)?,
-        bindings: reflection.bindings,
-        push_constant_bytes: reflection.push_constant_bytes,
-        capabilities: reflection.capabilities,
-        required_features: reflection.required_features,
-    };
-    Ok((spirv, evidence))
-}
-
-/// The reflected constants with the names that `kernels.toml` gives them; the ids must be the same.
-fn specialization(
-    variant: &VariantIntent<'_>,
-    reflection: &Reflection,
-) -> Result<Vec<Specialization>> {
-    let names: BTreeMap<u32, &String> =
-        variant.entry.specialization.iter().map(|(name, id)| (*id, name)).collect();
-    ensure!(
-        names.keys().eq(reflection.specialization.keys()),
-        "kernels.toml names the specialization constants {:?}, the SPIR-V has {:?}",
-        names.keys(),
-        reflection.specialization.keys()
-    );
-    let constants = names.iter().zip(reflection.specialization.values());
-    Ok(constants
-        .map(|((id, name), default)| Specialization {
-            id: *id,
-            name: (*name).clone(),
-            default: *default,
-        })
-        .collect())
-}
-
-fn compiler_spirv() -> String {
-    let (version, revision) = shaderc::get_spirv_version();
-    let [_, major, minor, _] = version.to_be_bytes();
-    format!("{major}.{minor} revision {revision}")
 }
 
 /// `work` on every item, on all cores, with the results in the items' order. Every failure is

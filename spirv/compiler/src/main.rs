@@ -6,8 +6,10 @@ mod access;
 mod compile;
 mod generate;
 mod instruction;
+mod intent;
 mod layout;
 mod reflect;
+mod table;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -17,6 +19,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Parser;
 use dml_spirv_manifest::{BUILD_COMMAND, Tree};
+
+/// The entry point of every kernel.
+const ENTRY_POINT: &str = "main";
 
 /// Compiles the kernels of a workspace, and writes their manifest and their table
 #[derive(Parser)]

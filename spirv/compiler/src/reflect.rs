@@ -3,36 +3,56 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
-use dml_spirv_manifest::{Binding, ENTRY_POINT};
 use rspirv::dr::{Instruction, Module, Operand};
-use rspirv::spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
+use rspirv::spirv::{Capability, Decoration, ExecutionModel, Op, StorageClass};
 
+use crate::ENTRY_POINT;
 use crate::access::buffer_accesses;
-use crate::instruction::{decoration, definition, id_operand, literal};
+use crate::instruction::{decoration, literal};
 use crate::layout::size_of_block;
 
 /// SPIR-V for Vulkan 1.1.
 const VERSION: (u8, u8) = (1, 3);
 
+/// A storage buffer of set 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Binding {
+    /// The binding number.
+    pub(crate) binding: u32,
+    /// What the kernel does with it: a variant of `dml_core::plan::Access`.
+    pub(crate) access: String,
+}
+
+/// A specialization constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Specialization {
+    /// `constant_id`.
+    pub(crate) id: u32,
+    /// The name that `kernels.toml` gives it.
+    pub(crate) name: String,
+    /// Its value where none is given.
+    pub(crate) default: u32,
+}
+
 /// The interface of a kernel.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reflection {
-    /// The local size where no specialization constant changes it.
-    pub(crate) local_size: [u32; 3],
     /// The storage buffers, by ascending binding.
     pub(crate) bindings: Vec<Binding>,
     /// The end of the push constant block, 0 without one.
     pub(crate) push_constant_bytes: u32,
-    /// Id and default of each specialization constant, by ascending id.
-    pub(crate) specialization: BTreeMap<u32, u32>,
-    /// SPIR-V's names.
-    pub(crate) capabilities: Vec<String>,
+    /// The specialization constants, by ascending id.
+    pub(crate) specialization: Vec<Specialization>,
     /// Variants of `dml_core::kernel::Feature`.
     pub(crate) required_features: Vec<String>,
 }
 
 /// Reads the interface of the kernel in `spirv`.
-pub(crate) fn reflect(spirv: &[u8]) -> Result<Reflection> {
+///
+/// # Errors
+/// It is not what a pipeline layout of this project can express, or `names`, the specialization
+/// constants of `kernels.toml`, are not those that it has.
+pub(crate) fn reflect(spirv: &[u8], names: &BTreeMap<String, u32>) -> Result<Reflection> {
     let module = match rspirv::dr::load_bytes(spirv) {
         Ok(module) => module,
         Err(state) => bail!("not SPIR-V: {state}"),
@@ -40,14 +60,11 @@ pub(crate) fn reflect(spirv: &[u8]) -> Result<Reflection> {
     let version = module.header.as_ref().context("the module has no header")?.version();
     ensure!(version == VERSION, "SPIR-V {version:?} instead of {VERSION:?}");
     check_entry_point(&module)?;
-    let (capabilities, required_features) = capabilities(&module)?;
     Ok(Reflection {
-        local_size: local_size(&module)?,
         bindings: bindings(&module)?,
         push_constant_bytes: push_constant_bytes(&module)?,
-        specialization: specialization(&module)?,
-        capabilities,
-        required_features,
+        specialization: named(names, &specialization(&module)?)?,
+        required_features: required_features(&module)?,
     })
 }
 
@@ -62,19 +79,16 @@ fn check_entry_point(module: &Module) -> Result<()> {
     Ok(())
 }
 
-fn capabilities(module: &Module) -> Result<(Vec<String>, Vec<String>)> {
-    let mut names = Vec::new();
+fn required_features(module: &Module) -> Result<Vec<String>> {
     let mut features = Vec::new();
     for instruction in &module.capabilities {
         let Some(&Operand::Capability(capability)) = instruction.operands.first() else {
             bail!("an OpCapability without a capability");
         };
-        names.push(format!("{capability:?}"));
         features.extend(required_feature(capability)?.map(str::to_owned));
     }
-    names.sort();
     features.sort();
-    Ok((names, features))
+    Ok(features)
 }
 
 /// The variant of `dml_core::kernel::Feature` that a capability needs, if any.
@@ -113,7 +127,7 @@ fn bindings(module: &Module) -> Result<Vec<Binding>> {
         let access = accesses
             .get(&id)
             .with_context(|| format!("binding {binding} is declared but never touched"))?;
-        bindings.push(Binding { set, binding, access: access.name().to_owned() });
+        bindings.push(Binding { binding, access: access.name().to_owned() });
     }
     bindings.sort_by_key(|binding| binding.binding);
     let distinct = bindings.windows(2).all(|pair| pair[0].binding != pair[1].binding);
@@ -149,35 +163,22 @@ fn specialization(module: &Module) -> Result<BTreeMap<u32, u32>> {
     Ok(found)
 }
 
-fn local_size(module: &Module) -> Result<[u32; 3]> {
-    let built_in = module.annotations.iter().find(|annotation| {
-        annotation.operands.get(1) == Some(&Operand::Decoration(Decoration::BuiltIn))
-            && annotation.operands.get(2)
-                == Some(&Operand::BuiltIn(rspirv::spirv::BuiltIn::WorkgroupSize))
-    });
-    let values: Option<Vec<u32>> = match built_in {
-        Some(annotation) => constituents(module, annotation),
-        None => module
-            .execution_modes
-            .iter()
-            .find(|mode| {
-                mode.operands.get(1) == Some(&Operand::ExecutionMode(ExecutionMode::LocalSize))
-            })
-            .and_then(|mode| (2..5).map(|index| literal(mode, index)).collect()),
+/// The constants with their names; the ids must be the same.
+fn named(names: &BTreeMap<String, u32>, found: &BTreeMap<u32, u32>) -> Result<Vec<Specialization>> {
+    let names: BTreeMap<u32, &String> = names.iter().map(|(name, id)| (*id, name)).collect();
+    ensure!(
+        names.keys().eq(found.keys()),
+        "kernels.toml names the specialization constants {:?}, the SPIR-V has {:?}",
+        names.keys(),
+        found.keys()
+    );
+    let constants = names.into_iter().zip(found.values());
+    let constant = |((id, name), default): ((u32, &String), &u32)| Specialization {
+        id,
+        name: name.clone(),
+        default: *default,
     };
-    values
-        .and_then(|values| values.try_into().ok())
-        .context("the local size is not three constants")
-}
-
-/// The values of the composite constant that `annotation` decorates.
-fn constituents(module: &Module, annotation: &Instruction) -> Option<Vec<u32>> {
-    let composite = definition(module, id_operand(annotation, 0)?)?;
-    composite
-        .operands
-        .iter()
-        .map(|operand| literal(definition(module, operand.id_ref_any()?)?, 0))
-        .collect()
+    Ok(constants.map(constant).collect())
 }
 
 fn variables(module: &Module) -> impl Iterator<Item = &Instruction> {

@@ -3,53 +3,52 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use anyhow::{Context as _, Result, anyhow};
+use dml_spirv_manifest::read_text;
 use serde::Deserialize;
 
-use crate::{Error, lf, read_text, sha256};
-
 /// The names of the element widths and their bits, in the order of the generated table.
-pub const ELEMENT_WIDTHS: [(&str, u32); 4] = [("b8", 8), ("b16", 16), ("b32", 32), ("b64", 64)];
+pub(crate) const ELEMENT_WIDTHS: [(&str, u32); 4] =
+    [("b8", 8), ("b16", 16), ("b32", 32), ("b64", 64)];
 
 /// The contents of `kernels.toml`.
 #[derive(Clone, Debug)]
-pub struct Intent {
+pub(crate) struct Intent {
     /// The kernels by name.
-    pub kernels: BTreeMap<String, KernelIntent>,
-    /// SHA-256 of the file.
-    pub sha256: String,
+    pub(crate) kernels: BTreeMap<String, KernelIntent>,
 }
 
 /// One kernel.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct KernelIntent {
+pub(crate) struct KernelIntent {
     /// One line of documentation.
-    pub summary: String,
+    pub(crate) summary: String,
     /// The GLSL file, relative to `kernels/`.
-    pub source: String,
+    pub(crate) source: String,
     /// The element widths that the kernel is compiled for.
-    pub element_widths: Vec<String>,
+    pub(crate) element_widths: Vec<String>,
     /// Macros of every variant.
     #[serde(default)]
-    pub defines: BTreeMap<String, String>,
+    pub(crate) defines: BTreeMap<String, String>,
     /// Name and `constant_id` of every specialization constant.
     #[serde(default)]
-    pub specialization: BTreeMap<String, u32>,
+    pub(crate) specialization: BTreeMap<String, u32>,
 }
 
 /// One kernel for one element width.
 #[derive(Clone, Debug)]
-pub struct VariantIntent<'a> {
+pub(crate) struct VariantIntent<'a> {
     /// Kernel and element width, such as `copy_b32`.
-    pub name: String,
+    pub(crate) name: String,
     /// The kernel's name.
-    pub kernel: &'a str,
+    pub(crate) kernel: &'a str,
     /// The kernel's entry.
-    pub entry: &'a KernelIntent,
+    pub(crate) entry: &'a KernelIntent,
     /// The element width's name.
-    pub element_width: &'static str,
+    pub(crate) element_width: &'static str,
     /// All macros, the element width's included.
-    pub defines: BTreeMap<String, String>,
+    pub(crate) defines: BTreeMap<String, String>,
 }
 
 impl Intent {
@@ -57,20 +56,17 @@ impl Intent {
     ///
     /// # Errors
     /// Where the file is missing, is not the expected TOML, or says something impossible.
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = lf(&read_text(path)?);
-        let kernels: BTreeMap<String, KernelIntent> = toml::from_str(&text)
-            .map_err(|error| Error::Malformed { path: path.to_owned(), error })?;
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let kernels: BTreeMap<String, KernelIntent> =
+            toml::from_str(&read_text(path)?).with_context(|| path.display().to_string())?;
         for (name, kernel) in &kernels {
-            kernel
-                .validate(name)
-                .map_err(|problem| Error::InvalidKernel { kernel: name.clone(), problem })?;
+            kernel.validate(name).map_err(|it| anyhow!("kernels.toml: [{name}]: {it}"))?;
         }
-        Ok(Self { kernels, sha256: sha256(text.as_bytes()) })
+        Ok(Self { kernels })
     }
 
     /// Every variant, by kernel and then by width.
-    pub fn variants(&self) -> impl Iterator<Item = VariantIntent<'_>> {
+    pub(crate) fn variants(&self) -> impl Iterator<Item = VariantIntent<'_>> {
         self.kernels.iter().flat_map(|(kernel, entry)| entry.variants(kernel))
     }
 }
@@ -96,18 +92,8 @@ impl KernelIntent {
     }
 
     /// Whether the kernel exists for every element width.
-    pub fn has_every_width(&self) -> bool {
+    pub(crate) fn has_every_width(&self) -> bool {
         self.element_widths.len() == ELEMENT_WIDTHS.len()
-    }
-
-    /// The entry in a form that neither spelling nor order in the file affects.
-    pub fn canonical(&self) -> String {
-        let element_widths: BTreeSet<&str> =
-            self.element_widths.iter().map(String::as_str).collect();
-        format!(
-            "summary={:?}\nsource={:?}\nelement_widths={element_widths:?}\ndefines={:?}\nspecialization={:?}\n",
-            self.summary, self.source, self.defines, self.specialization
-        )
     }
 
     fn validate(&self, name: &str) -> Result<(), String> {
@@ -151,7 +137,7 @@ mod tests {
 
     const KERNEL: &str = "[copy]\nsummary = \"Copies.\"\nsource = \"copy.comp\"\n";
 
-    fn read(text: &str) -> Result<Intent, Error> {
+    fn read(text: &str) -> Result<Intent> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kernels.toml");
         std::fs::write(&path, text).unwrap();
@@ -180,7 +166,8 @@ mod tests {
             ("element_widths = [\"b8\"]\nspecialization = { A = 0, B = 0 }\n", "same constant_id"),
         ];
         for (rest, expected) in cases {
-            let message = read(&format!("{KERNEL}{rest}")).unwrap_err().to_string();
+            let message = read(&format!("{KERNEL}{rest}")).unwrap_err();
+            let message = format!("{message:#}");
             assert!(message.contains(expected), "{rest}: {message}");
         }
     }
