@@ -14,7 +14,7 @@ mod table;
 mod tests;
 mod validate;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Parser;
@@ -35,12 +35,6 @@ struct Args {
 
 fn main() -> Result<()> {
     let Args { workspace, check } = Args::parse();
-    // Another checkout of this user builds into the same folder, and may have replaced this program.
-    let started = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    if let Some(started) = started.filter(|it| it != own) {
-        bail!("another checkout built meanwhile in place of {}; run it again", started.display());
-    }
     let tree = Tree::of_workspace(&workspace);
     let generated = generate::generate(&tree)?;
     let show = |paths: Vec<PathBuf>| -> String {
