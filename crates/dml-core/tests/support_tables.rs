@@ -11,9 +11,9 @@
 //! the page does not state.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use dml_core::operators::{OPERATORS, find};
+use dml_core::operators::OPERATORS;
 use dml_core::schema::{
-    FieldKind, FieldSchema, FieldType, OperatorSchema, REDUCE_FUNCTION, SupportTable, table_at,
+    FieldKind, FieldSchema, FieldType, OperatorSchema, REDUCE_FUNCTION, SupportTable,
 };
 use dml_core::{DataType, DataTypeSet, FeatureLevel};
 use serde_json::Value;
@@ -126,116 +126,6 @@ fn every_row_is_the_page_s_but_for_the_decided_contradictions() {
         tables += found.len();
     }
     assert_eq!(tables, 438 + 2);
-}
-
-#[test]
-fn numbers_are_directml_s_without_gaps() {
-    let numbers: Vec<u32> = OPERATORS.iter().map(|schema| schema.operator_type).collect();
-    assert_eq!(numbers, (1..=177).collect::<Vec<_>>());
-    // Some places in DirectML's enumeration, which SCATTER, an alias, does not move.
-    for (number, name) in [
-        (1, "ELEMENT_WISE_IDENTITY"),
-        (55, "REDUCE"),
-        (78, "GRU"),
-        (94, "SCATTER_ELEMENTS"),
-        (95, "ONE_HOT"),
-        (149, "ROI_ALIGN1"),
-        (157, "ACTIVATION_GELU"),
-        (164, "MULTIHEAD_ATTENTION"),
-        (177, "UNFOLD"),
-    ] {
-        assert_eq!(find(name).map(|schema| schema.operator_type), Some(number), "{name}");
-    }
-}
-
-/// How many operators each level introduced, and how high their numbers go.
-#[test]
-fn operators_are_introduced_in_the_order_of_their_numbers() {
-    let introduced = FeatureLevel::ALL.map(|level| {
-        let numbers = OPERATORS.iter().filter(|schema| schema.introduced() == level);
-        let numbers: Vec<u32> = numbers.map(|schema| schema.operator_type).collect();
-        (level.to_string(), numbers.len(), numbers.last().copied().unwrap_or_default())
-    });
-    let expected = [
-        ("1_0", 78, 78),
-        ("2_0", 18, 96),
-        ("2_1", 24, 120),
-        ("3_0", 20, 140),
-        ("3_1", 6, 146),
-        ("4_0", 3, 149),
-        ("4_1", 3, 152),
-        ("5_0", 4, 156),
-        ("5_1", 7, 163),
-        ("5_2", 0, 0),
-        ("6_0", 0, 0),
-        ("6_1", 1, 164),
-        ("6_2", 6, 170),
-        ("6_3", 4, 174),
-        ("6_4", 3, 177),
-    ];
-    assert_eq!(introduced, expected.map(|(level, count, last)| (level.to_owned(), count, last)));
-    assert!(OPERATORS.is_sorted_by_key(|schema| schema.introduced()));
-}
-
-#[track_caller]
-fn accepts(name: &str, level: FeatureLevel, tensor: &str, ranks: &str, data_types: &str) {
-    let table = find(name).unwrap().table_at(level).unwrap();
-    let cell = table.tensor(tensor).unwrap();
-    assert_eq!(cell.ranks.to_string(), ranks, "{name} {level} {tensor}");
-    assert_eq!(types(cell.data_types), data_types, "{name} {level} {tensor}");
-}
-
-#[test]
-fn expansions_of_the_level_history_are_there() {
-    use FeatureLevel as Level;
-    let floats = "FLOAT32 FLOAT16";
-    let no_double = "FLOAT32 FLOAT16 INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8";
-    let to_32 = "FLOAT32 FLOAT16 INT32 INT16 INT8 UINT32 UINT16 UINT8";
-    let to_64 = "FLOAT64 FLOAT32 FLOAT16 INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8";
-    accepts("CAST", Level::V2_1, "InputTensor", "4", "FLOAT32 FLOAT16 INT16 INT8 UINT16 UINT8");
-    accepts("CAST", Level::V3_0, "OutputTensor", "4", no_double);
-    accepts("CAST", Level::V4_0, "InputTensor", "1 to 8", no_double);
-    accepts("CAST", Level::V6_4, "InputTensor", "1 to 8", to_64);
-    accepts("TOP_K", Level::V1_0, "InputTensor", "4", floats);
-    accepts("TOP_K", Level::V3_0, "OutputValueTensor", "4", to_32);
-    accepts("TOP_K", Level::V4_1, "OutputIndexTensor", "1 to 8", "UINT32");
-    accepts("TOP_K", Level::V5_0, "OutputIndexTensor", "1 to 8", "UINT64 UINT32");
-    accepts("JOIN", Level::V3_0, "InputTensors", "4 to 5", to_32);
-    accepts("JOIN", Level::V4_0, "InputTensors", "1 to 8", to_32);
-    accepts("JOIN", Level::V4_1, "OutputTensor", "1 to 8", to_64);
-    accepts("GEMM", Level::V3_1, "CTensor", "4", floats);
-    accepts("GEMM", Level::V4_0, "CTensor", "2 to 4", floats);
-    let add = "ELEMENT_WISE_ADD";
-    let to_4_1 = "FLOAT32 FLOAT16 INT64 INT32 UINT64 UINT32";
-    accepts(add, Level::V2_0, "BTensor", "4 to 5", floats);
-    accepts(add, Level::V5_0, "BTensor", "1 to 8", to_4_1);
-    accepts(add, Level::V5_1, "BTensor", "1 to 8", no_double);
-    accepts("RESAMPLE", Level::V5_2, "InputTensor", "1 to 4", floats);
-    accepts("RESAMPLE", Level::V6_2, "InputTensor", "1 to 4", "FLOAT32 FLOAT16 INT8 UINT8");
-    accepts("ADAM_OPTIMIZER", Level::V3_1, "GradientTensor", "4", floats);
-    accepts("ADAM_OPTIMIZER", Level::V4_0, "GradientTensor", "1 to 8", floats);
-    accepts("TILE", Level::V4_0, "InputTensor", "1 to 8", to_32);
-    accepts("ARGMAX", Level::V4_0, "InputTensor", "1 to 8", to_32);
-    accepts("FOLD", Level::V6_4, "InputTensor", "3 to 8", "?");
-    assert!(find("FOLD").unwrap().table_at(Level::V6_3).is_none());
-}
-
-#[test]
-fn a_reduction_s_tables_depend_on_its_function() {
-    let reduce = find("REDUCE").unwrap();
-    let types_of = |function: &str, level| {
-        let tables = reduce.tables_where(REDUCE_FUNCTION.value(function).unwrap());
-        let table = table_at(tables, level).unwrap();
-        ["InputTensor", "OutputTensor"].map(|it| types(table.tensor(it).unwrap().data_types))
-    };
-    let floats = "FLOAT32 FLOAT16";
-    for level in FeatureLevel::ALL {
-        assert_eq!(types_of("AVERAGE", level), [floats, floats]);
-    }
-    assert_eq!(types_of("ARGMIN", FeatureLevel::V1_0), [floats, "UINT32"]);
-    let sum = "FLOAT32 FLOAT16 INT64 INT32 UINT64 UINT32";
-    assert_eq!(types_of("SUM", FeatureLevel::V5_0), [sum, sum]);
-    assert_eq!(reduce.tables_where(12), reduce.tables, "no function has this number");
 }
 
 /// What is not described cannot be executed, and what is executed must be described.

@@ -110,6 +110,8 @@ fn the_function_of_a_reduction_decides() {
     let needs = "REDUCE: InputTensor.DataType: INT64 needs feature level 5_0";
     assert!(reduce("SUM", DataType::Int64).starts_with(needs));
     assert!(reduce("ARGMAX", DataType::Int64).contains("not implemented"));
+    let schema = find("REDUCE").unwrap();
+    assert_eq!(schema.tables_where(12), schema.tables, "no function has this number");
 }
 
 #[test]
