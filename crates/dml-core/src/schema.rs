@@ -14,9 +14,7 @@ use validated::Validated;
 
 pub use enums::{EnumSchema, REDUCE_FUNCTION, TENSOR_DATA_TYPE};
 pub use operator::FieldType;
-pub use support::{
-    RankSet, SupportTable, SupportVariant, TensorSupport, VariedSupport, lowest_level, table_at,
-};
+pub use support::{RankSet, SupportTable, SupportVariant, TensorSupport, VariedSupport, table_at};
 
 /// How results are compared with the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -164,11 +162,6 @@ impl OperatorSchema {
     /// The highest table at or below `level`; `None` where the operator does not exist yet.
     pub fn table_at(&self, level: FeatureLevel) -> Option<&'static SupportTable> {
         table_at(self.tables, level)
-    }
-
-    /// The lowest level whose table satisfies `accepts`.
-    pub fn lowest_level(&self, accepts: impl Fn(&SupportTable) -> bool) -> Option<FeatureLevel> {
-        lowest_level(self.tables, accepts)
     }
 
     /// The tables that hold for one value of the attribute that they depend on. They are `tables`

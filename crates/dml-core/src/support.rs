@@ -122,8 +122,7 @@ pub fn query(
     level: FeatureLevel,
     capabilities: &Capabilities,
 ) -> Support {
-    let acceptance = Acceptance::of(schema, data_type, rank, |_| true);
-    acceptance.answer(schema, data_type, level, capabilities)
+    answer(schema, data_type, rank, level, capabilities, |_| true)
 }
 
 /// The same for one tensor of the operator; `None` where it has no tensor field of this name.
@@ -137,8 +136,7 @@ pub fn query_tensor(
 ) -> Option<Support> {
     let mut tables = schema.every_tables().flat_map(|(_, tables)| tables);
     tables.find(|table| table.tensor(field).is_some())?;
-    let acceptance = Acceptance::of(schema, data_type, rank, |tensor| tensor.field == field);
-    Some(acceptance.answer(schema, data_type, level, capabilities))
+    Some(answer(schema, data_type, rank, level, capabilities, |tensor| tensor.field == field))
 }
 
 /// DML_FEATURE_FEATURE_LEVELS: the highest of `requested` that a device created at `created_at`
@@ -162,55 +160,26 @@ pub fn data_type_supported(data_type: DataType, level: FeatureLevel) -> bool {
     OPERATORS.iter().any(|schema| (1..=MAX_DIMENSION_COUNT).any(|rank| runs(schema, rank)))
 }
 
-/// Whether the tables accept a data type and a rank, for all levels together.
-enum Acceptance {
-    Nowhere,
-    RankOnly,
-    From(FeatureLevel),
-}
-
-impl Acceptance {
-    fn of(
-        schema: &OperatorSchema,
-        data_type: DataType,
-        rank: usize,
-        chosen: impl Fn(&TensorSupport) -> bool,
-    ) -> Self {
-        let tables: Vec<&SupportTable> = tables(schema).collect();
-        let any = |accepts: &dyn Fn(&TensorSupport) -> bool| {
-            let has = |table: &&&SupportTable| {
-                table.tensors.iter().any(|tensor| chosen(tensor) && accepts(tensor))
-            };
-            tables.iter().filter(has).map(|table| table.level).min()
-        };
-        let accepted =
-            any(&|tensor| tensor.ranks.contains(rank) && tensor.data_types.contains(data_type));
-        let undocumented =
-            || any(&|tensor| tensor.ranks.contains(rank) && !tensor.types_documented());
-        match accepted {
-            Some(level) => Self::From(level),
-            None if undocumented().is_some() => Self::RankOnly,
-            None => Self::Nowhere,
-        }
-    }
-
-    fn answer(
-        &self,
-        schema: &OperatorSchema,
-        data_type: DataType,
-        level: FeatureLevel,
-        capabilities: &Capabilities,
-    ) -> Support {
-        match self {
-            Self::Nowhere => Support::Never,
-            Self::RankOnly => Support::Undocumented,
-            Self::From(needed) if *needed > level => Support::NeedsLevel(*needed),
-            Self::From(_) if !schema.implemented => Support::NotImplemented,
-            Self::From(_) => match emulation(data_type, capabilities) {
-                Some(emulation) => Support::Emulated(emulation),
-                None => Support::Native,
-            },
-        }
+/// The best answer for the tensors that are `chosen`.
+fn answer(
+    schema: &OperatorSchema,
+    data_type: DataType,
+    rank: usize,
+    level: FeatureLevel,
+    capabilities: &Capabilities,
+    chosen: impl Fn(&TensorSupport) -> bool,
+) -> Support {
+    let lowest = |accepts: &dyn Fn(&TensorSupport) -> bool| {
+        let fits = |it: &TensorSupport| chosen(it) && it.ranks.contains(rank) && accepts(it);
+        let tables = tables(schema).filter(|table| table.tensors.iter().any(fits));
+        tables.map(|table| table.level).min()
+    };
+    match lowest(&|tensor| tensor.data_types.contains(data_type)) {
+        None if lowest(&|tensor| !tensor.types_documented()).is_some() => Support::Undocumented,
+        None => Support::Never,
+        Some(needed) if needed > level => Support::NeedsLevel(needed),
+        Some(_) if !schema.implemented => Support::NotImplemented,
+        Some(_) => emulation(data_type, capabilities).map_or(Support::Native, Support::Emulated),
     }
 }
 

@@ -122,14 +122,6 @@ pub fn table_at(
     tables.iter().rfind(|table| table.level <= level)
 }
 
-/// The level of the lowest of `tables` that satisfies `accepts`.
-pub fn lowest_level(
-    tables: &[SupportTable],
-    accepts: impl Fn(&SupportTable) -> bool,
-) -> Option<FeatureLevel> {
-    tables.iter().find(|table| accepts(table)).map(|table| table.level)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

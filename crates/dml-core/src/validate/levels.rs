@@ -4,9 +4,7 @@
 use crate::error::{Error, LevelRefusal};
 use crate::operators::implemented_names;
 use crate::schema::operator::{AbstractOperator, FieldValue};
-use crate::schema::{
-    FieldSchema, OperatorSchema, SupportTable, TensorSupport, lowest_level, table_at,
-};
+use crate::schema::{FieldSchema, OperatorSchema, SupportTable, TensorSupport, table_at};
 use crate::tensor::{MAX_DIMENSION_COUNT, TensorDesc};
 use crate::types::FeatureLevel;
 
@@ -53,7 +51,10 @@ impl Levels {
         })?;
         if support.types_documented() {
             // What no level accepts comes first: naming a level would only lead to the next refusal.
-            self.never(support, path, desc)?;
+            let rank = desc.sizes.len();
+            if self.lowest(support, |s| s.ranks.contains(rank)).is_none() {
+                self.rank(support, path, desc)?;
+            }
             self.data_type(support, path, desc)?;
             return self.rank(support, path, desc);
         }
@@ -70,14 +71,6 @@ impl Levels {
             }
             _ => Ok(()),
         }
-    }
-
-    fn never(&self, support: &TensorSupport, path: &str, desc: &TensorDesc) -> Result<(), Error> {
-        let rank = desc.sizes.len();
-        if is_rank(rank) && self.lowest(support, |s| s.ranks.contains(rank)).is_none() {
-            return self.rank(support, path, desc);
-        }
-        Ok(())
     }
 
     fn data_type(
@@ -123,7 +116,8 @@ impl Levels {
         support: &TensorSupport,
         accepts: impl Fn(&TensorSupport) -> bool,
     ) -> Option<FeatureLevel> {
-        lowest_level(self.tables, |table| table.tensor(support.field).is_some_and(&accepts))
+        let accepting = |it: &&SupportTable| it.tensor(support.field).is_some_and(&accepts);
+        self.tables.iter().find(accepting).map(|table| table.level)
     }
 
     fn refusal(
@@ -152,20 +146,12 @@ pub(super) fn refuse_before_introduction(
     operator: &AbstractOperator,
     level: FeatureLevel,
 ) -> Error {
-    let refused = |at| match Levels::new(operator, at) {
-        Ok(levels) => refusals(operator, levels).into_iter().next(),
-        Err(error) => Some(error),
-    };
-    match refused(operator.schema().introduced()) {
-        Some(Error::FeatureLevel(refusal)) => Error::FeatureLevel(Box::new(LevelRefusal {
-            created_at: level,
-            allowed: None,
-            ..*refusal
-        })),
-        _ => match Levels::new(operator, level) {
-            Err(error) => error,
-            Ok(_) => Error::internal(operator.schema().name, "the level has the operator"),
-        },
+    let schema = operator.schema();
+    match refusals(operator, schema.introduced()).into_iter().next() {
+        Some(refusal @ Error::FeatureLevel(_)) => seen_from(level, refusal),
+        _ => Levels::new(operator, level)
+            .err()
+            .unwrap_or_else(|| Error::internal(schema.name, "the level has the operator")),
     }
 }
 
@@ -173,32 +159,37 @@ pub(super) fn refuse_before_introduction(
 /// reference does not tell, because the device's level does not, or because it is not implemented,
 /// whichever of them comes first in this order.
 pub(super) fn refuse_unimplemented(operator: &AbstractOperator, level: FeatureLevel) -> Error {
-    let refused_at = |level: FeatureLevel| match Levels::new(operator, level) {
-        Ok(levels) => refusals(operator, levels),
-        Err(error) => vec![error],
-    };
     // What the highest level refuses is refused by all, since each has all of the one below.
-    let always = refused_at(FeatureLevel::HIGHEST);
-    let undocumented = |error: &Error| matches!(error, Error::Undocumented { .. });
-    let never =
-        always.iter().find(|error| !undocumented(error)).cloned().map(|error| match error {
-            Error::FeatureLevel(refusal) => Error::FeatureLevel(Box::new(LevelRefusal {
-                created_at: level,
-                allowed: None,
-                ..*refusal
-            })),
-            other => other,
-        });
-    never
-        .or_else(|| always.into_iter().find(undocumented))
-        .or_else(|| refused_at(level).into_iter().next())
-        .unwrap_or_else(|| Error::NotImplemented {
-            operator: operator.schema().name,
-            implemented: implemented_names(),
-        })
+    let always = refusals(operator, FeatureLevel::HIGHEST);
+    let (undocumented, never): (Vec<Error>, Vec<Error>) =
+        always.into_iter().partition(|error| matches!(error, Error::Undocumented { .. }));
+    let never = never.into_iter().map(|error| seen_from(level, error));
+    let first = never.chain(undocumented).chain(refusals(operator, level)).next();
+    first.unwrap_or_else(|| Error::NotImplemented {
+        operator: operator.schema().name,
+        implemented: implemented_names(),
+    })
 }
 
-fn refusals(operator: &AbstractOperator, levels: Levels) -> Vec<Error> {
+/// What another level refuses, as a device of `level` is told: what that other level accepts says
+/// nothing about the device.
+fn seen_from(level: FeatureLevel, error: Error) -> Error {
+    match error {
+        Error::FeatureLevel(refusal) => Error::FeatureLevel(Box::new(LevelRefusal {
+            created_at: level,
+            allowed: None,
+            ..*refusal
+        })),
+        other => other,
+    }
+}
+
+/// Everything that `level` refuses.
+fn refusals(operator: &AbstractOperator, level: FeatureLevel) -> Vec<Error> {
+    let levels = match Levels::new(operator, level) {
+        Ok(levels) => levels,
+        Err(error) => return vec![error],
+    };
     let mut found = Vec::new();
     for (value, field) in operator.fields().iter().zip(operator.schema().fields) {
         match value {
