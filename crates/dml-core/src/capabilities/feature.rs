@@ -1,7 +1,5 @@
 //! The optional features that kernels may need.
 
-use std::fmt;
-
 use crate::types::named_enum::named_enum;
 
 /// [`Feature`] and [`Features`], from a row for each feature: variant, member, Vulkan's name.
@@ -63,11 +61,5 @@ impl Features {
     /// Every feature that is there, in the order of [`Feature::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = Feature> {
         Feature::ALL.into_iter().filter(|feature| self.has(*feature))
-    }
-}
-
-impl fmt::Display for Feature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

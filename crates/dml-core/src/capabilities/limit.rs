@@ -4,37 +4,58 @@ use crate::capabilities::Limits;
 use crate::types::InvalidField;
 use crate::types::named_enum::named_enum;
 
-named_enum! {
-    /// One of [`Limits`].
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    Limit,
-    /// Vulkan's name of the limit, with the index where it is one of several.
-    name;
-    /// `maxStorageBufferRange`
-    MaxStorageBufferRange, "maxStorageBufferRange";
-    /// `minStorageBufferOffsetAlignment`
-    MinStorageBufferOffsetAlignment, "minStorageBufferOffsetAlignment";
-    /// `maxComputeWorkGroupCount[0]`
-    MaxComputeWorkGroupCountX, "maxComputeWorkGroupCount[0]";
-    /// `maxComputeWorkGroupCount[1]`
-    MaxComputeWorkGroupCountY, "maxComputeWorkGroupCount[1]";
-    /// `maxComputeWorkGroupCount[2]`
-    MaxComputeWorkGroupCountZ, "maxComputeWorkGroupCount[2]";
-    /// `maxComputeWorkGroupInvocations`
-    MaxComputeWorkGroupInvocations, "maxComputeWorkGroupInvocations";
-    /// `maxComputeWorkGroupSize[0]`
-    MaxComputeWorkGroupSizeX, "maxComputeWorkGroupSize[0]";
-    /// `maxComputeWorkGroupSize[1]`
-    MaxComputeWorkGroupSizeY, "maxComputeWorkGroupSize[1]";
-    /// `maxComputeWorkGroupSize[2]`
-    MaxComputeWorkGroupSizeZ, "maxComputeWorkGroupSize[2]";
-    /// `maxPushConstantsSize`
-    MaxPushConstantsSize, "maxPushConstantsSize";
-    /// `maxMemoryAllocationSize`
-    MaxMemoryAllocationSize, "maxMemoryAllocationSize";
-    /// `maxBufferSize`
-    MaxBufferSize, "maxBufferSize";
+/// [`Limit`], and how [`Limits`] is read and changed by it, from a row for each limit: variant, where
+/// it is, Vulkan's name.
+macro_rules! limits {
+    ($($limit:ident, $member:ident $([$index:literal])?, $name:literal;)*) => {
+        named_enum! {
+            /// One of [`Limits`].
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+            #[non_exhaustive]
+            Limit,
+            /// Vulkan's name of the limit, with the index where it is one of several.
+            name;
+            $(#[doc = concat!("`", $name, "`")] $limit, $name;)*
+        }
+
+        impl Limits {
+            /// The value of `limit`.
+            pub fn get(&self, limit: Limit) -> u64 {
+                match limit {
+                    $(Limit::$limit => self.$member $([$index])?.into(),)*
+                }
+            }
+
+            /// The same with another value of `limit`; where Vulkan has 32 bits for it, at most what
+            /// fits.
+            #[must_use]
+            pub fn with(mut self, limit: Limit, value: u64) -> Self {
+                match limit {
+                    $(Limit::$limit => {
+                        self.$member $([$index])? = value.try_into().unwrap_or(u32::MAX.into());
+                    })*
+                }
+                self
+            }
+        }
+    };
+}
+
+limits! {
+    MaxStorageBufferRange, max_storage_buffer_range, "maxStorageBufferRange";
+    MinStorageBufferOffsetAlignment, min_storage_buffer_offset_alignment,
+        "minStorageBufferOffsetAlignment";
+    MaxComputeWorkGroupCountX, max_compute_work_group_count[0], "maxComputeWorkGroupCount[0]";
+    MaxComputeWorkGroupCountY, max_compute_work_group_count[1], "maxComputeWorkGroupCount[1]";
+    MaxComputeWorkGroupCountZ, max_compute_work_group_count[2], "maxComputeWorkGroupCount[2]";
+    MaxComputeWorkGroupInvocations, max_compute_work_group_invocations,
+        "maxComputeWorkGroupInvocations";
+    MaxComputeWorkGroupSizeX, max_compute_work_group_size[0], "maxComputeWorkGroupSize[0]";
+    MaxComputeWorkGroupSizeY, max_compute_work_group_size[1], "maxComputeWorkGroupSize[1]";
+    MaxComputeWorkGroupSizeZ, max_compute_work_group_size[2], "maxComputeWorkGroupSize[2]";
+    MaxPushConstantsSize, max_push_constants_size, "maxPushConstantsSize";
+    MaxMemoryAllocationSize, max_memory_allocation_size, "maxMemoryAllocationSize";
+    MaxBufferSize, max_buffer_size, "maxBufferSize";
 }
 
 impl Limit {
@@ -57,53 +78,6 @@ impl Limit {
             return Err(InvalidField::new(self.name(), value, "is too small", "1 and more"));
         }
         Ok(())
-    }
-}
-
-impl Limits {
-    /// The value of `limit`.
-    pub fn get(&self, limit: Limit) -> u64 {
-        let [x, y, z] = self.max_compute_work_group_count;
-        let [size_x, size_y, size_z] = self.max_compute_work_group_size;
-        match limit {
-            Limit::MaxStorageBufferRange => self.max_storage_buffer_range,
-            Limit::MinStorageBufferOffsetAlignment => self.min_storage_buffer_offset_alignment,
-            Limit::MaxComputeWorkGroupCountX => x.into(),
-            Limit::MaxComputeWorkGroupCountY => y.into(),
-            Limit::MaxComputeWorkGroupCountZ => z.into(),
-            Limit::MaxComputeWorkGroupInvocations => self.max_compute_work_group_invocations.into(),
-            Limit::MaxComputeWorkGroupSizeX => size_x.into(),
-            Limit::MaxComputeWorkGroupSizeY => size_y.into(),
-            Limit::MaxComputeWorkGroupSizeZ => size_z.into(),
-            Limit::MaxPushConstantsSize => self.max_push_constants_size.into(),
-            Limit::MaxMemoryAllocationSize => self.max_memory_allocation_size,
-            Limit::MaxBufferSize => self.max_buffer_size,
-        }
-    }
-
-    /// The same with another value of `limit`; where Vulkan has 32 bits for it, at most what fits.
-    #[must_use]
-    pub fn with(mut self, limit: Limit, value: u64) -> Self {
-        let short = u32::try_from(value).unwrap_or(u32::MAX);
-        match limit {
-            Limit::MaxStorageBufferRange => self.max_storage_buffer_range = value,
-            Limit::MinStorageBufferOffsetAlignment => {
-                self.min_storage_buffer_offset_alignment = value;
-            }
-            Limit::MaxComputeWorkGroupCountX => self.max_compute_work_group_count[0] = short,
-            Limit::MaxComputeWorkGroupCountY => self.max_compute_work_group_count[1] = short,
-            Limit::MaxComputeWorkGroupCountZ => self.max_compute_work_group_count[2] = short,
-            Limit::MaxComputeWorkGroupInvocations => {
-                self.max_compute_work_group_invocations = short;
-            }
-            Limit::MaxComputeWorkGroupSizeX => self.max_compute_work_group_size[0] = short,
-            Limit::MaxComputeWorkGroupSizeY => self.max_compute_work_group_size[1] = short,
-            Limit::MaxComputeWorkGroupSizeZ => self.max_compute_work_group_size[2] = short,
-            Limit::MaxPushConstantsSize => self.max_push_constants_size = short,
-            Limit::MaxMemoryAllocationSize => self.max_memory_allocation_size = value,
-            Limit::MaxBufferSize => self.max_buffer_size = value,
-        }
-        self
     }
 }
 

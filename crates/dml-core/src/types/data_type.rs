@@ -1,9 +1,7 @@
 //! The element types of DirectML's tensors.
 
 use std::fmt;
-use std::str::FromStr;
 
-use super::UnknownName;
 use super::named_enum::named_enum;
 
 named_enum! {
@@ -12,7 +10,12 @@ named_enum! {
     /// The numbers are DirectML's.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     #[repr(u32)]
-    DataType,
+    DataType
+    /// Reads DirectML's name in any case, with or without its prefix.
+    called "data type", as |text| {
+        let upper = text.to_ascii_uppercase();
+        upper.strip_prefix("DML_TENSOR_DATA_TYPE_").unwrap_or(&upper).to_owned()
+    },
     /// DirectML's name without the prefix `DML_TENSOR_DATA_TYPE_`.
     name;
     /// IEEE 754 binary32.
@@ -63,26 +66,6 @@ impl DataType {
     /// The type with DirectML's number `value`; `None` for UNKNOWN (0) and for no type's number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|data_type| data_type.dml_value() == value)
-    }
-}
-
-impl fmt::Display for DataType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for DataType {
-    type Err = UnknownName;
-
-    /// Reads DirectML's name in any case, with or without its prefix.
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        let upper = text.to_ascii_uppercase();
-        let name = upper.strip_prefix("DML_TENSOR_DATA_TYPE_").unwrap_or(&upper);
-        Self::ALL
-            .into_iter()
-            .find(|data_type| data_type.name() == name)
-            .ok_or_else(|| UnknownName::new("data type", text, &DataTypeSet::ALL))
     }
 }
 

@@ -1,9 +1,5 @@
 //! DirectML's feature levels.
 
-use std::fmt;
-use std::str::FromStr;
-
-use super::UnknownName;
 use super::named_enum::named_enum;
 
 named_enum! {
@@ -12,7 +8,11 @@ named_enum! {
     /// The numbers are DirectML's: 16 bits, the major and the minor version in the upper two nibbles.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     #[repr(u32)]
-    FeatureLevel,
+    FeatureLevel
+    /// Reads `5_1`, `5.1` or `DML_FEATURE_LEVEL_5_1`.
+    called "feature level", as |text| {
+        text.strip_prefix("DML_FEATURE_LEVEL_").unwrap_or(text).replace('.', "_")
+    },
     /// DirectML's name without the prefix `DML_FEATURE_LEVEL_`.
     name;
     /// DirectML 1.0.0
@@ -65,25 +65,6 @@ impl FeatureLevel {
 impl Default for FeatureLevel {
     fn default() -> Self {
         Self::HIGHEST
-    }
-}
-
-impl fmt::Display for FeatureLevel {
-    /// Writes `5_1` for level 5.1.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for FeatureLevel {
-    type Err = UnknownName;
-
-    /// Reads `5_1`, `5.1` or `DML_FEATURE_LEVEL_5_1`.
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        let name = text.strip_prefix("DML_FEATURE_LEVEL_").unwrap_or(text).replace('.', "_");
-        let found = Self::ALL.into_iter().find(|level| level.name() == name);
-        let all = || Self::ALL.map(Self::name).join(", ");
-        found.ok_or_else(|| UnknownName::new("feature level", text, &all()))
     }
 }
 

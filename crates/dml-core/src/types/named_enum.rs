@@ -1,9 +1,12 @@
 //! Enums of which every value has a name.
 
-/// The enum itself, with all values in `ALL` and the name of each.
+/// The enum itself, with all values in `ALL` and the name of each, which it is shown as. With
+/// `called KIND, as PLAIN` it is read from a text too, of which `PLAIN` makes the name.
 macro_rules! named_enum {
     (
-        $(#[$about:meta])* $type:ident, $(#[$about_name:meta])* name;
+        $(#[$about:meta])* $type:ident
+        $($(#[$about_reading:meta])* called $kind:literal, as $plain:expr)?,
+        $(#[$about_name:meta])* name;
         $($(#[$doc:meta])* $value:ident $(= $number:literal)?, $name:literal;)*
     ) => {
         $(#[$about])*
@@ -22,6 +25,25 @@ macro_rules! named_enum {
                 }
             }
         }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        $(impl std::str::FromStr for $type {
+            type Err = $crate::types::UnknownName;
+
+            $(#[$about_reading])*
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let plain: fn(&str) -> String = $plain;
+                let name = plain(text);
+                let found = Self::ALL.into_iter().find(|it| it.name() == name);
+                let accepted = || Self::ALL.map(Self::name).join(", ");
+                found.ok_or_else(|| Self::Err::new($kind, text, &accepted()))
+            }
+        })?
     };
 }
 

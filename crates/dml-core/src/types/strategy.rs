@@ -1,16 +1,12 @@
 //! Ways to execute an operator. All give the same bytes.
 
-use std::fmt;
-use std::str::FromStr;
-
-use super::UnknownName;
 use super::named_enum::named_enum;
 
 named_enum! {
     /// How the executions of a plan work.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
-    Strategy,
+    Strategy called "strategy", as str::to_owned,
     /// Its name on command lines and in reports.
     name;
     /// The output's bytes are made on the host and are part of the commands.
@@ -27,22 +23,6 @@ named_enum! {
     RowCopies, "row-copies";
     /// Kernels write every element that is written.
     Kernel, "kernel";
-}
-
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Strategy {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        let found = Self::ALL.into_iter().find(|strategy| strategy.name() == name);
-        let accepted = || Self::ALL.map(Self::name).join(", ");
-        found.ok_or_else(|| UnknownName::new("strategy", name, &accepted()))
-    }
 }
 
 #[cfg(test)]
