@@ -1,11 +1,11 @@
-//! Files that try to do harm: each is refused at once, in one line, without memory in proportion to
-//! what it declares.
+//! Files that try to do harm, where it takes inputs, a folder or a second file to tell. Those that are
+//! refused by themselves are `dml-cli`'s tests: under limits of the operating system.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
-use common::hostile::{self, HostileFile, resource};
+use common::hostile::resource;
 use common::onnx::{Graph, Message, model, node, outputs, value};
 use common::{data, int64};
 use dml_import::{Inputs, Model};
@@ -24,13 +24,8 @@ fn refused(bytes: impl Into<Vec<u8>>, inputs: &Inputs, message: &str) {
     assert!(!error.contains('\n') && error.len() < 600, "{error}");
 }
 
-fn all_refused(files: Vec<HostileFile>) {
-    files.into_iter().for_each(|(_, bytes, message)| refused(bytes, &Inputs::new(), message));
-}
-
 #[test]
 fn huge_declared_sizes_are_refused() {
-    all_refused(hostile::declared_sizes());
     let graph = Graph {
         nodes: vec![node("EyeLike", &["x"], &["y"], &[])],
         inputs: vec![value("x", 1, &[None, None])],
@@ -45,23 +40,7 @@ fn huge_declared_sizes_are_refused() {
 }
 
 #[test]
-fn circles_and_deep_nesting_are_refused() {
-    all_refused(hostile::circles_and_depth());
-}
-
-#[test]
-fn work_on_the_host_is_bounded() {
-    all_refused(hostile::work_on_the_host());
-}
-
-#[test]
-fn entities_and_foreign_files_are_refused() {
-    all_refused(hostile::entities_and_foreign_files());
-}
-
-#[test]
 fn truncated_files_are_refused_wherever_they_end() {
-    all_refused(hostile::cut_off());
     for case in ["onnx_torch_export_eye_n_m/model.onnx", "ov_converted_from_onnx_dyn_NM/model.xml"]
     {
         let whole = std::fs::read(data(&format!("models/{case}"))).unwrap();

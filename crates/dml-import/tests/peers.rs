@@ -6,7 +6,7 @@ mod common;
 
 use common::device::on_every_device;
 use common::openvino::Operand;
-use common::{data, element, eye, int64, onnx, openvino, run_everywhere};
+use common::{data, element, eye, int64, onnx, openvino, run_on_both};
 use dml::Device;
 use dml_import::{Inputs, Model, Tensor};
 use serde::Deserialize;
@@ -38,7 +38,7 @@ struct Case {
 /// A model, its inputs, and the folder of its constants, which are read when they are needed.
 type ModelWithInputs = (Model, Inputs, Option<tempfile::TempDir>);
 
-fn run_all(devices: &[&Device]) -> usize {
+fn run_all(device: &Device) -> usize {
     let cases = std::fs::read(data("cases/peers.json")).unwrap();
     let cases: Vec<Case> = serde_json::from_slice(&cases).unwrap();
     for case in &cases {
@@ -47,7 +47,7 @@ fn run_all(devices: &[&Device]) -> usize {
             "openvino" => openvino_model(case),
             _ => (script(case), Inputs::new(), None),
         };
-        for outputs in run_everywhere(devices, &model, &inputs).unwrap() {
+        for outputs in run_on_both(device, &model, &inputs).unwrap() {
             let found = &outputs[0].tensor;
             assert_eq!(found.shape().iter().product::<u64>(), case.shape.iter().product::<u64>());
             if case.begin.is_none() && case.value.is_none_or(|value| value == 1.0) {
@@ -152,16 +152,9 @@ fn script(case: &Case) -> Model {
 }
 
 #[test]
-fn every_case_gives_what_its_source_says_on_the_host() {
-    assert_eq!(run_all(&[]), CASES);
-}
-
-#[test]
 fn every_case_gives_what_its_source_says_on_every_device() {
-    on_every_device(|device| assert_eq!(run_all(&[device]), CASES));
+    on_every_device(|device| assert_eq!(run_all(device), 479));
 }
-
-const CASES: usize = 479;
 
 /// The tensor of a .pb file, as the fields of TensorProto.
 fn protobuf(bytes: &[u8]) -> Tensor {
@@ -175,7 +168,7 @@ fn protobuf(bytes: &[u8]) -> Tensor {
     program.run_on_host(&Inputs::new()).unwrap().remove(0).tensor
 }
 
-fn run_backend_cases(devices: &[&Device]) -> usize {
+fn run_backend_cases(device: &Device) -> usize {
     let mut cases = 0;
     for entry in std::fs::read_dir(data("onnx-backend")).unwrap() {
         let folder = entry.unwrap().path();
@@ -190,7 +183,7 @@ fn run_backend_cases(devices: &[&Device]) -> usize {
         }
         let model = Model::read(folder.join("model.onnx")).unwrap();
         let expected = read("output_0.pb").unwrap();
-        for outputs in run_everywhere(devices, &model, &inputs).unwrap() {
+        for outputs in run_on_both(device, &model, &inputs).unwrap() {
             assert_eq!(outputs[0].tensor, expected, "{}", folder.display());
         }
         cases += 1;
@@ -199,13 +192,8 @@ fn run_backend_cases(devices: &[&Device]) -> usize {
 }
 
 #[test]
-fn the_onnx_project_s_own_cases_pass_on_the_host() {
-    assert_eq!(run_backend_cases(&[]), 21);
-}
-
-#[test]
 fn the_onnx_project_s_own_cases_pass_on_every_device() {
-    on_every_device(|device| assert_eq!(run_backend_cases(&[device]), 21));
+    on_every_device(|device| assert_eq!(run_backend_cases(device), 21));
 }
 
 #[test]
