@@ -78,7 +78,6 @@ fn found(output: &Output, after: &[u8], at: usize, place: u64) -> String {
 /// An element as people write it; what that cannot tell apart shows its bits.
 #[expect(
     clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
     reason = "the bits of a narrow type are the lowest ones"
 )]
 fn text(data_type: DataType, bits: u64) -> String {
@@ -89,16 +88,7 @@ fn text(data_type: DataType, bits: u64) -> String {
         DataType::Float32 => format!("{:?}", f32::from_bits(bits as u32)),
         DataType::Float16 if f16::from_bits(bits as u16).is_nan() => format!("NaN {bits:#06x}"),
         DataType::Float16 => half(f16::from_bits(bits as u16)),
-        DataType::Int64 => (bits as i64).to_string(),
-        DataType::Int32 => (bits as i32).to_string(),
-        DataType::Int16 => (bits as i16).to_string(),
-        DataType::Int8 => (bits as i8).to_string(),
-        DataType::Uint64
-        | DataType::Uint32
-        | DataType::Uint16
-        | DataType::Uint8
-        | DataType::Uint4
-        | DataType::Int4 => bits.to_string(),
+        integer => integer.integer_value(bits).unwrap_or_default().to_string(),
     }
 }
 

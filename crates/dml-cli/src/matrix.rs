@@ -94,20 +94,11 @@ fn element(data_type: DataType, bytes: &[u8]) -> String {
     let mut bits = [0; 8];
     bits[..bytes.len()].copy_from_slice(bytes);
     let bits = u64::from_le_bytes(bits);
-    match data_type {
-        DataType::Float32 => f32::from_element_bits(bits).to_string(),
-        DataType::Float16 => f16::from_element_bits(bits).to_string(),
-        DataType::Float64 => f64::from_element_bits(bits).to_string(),
-        DataType::Int64 => i64::from_element_bits(bits).to_string(),
-        DataType::Int32 => i32::from_element_bits(bits).to_string(),
-        DataType::Int16 => i16::from_element_bits(bits).to_string(),
-        DataType::Int8 => i8::from_element_bits(bits).to_string(),
-        DataType::Uint64
-        | DataType::Uint32
-        | DataType::Uint16
-        | DataType::Uint8
-        | DataType::Uint4
-        | DataType::Int4 => bits.to_string(),
+    match data_type.integer_value(bits) {
+        Some(integer) => integer.to_string(),
+        None if data_type == DataType::Float16 => f16::from_element_bits(bits).to_string(),
+        None if data_type == DataType::Float64 => f64::from_element_bits(bits).to_string(),
+        None => f32::from_element_bits(bits).to_string(),
     }
 }
 

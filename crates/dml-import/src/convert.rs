@@ -49,20 +49,16 @@ pub(crate) fn as_float(bits: u64, data_type: DataType) -> Option<f32> {
 
 /// The value of an integer's bits.
 pub(crate) fn integer(bits: u64, element: ElementType) -> i128 {
-    let width = element.size().unwrap_or(8) * 8;
-    let unused = 64 - width;
-    let signed = matches!(
-        element,
-        ElementType::Dml(DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64)
-    );
-    match signed {
-        true => ((bits << unused).cast_signed() >> unused).into(),
-        false => ((bits << unused) >> unused).into(),
-    }
+    storage(element).integer_value(bits).unwrap_or_default()
+}
+
+/// What is no type of a tensor has no elements.
+fn storage(element: ElementType) -> DataType {
+    element.storage().unwrap_or(DataType::Uint64)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the upper bits are no part of the element")]
-fn float(bits: u64, element: ElementType) -> f64 {
+pub(crate) fn float(bits: u64, element: ElementType) -> f64 {
     match element {
         ElementType::Dml(DataType::Float32) => f32::from_bits(bits as u32).into(),
         ElementType::Dml(DataType::Float16) => f16::from_bits(bits as u16).into(),
@@ -73,46 +69,26 @@ fn float(bits: u64, element: ElementType) -> f64 {
 
 #[expect(
     clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
     reason = "integers wrap around, and floats are rounded to nearest"
 )]
-fn from_integer(value: i128, to: ElementType) -> u64 {
+pub(crate) fn from_integer(value: i128, to: ElementType) -> u64 {
     match to {
         ElementType::Dml(DataType::Float32) => (value as f32).to_bits().into(),
         ElementType::Dml(DataType::Float16) => f16::from_f64(value as f64).to_bits().into(),
         ElementType::Dml(DataType::Float64) => (value as f64).to_bits(),
         ElementType::Bfloat16 => bf16::from_f64(value as f64).to_bits().into(),
-        _ => masked(value as u64, to),
+        _ => storage(to).integer_bits(value),
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a conversion from float saturates"
-)]
-fn from_float(value: f64, to: ElementType) -> u64 {
-    let signed = |bits: i64| masked(bits as u64, to);
+#[expect(clippy::cast_possible_truncation, reason = "rounds to nearest")]
+pub(crate) fn from_float(value: f64, to: ElementType) -> u64 {
     match to {
         ElementType::Dml(DataType::Float32) => (value as f32).to_bits().into(),
         ElementType::Dml(DataType::Float16) => f16::from_f64(value).to_bits().into(),
         ElementType::Bfloat16 => bf16::from_f64(value).to_bits().into(),
-        ElementType::Dml(DataType::Int64) => signed(value as i64),
-        ElementType::Dml(DataType::Int32) => signed((value as i32).into()),
-        ElementType::Dml(DataType::Int16) => signed((value as i16).into()),
-        ElementType::Dml(DataType::Int8) => signed((value as i8).into()),
-        ElementType::Dml(DataType::Uint64) => value as u64,
-        ElementType::Dml(DataType::Uint32) => (value as u32).into(),
-        ElementType::Dml(DataType::Uint16) => (value as u16).into(),
-        ElementType::Dml(DataType::Uint8) => (value as u8).into(),
-        _ => value.to_bits(),
+        _ => storage(to).saturated_bits(value).unwrap_or(value.to_bits()),
     }
-}
-
-fn masked(bits: u64, element: ElementType) -> u64 {
-    let unused = 64 - element.size().unwrap_or(8) * 8;
-    (bits << unused) >> unused
 }
 
 #[cfg(test)]

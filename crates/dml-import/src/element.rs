@@ -61,9 +61,7 @@ impl ElementType {
     /// Whether it is an integer or a truth value.
     pub fn is_integer(self) -> bool {
         match self {
-            Self::Dml(data_type) => {
-                !matches!(data_type, DataType::Float16 | DataType::Float32 | DataType::Float64)
-            }
+            Self::Dml(data_type) => data_type.integer_range().is_some(),
             Self::Bool => true,
             Self::Bfloat16 | Self::Other(_) => false,
         }

@@ -1,7 +1,9 @@
 //! Initial values that follow from the first one: no memory is needed for them before they are used.
 
 use dml_core::DataType;
-use half::f16;
+
+use crate::convert::{float, from_float};
+use crate::element::ElementType;
 
 /// `count` elements, each the sum of the one before and `delta`, in the type's own arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,18 +50,14 @@ impl Sequence {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the upper bits are no part of the element")]
 fn sum(a: u64, b: u64, data_type: DataType) -> u64 {
-    match data_type {
-        DataType::Float32 => (f32::from_bits(a as u32) + f32::from_bits(b as u32)).to_bits().into(),
-        DataType::Float16 => {
-            let half = |bits: u64| f16::from_bits(bits as u16).to_f32();
-            f16::from_f32(half(a) + half(b)).to_bits().into()
-        }
-        DataType::Float64 => (f64::from_bits(a) + f64::from_bits(b)).to_bits(),
+    let element = ElementType::Dml(data_type);
+    if element.is_integer() {
         // Elements wrap around: their upper bits are cut off where they are written.
-        _ => a.wrapping_add(b),
+        return a.wrapping_add(b);
     }
+    // Two roundings give what one does: 64 bits hold more than twice the digits of 32.
+    from_float(float(a, element) + float(b, element), element)
 }
 
 #[cfg(test)]

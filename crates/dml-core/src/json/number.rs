@@ -1,6 +1,6 @@
 //! Numbers, each within the range of its type.
 
-use std::fmt::{Display, LowerExp};
+use std::fmt::LowerExp;
 
 use half::f16;
 use num_traits::{AsPrimitive, Bounded, Float};
@@ -10,13 +10,23 @@ use super::{Result, known_keys, object, refused};
 use crate::types::{DataType, ScalarUnion};
 
 /// An integer of type `T`.
-pub(super) fn integer<T: TryFrom<i128> + Bounded + Display>(path: &str, json: &Value) -> Result<T> {
-    let accepted = || format!("{} to {}", T::min_value(), T::max_value());
+pub(super) fn integer<T: Bounded + Into<i128> + Copy + 'static>(
+    path: &str,
+    json: &Value,
+) -> Result<T>
+where
+    i128: AsPrimitive<T>,
+{
+    let range = (T::min_value().into(), T::max_value().into());
+    integer_within(path, json, range).map(AsPrimitive::as_)
+}
+
+fn integer_within(path: &str, json: &Value, (least, most): (i128, i128)) -> Result<i128> {
+    let refused = |problem| refused(path, json, problem, format!("{least} to {most}"));
     let unsigned = json.as_u64().map(i128::from);
-    let value = unsigned
-        .or_else(|| json.as_i64().map(i128::from))
-        .ok_or_else(|| refused(path, json, "is no integer", accepted()))?;
-    T::try_from(value).map_err(|_| refused(path, json, "is out of range", accepted()))
+    let value = unsigned.or_else(|| json.as_i64().map(i128::from));
+    let value = value.ok_or_else(|| refused("is no integer"))?;
+    if (least..=most).contains(&value) { Ok(value) } else { Err(refused("is out of range")) }
 }
 
 /// A FLOAT, rounded to nearest.
@@ -51,51 +61,38 @@ where
 
 /// A scalar of type `data_type`: a number, or an object with the union's member of that type.
 pub(super) fn scalar(path: &str, json: &Value, data_type: DataType) -> Result<ScalarUnion> {
+    if data_type.bits() < 8 {
+        let problem = format!("is of type {data_type}, which no scalar has");
+        return Err(refused(path, json, &problem, "the types of 8 bits and more"));
+    }
     if json.is_object() {
         return member(path, json, data_type);
     }
+    if let Some(range) = data_type.integer_range() {
+        let value = integer_within(path, json, range)?;
+        return Ok(ScalarUnion::from_bits(data_type.integer_bits(value)));
+    }
     Ok(match data_type {
-        DataType::Float32 => float::<f32>(path, json)?.into(),
         DataType::Float16 => float::<f16>(path, json)?.into(),
         DataType::Float64 => float::<f64>(path, json)?.into(),
-        DataType::Uint64 => integer::<u64>(path, json)?.into(),
-        DataType::Uint32 => integer::<u32>(path, json)?.into(),
-        DataType::Uint16 => integer::<u16>(path, json)?.into(),
-        DataType::Uint8 => integer::<u8>(path, json)?.into(),
-        DataType::Int64 => integer::<i64>(path, json)?.into(),
-        DataType::Int32 => integer::<i32>(path, json)?.into(),
-        DataType::Int16 => integer::<i16>(path, json)?.into(),
-        DataType::Int8 => integer::<i8>(path, json)?.into(),
-        DataType::Uint4 | DataType::Int4 => return Err(no_scalar(path, json, data_type)),
+        _ => float::<f32>(path, json)?.into(),
     })
 }
 
 /// Reads `{"UInt16": 15360}`.
 fn member(path: &str, json: &Value, data_type: DataType) -> Result<ScalarUnion> {
     // The union has no member for halves: their bits are given.
-    let (name, data_type) = match data_type {
-        DataType::Float32 => ("Float32", data_type),
-        DataType::Float64 => ("Float64", data_type),
-        DataType::Float16 => ("UInt16", DataType::Uint16),
-        DataType::Uint64 => ("UInt64", data_type),
-        DataType::Uint32 => ("UInt32", data_type),
-        DataType::Uint16 => ("UInt16", data_type),
-        DataType::Uint8 => ("UInt8", data_type),
-        DataType::Int64 => ("Int64", data_type),
-        DataType::Int32 => ("Int32", data_type),
-        DataType::Int16 => ("Int16", data_type),
-        DataType::Int8 => ("Int8", data_type),
-        DataType::Uint4 | DataType::Int4 => return Err(no_scalar(path, json, data_type)),
+    let data_type = if data_type == DataType::Float16 { DataType::Uint16 } else { data_type };
+    let kind = match data_type.integer_range() {
+        None => "Float",
+        Some((0, _)) => "UInt",
+        Some(_) => "Int",
     };
+    let name = &*format!("{kind}{}", data_type.bits());
     let members = object(path, json)?;
     known_keys(path, members, &[name])?;
     match members.get(name) {
         Some(value) if !value.is_object() => scalar(&format!("{path}.{name}"), value, data_type),
         _ => Err(refused(path, json, "has no value", format!("{{\"{name}\": number}}"))),
     }
-}
-
-fn no_scalar(path: &str, json: &Value, data_type: DataType) -> crate::InvalidField {
-    let problem = format!("is of type {data_type}, which no scalar has");
-    refused(path, json, &problem, "the types of 8 bits and more")
 }

@@ -58,6 +58,46 @@ impl DataType {
         }
     }
 
+    /// The least and the largest value of an integer; `None` for floats.
+    pub const fn integer_range(self) -> Option<(i128, i128)> {
+        let bits = self.bits();
+        match self {
+            Self::Float16 | Self::Float32 | Self::Float64 => None,
+            Self::Int4 | Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 => {
+                Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1))
+            }
+            _ => Some((0, (1 << bits) - 1)),
+        }
+    }
+
+    /// The bits of the integer `value`, which wraps around at the ends of the type.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the upper bits are no part of the element"
+    )]
+    pub const fn integer_bits(self, value: i128) -> u64 {
+        value as u64 & (u64::MAX >> (64 - self.bits()))
+    }
+
+    /// The integer with `bits`, of which the upper ones are no part; `None` for floats.
+    pub const fn integer_value(self, bits: u64) -> Option<i128> {
+        let unused = 64 - self.bits();
+        match self.integer_range() {
+            None => None,
+            Some((0, _)) => Some((bits << unused >> unused) as i128),
+            Some(_) => Some(((bits << unused).cast_signed() >> unused) as i128),
+        }
+    }
+
+    /// The bits of `value` as an integer: truncated toward zero, saturated at the ends of the type; a
+    /// NaN is 0. `None` for floats.
+    #[expect(clippy::cast_possible_truncation, reason = "truncated on purpose")]
+    pub fn saturated_bits(self, value: f64) -> Option<u64> {
+        let (least, most) = self.integer_range()?;
+        Some(self.integer_bits((value as i128).clamp(least, most)))
+    }
+
     /// DirectML's number of the type.
     pub const fn dml_value(self) -> u32 {
         self as u32

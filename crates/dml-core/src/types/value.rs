@@ -1,7 +1,6 @@
 //! From an operator's FLOAT attribute to the bits of an element.
 
 use half::f16;
-use num_traits::{Bounded, Zero};
 
 use crate::types::DataType;
 
@@ -23,25 +22,8 @@ pub fn element_bits(value: f32, data_type: DataType) -> u64 {
         DataType::Float32 => value.to_bits().into(),
         DataType::Float16 => f16_bits(value).into(),
         DataType::Float64 => f64_bits(value),
-        DataType::Uint64 => saturate::<u64>(value),
-        DataType::Int64 => saturate::<i64>(value).cast_unsigned(),
-        DataType::Uint32 => saturate::<u32>(value).into(),
-        DataType::Int32 => saturate::<i32>(value).cast_unsigned().into(),
-        DataType::Uint16 => saturate::<u16>(value).into(),
-        DataType::Int16 => saturate::<i16>(value).cast_unsigned().into(),
-        DataType::Uint8 => saturate::<u8>(value).into(),
-        DataType::Int8 => saturate::<i8>(value).cast_unsigned().into(),
-        DataType::Uint4 => saturate::<u8>(value).min(15).into(),
-        DataType::Int4 => u64::from(saturate::<i8>(value).clamp(-8, 7).cast_unsigned() & 0xf),
+        integer => integer.saturated_bits(value.into()).unwrap_or_default(),
     }
-}
-
-fn saturate<T: Bounded + num_traits::NumCast + Zero>(value: f32) -> T {
-    if value.is_nan() {
-        return T::zero();
-    }
-    let beyond = if value < 0.0 { T::min_value() } else { T::max_value() };
-    num_traits::cast(value.trunc()).unwrap_or(beyond)
 }
 
 // Conversions of NaN are written out: what the hardware does with a payload differs.

@@ -1,29 +1,30 @@
 //! Elements of initial values.
 
 use dml_core::DataType;
-use half::f16;
 use serde_json::Value;
 
+use crate::convert::{float, from_float};
 use crate::element::ElementType;
 
 /// The bits of a JSON number, or of "nan", "inf", "-inf"; `None` where the type does not have it.
 pub(super) fn bits(json: &Value, data_type: DataType) -> Option<u64> {
-    match data_type {
-        DataType::Float32 => {
-            let value = float(json)?;
-            #[expect(clippy::cast_possible_truncation, reason = "rounds to nearest")]
-            let rounded = value as f32;
-            (rounded.is_finite() || !value.is_finite()).then(|| rounded.to_bits().into())
+    match data_type.integer_range() {
+        Some((least, most)) => {
+            let unsigned = json.as_u64().map(i128::from);
+            let value = unsigned.or_else(|| json.as_i64().map(i128::from))?;
+            let has = data_type.bits() >= 8 && (least..=most).contains(&value);
+            has.then(|| data_type.integer_bits(value))
         }
-        DataType::Float16 => Some(f16::from_f64(float(json)?).to_bits().into()),
-        DataType::Float64 => Some(float(json)?.to_bits()),
-        DataType::Uint64 => json.as_u64(),
-        DataType::Int64 => json.as_i64().map(i64::cast_unsigned),
-        _ => integer(json, data_type),
+        None => {
+            let (value, element) = (number(json)?, ElementType::Dml(data_type));
+            let bits = from_float(value, element);
+            let overflows = value.is_finite() && !float(bits, element).is_finite();
+            (data_type != DataType::Float32 || !overflows).then_some(bits)
+        }
     }
 }
 
-fn float(json: &Value) -> Option<f64> {
+fn number(json: &Value) -> Option<f64> {
     match json.as_str().map(str::to_ascii_lowercase).as_deref() {
         Some("nan") => Some(f64::NAN),
         Some("inf") => Some(f64::INFINITY),
@@ -31,18 +32,6 @@ fn float(json: &Value) -> Option<f64> {
         Some(_) => None,
         None => json.as_f64(),
     }
-}
-
-fn integer(json: &Value, data_type: DataType) -> Option<u64> {
-    let width = data_type.bits();
-    if width < 8 {
-        return None;
-    }
-    let value = json.as_i64()?;
-    let mask = (1u64 << width) - 1;
-    let bits = value.cast_unsigned() & mask;
-    let kept = crate::convert::integer(bits, ElementType::Dml(data_type));
-    (kept == i128::from(value)).then_some(bits)
 }
 
 #[cfg(test)]
