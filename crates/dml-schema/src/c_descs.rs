@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use heck::ToSnakeCase as _;
+
 use crate::descs::{self, comment, counted};
 use crate::model::{Field, Operator, Schema};
-use crate::names::snake_case;
 
 /// The file, before formatting and without its header.
 pub(crate) fn render(schema: &Schema) -> String {
@@ -52,7 +53,7 @@ fn field_doc(operator: &Operator, typed: &str, field: &Field) -> String {
     if let Some(array) = counted(operator, field) {
         return format!("The number of elements of `{}`.", array.name);
     }
-    let name = snake_case(&field.name);
+    let name = field.name.to_snake_case();
     let null = if field.optional { "; null where it is left out" } else { "" };
     format!("[`{name}`](crate::operators::{typed}::{name}){null}.")
 }

@@ -1,14 +1,22 @@
 //! `operators/descs.rs`: the typed descriptors of implemented operators.
 
+use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
+
 use crate::model::{Field, FieldType, Operator, Schema};
-use crate::names::{camel_case, snake_case};
+
+const IMPORTS: &str = "\
+use crate::schema::operator::{AbstractOperator, FieldValue};
+use crate::tensor::TensorDesc;
+use crate::types::{DataType, ScalarUnion};
+";
 
 /// Columns that rustfmt leaves to a comment.
 const WIDTH: usize = 100;
 
 /// The file, before formatting and without its header.
 pub(crate) fn render(schema: &Schema) -> String {
-    let mut text = imports(schema);
+    let rows: Vec<&str> = schema.implemented().map(|it| it.name.as_str()).collect();
+    let mut text = format!("{IMPORTS}use super::tables::{{{}}};\n", rows.join(", "));
     for operator in schema.implemented() {
         text +=
             &format!("\n{}{}\n{}", operator.origin(), structure(operator), conversion(operator));
@@ -18,7 +26,7 @@ pub(crate) fn render(schema: &Schema) -> String {
 
 /// The name of an operator's typed descriptor.
 pub(crate) fn name(operator: &Operator) -> String {
-    camel_case(&operator.name) + "Desc"
+    operator.name.to_upper_camel_case() + "Desc"
 }
 
 /// The array whose length a `uint` field tells; such a field is not part of the descriptor.
@@ -26,26 +34,6 @@ pub(crate) fn counted<'a>(operator: &'a Operator, field: &Field) -> Option<&'a F
     let arrays = || operator.fields.iter().filter(|it| it.count.as_ref() == Some(&field.name));
     // An array that is left out has no length, so others come first.
     arrays().find(|array| !array.optional).or_else(|| arrays().next())
-}
-
-fn imports(schema: &Schema) -> String {
-    let fields = || schema.implemented().flat_map(|operator| &operator.fields);
-    let has = |wanted: &[FieldType]| fields().any(|field| wanted.contains(&field.field_type));
-    let typed = |field: &Field| field.enumeration.and_then(|names| names.typed.as_ref());
-    let mut text = String::from("use crate::schema::operator::{AbstractOperator, FieldValue};\n");
-    let types = [
-        ("DataType", fields().filter_map(typed).any(|typed| typed.rust == "DataType")),
-        ("ScalarUnion", has(&[FieldType::ScalarUnion])),
-    ];
-    let types: Vec<&str> = types.into_iter().filter(|it| it.1).map(|it| it.0).collect();
-    if !types.is_empty() {
-        text += &format!("use crate::types::{{{}}};\n", types.join(", "));
-    }
-    if has(&[FieldType::Tensor, FieldType::TensorArray]) {
-        text += "use crate::tensor::TensorDesc;\n";
-    }
-    let rows: Vec<&str> = schema.implemented().map(|it| it.name.as_str()).collect();
-    text + &format!("use super::tables::{{{}}};\n", rows.join(", "))
 }
 
 fn structure(operator: &Operator) -> String {
@@ -60,7 +48,7 @@ fn structure(operator: &Operator) -> String {
         .filter(|field| counted(operator, field).is_none())
         .map(|field| {
             let doc = comment(&field.doc, 4);
-            format!("{doc}pub {}: {},\n", snake_case(&field.name), rust_type(field))
+            format!("{doc}pub {}: {},\n", field.name.to_snake_case(), rust_type(field))
         })
         .collect();
     let doc = comment(&doc, 0);
@@ -80,7 +68,7 @@ fn conversion(operator: &Operator) -> String {
     let mut counts = String::new();
     for field in &operator.fields {
         if let Some(array) = counted(operator, field) {
-            let (count, array) = (snake_case(&field.name), snake_case(&array.name));
+            let (count, array) = (field.name.to_snake_case(), array.name.to_snake_case());
             counts += "// Validation refuses arrays whose length is not the count.\n";
             counts += &format!("let {count} = u32::try_from(desc.{array}.len()).unwrap_or(0);\n");
         }
@@ -97,7 +85,7 @@ fn conversion(operator: &Operator) -> String {
 }
 
 fn value(operator: &Operator, field: &Field) -> String {
-    let name = snake_case(&field.name);
+    let name = field.name.to_snake_case();
     let field_type = field.field_type;
     if counted(operator, field).is_some() {
         return format!("FieldValue::{field_type:?}({name})");

@@ -85,37 +85,3 @@ pub(crate) const ENUMS: &[EnumNames] = &[
         ],
     },
 ];
-
-/// `OutputTensor` as Rust names a field: `output_tensor`.
-pub(crate) fn snake_case(name: &str) -> String {
-    let mut snake = String::new();
-    let mut after_upper = true;
-    for letter in name.chars() {
-        let upper = letter.is_ascii_uppercase();
-        if upper && !after_upper {
-            snake.push('_');
-        }
-        snake.push(letter.to_ascii_lowercase());
-        after_upper = upper;
-    }
-    // A single letter in front is a word of its own, as in `ATensor`.
-    match name.as_bytes() {
-        [first, second, third, ..]
-            if first.is_ascii_uppercase()
-                && second.is_ascii_uppercase()
-                && third.is_ascii_lowercase() =>
-        {
-            format!("{}_{}", &snake[..1], &snake[1..])
-        }
-        _ => snake,
-    }
-}
-
-/// `DIAGONAL_MATRIX1` as Rust names a type: `DiagonalMatrix1`.
-pub(crate) fn camel_case(name: &str) -> String {
-    let word = |word: &str| match word.split_at_checked(1) {
-        Some((first, rest)) => first.to_owned() + &rest.to_ascii_lowercase(),
-        None => String::new(),
-    };
-    name.split('_').map(word).collect()
-}

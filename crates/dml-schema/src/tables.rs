@@ -1,50 +1,34 @@
 //! `operators/tables.rs`: the rows.
 
-use std::collections::BTreeSet;
-
 use crate::model::{
     Comparison, Field, FieldKind, NamedTypes, Operator, Schema, Table, TensorSupport, TypeSet,
     Variant, VariedSupport,
 };
 use crate::names::DATA_TYPES;
 
+const IMPORTS: &str = "\
+use super::rules;
+use crate::schema::{
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, REDUCE_FUNCTION, RankSet, Rule,
+    SupportTable, SupportVariant, TENSOR_DATA_TYPE, TensorSupport, VariedSupport,
+};
+use crate::types::{DataType, DataTypeSet, FeatureLevel};
+";
+
 /// The file, before formatting and without its header.
 pub(crate) fn render(schema: &Schema) -> String {
-    let used = used_types(schema);
     let rows: String = schema.operators.iter().map(|it| row(it, &schema.types)).collect();
     let names: Vec<String> = schema.operators.iter().map(|it| format!("&{}", it.name)).collect();
-    let mut text = imports(schema);
-    text += "/// Every row, by ascending operator number.\n";
+    let mut text = format!("{IMPORTS}\n/// Every row, by ascending operator number.\n");
     text += &format!("pub static OPERATORS: &[&OperatorSchema] = &[{}];\n\n", names.join(", "));
-    for named in schema.types.iter().filter(|named| used.contains(named.name.as_str())) {
-        let set = data_types(named.types);
-        text += &format!("const {}: DataTypeSet = {set};\n", constant(named));
+    for named in &schema.types {
+        let (name, set) = (constant(named), data_types(named.types));
+        // The last argument of a cell.
+        if rows.contains(&format!(", {name})")) {
+            text += &format!("const {name}: DataTypeSet = {set};\n");
+        }
     }
     text + "\n" + &rows
-}
-
-fn imports(schema: &Schema) -> String {
-    let mut names = BTreeSet::from(["OperatorSchema"]);
-    let fields = || schema.operators.iter().flat_map(|operator| &operator.fields);
-    if !schema.operators.is_empty() {
-        names.extend(["Comparison", "FieldKind", "FieldSchema", "FieldType"]);
-        names.extend(["RankSet", "SupportTable", "TensorSupport"]);
-    }
-    names.extend(fields().filter_map(|field| field.enumeration).map(|names| names.table));
-    let rules = schema.operators.iter().any(|operator| operator.rule.is_some());
-    if rules {
-        names.insert("Rule");
-    }
-    if schema.operators.iter().any(|operator| operator.varied.is_some()) {
-        names.extend(["SupportVariant", "VariedSupport"]);
-    }
-    let names: Vec<&str> = names.into_iter().collect();
-    format!(
-        "{}use crate::schema::{{{}}};\n\
-         use crate::types::{{DataType, DataTypeSet, FeatureLevel}};\n\n",
-        if rules { "use super::rules;\n" } else { "" },
-        names.join(", ")
-    )
 }
 
 fn row(operator: &Operator, types: &[NamedTypes]) -> String {
@@ -153,13 +137,4 @@ fn named(types: TypeSet, known: &[NamedTypes]) -> Option<&NamedTypes> {
 
 fn constant(named: &NamedTypes) -> String {
     named.name.to_ascii_uppercase().replace('-', "_")
-}
-
-fn used_types(schema: &Schema) -> BTreeSet<&str> {
-    let tables = schema.operators.iter().flat_map(|operator| &operator.tables);
-    let varied = schema.operators.iter().filter_map(|operator| operator.varied.as_ref());
-    let variants = varied.flat_map(|varied| &varied.variants);
-    let tables = tables.chain(variants.flat_map(|variant| &variant.tables));
-    let cells = tables.flat_map(|table| &table.tensors);
-    cells.filter_map(|it| named(it.types, &schema.types)).map(|it| it.name.as_str()).collect()
 }

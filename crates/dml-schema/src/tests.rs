@@ -5,7 +5,7 @@ use dml_core::{DataType, FeatureLevel, MAX_DIMENSION_COUNT};
 
 use crate::descs::comment;
 use crate::model::{Operator, Table};
-use crate::names::{DATA_TYPES, ENUMS, LEVELS, MAX_RANK, camel_case, snake_case};
+use crate::names::{DATA_TYPES, ENUMS, LEVELS, MAX_RANK};
 use crate::resolve::schema;
 use crate::{File, Folders, Sources};
 
@@ -346,14 +346,6 @@ fn names_are_those_of_dml_core() {
         let numbered = (0..).zip(names.values).map(|(number, name)| (*name, number));
         assert!(names.values.is_empty() || table.values.iter().copied().eq(numbered));
     }
-}
-
-#[test]
-fn names_follow_rust_s_habits() {
-    let snake = ["OutputTensor", "ATensor", "TransA", "Alpha", "InputCount"].map(snake_case);
-    assert_eq!(snake, ["output_tensor", "a_tensor", "trans_a", "alpha", "input_count"]);
-    assert_eq!(camel_case("DIAGONAL_MATRIX1"), "DiagonalMatrix1");
-    assert_eq!(camel_case("ELEMENT_WISE_ADD"), "ElementWiseAdd");
 }
 
 #[test]
