@@ -71,7 +71,7 @@ pub(crate) fn float(bits: u64, element: ElementType) -> f64 {
     clippy::cast_precision_loss,
     reason = "integers wrap around, and floats are rounded to nearest"
 )]
-pub(crate) fn from_integer(value: i128, to: ElementType) -> u64 {
+fn from_integer(value: i128, to: ElementType) -> u64 {
     match to {
         ElementType::Dml(DataType::Float32) => (value as f32).to_bits().into(),
         ElementType::Dml(DataType::Float16) => f16::from_f64(value as f64).to_bits().into(),
