@@ -4,7 +4,6 @@
 //! millions of cases stays a page that a browser opens. The templates lie in `templates/report`;
 //! they escape every text.
 
-mod case;
 mod excuse;
 mod grid;
 mod mark;
@@ -17,7 +16,7 @@ use askama::Template;
 
 use super::text::{count, thousands};
 use crate::results::{ResultCode, Run};
-use grid::ANSWERS;
+use grid::{ANSWERS, Answer};
 use mark::Mark;
 use target::{Operators, TargetView};
 
@@ -37,22 +36,14 @@ struct Page<'a> {
     version: &'a str,
     request: String,
     verdict: Mark,
-    totals: Vec<Total>,
+    /// How many cases ended in each way, over all targets: class, name and count.
+    totals: Vec<(&'static str, &'static str, String)>,
     targets: Vec<TargetView<'a>>,
     /// The device, where all of several targets have the same.
     common: Option<String>,
-    /// The results that have a column in the overview.
-    columns: Vec<&'static str>,
     /// Failures on the page.
     failures: usize,
-    answers: [grid::Answer; ANSWERS.len()],
-}
-
-/// How many cases ended in one way, over all targets.
-struct Total {
-    class: &'static str,
-    name: &'static str,
-    count: String,
+    answers: [Answer; ANSWERS.len()],
 }
 
 impl<'a> Page<'a> {
@@ -66,17 +57,12 @@ impl<'a> Page<'a> {
             code if code.is_failure() => "bad",
             _ => "part",
         };
-        let total = |code: ResultCode| Total {
-            class: class(code),
-            name: code.name(),
-            count: thousands(counts.of(code)),
-        };
+        let total = |code| (class(code), code.name(), thousands(counts.of(code)));
         Self {
             version: &run.conformance_version,
             request: run.request(),
             verdict: Mark::of(counts),
             totals: codes.iter().map(|code| total(*code)).collect(),
-            columns: codes.iter().map(|code| code.name()).collect(),
             failures: targets.iter().map(|target| target.failures.len()).sum(),
             common: common_device(&targets),
             targets,

@@ -1,8 +1,9 @@
 //! One case for a terminal: what was asked for, what was planned, and what came out of it.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
-use crate::report::text::{milliseconds, one_line, printable};
+use crate::report::text::{one_line, printable};
 use crate::results::{CaseResult, Excerpt, Failure};
 
 /// The case with its descriptor and plan, and the expected and the actual matrix side by side.
@@ -14,8 +15,8 @@ pub fn side_by_side(case: &CaseResult) -> String {
 }
 
 fn write_case(text: &mut String, case: &CaseResult) -> std::fmt::Result {
-    let CaseResult { id, result, detail, expected, failure, microseconds } = case;
-    writeln!(text, "{id}: {} ({})", result.name(), milliseconds(*microseconds))?;
+    let CaseResult { id, result, detail, expected, failure, .. } = case;
+    writeln!(text, "{id}: {} ({})", result.name(), case.time())?;
     if let Some(detail) = detail {
         writeln!(text, "{}", one_line(detail))?;
     }
@@ -39,101 +40,81 @@ fn write_case(text: &mut String, case: &CaseResult) -> std::fmt::Result {
 }
 
 fn write_matrices(text: &mut String, matrices: &Excerpt) -> std::fmt::Result {
-    let [expected, actual] = [&matrices.expected, &matrices.actual];
-    let rows = expected.len().max(actual.len());
-    let columns = expected.iter().chain(actual).map(Vec::len).max().unwrap_or(0);
-    let mut lines = vec![Line::headings(matrices.first_column, columns)];
-    for row in 0..rows {
-        lines.push(Line::elements(matrices, row, columns));
-    }
-    let widths = [0, 1].map(|side| {
-        let width = |column: usize| lines.iter().map(|it| it.width(side, column)).max();
-        (0..columns).map(|column| width(column).unwrap_or(0)).collect::<Vec<_>>()
-    });
-    let heading_width = lines.iter().map(|it| it.heading.len()).max().unwrap_or(0);
-    let side_width = widths[0].iter().map(|width| width + 1).sum::<usize>();
+    let [(_, rows), (_, actual)] = matrices.sides();
+    let [expected, actual] = [&rows, &actual].map(|rows| lines(matrices.columns(), rows));
+    let numbers = rows.iter().map(|(number, _)| number.to_string());
+    let headings: Vec<String> = std::iter::once(String::new()).chain(numbers).collect();
+    let heading_width = headings.iter().map(String::len).max().unwrap_or(0);
+    let side_width = expected[0].chars().count();
     writeln!(text, "  {:heading_width$} {:<side_width$}  | actual", "", " expected")?;
-    for line in &lines {
-        write!(text, "  {:>heading_width$} ", line.heading)?;
-        line.write_side(text, 0, &widths[0])?;
-        text.push_str("  | ");
-        line.write_side(text, 1, &widths[1])?;
-        text.truncate(text.trim_end().len());
-        text.push('\n');
+    for ((heading, expected), actual) in headings.iter().zip(expected).zip(actual) {
+        let line = format!("  {heading:>heading_width$} {expected}  | {actual}");
+        writeln!(text, "{}", line.trim_end())?;
     }
     Ok(())
 }
 
-/// A row of both matrices.
-struct Line {
-    heading: String,
-    /// Expected, then actual.
-    sides: [Vec<String>; 2],
+/// A matrix below the numbers of its columns, each as wide as its widest element.
+fn lines(columns: Range<u64>, rows: &[Row<'_>]) -> Vec<String> {
+    // As wide as an element in its brackets.
+    let mut table = vec![columns.map(|number| format!("{number} ")).collect::<Vec<_>>()];
+    let element = |(text, differs): &(&str, bool)| match (one_line(text), differs) {
+        (text, true) => format!("[{text}]"),
+        (text, false) => format!("{text} "),
+    };
+    table.extend(rows.iter().map(|(_, row)| row.iter().map(element).collect()));
+    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<_> = (0..table[0].len()).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        row.iter().zip(&widths).map(|(element, width)| format!(" {element:>width$}")).collect()
+    };
+    table.iter().map(line).collect()
 }
 
-impl Line {
-    fn headings(first: u32, columns: usize) -> Self {
-        let numbers = (u64::from(first)..).take(columns);
-        // As wide as an element in its brackets.
-        let numbers: Vec<_> = numbers.map(|it| format!("{it} ")).collect();
-        Self { heading: String::new(), sides: [numbers.clone(), numbers] }
-    }
-
-    fn elements(matrices: &Excerpt, row: usize, columns: usize) -> Self {
-        let sides = [&matrices.expected, &matrices.actual].map(|side| {
-            let element = |column| {
-                let text = matrices.element(side, row, column).unwrap_or_default();
-                let text = one_line(text);
-                if matrices.differs(row, column) { format!("[{text}]") } else { format!("{text} ") }
-            };
-            (0..columns).map(element).collect()
-        });
-        let heading = (u64::from(matrices.first_row)..).nth(row).unwrap_or_default().to_string();
-        Self { heading, sides }
-    }
-
-    fn width(&self, side: usize, column: usize) -> usize {
-        self.sides[side].get(column).map_or(0, |it| it.chars().count())
-    }
-
-    fn write_side(&self, text: &mut String, side: usize, widths: &[usize]) -> std::fmt::Result {
-        for (element, width) in self.sides[side].iter().zip(widths) {
-            write!(text, " {element:>width$}")?;
-        }
-        Ok(())
-    }
-}
+/// The index of a row, and its elements with whether each differs from the other matrix's.
+pub(super) type Row<'a> = (u64, Vec<(&'a str, bool)>);
 
 impl Excerpt {
-    /// An element of one of the matrices; rows may have different lengths.
-    pub(super) fn element<'a>(
-        &self,
-        side: &'a [Vec<String>],
-        row: usize,
-        column: usize,
-    ) -> Option<&'a str> {
-        side.get(row)?.get(column).map(String::as_str)
+    /// The indices of the columns.
+    pub(super) fn columns(&self) -> Range<u64> {
+        let widths = self.expected.iter().chain(&self.actual).map(Vec::len);
+        let first = u64::from(self.first_column);
+        first..first + widths.max().unwrap_or(0) as u64
     }
 
-    /// Whether the element is another one than expected, or is missing on one side.
-    pub(super) fn differs(&self, row: usize, column: usize) -> bool {
-        self.element(&self.expected, row, column) != self.element(&self.actual, row, column)
+    /// The expected and the actual matrix with their names, of the same size. An element that only
+    /// one of them has differs.
+    pub(super) fn sides(&self) -> [(&'static str, Vec<Row<'_>>); 2] {
+        let cells = self.cells();
+        [("expected", 0), ("actual", 1)].map(|(name, side)| {
+            let rows = cells.iter().map(|row| {
+                let element =
+                    |cell: [Option<_>; 2]| (cell[side].unwrap_or_default(), cell[0] != cell[1]);
+                row.iter().copied().map(element).collect()
+            });
+            (name, (u64::from(self.first_row)..).zip(rows).collect())
+        })
+    }
+
+    /// The expected and the actual element of each place; rows may have different lengths.
+    fn cells(&self) -> Vec<Vec<[Option<&str>; 2]>> {
+        let columns = self.columns().count();
+        let cell = |row: usize, column: usize| {
+            [&self.expected, &self.actual].map(|side| Some(side.get(row)?.get(column)?.as_str()))
+        };
+        let row = |row| (0..columns).map(|column| cell(row, column)).collect();
+        (0..self.expected.len().max(self.actual.len())).map(row).collect()
     }
 
     /// Which matrix it is, and how much of it differs: `output 0, batch [1, 2]; wrong
     /// elements: 2 of the 9 shown`.
     pub(super) fn place(&self) -> String {
-        let longest = |row: usize| {
-            let length = |side: &[Vec<String>]| side.get(row).map_or(0, Vec::len);
-            length(&self.expected).max(length(&self.actual))
-        };
-        let rows = self.expected.len().max(self.actual.len());
-        let all: usize = (0..rows).map(longest).sum();
-        let differ =
-            |row: usize| (0..longest(row)).filter(move |it| self.differs(row, *it)).count();
-        let wrong: usize = (0..rows).map(differ).sum();
+        let cells = self.cells().into_iter().flatten();
+        let shown: Vec<_> = cells.filter(|cell| *cell != [None; 2]).collect();
+        let wrong = shown.iter().filter(|[expected, actual]| expected != actual).count();
         let batch =
             if self.batch.is_empty() { String::new() } else { format!(", batch {:?}", self.batch) };
+        let all = shown.len();
         format!("output {}{batch}; wrong elements: {wrong} of the {all} shown", self.output)
     }
 }

@@ -26,11 +26,6 @@ pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     printable(text.trim_end())
 }
 
-/// A duration such as `1.250 ms`.
-pub(super) fn milliseconds(microseconds: u64) -> String {
-    format!("{}.{:03} ms", microseconds / 1000, microseconds % 1000)
-}
-
 /// An integer with its thousands apart: `79,432`.
 pub(super) fn thousands(number: u64) -> String {
     HumanCount(number).to_string()
@@ -58,6 +53,11 @@ impl Counts {
 }
 
 impl CaseResult {
+    /// How long it took, such as `1.250 ms`.
+    pub(super) fn time(&self) -> String {
+        format!("{}.{:03} ms", self.microseconds / 1000, self.microseconds % 1000)
+    }
+
     /// Why an expectation says that it does not pass, and whether it ever will.
     pub(super) fn excuse(&self) -> Option<String> {
         let text = |it: &Expected| format!("{} ({})", it.reason, it.kind.words());
@@ -131,7 +131,8 @@ mod tests {
         let of = [0, 999, 1000, 79432, 1_000_000].map(thousands);
         assert_eq!(of, ["0", "999", "1,000", "79,432", "1,000,000"]);
         assert_eq!((count(1, "case"), count(0, "case")), ("1 case".into(), "0 cases".into()));
-        assert_eq!(milliseconds(12_034), "12.034 ms");
+        let case = samples::case("5_1/a/int8/rank1/b", ResultCode::Pass);
+        assert_eq!(CaseResult { microseconds: 12_034, ..case }.time(), "12.034 ms");
     }
 
     #[test]

@@ -13,24 +13,24 @@ const EXAMPLES: usize = 3;
 
 /// Cases of one result.
 #[derive(Clone, Debug)]
-pub(super) struct ExcuseView {
+pub(super) struct Excuse {
     pub(super) result: &'static str,
     pub(super) what: &'static str,
     pub(super) count: String,
-    pub(super) reasons: Vec<ReasonView>,
+    pub(super) reasons: Vec<Reason>,
     /// Reasons that are not listed.
     pub(super) more: usize,
 }
 
 /// Cases of one result with the same reason.
 #[derive(Clone, Debug)]
-pub(super) struct ReasonView {
+pub(super) struct Reason {
     pub(super) text: String,
     pub(super) examples: Vec<String>,
     cases: u64,
 }
 
-impl ExcuseView {
+impl Excuse {
     /// What is expected to fail, what the device does not support, and what did not run.
     pub(super) fn all(target: &TargetRun) -> Vec<Self> {
         let of = [
@@ -43,13 +43,13 @@ impl ExcuseView {
 
     fn new(target: &TargetRun, code: ResultCode, what: &'static str) -> Option<Self> {
         let mut places = HashMap::<String, usize>::new();
-        let mut reasons = Vec::<ReasonView>::new();
+        let mut reasons = Vec::<Reason>::new();
         for case in target.cases.iter().filter(|case| case.result == code) {
             let detail = || case.detail.as_deref().unwrap_or("no reason given").to_owned();
             let text = case.excuse().unwrap_or_else(detail);
             let place = *places.entry(text.clone()).or_insert(reasons.len());
             if place == reasons.len() {
-                reasons.push(ReasonView { text, examples: vec![], cases: 0 });
+                reasons.push(Reason { text, examples: vec![], cases: 0 });
             }
             let reason = &mut reasons[place];
             reason.cases += 1;
@@ -65,7 +65,7 @@ impl ExcuseView {
     }
 }
 
-impl ReasonView {
+impl Reason {
     pub(super) fn count(&self) -> String {
         count(self.cases, "case")
     }

@@ -1,11 +1,11 @@
 //! What runs where: data types by ranks, for every operator and feature level.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dml::{DataType, FeatureLevel};
 
 use super::mark::Mark;
-use crate::results::{Counts, TargetRun};
+use crate::results::{CaseResult, Counts, TargetRun};
 
 /// An answer of the support query, and how a cell shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,130 +35,108 @@ pub(super) const ANSWERS: [Answer; 6] = [
 /// For cases that the support query was not asked about, and for answers of other versions.
 const UNKNOWN: Answer = answer("unknown", " ", "no answer");
 
-/// One operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct OperatorView {
-    pub(super) name: String,
-    pub(super) grids: Vec<GridView>,
-}
-
-/// What holds at one level, or at several that are alike.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct GridView {
-    /// `5_1`, or `5_1 to 6_4`.
-    pub(super) levels: String,
-    /// Whether it stands for several levels.
-    pub(super) is_several: bool,
-    pub(super) mark: Mark,
-    pub(super) ranks: Vec<usize>,
-    pub(super) rows: Vec<RowView>,
-}
-
-/// One data type.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RowView {
-    pub(super) data_type: &'static str,
-    pub(super) cells: Vec<CellView>,
-}
-
-/// One data type at one rank.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CellView {
-    /// The answer's class, and the verdict's.
-    pub(super) class: String,
-    pub(super) letter: &'static str,
-    /// Failures; 0 is not shown.
-    pub(super) failures: u64,
-    /// The answer and the counts in words.
-    pub(super) text: String,
-}
-
 /// A data type and a rank.
 type Place = (DataType, usize);
 
 /// What is known about a place at one level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Entry {
+pub(super) struct Entry {
     answer: String,
     text: String,
     counts: Counts,
 }
 
-type Level = BTreeMap<Place, Entry>;
+/// What holds at one level, or at several that are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Grid {
+    levels: (FeatureLevel, FeatureLevel),
+    places: BTreeMap<Place, Entry>,
+}
 
-/// The operators of a target, by name.
-pub(super) fn operators(target: &TargetRun) -> Vec<OperatorView> {
-    let mut operators = BTreeMap::<String, BTreeMap<FeatureLevel, Level>>::new();
+/// The grids of a target's operators, by name.
+pub(super) fn operators(target: &TargetRun) -> Vec<(String, Vec<Grid>)> {
+    let mut entries = BTreeMap::<(String, FeatureLevel), BTreeMap<Place, Entry>>::new();
     for cell in &target.support {
         let (Ok(level), Ok(data_type)) = (cell.level.parse(), cell.data_type.parse()) else {
             continue;
         };
-        let levels = operators.entry(cell.operator.to_lowercase()).or_default();
-        let entry = levels.entry(level).or_default().entry((data_type, cell.rank)).or_default();
+        let places = entries.entry((cell.operator.to_lowercase(), level)).or_default();
+        let entry = places.entry((data_type, cell.rank)).or_default();
         entry.answer.clone_from(&cell.answer);
         entry.text.clone_from(&cell.text);
     }
-    for case in &target.cases {
-        let id = &case.id;
-        let levels = operators.entry(id.operator.clone()).or_default();
+    for CaseResult { id, result, .. } in &target.cases {
         let mut counts = Counts::on(&target.device);
-        counts.add(case.result);
-        let entry = levels.entry(id.level).or_default().entry((id.data_type, id.rank)).or_default();
-        entry.counts.merge(counts);
+        counts.add(*result);
+        let places = entries.entry((id.operator.clone(), id.level)).or_default();
+        places.entry((id.data_type, id.rank)).or_default().counts.merge(counts);
     }
-    operators.into_iter().map(|(name, levels)| OperatorView::new(&name, &levels)).collect()
+    let mut operators = Vec::<(String, Vec<Grid>)>::new();
+    for ((name, level), places) in entries {
+        let name = name.to_uppercase();
+        if operators.last().is_none_or(|(other, _)| *other != name) {
+            operators.push((name, Vec::new()));
+        }
+        let Some((_, grids)) = operators.last_mut() else { continue };
+        match grids.last_mut() {
+            Some(grid) if grid.places == places => grid.levels.1 = level,
+            _ => grids.push(Grid { levels: (level, level), places }),
+        }
+    }
+    operators
 }
 
-impl OperatorView {
-    fn new(name: &str, levels: &BTreeMap<FeatureLevel, Level>) -> Self {
-        let levels: Vec<(&FeatureLevel, &Level)> = levels.iter().collect();
-        let alike = levels.chunk_by(|(_, one), (_, other)| one == other);
-        let grids = alike.map(GridView::new).collect();
-        Self { name: name.to_uppercase(), grids }
+impl Grid {
+    /// Whether it stands for several levels.
+    pub(super) fn is_several(&self) -> bool {
+        self.levels.0 != self.levels.1
     }
-}
 
-impl GridView {
-    /// Of levels that are alike, of which there is at least one.
-    fn new(levels: &[(&FeatureLevel, &Level)]) -> Self {
-        let ((first, level), (last, _)) = (levels[0], levels[levels.len() - 1]);
+    /// `5_1`, or `5_1 to 6_4`.
+    pub(super) fn levels(&self) -> String {
+        let (first, last) = self.levels;
+        if self.is_several() { format!("{first} to {last}") } else { first.to_string() }
+    }
+
+    pub(super) fn mark(&self) -> Mark {
         let mut total = Counts::default();
-        level.values().for_each(|entry| total.merge(entry.counts));
-        let mut ranks: Vec<usize> = level.keys().map(|(_, rank)| *rank).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
+        self.places.values().for_each(|entry| total.merge(entry.counts));
+        Mark::of(total)
+    }
+
+    pub(super) fn ranks(&self) -> BTreeSet<usize> {
+        self.places.keys().map(|(_, rank)| *rank).collect()
+    }
+
+    /// A row for each data type, with an entry for each rank.
+    pub(super) fn rows(&self) -> Vec<(&'static str, Vec<Entry>)> {
+        let ranks = self.ranks();
+        let has = |data_type: &DataType| self.places.keys().any(|(it, _)| it == data_type);
+        let entry = |place: Place| self.places.get(&place).cloned().unwrap_or_default();
         let row = |data_type: DataType| {
-            let cell = |rank: &usize| CellView::new(level.get(&(data_type, *rank)));
-            RowView { data_type: data_type.name(), cells: ranks.iter().map(cell).collect() }
+            (data_type.name(), ranks.iter().map(|rank| entry((data_type, *rank))).collect())
         };
-        let has = |data_type: &DataType| level.keys().any(|(it, _)| it == data_type);
-        let is_several = first != last;
-        Self {
-            levels: if is_several { format!("{first} to {last}") } else { first.to_string() },
-            is_several,
-            mark: Mark::of(total),
-            rows: DataType::ALL.into_iter().filter(has).map(row).collect(),
-            ranks,
-        }
+        DataType::ALL.into_iter().filter(has).map(row).collect()
     }
 }
 
-impl CellView {
-    fn new(entry: Option<&Entry>) -> Self {
-        let nothing = Entry::default();
-        let entry = entry.unwrap_or(&nothing);
-        let known = ANSWERS.into_iter().find(|answer| answer.name == entry.answer);
-        let answer = known.unwrap_or(UNKNOWN);
-        let mark = Mark::of(entry.counts);
-        let text = match entry.text.as_str() {
-            "" => answer.meaning,
-            text => text,
-        };
-        Self {
-            class: format!("{} {}", answer.name, mark.class),
-            letter: answer.letter,
-            failures: entry.counts.failures(),
-            text: format!("{text}: {}", mark.words),
-        }
+impl Entry {
+    pub(super) fn answer(&self) -> Answer {
+        ANSWERS.into_iter().find(|answer| answer.name == self.answer).unwrap_or(UNKNOWN)
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark::of(self.counts)
+    }
+
+    /// Failures; 0 is not shown.
+    pub(super) fn failures(&self) -> u64 {
+        self.counts.failures()
+    }
+
+    /// The answer and the counts in words.
+    pub(super) fn text(&self) -> String {
+        let text = if self.text.is_empty() { self.answer().meaning } else { &self.text };
+        format!("{text}: {}", self.mark().words)
     }
 }

@@ -2,14 +2,13 @@
 
 use dml::FeatureLevel;
 
-use super::case::CaseView;
-use super::excuse::ExcuseView;
-use super::grid::{self, OperatorView};
+use super::excuse::Excuse;
+use super::grid::{self, Grid};
 use super::mark::Mark;
-use super::timing::TimingView;
+use super::timing::{self, Bar};
 use super::{OPEN_TARGETS, shown_failures};
 use crate::report::text::{count, thousands};
-use crate::results::{Counts, Run, TargetRun};
+use crate::results::{CaseResult, Counts, Run, TargetRun};
 
 /// What the page shows of a target.
 pub(super) struct TargetView<'a> {
@@ -23,18 +22,19 @@ pub(super) struct TargetView<'a> {
     /// Every feature level, whether it ran or not.
     pub(super) levels: Vec<(String, Mark)>,
     pub(super) operators: Operators,
-    pub(super) failures: Vec<CaseView<'a>>,
+    pub(super) failures: Vec<&'a CaseResult>,
     /// Failures that are not shown; empty where all are.
     pub(super) more_failures: String,
-    pub(super) excuses: Vec<ExcuseView>,
-    pub(super) timing: TimingView,
+    pub(super) excuses: Vec<Excuse>,
+    pub(super) slowest: Vec<&'a CaseResult>,
+    pub(super) distribution: Vec<Bar>,
     pub(super) is_open: bool,
 }
 
 /// The grids of a target.
 pub(super) enum Operators {
     /// They are these.
-    Own(Vec<OperatorView>),
+    Own(Vec<(String, Vec<Grid>)>),
     /// They are those of an earlier target: its anchor and its title.
     Alike(String, String),
 }
@@ -77,12 +77,18 @@ impl<'a> TargetView<'a> {
             columns: run.total().columns().into_iter().map(number).collect(),
             levels: FeatureLevel::ALL.map(level).to_vec(),
             operators,
-            failures: failures.take(limit).map(|case| CaseView::new(case, target)).collect(),
+            failures: failures.take(limit).collect(),
             more_failures: if hidden > 0 { thousands(hidden) } else { String::new() },
-            excuses: ExcuseView::all(target),
-            timing: TimingView::new(target),
+            excuses: Excuse::all(target),
+            slowest: timing::slowest(target),
+            distribution: timing::distribution(target),
             is_open: run.targets.len() <= OPEN_TARGETS || counts.failures() > 0,
         }
+    }
+
+    /// Wall clock of everything.
+    pub(super) fn seconds(&self) -> String {
+        format!("{:.1}", self.run.seconds)
     }
 
     pub(super) fn cases(&self) -> String {

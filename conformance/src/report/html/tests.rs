@@ -169,18 +169,19 @@ fn levels_that_are_alike_share_a_grid() {
         answer("3_1", "native"),
         answer("4_0", "emulated"),
     ];
-    let operators = grid::operators(target);
-    let levels: Vec<_> = operators[0].grids.iter().map(|grid| grid.levels.as_str()).collect();
+    let (_, grids) = &grid::operators(target)[0];
+    let levels: Vec<_> = grids.iter().map(grid::Grid::levels).collect();
     assert_eq!(levels, ["2_0", "3_0 to 3_1", "4_0"]);
-    assert_eq!(operators[0].grids[1].rows[0].cells[0].class, "native none");
+    let cell = &grids[1].rows()[0].1[0];
+    assert_eq!((cell.answer().name, cell.mark().class), ("native", "none"));
     // A failure at one of them sets it apart.
     let id = "3_1/diagonal_matrix/int64/rank2/offset_zero";
     target.cases = vec![samples::case(id, ResultCode::Crash)];
-    let operators = grid::operators(target);
-    assert_eq!(operators[0].grids.len(), 4);
-    let cell = &operators[0].grids[2].rows[0].cells[0];
-    assert_eq!((cell.class.as_str(), cell.failures), ("native bad", 1));
-    assert_eq!(cell.text, "native: 1 crash");
+    let (_, grids) = &grid::operators(target)[0];
+    assert_eq!(grids.len(), 4);
+    let cell = &grids[2].rows()[0].1[0];
+    assert_eq!((cell.answer().name, cell.mark().class, cell.failures()), ("native", "bad", 1));
+    assert_eq!(cell.text(), "native: 1 crash");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! How long the cases took.
 
-use crate::report::text::{milliseconds, thousands};
-use crate::results::TargetRun;
+use std::cmp::Reverse;
+
+use crate::report::text::thousands;
+use crate::results::{CaseResult, TargetRun};
 
 /// Cases listed as the slowest.
 const SLOWEST: usize = 10;
@@ -14,16 +16,6 @@ const BOUNDS: [(u64, &str); 5] = [
     (u64::MAX, "100 ms and more"),
 ];
 
-/// The times of a target.
-#[derive(Clone, Debug)]
-pub(super) struct TimingView {
-    /// Wall clock of everything.
-    pub(super) seconds: String,
-    /// Ids and times, the slowest first.
-    pub(super) slowest: Vec<(String, String)>,
-    pub(super) distribution: Vec<Bar>,
-}
-
 /// How many cases took about as long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bar {
@@ -33,25 +25,20 @@ pub(super) struct Bar {
     pub(super) percent: u64,
 }
 
-impl TimingView {
-    pub(super) fn new(target: &TargetRun) -> Self {
-        let mut cases: Vec<_> = target.cases.iter().collect();
-        let order = |it: &&crate::results::CaseResult| std::cmp::Reverse(it.microseconds);
-        if cases.len() > SLOWEST {
-            cases.select_nth_unstable_by_key(SLOWEST, order);
-        }
-        cases.truncate(SLOWEST);
-        cases.sort_by_key(order);
-        let slowest = cases.iter().map(|it| (it.id.to_string(), milliseconds(it.microseconds)));
-        Self {
-            seconds: format!("{:.1}", target.seconds),
-            slowest: slowest.collect(),
-            distribution: distribution(target),
-        }
+/// The cases that took longest, the slowest first.
+pub(super) fn slowest(target: &TargetRun) -> Vec<&CaseResult> {
+    let mut cases: Vec<_> = target.cases.iter().collect();
+    let order = |it: &&CaseResult| Reverse(it.microseconds);
+    if cases.len() > SLOWEST {
+        cases.select_nth_unstable_by_key(SLOWEST, order);
     }
+    cases.truncate(SLOWEST);
+    cases.sort_by_key(order);
+    cases
 }
 
-fn distribution(target: &TargetRun) -> Vec<Bar> {
+/// How long how many cases took.
+pub(super) fn distribution(target: &TargetRun) -> Vec<Bar> {
     let mut counts = [0_u64; BOUNDS.len()];
     for case in &target.cases {
         let place = BOUNDS.partition_point(|(bound, _)| *bound <= case.microseconds);
@@ -82,12 +69,12 @@ mod tests {
         };
         target.cases = (0..30).map(|it| with_time(it * 10)).collect();
         target.cases.push(with_time(5_000_000));
-        let view = TimingView::new(&target);
-        assert_eq!(view.slowest.len(), SLOWEST);
-        assert_eq!(view.slowest[0].1, "5000.000 ms");
-        assert_eq!(view.slowest[9].1, "0.210 ms");
-        let counts: Vec<_> = view.distribution.iter().map(|bar| bar.count.as_str()).collect();
+        let slowest = slowest(&target);
+        assert_eq!(slowest.len(), SLOWEST);
+        assert_eq!((slowest[0].microseconds, slowest[9].microseconds), (5_000_000, 210));
+        let bars = distribution(&target);
+        let counts: Vec<_> = bars.iter().map(|bar| bar.count.as_str()).collect();
         assert_eq!(counts, ["10", "20", "0", "0", "1"]);
-        assert_eq!(view.distribution[1].percent, 100);
+        assert_eq!(bars[1].percent, 100);
     }
 }
