@@ -89,7 +89,8 @@ fn list(cases: &options::Cases) -> anyhow::Result<ExitCode> {
 
 fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     let read = |path| report::read(path).map_err(|error| Usage(format!("{error:#}")));
-    let diff = Diff::between(&read(&args.before)?, &read(&args.after)?);
+    let (before, after) = (read(&args.before)?, read(&args.after)?);
+    let diff = Diff::between(&before, &after);
     write!(io::stdout(), "{diff}")?;
     Ok(if diff.is_worse() { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }

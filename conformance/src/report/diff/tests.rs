@@ -16,7 +16,8 @@ fn change(a: Option<ResultCode>, b: Option<ResultCode>) -> (Option<ChangeKind>, 
         let cases: Vec<_> = code.map(|code| (ID, code)).into_iter().collect();
         run_of(&cases)
     };
-    let diff = Diff::between(&run(a), &run(b));
+    let (a, b) = (run(a), run(b));
+    let diff = Diff::between(&a, &b);
     assert!(diff.changes().count() <= 1);
     (diff.changes().next().map(|it| it.kind), diff.is_worse())
 }
@@ -109,7 +110,7 @@ fn new_and_gone_targets_are_named() {
 fn devices_of_one_name_are_told_apart_by_their_order() {
     let mut a = run_of(&[(ID, ResultCode::Pass)]);
     a.targets.push(run_of(&[(ID, ResultCode::Unsupported)]).targets.remove(0));
-    let diff = Diff::between(&a, &a.clone());
+    let diff = Diff::between(&a, &a);
     assert_eq!((diff.targets.len(), diff.changes().count()), (2, 0));
     assert!(
         diff.to_string().ends_with("no change on 2 targets\n\nnot worse: no change\n"),

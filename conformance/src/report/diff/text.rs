@@ -5,23 +5,24 @@ use std::fmt;
 
 use super::{Change, ChangeKind, Diff, TargetDiff};
 use crate::report::text::{count, one_line, thousands};
-use crate::results::{Counts, ResultCode, Run, TargetRun};
+use crate::results::{Counts, ResultCode, TargetRun};
 
 /// Cases of one kind beyond this many are counted, not printed.
 const PRINTED_CASES: usize = 20;
 
-/// What differs in how two runs were made.
-pub(super) fn of_runs(a: &Run, b: &Run) -> Vec<String> {
-    let versions = (a.conformance_version.clone(), b.conformance_version.clone());
-    let requests = (a.request(), b.request());
-    [("conformance version", versions), ("selection", requests)]
-        .into_iter()
-        .filter_map(|(what, (a, b))| changed(what, &a, &b))
-        .collect()
+/// What differs in how two runs were made, a line each.
+fn circumstances(diff: &Diff<'_>) -> Vec<String> {
+    let [a, b] = diff.runs;
+    let version = changed("conformance version", &a.conformance_version, &b.conformance_version);
+    let mut lines: Vec<String> = version.into_iter().collect();
+    lines.extend(changed("selection", &a.request(), &b.request()));
+    let both = diff.targets.iter().filter_map(|it| Some(of_targets(it.before?, it.after)));
+    lines.extend(both.flatten());
+    lines
 }
 
 /// What differs in what one target ran on, its features and limits last.
-pub(super) fn of_targets(a: &TargetRun, b: &TargetRun) -> Vec<String> {
+fn of_targets(a: &TargetRun, b: &TargetRun) -> Vec<String> {
     let [before, after] = [facts(a), facts(b)];
     let all: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let text = |facts: &BTreeMap<_, String>, fact| facts.get(fact).cloned().unwrap_or_default();
@@ -68,21 +69,21 @@ impl ChangeKind {
     }
 }
 
-impl fmt::Display for Diff {
+impl fmt::Display for Diff<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for line in &self.circumstances {
-            writeln!(f, "{}", one_line(line))?;
+        for line in circumstances(self) {
+            writeln!(f, "{}", one_line(&line))?;
         }
-        for target in self.targets.iter().filter(|it| it.is_new || !it.changes.is_empty()) {
-            writeln!(f)?;
-            target.fmt(f)?;
+        let (quiet, changed): (Vec<_>, Vec<_>) =
+            self.targets.iter().partition(|it| it.before.is_some() && it.changes.is_empty());
+        for target in changed {
+            write!(f, "\n{target}")?;
         }
-        for title in &self.gone {
-            writeln!(f, "\n{}: only in the first run", one_line(title))?;
+        for target in &self.gone {
+            writeln!(f, "\n{}: only in the first run", one_line(&target.title()))?;
         }
-        let quiet = self.targets.iter().filter(|it| !it.is_new && it.changes.is_empty()).count();
-        if quiet > 0 {
-            writeln!(f, "\nno change on {}", count(quiet as u64, "target"))?;
+        if !quiet.is_empty() {
+            writeln!(f, "\nno change on {}", count(quiet.len() as u64, "target"))?;
         }
         let happened = ChangeKind::ALL.into_iter().filter_map(|kind| {
             let number = self.changes().filter(|change| change.kind == kind).count();
@@ -95,17 +96,19 @@ impl fmt::Display for Diff {
     }
 }
 
-impl fmt::Display for TargetDiff {
+impl fmt::Display for TargetDiff<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let note = if self.is_new { ": only in the second run" } else { "" };
-        writeln!(f, "{}{note}", one_line(&self.title))?;
-        let [before, after] = self.counts;
-        if !self.is_new && before.verdict() != after.verdict() {
-            write!(f, "  {} -> {}: ", before.verdict(), after.verdict())?;
-        } else {
-            write!(f, "  {}: ", after.verdict())?;
+        let note = if self.before.is_none() { ": only in the second run" } else { "" };
+        writeln!(f, "{}{note}", one_line(&self.after.title()))?;
+        let before = self.before.map(TargetRun::total);
+        let after = self.after.total();
+        match before {
+            Some(before) if before.verdict() != after.verdict() => {
+                write!(f, "  {} -> {}: ", before.verdict(), after.verdict())?;
+            }
+            _ => write!(f, "  {}: ", after.verdict())?,
         }
-        writeln!(f, "{}", totals(self.counts))?;
+        writeln!(f, "{}", totals(before.unwrap_or_default(), after))?;
         for kind in ChangeKind::ALL {
             self.write_kind(f, kind)?;
         }
@@ -113,7 +116,7 @@ impl fmt::Display for TargetDiff {
     }
 }
 
-impl TargetDiff {
+impl TargetDiff<'_> {
     fn write_kind(&self, f: &mut fmt::Formatter<'_>, kind: ChangeKind) -> fmt::Result {
         let changes = || self.changes.iter().filter(|change| change.kind == kind);
         let all = changes().count();
@@ -122,9 +125,9 @@ impl TargetDiff {
         }
         writeln!(f, "  {}: {}", kind.heading(), count(all as u64, "case"))?;
         // Whole targets come and go with all their cases; what passes among them is no news.
-        let dull = |change: &Change| {
-            let result = change.before.xor(change.after);
-            result == Some(ResultCode::Pass)
+        let dull = |change: &Change<'_>| {
+            let case = change.before.xor(change.after);
+            case.is_some_and(|case| case.result == ResultCode::Pass)
         };
         let listed: Vec<_> = changes().filter(|change| !dull(change)).collect();
         for change in listed.iter().take(PRINTED_CASES) {
@@ -137,16 +140,18 @@ impl TargetDiff {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for Change<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.id)?;
+        let Some(case) = self.after.or(self.before) else { return Ok(()) };
+        write!(f, "{}: ", case.id)?;
         match (self.before, self.after) {
-            (Some(a), Some(b)) if a != b => write!(f, "{} -> {}", a.name(), b.name())?,
-            (Some(a), None) => write!(f, "was {}", a.name())?,
-            (_, Some(b)) => f.write_str(b.name())?,
-            (None, None) => {}
+            (Some(a), Some(b)) if a.result != b.result => write!(f, "{} -> ", a.result.name())?,
+            (Some(_), None) => f.write_str("was ")?,
+            _ => {}
         }
-        match &self.detail {
+        f.write_str(case.result.name())?;
+        let expected = case.expected.as_ref().map(|it| &it.reason);
+        match case.detail.as_ref().or(expected) {
             Some(detail) => write!(f, ": {}", one_line(detail)),
             None => Ok(()),
         }
@@ -154,7 +159,7 @@ impl fmt::Display for Change {
 }
 
 /// How many cases ended in which way, before and after: `fail 0 -> 3`.
-fn totals([a, b]: [Counts; 2]) -> String {
+fn totals(a: Counts, b: Counts) -> String {
     let codes = ResultCode::ALL.into_iter().filter(|code| a.of(*code) + b.of(*code) > 0);
     let parts = codes.map(|code| match (a.of(code), b.of(code)) {
         (a, b) if a == b => format!("{} {}", code.name(), thousands(a)),
