@@ -14,8 +14,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// RFC 7464's record separator.
 const SEPARATOR: char = '\u{1e}';
@@ -31,6 +31,7 @@ const CLOSE_TIME: Duration = Duration::from_secs(10);
 
 /// How long a worker may go on after its standard input has ended.
 const GRACE: Duration = Duration::from_secs(5);
+
 /// How to start workers: a program that is called with the argument `worker`.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
@@ -45,7 +46,7 @@ pub struct Launch {
 pub struct Worker<R> {
     child: Child,
     input: ChildStdin,
-    replies: Receiver<R>,
+    replies: Receiver<Result<R, Refusal>>,
     errors: Arc<Mutex<VecDeque<String>>>,
     readers: Vec<JoinHandle<()>>,
 }
@@ -55,18 +56,62 @@ pub struct Worker<R> {
 pub enum Event<R> {
     /// An answer.
     Reply(R),
+    /// It cannot go on.
+    Refused(Refusal),
     /// It has ended, or does not follow the protocol.
     Ended,
     /// Nothing came in time.
     TimedOut,
 }
 
+/// What a worker could not do.
+#[derive(Clone, Debug, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// The exit code that it wants.
+    pub code: u8,
+    /// Why.
+    pub message: String,
+}
+
 impl Launch {
-    /// Starts a worker and tells it what to do.
+    /// Starts a worker with `request`, and waits for its first answer, of which `expected` takes what
+    /// was asked for.
     ///
     /// # Errors
-    /// The program cannot be started.
-    pub fn start<R>(&self, request: &impl Serialize) -> anyhow::Result<Worker<R>>
+    /// The program cannot be started, has ended or is not ready in time, refuses the request, or
+    /// answers something else.
+    pub fn open<R, T>(
+        &self,
+        request: &impl Serialize,
+        expected: impl FnOnce(R) -> Option<T>,
+    ) -> anyhow::Result<(Worker<R>, T)>
+    where
+        R: DeserializeOwned + Send + 'static,
+    {
+        let worker = self.start(request)?;
+        match worker.next(Instant::now() + START_TIME) {
+            Event::Reply(reply) => match expected(reply) {
+                Some(answer) => return Ok((worker, answer)),
+                None => worker.stop(),
+            },
+            Event::Refused(refusal) => {
+                worker.stop();
+                return Err(refusal.into());
+            }
+            Event::Ended => {
+                let how = worker.autopsy();
+                anyhow::bail!("a worker process ended before it was ready: {how}")
+            }
+            Event::TimedOut => {
+                let printed = worker.stop();
+                anyhow::bail!("a worker process was not ready in time; {printed}")
+            }
+        };
+        anyhow::bail!("a worker process gave an answer to another question")
+    }
+
+    fn start<R>(&self, request: &impl Serialize) -> anyhow::Result<Worker<R>>
     where
         R: DeserializeOwned + Send + 'static,
     {
@@ -153,29 +198,12 @@ impl<R> Worker<R> {
         self.input.flush()
     }
 
-    /// Waits for the first reply.
-    ///
-    /// # Errors
-    /// The worker has ended, or is not ready in time.
-    pub fn ready(self) -> anyhow::Result<(Self, R)> {
-        match self.next(Instant::now() + START_TIME) {
-            Event::Reply(reply) => Ok((self, reply)),
-            Event::Ended => {
-                let how = self.autopsy();
-                anyhow::bail!("a worker process ended before it was ready: {how}")
-            }
-            Event::TimedOut => {
-                let printed = self.stop();
-                anyhow::bail!("a worker process was not ready in time; {printed}")
-            }
-        }
-    }
-
     /// Waits for the next reply, until `deadline`.
     pub fn next(&self, deadline: Instant) -> Event<R> {
         let left = deadline.saturating_duration_since(Instant::now());
         match self.replies.recv_timeout(left) {
-            Ok(reply) => Event::Reply(reply),
+            Ok(Ok(reply)) => Event::Reply(reply),
+            Ok(Err(refusal)) => Event::Refused(refusal),
             Err(RecvTimeoutError::Timeout) => Event::TimedOut,
             Err(RecvTimeoutError::Disconnected) => Event::Ended,
         }
@@ -232,9 +260,38 @@ impl<R> Worker<R> {
     }
 }
 
+/// Does what a worker does until standard input ends: `work` gets the request and the lines after it.
+/// What it cannot do is the last answer, with the exit code that `code` gives for it.
+///
+/// # Errors
+/// Standard input has no request, as only the command `starter` writes it, or nobody reads.
+pub fn serve<Q: DeserializeOwned>(
+    starter: &str,
+    work: impl FnOnce(Q, &Receiver<String>) -> anyhow::Result<()>,
+    code: impl FnOnce(&anyhow::Error) -> u8,
+) -> anyhow::Result<()> {
+    let lines = lines();
+    let request =
+        lines.recv().with_context(|| format!("there is no request; `{starter}` starts workers"))?;
+    let request = serde_json::from_str(&request)
+        .with_context(|| format!("a worker is started by `{starter}` only"))?;
+    work(request, &lines).or_else(|error| {
+        let refusal = Refusal { code: code(&error), message: format!("{error:#}") };
+        Ok(reply::<()>(&mut io::stdout(), Err(&refusal))?)
+    })
+}
+
+/// Answers whoever has started this process. Standard output is not kept locked in between.
+///
+/// # Errors
+/// Nobody reads.
+pub fn answer(answer: &impl Serialize) -> anyhow::Result<()> {
+    Ok(reply(&mut io::stdout(), Ok(answer))?)
+}
+
 /// The lines of standard input as they come. When it ends the process ends too, even if it hangs:
 /// whoever has started it is gone, or wants nothing any more.
-pub fn lines() -> Receiver<String> {
+fn lines() -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for line in io::stdin().lock().lines() {
@@ -250,12 +307,11 @@ pub fn lines() -> Receiver<String> {
     receiver
 }
 
-/// Writes a reply where whoever has started this process reads it.
-///
-/// # Errors
-/// Nobody reads.
-pub fn reply(output: &mut dyn Write, reply: &impl Serialize) -> io::Result<()> {
-    let json = serde_json::to_string(reply)?;
+pub(crate) fn reply<R: Serialize>(
+    output: &mut dyn Write,
+    reply: Result<&R, &Refusal>,
+) -> io::Result<()> {
+    let json = serde_json::to_string(&reply)?;
     writeln!(output, "{SEPARATOR}{json}")?;
     output.flush()
 }

@@ -12,6 +12,7 @@ use dml::core::{Error as LoweringError, Validated, validate};
 use dml::{AbstractOperator, FeatureLevel, HResult};
 use dml_ops::Target;
 use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter};
+use serde::{Deserialize, Serialize};
 
 use crate::cases::{BadBinding, Case, Expectation};
 use crate::matrices::matrices;
@@ -105,7 +106,8 @@ pub trait Executable {
 }
 
 /// Of which cases the matrices are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Details {
     /// Of those whose outputs are wrong.
     Failures,

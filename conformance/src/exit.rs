@@ -1,5 +1,6 @@
 //! How the command ends.
 
+use crate::child::Refusal;
 use crate::results::{Counts, ResultCode};
 
 /// Something was not as expected.
@@ -33,19 +34,9 @@ pub(crate) fn of(total: Counts, allow_unsupported: bool) -> u8 {
 #[error("{0}")]
 pub(crate) struct Usage(pub(crate) String);
 
-/// What a worker process could not do.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub(crate) struct WorkerError {
-    /// The exit code that it wants.
-    pub(crate) code: u8,
-    /// Why.
-    pub(crate) message: String,
-}
-
 /// The exit code for an error that ended the command.
 pub(crate) fn code(error: &anyhow::Error) -> u8 {
-    if let Some(error) = error.downcast_ref::<WorkerError>() {
+    if let Some(error) = error.downcast_ref::<Refusal>() {
         return error.code;
     }
     if error.is::<Usage>() || error.is::<dml::profiles::Error>() {

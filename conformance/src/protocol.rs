@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::execute::Details;
 use crate::results::CaseResult;
 use crate::target::{Survey, Target};
 
@@ -20,8 +21,8 @@ pub(crate) enum Request {
     Open {
         /// Where.
         target: Box<Target>,
-        /// Whether the matrices of cases that pass are wanted too.
-        everything: bool,
+        /// Of which cases the matrices are wanted.
+        details: Details,
     },
 }
 
@@ -33,13 +34,6 @@ pub(crate) enum Reply {
     Targets(Vec<Target>),
     /// The target is open: cases may come.
     Ready,
-    /// The request cannot be met.
-    Failed {
-        /// The exit code that the run ends with.
-        code: u8,
-        /// Why.
-        message: String,
-    },
     /// A case has ended.
     Finished {
         /// How.
@@ -52,12 +46,14 @@ pub(crate) enum Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::child::{receive, reply};
+    use crate::child::{Refusal, receive, reply};
     use crate::results::{ResultCode, samples};
+
+    type Answer = Result<Reply, Refusal>;
 
     fn line(sent: &Reply) -> String {
         let mut bytes = Vec::new();
-        reply(&mut bytes, sent).unwrap();
+        reply(&mut bytes, Ok(sent)).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert!(text.ends_with('\n') && text.matches('\n').count() == 1);
         text.trim_end().to_owned()
@@ -68,17 +64,20 @@ mod tests {
         let mut sent = samples::case("5_1/a/int8/rank1/b", ResultCode::Fail);
         sent.detail = Some("two\nlines and \u{1e}".to_owned());
         let line = line(&Reply::Finished { case: Box::new(sent.clone()), is_last: true });
-        match receive(&line) {
-            ("", Some(Reply::Finished { case, is_last: true })) => assert_eq!(*case, sent),
+        match receive::<Answer>(&line) {
+            ("", Some(Ok(Reply::Finished { case, is_last: true }))) => assert_eq!(*case, sent),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn what_a_driver_prints_is_set_apart() {
-        assert!(matches!(receive("hello"), ("hello", None::<Reply>)));
+        assert!(matches!(receive("hello"), ("hello", None::<Answer>)));
         let line = format!("hello{}", line(&Reply::Ready));
-        assert!(matches!(receive(&line), ("hello", Some(Reply::Ready))), "{line}");
-        assert!(matches!(receive("\u{1e}{\"torn"), (_, None::<Reply>)));
+        assert!(
+            matches!(receive(&line), ("hello", Some(Ok::<_, Refusal>(Reply::Ready)))),
+            "{line}"
+        );
+        assert!(matches!(receive("\u{1e}{\"torn"), (_, None::<Answer>)));
     }
 }

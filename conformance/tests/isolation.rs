@@ -120,8 +120,8 @@ fn a_worker_ends_when_its_input_does() {
     let survey = r#"{"survey":{"devices":"interpreter","profiles":"as-is","validation":false}}"#;
     let targets = worker_says(survey, &mut runner());
     let json = targets.trim_start_matches('\u{1e}');
-    let target = &serde_json::from_str::<serde_json::Value>(json).unwrap()["targets"][0];
-    let open = format!(r#"{{"open":{{"target":{target},"everything":false}}}}"#);
+    let target = &serde_json::from_str::<serde_json::Value>(json).unwrap()["Ok"]["targets"][0];
+    let open = format!(r#"{{"open":{{"target":{target},"details":"failures"}}}}"#);
     let mut worker = faulty("hang:*")
         .arg("worker")
         .current_dir(folder.path(""))

@@ -10,6 +10,7 @@ use dml::{DeviceSelector, FeatureLevel};
 
 use crate::cases::Case;
 use crate::child::Launch;
+use crate::execute::Details;
 use crate::exit::Usage;
 use crate::fault;
 use crate::pattern::Pattern;
@@ -155,13 +156,13 @@ fn parse_strategies(text: &str) -> Result<Strategies, String> {
 
 impl PoolArgs {
     /// Workers as the options say.
-    pub(super) fn pool(&self, everything: bool) -> anyhow::Result<Pool> {
+    pub(super) fn pool(&self, details: Details) -> anyhow::Result<Pool> {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Pool {
             launch: Launch { program: None, environment: self.environment()? },
             jobs: self.jobs.unwrap_or(cores).get(),
             timeout: Duration::from_secs(self.timeout.get()),
-            everything,
+            details,
         })
     }
 

@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let expectations = expectations(&args.expectations)?;
     // Before the run: hours of results are not lost to a mistyped path.
     let output = args.output.as_deref().map(open).transpose()?;
-    let pool = args.how.pool(false)?;
+    let pool = args.how.pool(Details::Failures)?;
     let targets = args.how.targets(&args.place, args.device.clone(), &pool)?;
     let names = if targets.len() == 1 { "device or profile" } else { "devices and profiles" };
     eprintln!("{} cases, {} {names}", cases.len(), targets.len());

@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let case = Finder::default()
         .find(&args.id)
         .ok_or_else(|| Usage(format!("there is no case {}; `list` prints the ids", args.id)))?;
-    let pool = args.how.pool(true)?;
+    let pool = args.how.pool(Details::Everything)?;
     let targets = args.how.targets(&args.place, args.device.clone(), &pool)?;
     let [target] = targets.as_slice() else {
         let titles: Vec<String> = targets.iter().map(crate::target::Target::title).collect();

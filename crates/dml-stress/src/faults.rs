@@ -31,7 +31,7 @@ use known::KnownFindings;
 use protocol::{Device, Kind, Reply, Request};
 use scenario::{SCENARIOS, Scenario};
 pub use sweep::Sweep;
-use sweep::{Sweeper, unexpected};
+use sweep::Sweeper;
 pub use worker::work;
 
 /// Entry points that are called only for memory that is not HOST_COHERENT, which no CPU driver has.
@@ -219,13 +219,13 @@ fn in_parallel(sweepers: &[Sweeper<'_>]) -> Vec<Sweep> {
 
 /// The devices, and the layer where it is on.
 fn survey(launch: &Launch) -> anyhow::Result<(Vec<Device>, Option<String>)> {
-    match launch.start(&Request::Survey)?.ready()? {
-        (worker, Reply::Survey { devices, layer }) => {
-            worker.finish();
-            Ok((devices, layer))
-        }
-        (worker, other) => Err(unexpected(worker, other)),
-    }
+    let found = |reply| match reply {
+        Reply::Survey { devices, layer } => Some((devices, layer)),
+        _ => None,
+    };
+    let (worker, found) = launch.open(&Request::Survey, found)?;
+    worker.finish();
+    Ok(found)
 }
 
 /// The same, with no layer on.

@@ -62,8 +62,6 @@ pub(crate) enum Reply {
     /// The run without a fault has succeeded: the calls, and the calls in which there were host
     /// allocations.
     Ready { calls: Vec<String>, allocations: Vec<String> },
-    /// The request cannot be met.
-    Failed(String),
     /// The call that the process is inside of now.
     Inside(Option<String>),
     /// To an order.

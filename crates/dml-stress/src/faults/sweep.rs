@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use dml::ash::vk::Result as Code;
 use dml_conformance::child::{self, Event, Launch};
 use dml_fault::EntryPoint;
@@ -164,17 +164,16 @@ impl Sweeper<'_> {
     fn open(&self, watched: bool) -> anyhow::Result<(Worker, Places)> {
         let (device, scenario) = (self.device.name.clone(), self.scenario.to_owned());
         let request = Request::Open { device, scenario, kind: self.kind, watched };
-        match self.launch.start(&request)?.ready()? {
-            (worker, Reply::Ready { calls, allocations }) => {
-                let entry_points = |names: Vec<String>| {
-                    names.iter().map(|name| entry_point(name)).collect::<anyhow::Result<_>>()
-                };
-                let places =
-                    Places { calls: entry_points(calls)?, allocations: entry_points(allocations)? };
-                Ok((worker, places))
-            }
-            (worker, other) => Err(unexpected(worker, other)),
-        }
+        let names = |reply| match reply {
+            Reply::Ready { calls, allocations } => Some((calls, allocations)),
+            _ => None,
+        };
+        let (worker, (calls, allocations)) = self.launch.open(&request, names)?;
+        let entry_points = |names: Vec<String>| {
+            names.iter().map(|name| entry_point(name)).collect::<anyhow::Result<_>>()
+        };
+        let (calls, allocations) = (entry_points(calls)?, entry_points(allocations)?);
+        Ok((worker, Places { calls, allocations }))
     }
 
     /// Injects the fault once more, in a worker that tells of every call that reaches a layer or driver.
@@ -230,15 +229,6 @@ impl Sweeper<'_> {
     }
 }
 
-/// Ends a worker that did not answer as it should; says why.
-pub(super) fn unexpected(worker: Worker, reply: Reply) -> anyhow::Error {
-    worker.stop();
-    match reply {
-        Reply::Failed(problem) => anyhow!(problem),
-        other => anyhow!("a worker process answered {other:?}"),
-    }
-}
-
 /// The answer to an order, or how the worker ended; `inside` is the call that it was in then.
 fn ask(
     worker: &mut Worker,
@@ -252,7 +242,7 @@ fn ask(
         match worker.next(deadline) {
             Event::Reply(Reply::Inside(call)) => *inside = call,
             Event::Reply(Reply::Done(answer)) => return Ok(answer),
-            Event::Reply(Reply::Failed(problem)) => return Ok(Answer::Broken(problem)),
+            Event::Refused(refusal) => return Ok(Answer::Broken(refusal.message)),
             Event::TimedOut => return Err(Ending::Hang),
             Event::Ended | Event::Reply(_) => return Err(Ending::Crash),
         }

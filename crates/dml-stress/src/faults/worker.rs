@@ -1,17 +1,17 @@
 //! A worker process: injects the faults that it is told to, so that a driver that crashes ends nothing
 //! else.
 
-use std::io;
 use std::sync::mpsc::Receiver;
 
 use anyhow::{Context as _, bail};
 use dml::ash::vk::Result as Code;
 use dml::vk::{DeviceInfo, Instance, InstanceDesc};
-use dml_conformance::child::{lines, reply};
+use dml_conformance::child::{answer, serve};
+use dml_conformance::fault::Fault as Accident;
 use dml_fault::{Fault, Hit, Injector};
 
 use super::case::{self, Outcome};
-use super::on_purpose::{self, OnPurpose};
+use super::on_purpose;
 use super::protocol::{Answer, Device, Kind, Order, Reply, Request};
 use super::scenario::{Place, Scenario};
 
@@ -21,21 +21,13 @@ use super::scenario::{Place, Scenario};
 ///
 /// Standard input is no request, or standard output is closed.
 pub fn work() -> anyhow::Result<()> {
-    let lines = lines();
-    let request = lines.recv().context("there is no request; `faults` starts workers")?;
-    let request = serde_json::from_str(&request).context("a worker is started by `faults` only")?;
-    let worked = match request {
-        Request::Survey => survey().and_then(|found| answer(&found)),
+    let work = |request, orders: &Receiver<String>| match request {
+        Request::Survey => answer(&survey()?),
         Request::Open { device, scenario, kind, watched } => {
-            inject(&device, &scenario, kind, watched, &lines)
+            inject(&device, &scenario, kind, watched, orders)
         }
     };
-    worked.or_else(|error| answer(&Reply::Failed(format!("{error:#}"))))
-}
-
-/// Standard output is not kept locked: a watcher writes to it as well.
-fn answer(answer: &Reply) -> anyhow::Result<()> {
-    Ok(reply(&mut io::stdout(), answer)?)
+    serve("faults", work, |_| 1)
 }
 
 fn survey() -> anyhow::Result<Reply> {
@@ -62,7 +54,7 @@ fn inject(
     watched: bool,
     orders: &Receiver<String>,
 ) -> anyhow::Result<()> {
-    let on_purpose = OnPurpose::from_environment()?;
+    let accident = Accident::from_environment(on_purpose::VARIABLE, &on_purpose::ACCIDENTS)?;
     // Keeps the drivers loaded, which takes longer than a run.
     let _loaded = Instance::new(&InstanceDesc::default())?;
     let scenario = Scenario::named(scenario)?;
@@ -80,13 +72,13 @@ fn inject(
     answer(&Reply::Ready { calls, allocations })?;
     if watched {
         injector.watch(tell);
-    } else if on_purpose.is_some() {
+    } else if accident.is_some() {
         injector.watch(on_purpose::strike_inside);
     }
     for order in orders {
         let order: Order = serde_json::from_str(&order)?;
-        if let Some(on_purpose) = &on_purpose {
-            on_purpose.strike(&order.what);
+        if let Some(accident) = accident.as_ref().and_then(|it| it.at(&order.what)) {
+            on_purpose::strike(accident, &order.what);
         }
         let fault = match order.result {
             Some(code) => Fault::Call { number: order.number, result: Code::from_raw(code) },
