@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use crate::cases::CaseId;
 use crate::pattern::{Pattern, read_toml};
-use crate::results::{CaseResult, DeviceIdentity, Expected, ExpectedKind, ResultCode, TargetRun};
+use crate::results::{CaseResult, Expected, ExpectedKind, ResultCode, TargetRun};
 
 /// The entries that every run has.
 const BUILT_IN: &[(&str, &str)] =
@@ -112,9 +112,8 @@ impl Expectations {
 
     /// Applies them to what a target did.
     pub fn apply(&self, target: &mut TargetRun) {
-        let profile = target.profile.as_ref().map(|profile| profile.name.as_str());
         let applying: Vec<&Entry> =
-            self.entries.iter().filter(|entry| entry.is_about(&target.device, profile)).collect();
+            self.entries.iter().filter(|entry| entry.is_about(target)).collect();
         for case in &mut target.cases {
             let id = case.id.to_string();
             let expects = |entry: &&&Entry| {
@@ -130,11 +129,7 @@ impl Expectations {
     /// What to say about the entries that are about one of `targets` and match none of its cases.
     pub fn unmatched(&self, targets: &[TargetRun]) -> Vec<String> {
         let is_idle = |entry: &&Entry| {
-            let is_about = |target: &&TargetRun| {
-                let profile = target.profile.as_ref().map(|profile| profile.name.as_str());
-                entry.is_about(&target.device, profile)
-            };
-            let mut about = targets.iter().filter(is_about).peekable();
+            let mut about = targets.iter().filter(|target| entry.is_about(target)).peekable();
             let has = |id: &CaseId| entry.cases.is_match(&id.to_string());
             about.peek().is_some()
                 && !about.any(|target| target.cases.iter().any(|case| has(&case.id)))
@@ -146,14 +141,14 @@ impl Expectations {
 }
 
 impl Entry {
-    fn is_about(&self, device: &DeviceIdentity, profile: Option<&str>) -> bool {
+    fn is_about(&self, TargetRun { device, profile, .. }: &TargetRun) -> bool {
         let fits = |glob: &Option<Pattern>, name: Option<&str>| {
             glob.as_ref().is_none_or(|glob| name.is_some_and(|name| glob.is_match(name)))
         };
         let driver = format!("{} {}", device.driver_name, device.driver_info);
         fits(&self.device, Some(&device.name))
             && fits(&self.driver, Some(driver.trim()))
-            && fits(&self.profile, profile)
+            && fits(&self.profile, profile.as_ref().map(|profile| profile.name.as_str()))
     }
 
     fn apply(&self, case: &mut CaseResult) {

@@ -293,7 +293,9 @@ impl DeviceIdentity {
 impl TargetRun {
     /// The names of the device, and of the profile and the strategy where there are some.
     pub fn title(&self) -> String {
-        title(&self.device, self.profile.as_ref(), self.strategy.as_deref())
+        let profile = self.profile.as_ref().map(|profile| format!(" as {}", profile.name));
+        let strategy = self.strategy.as_ref().map(|strategy| format!(" by {strategy}"));
+        [Some(self.device.name.clone()), profile, strategy].into_iter().flatten().collect()
     }
 
     /// The options that lead to the target again, but for its device, each after a space.
@@ -322,17 +324,6 @@ impl TargetRun {
         }
         total
     }
-}
-
-/// What a target is called.
-pub(crate) fn title(
-    device: &DeviceIdentity,
-    profile: Option<&ProfileRun>,
-    strategy: Option<&str>,
-) -> String {
-    let profile = profile.map_or(String::new(), |profile| format!(" as {}", profile.name));
-    let strategy = strategy.map_or(String::new(), |strategy| format!(" by {strategy}"));
-    format!("{}{profile}{strategy}", device.name)
 }
 
 #[cfg(test)]

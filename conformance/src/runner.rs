@@ -108,15 +108,10 @@ impl Collector {
         let levels: BTreeSet<FeatureLevel> = cases.iter().map(|case| case.level).collect();
         let levels: Vec<FeatureLevel> = levels.into_iter().collect();
         TargetRun {
-            device: target.device.clone(),
-            profile: target.profile.clone(),
-            strategy: target.strategy.clone(),
-            validation: target.validation,
-            features: target.features.clone(),
-            limits: target.limits.clone(),
             support: target.support(&levels),
             cases: self.results.into_iter().flatten().collect(),
             seconds: self.start.elapsed().as_secs_f64(),
+            ..target.run.clone()
         }
     }
 }

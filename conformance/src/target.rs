@@ -3,8 +3,6 @@
 mod groups;
 mod survey;
 
-use std::collections::BTreeMap;
-
 use anyhow::Context as _;
 use dml::core::capabilities::{Features, Limit};
 use dml::core::kernel::Feature;
@@ -19,25 +17,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::Case;
 use crate::execute::{DeviceExecutor, Executor, Interpreter, Lowering};
-use crate::results::{DeviceIdentity, ProfileRun, SupportCell, title};
+use crate::results::{DeviceIdentity, ProfileRun, SupportCell, TargetRun};
 
 pub use survey::{Devices, Profiles, Survey};
 
 /// One place to run cases, as [`Survey::targets`] found it. Any process can open it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Target {
-    /// The device, or what stands in for one.
-    pub device: DeviceIdentity,
-    /// The profile, unless it runs as it is.
-    pub profile: Option<ProfileRun>,
-    /// The strategy that is preferred, unless the runtime chooses.
-    pub strategy: Option<String>,
-    /// Whether the validation layer is on.
-    pub validation: bool,
-    /// Features under Vulkan's names: whether the target offers them.
-    pub features: BTreeMap<String, bool>,
-    /// Limits under Vulkan's names.
-    pub limits: BTreeMap<String, u64>,
+    /// The device or what stands in for one, its profile and strategy, and what it has; no results.
+    pub run: TargetRun,
     place: Place,
 }
 
@@ -67,23 +55,34 @@ impl Target {
             .into_iter()
             .map(|limit| (limit.name().to_owned(), capabilities.limits.get(limit)));
         let (features, limits) = (features.collect(), limits.collect());
-        Self { device, profile, strategy: None, validation, features, limits, place }
+        let run = TargetRun {
+            device,
+            profile,
+            strategy: None,
+            validation,
+            features,
+            limits,
+            support: Vec::new(),
+            cases: Vec::new(),
+            seconds: 0.0,
+        };
+        Self { run, place }
     }
 
     /// The same, executing with `strategy` wherever that can serve.
     pub fn with_strategy(mut self, strategy: Strategy) -> Self {
-        self.strategy = Some(strategy.to_string());
+        self.run.strategy = Some(strategy.to_string());
         self
     }
 
     /// The names of the device, and of the profile and the strategy where there are some.
     pub fn title(&self) -> String {
-        title(&self.device, self.profile.as_ref(), self.strategy.as_deref())
+        self.run.title()
     }
 
     fn tuning(&self) -> anyhow::Result<Tuning> {
         let tuning = Tuning::new();
-        Ok(match &self.strategy {
+        Ok(match &self.run.strategy {
             Some(strategy) => tuning.with_strategy(strategy.parse()?),
             None => tuning,
         })
@@ -113,7 +112,7 @@ impl Target {
                 Ok(Box::new(Interpreter::new(&cap.alone(), transfer, lowering).with_tuning(tuning)))
             }
             Place::Device { selector } => {
-                let options = options(selector.parse()?, cap, self.validation)?;
+                let options = options(selector.parse()?, cap, self.run.validation)?;
                 let instance = Instance::new(&options.instance)?;
                 let physical = instance.select(&options.selector)?;
                 let device = Device::on_with(&physical, &options)
@@ -124,7 +123,7 @@ impl Target {
     }
 
     fn cap(&self) -> anyhow::Result<CapabilityCap> {
-        Ok(match &self.profile {
+        Ok(match &self.run.profile {
             Some(profile) => profiles::find(&profile.source)?.cap,
             None => CapabilityCap::NONE,
         })
@@ -134,7 +133,7 @@ impl Target {
     pub fn support(&self, levels: &[FeatureLevel]) -> Vec<SupportCell> {
         let mut device = Capabilities::vulkan_minimum();
         device.features = Feature::ALL.into_iter().fold(Features::NONE, |features, feature| {
-            features.with(feature, self.features.get(feature.name()) == Some(&true))
+            features.with(feature, self.run.features.get(feature.name()) == Some(&true))
         });
         let mut cells = Vec::new();
         for operator in dml_ops::OPERATORS {

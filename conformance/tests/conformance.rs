@@ -48,7 +48,7 @@ fn the_interpreter_passes_under_every_profile() {
     let random = random(FeatureLevel::HIGHEST, 8, 1).into_iter().filter(is_chosen);
     let cases: Vec<Case> = chosen().chain(random).collect();
     let targets = targets(Devices::Interpreter, Profiles::All);
-    let profiles = targets.iter().map(|it| 1 + it.profile.as_ref().unwrap().also.len());
+    let profiles = targets.iter().map(|it| 1 + it.run.profile.as_ref().unwrap().also.len());
     assert_eq!(profiles.sum::<usize>(), dml::profiles::names().count());
     for target in &targets {
         let run = run(target, &cases, None);

@@ -1,9 +1,9 @@
 //! Which targets a run has.
 
+use dml::core::Capabilities;
 use dml::core::capabilities::ApiVersion;
 use dml::profiles::{self, Profile};
 use dml::{CapabilityCap, DeviceSelector, Instance, InstanceDesc, PhysicalDevice, Validation};
-use dml_ops::TransferUse;
 use serde::{Deserialize, Serialize};
 
 use super::groups::{Effect, distinct};
@@ -51,13 +51,13 @@ impl Survey {
     /// # Errors
     /// There is no Vulkan device, or not the one asked for; a profile is not there or wrong.
     pub fn targets(&self) -> anyhow::Result<Vec<Target>> {
-        let profiles = self.profiles.named()?;
+        let roles = self.profiles.roles()?;
         if self.devices == Devices::Interpreter {
-            return Ok(interpreters(&profiles, self.validation));
+            return Ok(interpreters(roles, self.validation));
         }
         let mut targets = Vec::new();
         for selector in self.selectors()? {
-            targets.extend(self.on_device(&selector, &profiles)?);
+            targets.extend(self.on_device(&selector, &roles)?);
         }
         Ok(targets)
     }
@@ -88,50 +88,33 @@ impl Survey {
         Ok(chosen.iter().map(selector).collect())
     }
 
-    fn on_device(&self, selector: &str, profiles: &[NamedProfile]) -> anyhow::Result<Vec<Target>> {
-        let place = || Place::Device { selector: selector.to_owned() };
-        if profiles.is_empty() {
-            let options = options(selector.parse()?, CapabilityCap::NONE, self.validation)?;
-            let physical = Instance::new(&options.instance)?.select(&options.selector)?;
-            let capabilities = physical.capabilities().clone();
-            return Ok(vec![Target::new(
-                identity(&physical),
-                None,
-                &capabilities,
-                place(),
-                self.validation,
-            )]);
-        }
+    fn on_device(&self, selector: &str, roles: &[Role]) -> anyhow::Result<Vec<Target>> {
         let mut instances = Vec::new();
-        let mut device = None;
         let mut effects = Vec::new();
-        for NamedProfile { source, profile } in profiles {
-            let physical = physical(&mut instances, selector, &profile.cap, self.validation)?;
-            let (capabilities, shortfalls) = physical.capped(&profile.cap);
-            let shortfalls = shortfalls.iter().map(ToString::to_string).collect();
-            let version = usable_version(&physical, &profile.cap);
-            effects.push(Effect {
-                profile: ProfileRun { shortfalls, ..profile_run(source, profile) },
-                effective: (capabilities, version, profile.cap.no_transfer_usage()),
-            });
-            device.get_or_insert_with(|| identity(&physical));
+        for Role { profile, cap } in roles {
+            let physical = physical(&mut instances, selector, cap, self.validation)?;
+            let (capabilities, shortfalls) = physical.capped(cap);
+            let shortfalls: Vec<_> = shortfalls.iter().map(ToString::to_string).collect();
+            let profile = profile.clone().map(|run| ProfileRun { shortfalls, ..run });
+            let version = usable_version(&physical, cap);
+            let effective = (capabilities, version, cap.no_transfer_usage());
+            effects.push(Effect { profile, effective });
         }
-        let device = device.unwrap_or_else(interpreter);
-        Ok(distinct(effects)
-            .into_iter()
-            .map(|group| {
-                let capabilities = &group.effective.0;
-                let profile = Some(group.profile);
-                Target::new(device.clone(), profile, capabilities, place(), self.validation)
-            })
-            .collect())
+        let Some((_, first)) = instances.first() else { return Ok(Vec::new()) };
+        let target = |group: Effect<(Capabilities, _, _)>| {
+            let place = Place::Device { selector: selector.to_owned() };
+            let capabilities = &group.effective.0;
+            Target::new(identity(first), group.profile, capabilities, place, self.validation)
+        };
+        Ok(distinct(effects).into_iter().map(target).collect())
     }
 }
 
-/// A profile and the text that finds it.
-struct NamedProfile {
-    source: String,
-    profile: Profile,
+/// As what a device runs.
+struct Role {
+    /// The profile; `None` where it runs as it is.
+    profile: Option<ProfileRun>,
+    cap: CapabilityCap,
 }
 
 impl Profiles {
@@ -143,15 +126,15 @@ impl Profiles {
         }
     }
 
-    /// The profiles; none where devices run as they are.
-    fn named(&self) -> anyhow::Result<Vec<NamedProfile>> {
-        let named = |profile: Profile| NamedProfile { source: profile.name.clone(), profile };
+    fn roles(&self) -> anyhow::Result<Vec<Role>> {
+        let role = |source: &str, profile: &Profile| Role {
+            profile: Some(profile_run(source, profile)),
+            cap: profile.cap,
+        };
         Ok(match self {
-            Self::AsIs => Vec::new(),
-            Self::One(source) => {
-                vec![NamedProfile { source: source.clone(), profile: profiles::find(source)? }]
-            }
-            Self::All => profiles::all()?.into_iter().map(named).collect(),
+            Self::AsIs => vec![Role { profile: None, cap: CapabilityCap::NONE }],
+            Self::One(source) => vec![role(source, &profiles::find(source)?)],
+            Self::All => profiles::all()?.iter().map(|it| role(&it.name, it)).collect(),
         })
     }
 }
@@ -185,24 +168,16 @@ fn usable_version(physical: &PhysicalDevice, cap: &CapabilityCap) -> (u32, u32) 
     least.unwrap_or((1, 1))
 }
 
-fn interpreters(profiles: &[NamedProfile], validation: bool) -> Vec<Target> {
-    let target = |profile, capabilities: &_| {
-        Target::new(interpreter(), profile, capabilities, Place::Interpreter, validation)
+fn interpreters(roles: Vec<Role>, validation: bool) -> Vec<Target> {
+    let effect = |Role { profile, cap }: Role| Effect {
+        profile,
+        effective: (cap.alone(), cap.no_transfer_usage()),
     };
-    if profiles.is_empty() {
-        return vec![target(None, &CapabilityCap::NONE.alone())];
-    }
-    let effect = |NamedProfile { source, profile }: &NamedProfile| {
-        let transfer = if profile.cap.no_transfer_usage() {
-            TransferUse::StorageOnly
-        } else {
-            TransferUse::Allowed
-        };
-        let effective = (profile.cap.alone(), transfer);
-        Effect { profile: profile_run(source, profile), effective }
+    let target = |group: Effect<(Capabilities, bool)>| {
+        let capabilities = &group.effective.0;
+        Target::new(interpreter(), group.profile, capabilities, Place::Interpreter, validation)
     };
-    let groups = distinct(profiles.iter().map(effect).collect());
-    groups.into_iter().map(|group| target(Some(group.profile), &group.effective.0)).collect()
+    distinct(roles.into_iter().map(effect).collect()).into_iter().map(target).collect()
 }
 
 fn interpreter() -> DeviceIdentity {
@@ -249,11 +224,11 @@ mod tests {
     fn the_interpreter_stands_in_for_every_profile() {
         let all = targets(Profiles::All);
         let covered: usize =
-            all.iter().map(|target| 1 + target.profile.as_ref().unwrap().also.len()).sum();
+            all.iter().map(|target| 1 + target.run.profile.as_ref().unwrap().also.len()).sum();
         assert_eq!(covered, profiles::names().count());
         let limits = |name: &str| {
             let target = targets(Profiles::One(name.to_owned())).remove(0);
-            target.limits["maxStorageBufferRange"]
+            target.run.limits["maxStorageBufferRange"]
         };
         assert_eq!(limits("storage-range-16-kib"), 16_384);
         // Vulkan's minimum, where a profile does not say.
