@@ -16,15 +16,18 @@ pub(super) struct Lines {
     depth: usize,
 }
 
-/// Methods that the formatter of the current depth answers.
+/// Methods that the formatter of the current depth answers; some begin or end something deeper.
 macro_rules! by_depth {
-    ($($method:ident($($argument:ident)?))*) => {$(
+    ($($begin:literal $end:literal $method:ident($($argument:ident)?))*) => {$(
         fn $method<W: Write + ?Sized>(
             &mut self,
             writer: &mut W
             $(, $argument: bool)?
         ) -> Result<()> {
-            if self.depth <= BROKEN_DEPTH {
+            self.depth += $begin;
+            let is_broken = self.depth <= BROKEN_DEPTH;
+            self.depth -= $end;
+            if is_broken {
                 self.outer.$method(writer $(, $argument)?)
             } else {
                 self.inner.$method(writer $(, $argument)?)
@@ -33,37 +36,17 @@ macro_rules! by_depth {
     )*};
 }
 
-/// Methods that begin something deeper.
-macro_rules! deeper {
-    ($($method:ident)*) => {$(
-        fn $method<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
-            self.depth += 1;
-            if self.depth <= BROKEN_DEPTH {
-                self.outer.$method(writer)
-            } else {
-                self.inner.$method(writer)
-            }
-        }
-    )*};
-}
-
-/// Methods that end it.
-macro_rules! shallower {
-    ($($method:ident)*) => {$(
-        fn $method<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
-            let outer = self.depth <= BROKEN_DEPTH;
-            self.depth -= 1;
-            if outer { self.outer.$method(writer) } else { self.inner.$method(writer) }
-        }
-    )*};
-}
-
 impl Formatter for Lines {
-    deeper! { begin_array begin_object }
-    shallower! { end_array end_object }
     by_depth! {
-        begin_array_value(first) end_array_value()
-        begin_object_key(first) end_object_key()
-        begin_object_value() end_object_value()
+        1 0 begin_array()
+        1 0 begin_object()
+        0 1 end_array()
+        0 1 end_object()
+        0 0 begin_array_value(first)
+        0 0 end_array_value()
+        0 0 begin_object_key(first)
+        0 0 end_object_key()
+        0 0 begin_object_value()
+        0 0 end_object_value()
     }
 }

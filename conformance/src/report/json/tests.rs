@@ -46,6 +46,7 @@ fn a_case_is_a_line() {
     let case: crate::results::CaseResult = serde_json::from_str(line).unwrap();
     assert_eq!(case.result, ResultCode::Pass);
     assert!(text.starts_with("{\n  \"format\": 1,\n"), "{text}");
+    assert!(text.contains("    \"not-run\": 1\n  },\n"), "{text}");
     assert!(text.ends_with("]\n}\n"), "{text}");
 }
 
