@@ -65,8 +65,7 @@ impl<'a> Lane<'a> {
         };
         let table = BindingTable::new(compiled.vulkan(), &bindings)?;
         let expected = Expected::Bytes(expected);
-        let buffer = Some(Rc::clone(buffer));
-        Self::new(device, buffer, expected, timed, |recorder, _| recorder.dispatch(&table))
+        Self::new(device, Some(buffer), expected, timed, |it| it.dispatch(&table))
     }
 
     /// Does what the device does on its own, to the first `bytes` of `buffer`.
@@ -78,22 +77,20 @@ impl<'a> Lane<'a> {
         input: Option<(&Buffer, &'a [u8])>,
         timed: bool,
     ) -> Result<Self> {
-        let buffer = Some(Rc::clone(buffer));
         match (baseline, input) {
             (Baseline::EmptySubmit, _) => {
-                Self::new(device, None, Expected::Nothing, timed, |_, _| Ok(()))
+                Self::new(device, None, Expected::Nothing, timed, |_| Ok(()))
             }
             (Baseline::Fill, _) => {
                 let expected = Expected::Zeros(usize::try_from(bytes)?);
-                Self::new(device, buffer, expected, timed, |recorder, buffer| {
-                    buffer.map_or(Ok(()), |buffer| recorder.fill_buffer(buffer, 0..bytes, 0))
+                Self::new(device, Some(buffer), expected, timed, |recorder| {
+                    recorder.fill_buffer(buffer, 0..bytes, 0)
                 })
             }
             (Baseline::Copy, Some((source, expected))) => {
                 let expected = Expected::Bytes(expected);
-                Self::new(device, buffer, expected, timed, |recorder, buffer| {
-                    buffer
-                        .map_or(Ok(()), |buffer| recorder.copy_buffer(source, 0, buffer, 0, bytes))
+                Self::new(device, Some(buffer), expected, timed, |recorder| {
+                    recorder.copy_buffer(source, 0, buffer, 0, bytes)
                 })
             }
             (Baseline::Copy, None) => bail!("a copy needs an input"),
@@ -103,10 +100,10 @@ impl<'a> Lane<'a> {
     /// Records what writes `buffer`, and what overwrites it between two runs.
     pub(crate) fn new(
         device: &Device,
-        buffer: Option<Rc<Buffer>>,
+        buffer: Option<&Rc<Buffer>>,
         expected: Expected<'a>,
         timed: bool,
-        record: impl FnOnce(&mut Recorder, Option<&Buffer>) -> dml::vk::Result<()>,
+        record: impl FnOnce(&mut Recorder) -> dml::vk::Result<()>,
     ) -> Result<Self> {
         let device = device.vulkan().clone();
         let timestamps = if timed { Timestamps::new(&device, 2).ok() } else { None };
@@ -114,17 +111,17 @@ impl<'a> Lane<'a> {
         if let Some(timestamps) = &timestamps {
             recorder.write_timestamp(timestamps, 0)?;
         }
-        record(&mut recorder, buffer.as_deref())?;
+        record(&mut recorder)?;
         if let Some(timestamps) = &timestamps {
             recorder.write_timestamp(timestamps, 1)?;
         }
         let work = Some(recorder.finish()?);
         let mut recorder = Recorder::repeatable(&device)?;
-        if let Some(buffer) = &buffer {
+        if let Some(buffer) = buffer {
             recorder.fill_buffer(buffer, 0..buffer.size(), u32::from_le_bytes([SENTINEL; 4]))?;
         }
         let reset = Some(recorder.finish()?);
-        Ok(Self { device, buffer, work, reset, timestamps, expected })
+        Ok(Self { device, buffer: buffer.cloned(), work, reset, timestamps, expected })
     }
 
     /// Overwrites what an earlier run left.

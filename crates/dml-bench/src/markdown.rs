@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::report::Report;
+use crate::report::{Presence, Report};
 use crate::table::{self, Style};
 use crate::text::bytes_text;
 
@@ -26,8 +26,8 @@ pub(crate) fn page(report: &Report, plots: &[PathBuf]) -> String {
     }
     for peer in &report.peers {
         text += &match &peer.status {
-            Ok(version) => format!("- Peer: {} {version}\n", peer.name),
-            Err(reason) => format!("- Peer: {}, not measured: {reason}\n", peer.name),
+            Presence::There(version) => format!("- Peer: {} {version}\n", peer.name),
+            Presence::Missing(reason) => format!("- Peer: {}, not measured: {reason}\n", peer.name),
         };
     }
     for (device, plot) in report.devices.iter().zip(plots) {

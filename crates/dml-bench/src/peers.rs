@@ -53,7 +53,7 @@ impl Peers {
     pub(crate) fn status(&self) -> Vec<PeerStatus> {
         let status = |(name, process): (&&str, &Result<Process, String>)| PeerStatus {
             name: (*name).to_owned(),
-            status: process.as_ref().map(|it| it.version.clone()).map_err(Clone::clone),
+            status: process.as_ref().map(|it| it.version.clone()).map_err(Clone::clone).into(),
         };
         self.libraries.iter().map(status).collect()
     }
@@ -108,7 +108,11 @@ impl PeerRuns {
             baseline_ratio: Ratio::of(baseline, &self.times),
             times: Summary::of(&self.times),
         });
-        PeerResult { name: self.peer.name.to_owned(), target: self.peer.target, outcome }
+        PeerResult {
+            name: self.peer.name.to_owned(),
+            target: self.peer.target,
+            outcome: outcome.into(),
+        }
     }
 }
 

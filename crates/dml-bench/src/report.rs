@@ -1,8 +1,6 @@
 //! What was measured, as it is printed and written.
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::machine::Machine;
 use crate::stats::{Ratio, Summary};
@@ -26,8 +24,7 @@ pub(crate) struct PeerStatus {
     /// Its name.
     pub(crate) name: String,
     /// Its version, or why it could not be had.
-    #[serde(serialize_with = "there_or_missing")]
-    pub(crate) status: Result<String, String>,
+    pub(crate) status: Presence<String>,
 }
 
 /// Everything that was measured on one device.
@@ -103,8 +100,7 @@ pub(crate) struct PeerResult {
     /// The highest ratio that meets the target.
     pub(crate) target: Option<f64>,
     /// What came of it; or why there is nothing.
-    #[serde(serialize_with = "there_or_missing")]
-    pub(crate) outcome: Result<PeerTimes, String>,
+    pub(crate) outcome: Presence<PeerTimes>,
 }
 
 /// Times of another library, in turns with the operator's.
@@ -149,20 +145,17 @@ pub(crate) struct ColdStart {
     pub(crate) time: Summary,
 }
 
-/// As `{"there": ...}` or `{"missing": "the reason"}`.
-fn there_or_missing<T: Serialize, S: Serializer>(
-    result: &Result<T, String>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "snake_case")]
-    enum Presence<'a, T> {
-        There(&'a T),
-        Missing(&'a str),
-    }
-    match result {
-        Ok(value) => Presence::There(value).serialize(serializer),
-        Err(reason) => Presence::<T>::Missing(reason).serialize(serializer),
+/// Something, or the reason why it is not there.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Presence<T> {
+    There(T),
+    Missing(String),
+}
+
+impl<T> From<Result<T, String>> for Presence<T> {
+    fn from(result: Result<T, String>) -> Self {
+        result.map_or_else(Self::Missing, Self::There)
     }
 }
 
@@ -179,35 +172,12 @@ pub(crate) enum Verdict {
     TooNoisy,
 }
 
-/// How many targets of a device are met, and how many are not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Score {
-    met: usize,
-    missed: usize,
-    too_noisy: usize,
-}
-
-impl Score {
-    fn of(verdicts: impl IntoIterator<Item = Verdict>) -> Self {
-        let mut score = Self::default();
-        for verdict in verdicts {
-            match verdict {
-                Verdict::NoTarget => {}
-                Verdict::Met => score.met += 1,
-                Verdict::Missed => score.missed += 1,
-                Verdict::TooNoisy => score.too_noisy += 1,
-            }
-        }
-        score
-    }
-}
-
-impl fmt::Display for Score {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { met, missed, too_noisy } = self;
-        let all = met + missed + too_noisy;
-        write!(f, "{met} met, {missed} missed, {too_noisy} too noisy to tell, of {all} targets")
-    }
+/// How many targets are met, and how many are not.
+fn score(verdicts: impl Iterator<Item = Verdict> + Clone) -> String {
+    let count = |wanted| verdicts.clone().filter(|verdict| *verdict == wanted).count();
+    let [met, missed, too_noisy] = [Verdict::Met, Verdict::Missed, Verdict::TooNoisy].map(count);
+    let all = met + missed + too_noisy;
+    format!("{met} met, {missed} missed, {too_noisy} too noisy to tell, of {all} targets")
 }
 
 impl Verdict {
@@ -258,8 +228,8 @@ impl PeerResult {
     /// The operator against the peer; no verdict without the peer.
     pub(crate) fn verdict(&self) -> Verdict {
         match &self.outcome {
-            Ok(times) => Verdict::of_ratio(Some(&times.ratio), self.target),
-            Err(_) => Verdict::NoTarget,
+            Presence::There(times) => Verdict::of_ratio(Some(&times.ratio), self.target),
+            Presence::Missing(_) => Verdict::NoTarget,
         }
     }
 }
@@ -278,12 +248,12 @@ impl DeviceReport {
     }
 
     /// What came of its targets.
-    pub(crate) fn score(&self) -> Score {
+    pub(crate) fn score(&self) -> String {
         let peers = self.cases.iter().filter_map(CaseResult::measured).flat_map(|it| &it.peers);
         let verdicts = (self.cases.iter().map(CaseResult::verdict))
             .chain(peers.map(PeerResult::verdict))
             .chain(self.recording.iter().map(Recording::verdict));
-        Score::of(verdicts)
+        score(verdicts)
     }
 }
 
@@ -293,7 +263,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_says_why_in_json() {
-        let peer = |status| PeerStatus { name: "jax".to_owned(), status };
+        let peer = |status| PeerStatus { name: "jax".to_owned(), status: Presence::from(status) };
         let json = |status| serde_json::to_value(peer(status)).unwrap()["status"].clone();
         assert_eq!(json(Ok("0.4".to_owned())), serde_json::json!({ "there": "0.4" }));
         assert_eq!(json(Err("no pip".to_owned())), serde_json::json!({ "missing": "no pip" }));
@@ -326,6 +296,6 @@ mod tests {
             Verdict::of_ratio(None, Some(1.1)),
         ];
         let text = "1 met, 3 missed, 3 too noisy to tell, of 7 targets";
-        assert_eq!(Score::of(verdicts).to_string(), text);
+        assert_eq!(score(verdicts.into_iter()), text);
     }
 }

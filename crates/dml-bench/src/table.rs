@@ -4,7 +4,8 @@ use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{ContentArrangement, Table};
 
 use crate::report::{
-    CaseResult, ColdStart, DeviceReport, Limit, Outcome, PeerResult, Recording, Report, Verdict,
+    CaseResult, ColdStart, DeviceReport, Limit, Outcome, PeerResult, Presence, Recording, Report,
+    Verdict,
 };
 use crate::stats::Ratio;
 use crate::text::{bytes_text, time_text};
@@ -32,8 +33,10 @@ pub(crate) fn header(report: &Report) -> String {
     );
     for peer in &report.peers {
         text += &match &peer.status {
-            Ok(version) => format!("peer: {} {version}\n", peer.name),
-            Err(reason) => format!("peer: {} could not be had: {reason}\n", peer.name),
+            Presence::There(version) => format!("peer: {} {version}\n", peer.name),
+            Presence::Missing(reason) => {
+                format!("peer: {} could not be had: {reason}\n", peer.name)
+            }
         };
     }
     text
@@ -137,7 +140,7 @@ fn peer_row(case: &CaseResult, peer: &PeerResult) -> Vec<String> {
     let start = vec![case.id.clone(), peer.name.clone()];
     let target = peer.target.map(ratio_text).unwrap_or_default();
     let rest = match &peer.outcome {
-        Ok(times) => vec![
+        Presence::There(times) => vec![
             middle(&times.ratio),
             target,
             remark(peer.verdict(), &times.ratio),
@@ -145,7 +148,7 @@ fn peer_row(case: &CaseResult, peer: &PeerResult) -> Vec<String> {
             middle(&times.baseline_ratio),
             time_text(times.times.median),
         ],
-        Err(reason) => {
+        Presence::Missing(reason) => {
             let reason = reason.replace(['\n', '|'], " ");
             vec!["-".to_owned(), target, "not measured".to_owned(), reason, "".into(), "".into()]
         }
