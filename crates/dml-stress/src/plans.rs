@@ -8,13 +8,14 @@ mod tally;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dml_conformance::execute::plan_text;
 use dml_ops::reference::Random;
 use indicatif::{ProgressBar, ProgressStyle};
 
-pub use check::{Execution, Outcome, check};
+pub use check::{Outcome, check};
 pub use draw::{Draw, capabilities, legal, transfer, tuning};
 pub use tally::Tally;
 
@@ -63,37 +64,31 @@ fn run_all(args: &Args) -> (Tally, Option<u64>) {
     let threads = if args.threads == 0 { processors } else { args.threads };
     let bar = progress(args.count);
     let next = AtomicU64::new(0);
+    let results = Mutex::new((Tally::default(), None));
     let work = || {
-        let (mut tally, mut finding) = (Tally::default(), None);
         loop {
             let first = next.fetch_add(CHUNK, Ordering::Relaxed);
             let chunk = first..args.count.min(first.saturating_add(CHUNK));
             if chunk.is_empty() {
-                return (tally, finding);
+                return;
             }
             bar.inc(chunk.end - chunk.start);
             for index in chunk {
-                match guarded(&drawn(args.seed, index)) {
-                    Ok(outcome) => tally.add(outcome),
+                let outcome = guarded(&drawn(args.seed, index));
+                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                match outcome {
+                    Ok(outcome) => results.0.add(outcome),
                     Err(_) => {
-                        finding = Some(index);
+                        results.1 = Some(index);
                         next.store(args.count, Ordering::Relaxed);
                     }
                 }
             }
         }
     };
-    let (mut total, mut found) = (Tally::default(), None);
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        for thread in threads {
-            let (tally, finding) = thread.join().expect("panics of the check are caught");
-            total.merge(tally);
-            found = found.or(finding);
-        }
-    });
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
     bar.finish_and_clear();
-    (total, found)
+    results.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn progress(count: u64) -> ProgressBar {

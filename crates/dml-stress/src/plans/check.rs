@@ -4,7 +4,7 @@
 use dml::HResult;
 use dml::core::plan::{Plan, Step};
 use dml::core::schema::FieldKind;
-use dml::core::{Capabilities, Error, Strategy, Validated, validate};
+use dml::core::{Capabilities, Error, Validated, validate};
 use dml::vk::derive_barriers;
 use dml_conformance::execute::{self, Executor as _, Interpreter, Lowering, plan_text};
 use dml_ops::reference::GUARD;
@@ -23,24 +23,20 @@ const MOST_CHARACTERS: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outcome {
     /// Its bytes are the reference's.
-    Equal(Execution),
+    Equal {
+        /// The operator.
+        operator: &'static str,
+        /// How, or `in place`.
+        strategy: &'static str,
+        /// Bytes that were compared, guards included.
+        bytes: u64,
+    },
     /// Lowered, and too large to be executed here.
     TooLarge,
     /// Validation refused this field, or the level.
     Refused(String),
     /// Lowering refused it by this limit.
     Limit(&'static str),
-}
-
-/// What was executed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Execution {
-    /// The operator.
-    pub operator: &'static str,
-    /// How, or `in place`.
-    pub strategy: &'static str,
-    /// Bytes that were compared, guards included.
-    pub bytes: u64,
 }
 
 /// Puts one draw through the runtime.
@@ -73,8 +69,8 @@ pub fn check(draw: &Draw) -> Result<Outcome, String> {
     if bytes == 0 {
         return Err("nothing was compared".to_owned());
     }
-    let strategy = if case.in_place { "in place" } else { name(plan.strategy) };
-    Ok(Outcome::Equal(Execution { operator: operator.schema().name, strategy, bytes }))
+    let strategy = if case.in_place { "in place" } else { plan.strategy.name() };
+    Ok(Outcome::Equal { operator: operator.schema().name, strategy, bytes })
 }
 
 /// The steps of a draw in words.
@@ -88,10 +84,6 @@ pub(super) fn plan(draw: &Draw) -> Result<String, String> {
     let target = Target { capabilities: &draw.capabilities, tuning: draw.tuning, transfer };
     let plan = dml_ops::lower(&operator, &target).map_err(|it| it.to_string())?;
     Ok(format!("{}\n{}", plan.strategy, plan_text::text(&plan, draw.case.in_place)))
-}
-
-fn name(strategy: Strategy) -> &'static str {
-    strategy.name()
 }
 
 /// A refusal that is as it must be.
@@ -182,6 +174,7 @@ fn reverse(steps: &mut [Step], capabilities: &Capabilities) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dml::core::Strategy;
     use dml_ops::reference::{Input, MemoryAfter, Random};
 
     #[test]
@@ -221,10 +214,10 @@ mod tests {
     #[test]
     fn random_plans_give_the_reference_s_bytes_and_most_are_executed() {
         let outcomes = outcomes("test", 6000);
-        let equal = outcomes.iter().filter(|it| matches!(it, Outcome::Equal(_))).count();
+        let equal = outcomes.iter().filter(|it| matches!(it, Outcome::Equal { .. })).count();
         assert!(equal > 4000, "{equal}");
-        for strategy in Strategy::ALL.map(name).into_iter().chain(["in place"]) {
-            let is = |it: &&Outcome| matches!(it, Outcome::Equal(it) if it.strategy == strategy);
+        for strategy in Strategy::ALL.map(Strategy::name).into_iter().chain(["in place"]) {
+            let is = |it: &&Outcome| matches!(it, Outcome::Equal { strategy: found, .. } if *found == strategy);
             assert!(outcomes.iter().filter(is).count() > 20, "{strategy}");
         }
         for wanted in ["Strides", "Sizes", "TotalTensorSizeInBytes", "Flags", "feature level"] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::check::{Execution, Outcome};
+use super::check::Outcome;
 
 /// Counts of outcomes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Tally {
     pub fn add(&mut self, outcome: Outcome) {
         self.drawn += 1;
         match outcome {
-            Outcome::Equal(Execution { operator, strategy, bytes }) => {
+            Outcome::Equal { operator, strategy, bytes } => {
                 *self.equal.entry((operator, strategy)).or_default() += 1;
                 self.bytes += bytes;
             }
@@ -32,25 +32,9 @@ impl Tally {
         }
     }
 
-    /// Counts what another has counted.
-    pub fn merge(&mut self, other: Self) {
-        self.drawn += other.drawn;
-        self.too_large += other.too_large;
-        self.bytes += other.bytes;
-        sum(&mut self.equal, other.equal);
-        sum(&mut self.refused, other.refused);
-        sum(&mut self.limits, other.limits);
-    }
-
     /// Plans that were executed with the reference's bytes.
     pub fn executed(&self) -> u64 {
         self.equal.values().sum()
-    }
-}
-
-fn sum<K: Ord>(counts: &mut BTreeMap<K, u64>, others: BTreeMap<K, u64>) {
-    for (key, count) in others {
-        *counts.entry(key).or_default() += count;
     }
 }
 
@@ -82,18 +66,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_kept_by_kind_and_merged() {
-        let equal = Outcome::Equal(Execution { operator: "A", strategy: "fill", bytes: 7 });
-        let mut one = Tally::default();
-        one.add(equal.clone());
-        one.add(Outcome::Refused("Sizes".to_owned()));
-        let mut other = Tally::default();
-        for outcome in [equal, Outcome::TooLarge, Outcome::Limit("maxBufferSize")] {
-            other.add(outcome);
+    fn counts_are_kept_by_kind() {
+        let equal = Outcome::Equal { operator: "A", strategy: "fill", bytes: 7 };
+        let refused = Outcome::Refused("Sizes".to_owned());
+        let limit = Outcome::Limit("maxBufferSize");
+        let mut tally = Tally::default();
+        for outcome in [equal.clone(), refused, equal, Outcome::TooLarge, limit] {
+            tally.add(outcome);
         }
-        one.merge(other);
-        assert_eq!((one.drawn, one.executed(), one.bytes), (5, 2, 14));
-        let text = one.to_string();
+        assert_eq!((tally.drawn, tally.executed(), tally.bytes), (5, 2, 14));
+        let text = tally.to_string();
         for line in ["  A, fill", "  Sizes", "  maxBufferSize", "lowered, too large"] {
             assert!(text.contains(line), "{text}");
         }
