@@ -16,6 +16,7 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::{self, Usage};
 use crate::report::{self, diff::Diff};
+use crate::selection::Selection;
 use crate::worker;
 
 /// Checks that Vulkan devices deliver what each DirectML feature level promises.
@@ -32,7 +33,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Prints the ids of the cases; needs no device
-    List(options::Cases),
+    List(Selection),
     /// Runs the cases and reports for each device
     Run(run::Args),
     /// Runs one case and prints what is known about it, matrices side by side
@@ -60,7 +61,7 @@ impl Cli {
     /// Does what the command line says, talking to the user.
     pub fn run(self) -> ExitCode {
         let result = match &self.command {
-            Command::List(cases) => list(cases),
+            Command::List(selection) => list(selection),
             Command::Run(args) => run::run(args),
             Command::Show(args) => show::run(args),
             Command::Diff(args) => diff(args),
@@ -78,9 +79,9 @@ impl Cli {
     }
 }
 
-fn list(cases: &options::Cases) -> anyhow::Result<ExitCode> {
+fn list(selection: &Selection) -> anyhow::Result<ExitCode> {
     let mut output = BufWriter::new(io::stdout().lock());
-    for case in cases.chosen()?.1 {
+    for case in selection.cases()? {
         writeln!(output, "{}", case.id)?;
     }
     output.flush()?;

@@ -1,38 +1,58 @@
 //! Which cases a run is about.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use dml::FeatureLevel;
 
 use crate::cases::{self, Case, CaseId, Finder};
+use crate::exit::Usage;
 use crate::pattern::Pattern;
 use crate::results;
 
 /// Which cases are chosen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Selection {
-    /// The feature levels.
-    pub levels: Vec<FeatureLevel>,
-    /// A glob that ids must match, or one id.
-    pub filter: Option<Pattern>,
-    /// Random cases for each operator, data type and rank, at the highest of the levels.
-    pub random: u32,
-    /// What they are made from.
-    pub seed: u64,
-    /// One of several parts.
-    pub shard: Option<Shard>,
-    /// Exactly these; levels and random cases do not matter then.
-    pub case_list: Option<Vec<CaseId>>,
+    /// A feature level such as 5_1, or all
+    #[arg(long, value_name = "L|all", default_value = "all", value_parser = parse_levels)]
+    feature_level: Levels,
+    /// Only cases whose id matches, such as '*/int64/*'
+    #[arg(long, value_name = "GLOB")]
+    filter: Option<Pattern>,
+    /// Random cases for each operator, data type and rank, at the highest of the levels
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    random: u32,
+    /// What random cases are made from; their ids carry it
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Only the cases whose ids this file has, one a line; # begins a comment
+    #[arg(long, value_name = "FILE")]
+    case_list: Option<PathBuf>,
+    /// Only the I-th of N parts of the cases
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+}
+
+#[derive(Clone, Debug)]
+struct Levels(Vec<FeatureLevel>);
+
+fn parse_levels(text: &str) -> Result<Levels, String> {
+    if text == "all" {
+        return Ok(Levels(FeatureLevel::ALL.to_vec()));
+    }
+    text.parse().map(|level| Levels(vec![level])).map_err(|error| format!("{error}, all"))
 }
 
 impl Selection {
-    /// The cases, in a fixed order. Listed ids that are no cases are left out: reading a list has
-    /// refused them.
-    pub fn cases(&self) -> Vec<Case> {
+    /// The cases, in a fixed order. Of a list levels and random cases do not matter.
+    ///
+    /// # Errors
+    /// The list cannot be read or has something else than ids of cases, or no case is chosen.
+    pub fn cases(&self) -> anyhow::Result<Vec<Case>> {
         let mut finder = Finder::default();
         let all = match (&self.case_list, self.named_case(&mut finder)) {
-            (Some(ids), _) => ids.iter().filter_map(|id| finder.find(id)).collect(),
+            (Some(path), _) => read_case_list(path, &mut finder)?,
             (None, Some(case)) => vec![case],
             (None, None) => self.generated(),
         };
@@ -41,12 +61,18 @@ impl Selection {
             self.filter.as_ref().is_none_or(|filter| filter.is_match(&id))
                 && self.shard.is_none_or(|shard| shard.has(&id))
         };
-        all.into_iter().filter(is_chosen).collect()
+        let chosen: Vec<Case> = all.into_iter().filter(is_chosen).collect();
+        if chosen.is_empty() {
+            let problem = "--filter, --case-list and --shard choose no case; \
+                           `dml-conformance list` prints the ids";
+            return Err(Usage(problem.to_owned()).into());
+        }
+        Ok(chosen)
     }
 
     /// Whether nothing but levels and random cases was chosen, and all levels.
     pub fn is_full(&self) -> bool {
-        let all_levels = FeatureLevel::ALL.iter().all(|level| self.levels.contains(level));
+        let all_levels = FeatureLevel::ALL.iter().all(|level| self.feature_level.0.contains(level));
         let narrowed = self.filter.is_some() || self.shard.is_some() || self.case_list.is_some();
         all_levels && !narrowed
     }
@@ -54,7 +80,7 @@ impl Selection {
     /// The same for a report.
     pub fn describe(&self) -> results::Selection {
         results::Selection {
-            levels: self.levels.iter().map(ToString::to_string).collect(),
+            levels: self.feature_level.0.iter().map(ToString::to_string).collect(),
             filter: self.filter.as_ref().map(|filter| filter.glob().to_owned()),
             random: self.random,
             seed: self.seed,
@@ -66,12 +92,12 @@ impl Selection {
     /// The case that the filter names in full: a random one needs no `--random` and `--seed` then.
     fn named_case(&self, finder: &mut Finder) -> Option<Case> {
         let id: CaseId = self.filter.as_ref()?.glob().parse().ok()?;
-        if self.levels.contains(&id.level) { finder.find(&id) } else { None }
+        if self.feature_level.0.contains(&id.level) { finder.find(&id) } else { None }
     }
 
     fn generated(&self) -> Vec<Case> {
-        let fixed = self.levels.iter().flat_map(|level| cases::generate(*level));
-        let highest = self.levels.iter().max();
+        let fixed = self.feature_level.0.iter().flat_map(|level| cases::generate(*level));
+        let highest = self.feature_level.0.iter().max();
         let random = highest.map(|level| cases::random(*level, self.random, self.seed));
         fixed.chain(random.into_iter().flatten()).collect()
     }
@@ -116,34 +142,29 @@ impl fmt::Display for Shard {
     }
 }
 
-/// Reads a list of ids: one a line; empty lines and what follows a `#` do not count.
-///
-/// # Errors
-/// A line is no id, or that of no case; the message names the line.
-pub fn parse_case_list(text: &str) -> Result<Vec<CaseId>, String> {
-    let mut finder = Finder::default();
-    let mut ids = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        if line.is_empty() {
-            continue;
-        }
-        let id: CaseId = line.parse().map_err(|error| format!("line {number}: {error}"))?;
-        if finder.find(&id).is_none() {
-            return Err(format!("line {number}: there is no case {id}"));
-        }
-        ids.push(id);
-    }
-    Ok(ids)
+/// Reads a list of ids: one a line; empty lines and what follows a `#` do not count. What is wrong with
+/// a line names it.
+fn read_case_list(path: &Path, finder: &mut Finder) -> Result<Vec<Case>, Usage> {
+    let usage = |problem: String| Usage(format!("--case-list: {}: {problem}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;
+    let mut case = |(number, line): (usize, &str)| {
+        let id: CaseId = line.parse().map_err(|error| usage(format!("line {number}: {error}")))?;
+        let case = finder.find(&id);
+        case.ok_or_else(|| usage(format!("line {number}: there is no case {id}")))
+    };
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    (1..).zip(lines).filter(|(_, line)| !line.is_empty()).map(&mut case).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     fn selection(levels: &[FeatureLevel]) -> Selection {
-        let levels = levels.to_vec();
-        Selection { levels, filter: None, random: 0, seed: 0, shard: None, case_list: None }
+        let feature_level = Levels(levels.to_vec());
+        Selection { feature_level, filter: None, random: 0, seed: 0, shard: None, case_list: None }
     }
 
     fn filter(text: &str) -> Option<Pattern> {
@@ -151,7 +172,7 @@ mod tests {
     }
 
     fn ids(selection: &Selection) -> Vec<String> {
-        selection.cases().iter().map(|case| case.id.to_string()).collect()
+        selection.cases().unwrap().iter().map(|case| case.id.to_string()).collect()
     }
 
     #[test]
@@ -182,20 +203,29 @@ mod tests {
         }
     }
 
+    /// The ids that a list of this text chooses, or what is wrong with it.
+    fn listed(text: &str) -> Result<Vec<String>, String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let case_list = Some(file.path().to_owned());
+        let listed = Selection { case_list, ..selection(&[FeatureLevel::V1_0]) }.cases();
+        listed
+            .map(|cases| cases.iter().map(|case| case.id.to_string()).collect())
+            .map_err(|error| error.to_string())
+    }
+
     #[test]
     fn a_list_has_ids_and_comments() {
-        let text = "# chosen\n\n5_1/diagonal_matrix/int64/rank3/offset_zero # why\n";
-        let list = parse_case_list(text).unwrap();
-        let listed = Selection { case_list: Some(list), ..selection(&[FeatureLevel::V1_0]) };
-        assert_eq!(ids(&listed), ["5_1/diagonal_matrix/int64/rank3/offset_zero"]);
+        let id = "5_1/diagonal_matrix/int64/rank3/offset_zero";
+        assert_eq!(listed(&format!("# chosen\n\n{id} # why\n")), Ok(vec![id.to_owned()]));
     }
 
     #[test]
     fn a_wrong_line_is_named() {
-        let error = |text: &str| parse_case_list(text).unwrap_err();
-        assert!(error("\nnonsense\n").starts_with("line 2: \"nonsense\" is no id"));
+        let error = |text: &str| listed(text).unwrap_err();
+        assert!(error("\nnonsense\n").contains(": line 2: \"nonsense\" is no id"));
         let unknown = "5_1/diagonal_matrix/int64/rank3/nothing";
-        assert_eq!(error(unknown), format!("line 1: there is no case {unknown}"));
+        assert!(error(unknown).ends_with(&format!(": line 1: there is no case {unknown}")));
     }
 
     #[test]
@@ -212,6 +242,6 @@ mod tests {
         let one = Selection { filter: filter(id), ..selection(&FeatureLevel::ALL) };
         assert_eq!(ids(&one), [id]);
         let other_level = Selection { filter: filter(id), ..selection(&[FeatureLevel::V5_1]) };
-        assert!(ids(&other_level).is_empty());
+        assert!(other_level.cases().unwrap_err().to_string().contains("choose no case"));
     }
 }

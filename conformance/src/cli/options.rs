@@ -5,41 +5,15 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use dml::DeviceSelector;
 use dml::core::Strategy;
-use dml::{DeviceSelector, FeatureLevel};
 
-use crate::cases::Case;
 use crate::child::Launch;
 use crate::execute::Details;
 use crate::exit::Usage;
 use crate::fault;
-use crate::pattern::Pattern;
 use crate::pool::Pool;
-use crate::selection::{Selection, Shard, parse_case_list};
 use crate::target::{Devices, Profiles, Survey, Target};
-
-/// Which cases.
-#[derive(Debug, clap::Args)]
-pub(super) struct Cases {
-    /// A feature level such as 5_1, or all
-    #[arg(long, value_name = "L|all", default_value = "all", value_parser = parse_levels)]
-    feature_level: Levels,
-    /// Only cases whose id matches, such as '*/int64/*'
-    #[arg(long, value_name = "GLOB")]
-    filter: Option<Pattern>,
-    /// Random cases for each operator, data type and rank, at the highest of the levels
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    random: u32,
-    /// What random cases are made from; their ids carry it
-    #[arg(long, value_name = "S", default_value_t = 0)]
-    seed: u64,
-    /// Only the cases whose ids this file has, one a line; # begins a comment
-    #[arg(long, value_name = "FILE")]
-    case_list: Option<PathBuf>,
-    /// Only the I-th of N parts of the cases
-    #[arg(long, value_name = "I/N")]
-    shard: Option<Shard>,
-}
 
 /// Where cases run, beside the device.
 #[derive(Debug, clap::Args)]
@@ -74,16 +48,6 @@ pub(super) struct PoolArgs {
     pub(super) no_isolation: bool,
 }
 
-#[derive(Clone, Debug)]
-struct Levels(Vec<FeatureLevel>);
-
-fn parse_levels(text: &str) -> Result<Levels, String> {
-    if text == "all" {
-        return Ok(Levels(FeatureLevel::ALL.to_vec()));
-    }
-    text.parse().map(|level| Levels(vec![level])).map_err(|error| format!("{error}, all"))
-}
-
 /// Reads `--device`.
 pub(super) fn parse_devices(text: &str) -> Result<Devices, String> {
     match text {
@@ -93,37 +57,6 @@ pub(super) fn parse_devices(text: &str) -> Result<Devices, String> {
             let parsed = text.parse::<DeviceSelector>();
             parsed.map(|_| Devices::One(text.to_owned())).map_err(|error| error.to_string())
         }
-    }
-}
-
-impl Cases {
-    /// The cases, of which there is at least one.
-    pub(super) fn chosen(&self) -> anyhow::Result<(Selection, Vec<Case>)> {
-        let selection = self.selection()?;
-        let cases = selection.cases();
-        if cases.is_empty() {
-            let problem = "--filter, --case-list and --shard choose no case; \
-                           `dml-conformance list` prints the ids";
-            return Err(Usage(problem.to_owned()).into());
-        }
-        Ok((selection, cases))
-    }
-
-    fn selection(&self) -> Result<Selection, Usage> {
-        let case_list = self.case_list.as_ref().map(|path| {
-            let usage =
-                |problem: String| Usage(format!("--case-list: {}: {problem}", path.display()));
-            let text = std::fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;
-            parse_case_list(&text).map_err(usage)
-        });
-        Ok(Selection {
-            levels: self.feature_level.0.clone(),
-            filter: self.filter.clone(),
-            random: self.random,
-            seed: self.seed,
-            shard: self.shard,
-            case_list: case_list.transpose()?,
-        })
     }
 }
 

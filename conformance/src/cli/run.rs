@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use dml_file::Output;
 
-use super::options::{Cases, PlaceArgs, PoolArgs, parse_devices};
+use super::options::{PlaceArgs, PoolArgs, parse_devices};
 use super::progress::Progress;
 use crate::cases::Case;
 use crate::execute::Details;
@@ -17,12 +17,13 @@ use crate::pool::Pool;
 use crate::report::{self, Format};
 use crate::results::{FORMAT, ResultCode, Run, TargetRun};
 use crate::runner::{run_in_process, run_isolated};
+use crate::selection::Selection;
 use crate::target::{Devices, Target};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    cases: Cases,
+    selection: Selection,
     /// A device by index, name or UUID; all; or interpreter, which needs no Vulkan
     #[arg(
         long,
@@ -50,7 +51,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let (selection, cases) = args.cases.chosen()?;
+    let (selection, cases) = (&args.selection, args.selection.cases()?);
     let expectations = expectations(&args.expectations)?;
     // Before the run: hours of results are not lost to a mistyped path.
     let output = args.output.as_deref().map(open).transpose()?;
