@@ -6,7 +6,7 @@ mod common;
 
 use std::process::Stdio;
 
-use common::{Folder, conformance, runner, text};
+use common::{Folder, conformance, results, runner, text};
 use dml_conformance::results::{ResultCode, Verdict};
 
 const INTERPRETER: [&str; 2] = ["--device", "interpreter"];
@@ -75,6 +75,25 @@ fn all_profiles_run_once_for_each_effect_on_a_device() {
         assert!(targets.len() > 5);
         assert!(targets.iter().any(|it| !it.profile.as_ref().unwrap().shortfalls.is_empty()));
     }
+}
+
+#[test]
+fn shards_and_lists_choose_cases() {
+    let folder = Folder::new();
+    let ids = |more: &[&str]| {
+        let chosen = [&INTERPRETER, &["--feature-level", "2_1"], more].concat();
+        let (run, _) = folder.run(runner(), &chosen);
+        results(&run).into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+    };
+    let all = ids(&[]);
+    let mut union = [ids(&["--shard", "1/2"]), ids(&["--shard", "2/2"])].concat();
+    assert_eq!(union.len(), all.len());
+    union.sort();
+    let mut sorted = all.clone();
+    sorted.sort();
+    assert_eq!(union, sorted);
+    let list = folder.write("list", &format!("# two\n{}\n{} # why\n", all[5], all[3]));
+    assert_eq!(ids(&["--case-list", &list]), [all[5].clone(), all[3].clone()]);
 }
 
 #[test]

@@ -120,3 +120,17 @@ fn short_fill(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> 
 fn a_fill_that_leaves_a_word_out_is_found() {
     check(&short_fill, "(not written)");
 }
+
+/// A plan without its last step.
+fn last_step_missing(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut plan = dml_ops::lower(operator, target)?;
+    if plan.exec.len() > 1 {
+        plan.exec.pop();
+    }
+    Ok(plan)
+}
+
+#[test]
+fn a_missing_step_is_found() {
+    check(&last_step_missing, ": output 0: element");
+}
