@@ -13,7 +13,7 @@ use crate::watch::Inside;
 static DEVICE_WAIT_IDLE: AtomicUsize = AtomicUsize::new(0);
 
 /// Notes a call; returns what it is to return instead of calling the driver.
-pub(crate) fn enter(entry_point: &'static EntryPoint, on: impl Dispatched) -> Option<vk::Result> {
+pub(crate) fn enter(entry_point: &'static EntryPoint, on: &impl Dispatched) -> Option<vk::Result> {
     let device = on.device();
     let (result, is_new_loss) = books::called(entry_point, device)?;
     if let (true, Some(device)) = (is_new_loss, device) {

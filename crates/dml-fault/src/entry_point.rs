@@ -14,8 +14,9 @@ pub struct EntryPoint {
 }
 
 impl EntryPoint {
-    pub(crate) const fn new(name: &'static str, failures: &'static [vk::Result]) -> Self {
-        Self { name, failures, original: AtomicUsize::new(0) }
+    /// `pfn` is the name of its type: `PFN_` and its own name.
+    pub(crate) const fn new(pfn: &'static str, failures: &'static [vk::Result]) -> Self {
+        Self { name: pfn.split_at(4).1, failures, original: AtomicUsize::new(0) }
     }
 
     /// Its name, that of Vulkan's core where it was promoted from an extension.

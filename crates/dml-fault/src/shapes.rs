@@ -1,143 +1,220 @@
-//! Functions in the place of Vulkan's, one for each entry point that is named, by its shape.
+//! Functions in the place of Vulkan's, by the shape of what they replace: generic over the signature,
+//! which the compiler reads off ash's type of the function.
 
-/// One module for each entry point: what it is, and the function in its place.
-///
-/// - `create` returns a result, and its last arguments are the callbacks and the object made; with
-///   `[count]` that many objects are.
-/// - `destroy` returns nothing, and its last arguments are the object and the callbacks.
-/// - `call` returns a result.
-/// - `void` returns nothing.
-/// - `get_queue` returns nothing, and its last argument is where a queue of the device is written.
+use std::mem::transmute;
+
+use dml_vk::ash::vk;
+
+use crate::books;
+use crate::dispatch::{self, Dispatched};
+use crate::entry_point::EntryPoint;
+use crate::host::{Callbacks, Scope};
+use crate::watch::Inside;
+
+/// A function whose type is erased; whoever looks it up by its name restores it.
+pub(crate) type Erased = unsafe extern "system" fn();
+
+/// A type for each entry point, so that each has functions of its own.
+pub(crate) trait Named {
+    fn entry_point() -> &'static EntryPoint;
+}
+
+/// Returns a result, or nothing.
+pub(crate) enum Call {}
+/// Returns a result; its last arguments are the callbacks and the objects made.
+pub(crate) enum Create {}
+/// Returns nothing; its last arguments are the object and the callbacks.
+pub(crate) enum Destroy {}
+/// Its last argument is where a queue of the device is written.
+pub(crate) enum GetQueue {}
+
+/// A function type that can be replaced as one of this shape.
+pub(crate) trait Replaceable<N, Shape> {
+    fn replacement() -> Erased;
+}
+
+/// The function in the place of `N`, whose type is that of `_original`, but for the lifetimes.
+pub(crate) fn replacement<N, Shape, F: Replaceable<N, Shape>>(_original: Option<F>) -> Erased {
+    F::replacement()
+}
+
+/// What an entry point returns.
+pub(crate) trait Outcome {
+    const IS_RESULT: bool;
+
+    fn failed(result: vk::Result) -> Self;
+}
+
+impl Outcome for vk::Result {
+    const IS_RESULT: bool = true;
+
+    fn failed(result: vk::Result) -> Self {
+        result
+    }
+}
+
+impl Outcome for () {
+    const IS_RESULT: bool = false;
+
+    fn failed(_: vk::Result) {}
+}
+
+/// Implements [`Replaceable`] for one shape with these arguments. The body calls the original, once the
+/// call is noted and not to fail.
+macro_rules! replaceable {
+    ($shape:ident [$($generic:ident $(: $bound:path)?),*] ($first:ident: $first_kind:ty
+        $(, $argument:ident: $kind:ty)*) -> $result:ty,
+        |$name:ident, $original:ident| $body:block) => {
+        impl<N: Named $(, $generic $(: $bound)?)*> Replaceable<N, $shape>
+            for unsafe extern "system" fn($first_kind $(, $kind)*) -> $result
+        {
+            fn replacement() -> Erased {
+                type Typed<$($generic),*> =
+                    unsafe extern "system" fn($first_kind $(, $kind)*) -> $result;
+
+                #[allow(non_snake_case, reason = "some arguments are named after their types")]
+                unsafe extern "system" fn function<N: Named $(, $generic $(: $bound)?)*>(
+                    $first: $first_kind $(, $argument: $kind)*
+                ) -> $result {
+                    let entry_point = N::entry_point();
+                    if let Some(result) = dispatch::enter(entry_point, &$first) {
+                        return Outcome::failed(result);
+                    }
+                    let $name = entry_point.name();
+                    let address = entry_point.original();
+                    // SAFETY: the address is that of the original, stored before any call.
+                    let $original = unsafe { transmute::<usize, Typed<$($generic),*>>(address) };
+                    let _inside = Inside::new($name);
+                    $body
+                }
+                let typed: Self = function::<N $(, $generic)*>;
+                // SAFETY: only the type is erased.
+                unsafe { transmute::<Self, Erased>(typed) }
+            }
+        }
+    };
+}
+
+macro_rules! calls {
+    ($(($($kind:ident)*))*) => {$(
+        replaceable! {
+            Call [A: Dispatched, $($kind,)* R: Outcome] (A: A $(, $kind: $kind)*) -> R,
+            |name, original| {
+                let _scope = R::IS_RESULT.then(|| Scope::new(name, false));
+                // SAFETY: the caller keeps the function's own contract.
+                unsafe { original(A $(, $kind)*) }
+            }
+        }
+    )*};
+}
+
+calls! {
+    () (B) (B C) (B C D) (B C D E) (B C D E F) (B C D E F G) (B C D E F G H) (B C D E F G H I J)
+}
+
+type GivenCallbacks = *const vk::AllocationCallbacks<'static>;
+
+macro_rules! creations {
+    ($(($($argument:ident: $kind:ident),*) [$($generic:ident),*] * $count:expr;)*) => {$(
+        replaceable! {
+            Create [A: Dispatched, $($generic,)* O: vk::Handle]
+            (A: A, $($argument: $kind,)* callbacks: GivenCallbacks, made: *mut O) -> vk::Result,
+            |name, original| {
+                let callbacks = Callbacks::instead_of(callbacks);
+                let _scope = Scope::new(name, true);
+                // SAFETY: the caller keeps the function's own contract.
+                let result = unsafe { original(A, $($argument,)* callbacks.as_ptr(), made) };
+                if result == vk::Result::SUCCESS {
+                    for index in 0..$count as usize {
+                        // SAFETY: the driver has written so many handles.
+                        let place = unsafe { made.add(index) };
+                        // SAFETY: as above.
+                        let handle = unsafe { place.read() };
+                        books::created(handle);
+                    }
+                }
+                result
+            }
+        }
+    )*};
+}
+
+creations! {
+    () [] * 1u32;
+    (B: B) [B] * 1u32;
+    (B: B, count: u32, D: D) [B, D] * count;
+}
+
+/// What is destroyed.
+trait Object: vk::Handle + Copy {}
+impl<T: vk::Handle + Copy> Object for T {}
+
+/// What is destroyed without being given what it was made from.
+trait Root: Object + Dispatched {}
+impl<T: Object + Dispatched> Root for T {}
+
+macro_rules! destructions {
+    ($([$($generic:ident: $bound:ident),*]
+        ($($argument:ident: $kind:ident),*) -> $object:ident;)*) => {$(
+        replaceable! {
+            Destroy [$($generic: $bound),*]
+            ($($argument: $kind,)* callbacks: GivenCallbacks) -> (), |_name, original| {
+                // A driver may give the handle out again at once.
+                books::destroyed($object);
+                let callbacks = Callbacks::instead_of(callbacks);
+                // SAFETY: the caller keeps the function's own contract.
+                unsafe { original($($argument,)* callbacks.as_ptr()) };
+            }
+        }
+    )*};
+}
+
+destructions! {
+    [O: Root] (object: O) -> object;
+    [P: Dispatched, O: Object] (parent: P, object: O) -> object;
+}
+
+replaceable! {
+    GetQueue [] (device: vk::Device, family: u32, index: u32, queue: *mut vk::Queue) -> (),
+    |_name, original| {
+        // SAFETY: the caller keeps the function's own contract.
+        unsafe { original(device, family, index, queue) };
+        // SAFETY: the driver has written the queue.
+        books::note_queue(unsafe { queue.read() }, device);
+    }
+}
+
+/// One module for each entry point, with its shape and as many `_` as it has arguments: what stands for
+/// it, and the function in its place.
 macro_rules! entry_points {
-    ($($shape:ident $name:ident = $pfn:ident($($argument:ident: $kind:ty),*)
-        $(-> $object:ident $([$count:ident])?)? $(, $failure:ident)*;)*) => {
+    ($($shape:ident $pfn:ident($($any:tt),*) $(, $failure:ident)*;)*) => {
         $(
-            #[allow(non_snake_case, reason = "Vulkan's name")]
-            mod $name {
+            #[allow(non_snake_case, reason = "the name of its type in ash")]
+            mod $pfn {
                 use super::*;
 
                 pub(super) static ENTRY_POINT: EntryPoint =
-                    EntryPoint::new(stringify!($name), &[$($failure),*]);
+                    EntryPoint::new(stringify!($pfn), &[$($failure),*]);
 
-                entry_points!(@ $shape $pfn ($($argument: $kind),*) $(-> $object $([$count])?)?);
+                enum Name {}
 
-                /// The same, with its type erased.
-                pub(super) fn replacement() -> unsafe extern "system" fn() {
-                    let typed: vk::$pfn = function;
-                    // SAFETY: only the type is erased; whoever looks it up by its name restores it.
-                    unsafe { transmute::<vk::$pfn, unsafe extern "system" fn()>(typed) }
+                impl shapes::Named for Name {
+                    fn entry_point() -> &'static EntryPoint {
+                        &ENTRY_POINT
+                    }
+                }
+
+                pub(super) fn replacement() -> shapes::Erased {
+                    let original: Option<unsafe extern "system" fn($($any),*) -> _> =
+                        None::<vk::$pfn>;
+                    shapes::replacement::<Name, shapes::$shape, _>(original)
                 }
             }
         )*
 
-        static ALL: &[&EntryPoint] = &[$(&$name::ENTRY_POINT),*];
-
-        fn known(name: &[u8]) -> Option<(&'static EntryPoint, unsafe extern "system" fn())> {
-            $(
-                if name == stringify!($name).as_bytes() {
-                    return Some((&$name::ENTRY_POINT, $name::replacement()));
-                }
-            )*
-            None
-        }
+        static ALL: &[(&EntryPoint, fn() -> shapes::Erased)] =
+            &[$((&$pfn::ENTRY_POINT, $pfn::replacement)),*];
     };
-
-    (@ create $pfn:ident ($first:ident: $first_kind:ty $(, $argument:ident: $kind:ty)*)
-        -> $object:ident $([$count:ident])?) => {
-        unsafe extern "system" fn function(
-            $first: $first_kind,
-            $($argument: $kind,)*
-            callbacks: *const vk::AllocationCallbacks<'_>,
-            made: *mut vk::$object,
-        ) -> vk::Result {
-            if let Some(result) = dispatch::enter(&ENTRY_POINT, $first) {
-                return result;
-            }
-            let callbacks = Callbacks::instead_of(callbacks);
-            // SAFETY: the address is that of the original, stored before any call.
-            let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
-            let _scope = Scope::new(ENTRY_POINT.name(), true);
-            let _inside = Inside::new(ENTRY_POINT.name());
-            // SAFETY: the caller keeps the function's own contract.
-            let result = unsafe { original($first, $($argument,)* callbacks.as_ptr(), made) };
-            if result == vk::Result::SUCCESS {
-                #[allow(unused_variables, reason = "where several are made")]
-                let count = 1u32;
-                $(let count = $count;)?
-                for index in 0..count as usize {
-                    // SAFETY: the driver has written so many handles.
-                    let place = unsafe { made.add(index) };
-                    // SAFETY: as above.
-                    let handle = unsafe { place.read() };
-                    books::created(handle);
-                }
-            }
-            result
-        }
-    };
-
-    (@ destroy $pfn:ident ($($argument:ident: $kind:ty),*) -> $object:ident) => {
-        unsafe extern "system" fn function(
-            $($argument: $kind,)*
-            object: vk::$object,
-            callbacks: *const vk::AllocationCallbacks<'_>,
-        ) {
-            let _ = dispatch::enter(&ENTRY_POINT, entry_points!(@ first $($argument,)* object));
-            // A driver may give the handle out again at once.
-            books::destroyed(object);
-            let callbacks = Callbacks::instead_of(callbacks);
-            // SAFETY: the address is that of the original, stored before any call.
-            let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
-            let _inside = Inside::new(ENTRY_POINT.name());
-            // SAFETY: the caller keeps the function's own contract.
-            unsafe { original($($argument,)* object, callbacks.as_ptr()) };
-        }
-    };
-
-    (@ call $pfn:ident ($first:ident: $first_kind:ty $(, $argument:ident: $kind:ty)*)) => {
-        unsafe extern "system" fn function($first: $first_kind $(, $argument: $kind)*) -> vk::Result {
-            if let Some(result) = dispatch::enter(&ENTRY_POINT, $first) {
-                return result;
-            }
-            // SAFETY: the address is that of the original, stored before any call.
-            let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
-            let _scope = Scope::new(ENTRY_POINT.name(), false);
-            let _inside = Inside::new(ENTRY_POINT.name());
-            // SAFETY: the caller keeps the function's own contract.
-            unsafe { original($first $(, $argument)*) }
-        }
-    };
-
-    (@ void $pfn:ident ($first:ident: $first_kind:ty $(, $argument:ident: $kind:ty)*)) => {
-        unsafe extern "system" fn function($first: $first_kind $(, $argument: $kind)*) {
-            let _ = dispatch::enter(&ENTRY_POINT, $first);
-            // SAFETY: the address is that of the original, stored before any call.
-            let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
-            let _inside = Inside::new(ENTRY_POINT.name());
-            // SAFETY: the caller keeps the function's own contract.
-            unsafe { original($first $(, $argument)*) };
-        }
-    };
-
-    (@ get_queue $pfn:ident ($device:ident: $device_kind:ty, $($argument:ident: $kind:ty),*)
-        -> $object:ident) => {
-        unsafe extern "system" fn function(
-            $device: $device_kind,
-            $($argument: $kind,)*
-            queue: *mut vk::$object,
-        ) {
-            let _ = dispatch::enter(&ENTRY_POINT, $device);
-            // SAFETY: the address is that of the original, stored before any call.
-            let original = unsafe { transmute::<usize, vk::$pfn>(ENTRY_POINT.original()) };
-            let _inside = Inside::new(ENTRY_POINT.name());
-            // SAFETY: the caller keeps the function's own contract.
-            unsafe { original($device, $($argument,)* queue) };
-            // SAFETY: the driver has written the queue.
-            books::note_queue(unsafe { queue.read() }, $device);
-        }
-    };
-
-    (@ first $first:ident $(, $rest:ident)*) => { $first };
 }
 
 pub(crate) use entry_points;
