@@ -19,7 +19,6 @@ use dml_vk::{
 use crate::bare::{compute_family, loader};
 use crate::books;
 use crate::error::{Call as _, invalid, lacking};
-use crate::injector::Injector;
 use commands::Commands;
 
 /// An instance, a device with one queue, and buffers that the runtime did not create.
@@ -83,7 +82,7 @@ impl CallerBuffer<'_> {
     ///
     /// As [`Caller::bytes`].
     pub fn bytes(&self, range: Range<u64>) -> Result<Vec<u8>> {
-        self.caller.bytes_of(self.handle, range)
+        self.caller.bytes(self.handle, range)
     }
 }
 
@@ -173,11 +172,16 @@ impl Caller {
     /// # Errors
     ///
     /// As [`Device::from_raw`].
-    pub fn wrap(&self, injector: &Injector, with_queue: bool, desc: &DeviceDesc) -> Result<Device> {
+    pub fn wrap(
+        &self,
+        entry_points: EntryPoints,
+        with_queue: bool,
+        desc: &DeviceDesc,
+    ) -> Result<Device> {
         books::note_queue(self.queue, self.device.handle());
         let lock = || Some(Arc::clone(&self.lock) as _);
         let queue = with_queue.then(|| RawQueue { handle: self.queue, lock: lock() });
-        let raw = RawDeviceDesc { queue, ..self.describe(injector.entry_points()) };
+        let raw = RawDeviceDesc { queue, ..self.describe(entry_points) };
         // SAFETY: everything stated is so. The handles outlive the device, as dropping `self` destroys
         // nothing before the device's objects are gone; `self` uses the queue under the lock as well.
         let device = unsafe { Device::from_raw(&raw, desc) }?;
@@ -225,11 +229,7 @@ impl Caller {
     ///
     /// [`Error::InvalidArgument`] where the buffer is another one, or the range is not inside of it, and
     /// what Vulkan reports.
-    pub fn bytes(&self, buffer: &Buffer, range: Range<u64>) -> Result<Vec<u8>> {
-        self.bytes_of(buffer.raw(), range)
-    }
-
-    fn bytes_of(&self, buffer: vk::Buffer, range: Range<u64>) -> Result<Vec<u8>> {
+    pub fn bytes(&self, buffer: vk::Buffer, range: Range<u64>) -> Result<Vec<u8>> {
         let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         let found = buffers.iter().find(|it| it.buffer == buffer);
         let found = found.filter(|it| range.start <= range.end && range.end <= it.size);

@@ -7,17 +7,17 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::caller::each_caller;
+use common::caller::{each_caller, finish_for_host};
 use common::kernels::{plan, ramp, requirement, sum};
-use common::{bind, compile, pattern, try_bind, words};
+use common::{bind, compile, execute, pattern, try_bind, words};
 use dml_core::capabilities::Features;
 use dml_core::plan::{Fill, Plan, Slot, Step};
-use dml_fault::{Caller, CallerBuffer, Commands};
+use dml_fault::Caller;
 use dml_vk::ash::vk;
 use dml_vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator,
-    Device, DeviceDesc, EntryPoints, Error, MemoryLocation, QueueLock, RawBufferDesc,
-    RawDeviceDesc, RawQueue, Recorder, Timestamps, access, record_plan,
+    BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, Device, DeviceDesc,
+    EntryPoints, Error, MemoryLocation, QueueLock, RawBufferDesc, RawDeviceDesc, RawQueue,
+    Recorder, Timestamps, access, record_plan,
 };
 
 const OUT: Slot = Slot::Output(0);
@@ -29,52 +29,27 @@ fn wrap_with(raw: &RawDeviceDesc<'_>) -> Result<Device, Error> {
 }
 
 fn wrap(caller: &Caller) -> Device {
-    wrap_with(&caller.describe(EntryPoints::default())).unwrap()
+    caller.wrap(EntryPoints::default(), false, &DeviceDesc::default()).unwrap()
 }
 
-/// With the queue, which nobody else uses.
-fn with_queue(caller: &Caller) -> RawDeviceDesc<'static> {
-    let queue = Some(RawQueue { handle: caller.queue, lock: None });
-    RawDeviceDesc { queue, ..caller.describe(EntryPoints::default()) }
-}
-
-fn wrap_buffer(device: &Device, buffer: &CallerBuffer<'_>) -> Buffer {
-    let (handle, size) = (buffer.handle, buffer.size);
-    let desc = RawBufferDesc { handle, size, usage: BufferUsage::all(), name: "caller's" };
-    // SAFETY: the buffer was created with all three usages and this size, and outlives its use.
-    unsafe { device.wrap_buffer(&desc) }.unwrap()
-}
-
-fn bound(compiled: &CompiledOperator, buffer: &Buffer, offset: u64, size: u64) -> BindingTable {
-    try_bind(compiled, buffer, offset, size).unwrap()
+fn wrap_with_queue(caller: &Caller) -> Device {
+    caller.wrap(EntryPoints::default(), true, &DeviceDesc::default()).unwrap()
 }
 
 /// A buffer of 64 bytes, wrapped, and bound to an operator that counts up from 5 there.
-fn counting_up<'a>(
-    caller: &'a Caller,
-    device: &Device,
-) -> (CallerBuffer<'a>, Buffer, BindingTable) {
-    let data = caller.buffer(64).unwrap();
-    let buffer = wrap_buffer(device, &data);
+fn counting_up(caller: &Caller, device: &Device) -> (Buffer, BindingTable) {
+    let buffer = caller.wrapped_buffer(device, 64).unwrap();
     let table = bind(&compile(device, plan(64, vec![ramp(OUT, 0..64, 5)])), &buffer);
-    (data, buffer, table)
-}
-
-/// Ends with the barrier that the caller owes where the host reads what an operator wrote.
-fn finish_for_host(commands: Commands<'_>) {
-    let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
-    commands.barrier((access().stages, access().outputs), host);
-    commands.finish().unwrap();
+    (buffer, table)
 }
 
 /// Operators add to what the caller wrote before, and the caller copies the result afterwards.
 #[test]
 fn operators_are_recorded_between_the_callers_own_commands() {
     each_caller(|caller| {
-        let (data, copy) = (caller.buffer(4096).unwrap(), caller.buffer(4096).unwrap());
         let device = wrap(caller);
         assert!(!device.is_owned());
-        let buffer = wrap_buffer(&device, &data);
+        let [buffer, copy] = [(); 2].map(|()| caller.wrapped_buffer(&device, 4096).unwrap());
         let add = Plan {
             inputs: vec![requirement("InputTensor", 512)],
             ..plan(512, vec![sum((OUT, 0..512), (Slot::Input(0), 0..512))])
@@ -93,7 +68,7 @@ fn operators_are_recorded_between_the_callers_own_commands() {
         let transfer = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
         let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording; the range is the whole buffer.
-        unsafe { caller.device.cmd_fill_buffer(commands.raw(), data.handle, 0, 4096, 21) };
+        unsafe { caller.device.cmd_fill_buffer(commands.raw(), buffer.raw(), 0, 4096, 21) };
         let touched = contract.inputs | contract.outputs;
         commands.barrier(transfer, (contract.stages, touched));
         for table in &tables {
@@ -104,7 +79,7 @@ fn operators_are_recorded_between_the_callers_own_commands() {
         commands.barrier((contract.stages, contract.outputs), read);
         let region = [vk::BufferCopy::default().size(4096)];
         // SAFETY: the command buffer is recording; the region is both buffers.
-        unsafe { caller.device.cmd_copy_buffer(commands.raw(), data.handle, copy.handle, &region) };
+        unsafe { caller.device.cmd_copy_buffer(commands.raw(), buffer.raw(), copy.raw(), &region) };
         let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
         commands.barrier(transfer, host);
         commands.finish().unwrap();
@@ -112,7 +87,7 @@ fn operators_are_recorded_between_the_callers_own_commands() {
         for start in [256, 768] {
             expected[start..start + 128].fill(42);
         }
-        assert_eq!(words(&copy.bytes(0..4096).unwrap()), expected);
+        assert_eq!(words(&caller.bytes(copy.raw(), 0..4096).unwrap()), expected);
     });
 }
 
@@ -124,13 +99,12 @@ fn a_callers_buffer_is_bound_at_any_multiple_of_16() {
         let device = wrap(caller);
         let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
         for offset in [0, 16, 48, 240, 272, 1008] {
-            let data = caller.buffer(2048).unwrap();
-            let buffer = wrap_buffer(&device, &data);
-            let table = bound(&compiled, &buffer, offset, 64);
+            let buffer = caller.wrapped_buffer(&device, 2048).unwrap();
+            let table = try_bind(&compiled, &buffer, offset, 64).unwrap();
             let contract = access();
             let commands = caller.begin().unwrap();
             // SAFETY: the command buffer is recording.
-            unsafe { caller.device.cmd_fill_buffer(commands.raw(), data.handle, 0, 2048, 9) };
+            unsafe { caller.device.cmd_fill_buffer(commands.raw(), buffer.raw(), 0, 2048, 9) };
             let transfer = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
             commands.barrier(transfer, (contract.stages, contract.outputs));
             // SAFETY: the command buffer is recording; the table is kept until it has completed.
@@ -139,7 +113,11 @@ fn a_callers_buffer_is_bound_at_any_multiple_of_16() {
             let mut expected = vec![9; 512];
             let first = usize::try_from(offset / 4).unwrap();
             expected[first..first + 16].copy_from_slice(&(5..21).collect::<Vec<_>>());
-            assert_eq!(words(&data.bytes(0..2048).unwrap()), expected, "at {offset}");
+            assert_eq!(
+                words(&caller.bytes(buffer.raw(), 0..2048).unwrap()),
+                expected,
+                "at {offset}"
+            );
         }
     });
 }
@@ -147,7 +125,8 @@ fn a_callers_buffer_is_bound_at_any_multiple_of_16() {
 #[test]
 fn what_is_wrong_and_can_be_seen_is_refused() {
     each_caller(|caller| {
-        let good = with_queue(caller);
+        let queue = Some(RawQueue { handle: caller.queue, lock: None });
+        let good = RawDeviceDesc { queue, ..caller.describe(EntryPoints::default()) };
         let refused = |raw: RawDeviceDesc<'_>, wanted: &str| {
             let error = wrap_with(&raw).unwrap_err();
             assert!(error.to_string().contains(wanted), "`{error}` lacks `{wanted}`");
@@ -174,9 +153,8 @@ fn what_is_wrong_and_can_be_seen_is_refused() {
             refused(RawDeviceDesc { features, ..good.clone() }, "shaderInt64");
         }
         let device = wrap(caller);
-        let data = caller.buffer(64).unwrap();
-        let usage = BufferUsage::all();
-        let good = RawBufferDesc { handle: data.handle, size: 64, usage, name: "mine" };
+        let (handle, usage) = (caller.buffer(64).unwrap().handle, BufferUsage::all());
+        let good = RawBufferDesc { handle, size: 64, usage, name: "mine" };
         for (desc, wanted) in [
             (RawBufferDesc { handle: vk::Buffer::null(), ..good }, "`mine`: its handle is null"),
             (RawBufferDesc { size: 0, ..good }, "its size is 0"),
@@ -193,7 +171,7 @@ fn what_is_wrong_and_can_be_seen_is_refused() {
 fn without_a_queue_nothing_is_submitted() {
     each_caller(|caller| {
         let device = wrap(caller);
-        let (_data, buffer, table) = counting_up(caller, &device);
+        let (buffer, table) = counting_up(caller, &device);
         let mut recorder = Recorder::new(&device).unwrap();
         recorder.dispatch(&table).unwrap();
         let list = recorder.finish().unwrap();
@@ -235,17 +213,15 @@ fn a_shared_queue_is_used_under_the_callers_lock() {
     each_caller(|caller| {
         let lock = Arc::new(CountingLock::default());
         let queue = Some(RawQueue { handle: caller.queue, lock: Some(lock.clone()) });
-        let device = wrap_with(&RawDeviceDesc { queue, ..with_queue(caller) }).unwrap();
-        let data = caller.buffer(256).unwrap();
-        let buffer = wrap_buffer(&device, &data);
+        let raw = RawDeviceDesc { queue, ..caller.describe(EntryPoints::default()) };
+        let device = wrap_with(&raw).unwrap();
+        let buffer = caller.wrapped_buffer(&device, 256).unwrap();
         assert_eq!(lock.times.load(Ordering::SeqCst), 0);
         device.write_buffer(&buffer, 0, &pattern(256)).unwrap();
         let after_write = lock.times.load(Ordering::SeqCst);
         assert!(after_write > 0);
         let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
-        let mut recorder = Recorder::new(&device).unwrap();
-        recorder.dispatch(&bound(&compiled, &buffer, 64, 64)).unwrap();
-        device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+        execute(&device, &try_bind(&compiled, &buffer, 64, 64).unwrap());
         let submitted = lock.times.load(Ordering::SeqCst);
         assert_eq!(submitted, after_write + 1);
         let seen = device.with_queue(|queue| (queue, lock.locked.load(Ordering::SeqCst))).unwrap();
@@ -264,14 +240,12 @@ fn a_shared_queue_is_used_under_the_callers_lock() {
 #[test]
 fn the_runtime_reads_beside_what_the_caller_submits() {
     each_caller(|caller| {
-        let device = wrap_with(&with_queue(caller)).unwrap();
+        let device = wrap_with_queue(caller);
         let (location, usage) = (MemoryLocation::Readback, BufferUsage::all());
         let desc = BufferDesc { size: 256, usage, location, name: "beside" };
         let beside = device.create_buffer(&desc).unwrap();
         device.write_buffer(&beside, 0, &pattern(256)).unwrap();
-        let data = caller.buffer(64).unwrap();
-        let buffer = wrap_buffer(&device, &data);
-        let table = bound(&compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)])), &buffer, 0, 64);
+        let (buffer, table) = counting_up(caller, &device);
         let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording; the table is kept until it has completed, and nothing
         // else touches its bytes before that.
@@ -301,14 +275,9 @@ fn compiling_submits_nothing() {
             )
         };
         let compiled = compile(&device, with_constants);
-        let data = caller.buffer(256).unwrap();
-        let buffer = wrap_buffer(&device, &data);
-        let table = bound(&compiled, &buffer, 0, 256);
-        let commands = caller.begin().unwrap();
-        // SAFETY: the command buffer is recording; the table is kept until it has completed.
-        unsafe { record_plan(commands.raw(), &table) };
-        finish_for_host(commands);
-        assert_eq!(data.bytes(0..256).unwrap(), pattern(256));
+        let buffer = caller.wrapped_buffer(&device, 256).unwrap();
+        caller.run(&[&bind(&compiled, &buffer)]).unwrap();
+        assert_eq!(caller.bytes(buffer.raw(), 0..256).unwrap(), pattern(256));
     });
 }
 
@@ -316,31 +285,27 @@ fn compiling_submits_nothing() {
 #[test]
 fn nothing_of_the_callers_is_destroyed_and_nothing_is_left() {
     each_caller(|caller| {
-        let data = caller.buffer(64).unwrap();
-        let live = {
-            let device = wrap_with(&with_queue(caller)).unwrap();
-            let live = device.live_objects();
-            let buffer = wrap_buffer(&device, &data);
-            let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
-            let table = bound(&compiled, &buffer, 0, 64);
-            drop((device, buffer, compiled));
-            assert!(live.count() > 0);
-            let commands = caller.begin().unwrap();
-            // SAFETY: the command buffer is recording; the table is kept until it has completed.
-            unsafe { record_plan(commands.raw(), &table) };
-            commands.finish().unwrap();
-            live
-        };
+        let device = wrap_with_queue(caller);
+        let live = device.live_objects();
+        let (buffer, table) = counting_up(caller, &device);
+        let handle = buffer.raw();
+        drop((device, buffer));
+        assert!(live.count() > 0);
+        let commands = caller.begin().unwrap();
+        // SAFETY: the command buffer is recording; the table is kept until it has completed.
+        unsafe { record_plan(commands.raw(), &table) };
+        commands.finish().unwrap();
+        drop(table);
         assert_eq!(live.count(), 0);
         // Both are still there.
         let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording.
-        unsafe { caller.device.cmd_fill_buffer(commands.raw(), data.handle, 0, 64, 3) };
+        unsafe { caller.device.cmd_fill_buffer(commands.raw(), handle, 0, 64, 3) };
         let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
         let transfer = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
         commands.barrier(transfer, host);
         commands.finish().unwrap();
-        assert_eq!(words(&data.bytes(0..64).unwrap()), [3; 16]);
+        assert_eq!(words(&caller.bytes(handle, 0..64).unwrap()), [3; 16]);
         assert_eq!(caller.validation_log().take(), []);
     });
 }
@@ -350,10 +315,10 @@ fn nothing_of_the_callers_is_destroyed_and_nothing_is_left() {
 fn a_missing_barrier_of_the_callers_is_reported_where_validation_is_required() {
     each_caller(|caller| {
         let device = wrap(caller);
-        let (data, _buffer, table) = counting_up(caller, &device);
+        let (buffer, table) = counting_up(caller, &device);
         let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording.
-        unsafe { caller.device.cmd_fill_buffer(commands.raw(), data.handle, 0, 64, 3) };
+        unsafe { caller.device.cmd_fill_buffer(commands.raw(), buffer.raw(), 0, 64, 3) };
         // SAFETY: the command buffer is recording; the table is kept until it has completed.
         unsafe { record_plan(commands.raw(), &table) };
         commands.finish().unwrap();

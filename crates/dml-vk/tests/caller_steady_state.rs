@@ -6,13 +6,16 @@ mod common;
 #[path = "common/counting.rs"]
 mod counting;
 
-use common::caller::each_caller;
+use std::ffi::CStr;
+use std::sync::Mutex;
+
+use common::caller::{each_caller, finish_for_host};
 use common::kernels::{every_kind_of_step, plan, words_of_every_kind_of_step};
-use common::{compile, counts, one_at_a_time, try_bind, words};
+use common::{bind, compile, counts, one_at_a_time, try_bind, words};
 use counting::allocations;
 use dml_fault::Injector;
 use dml_vk::ash::vk;
-use dml_vk::{BufferUsage, Device, DeviceDesc, RawBufferDesc, access, record_plan};
+use dml_vk::{BindingTable, Bindings, DeviceDesc, EntryPoints, record_plan};
 
 const OPERATORS: u64 = 1000;
 const BYTES: u64 = 512;
@@ -40,15 +43,9 @@ fn makes(injector: &Injector) -> Vec<&'static str> {
 fn a_thousand_operators_are_recorded_without_allocating_creating_or_submitting() {
     let _guard = one_at_a_time();
     each_caller(|caller| {
-        let data = caller.buffer(BYTES * OPERATORS).unwrap();
         let injector = Injector::new().unwrap();
-        let raw = caller.describe(injector.entry_points());
-        // SAFETY: what `Caller` states is so, and it outlives everything here.
-        let device = unsafe { Device::from_raw(&raw, &DeviceDesc::default()) }.unwrap();
-        let usage = BufferUsage::all();
-        let desc = RawBufferDesc { handle: data.handle, size: data.size, usage, name: "data" };
-        // SAFETY: as above.
-        let buffer = unsafe { device.wrap_buffer(&desc) }.unwrap();
+        let device = caller.wrap(injector.entry_points(), false, &DeviceDesc::default()).unwrap();
+        let buffer = caller.wrapped_buffer(&device, BYTES * OPERATORS).unwrap();
         let compiled = compile(&device, plan(BYTES, every_kind_of_step()));
         let bind = |index: u64| try_bind(&compiled, &buffer, index * BYTES, BYTES).unwrap();
         // All of them are in flight at once, each with bindings of its own.
@@ -66,14 +63,47 @@ fn a_thousand_operators_are_recorded_without_allocating_creating_or_submitting()
         assert_eq!(allocations(), allocated);
         assert_eq!(makes(&injector), Vec::<&str>::new());
         assert_eq!(counts(&injector, ["vkCmdDispatch"]), [tables.len()]);
-        let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
-        let contract = access();
-        commands.barrier((contract.stages, contract.outputs), host);
-        commands.finish().unwrap();
+        finish_for_host(commands);
         let expected = words_of_every_kind_of_step();
         for index in 0..OPERATORS {
-            let found = words(&data.bytes(index * BYTES..(index + 1) * BYTES).unwrap());
+            let found =
+                words(&caller.bytes(buffer.raw(), index * BYTES..(index + 1) * BYTES).unwrap());
             assert_eq!(found, expected, "operator {index}");
         }
+    });
+}
+
+/// Names of the functions that have been looked up: none while recording.
+static LOOKED_UP: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn note(name: &CStr, original: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
+    LOOKED_UP.lock().unwrap().push(name.to_string_lossy().into_owned());
+    original
+}
+
+#[test]
+fn recording_looks_nothing_up_and_initialization_allocates_nothing_either() {
+    // SAFETY: every original is returned unchanged.
+    let entry_points = unsafe { EntryPoints::replacing(note) };
+    each_caller(|caller| {
+        let device = caller.wrap(entry_points.clone(), false, &DeviceDesc::default()).unwrap();
+        let buffer = caller.wrapped_buffer(&device, BYTES).unwrap();
+        let compiled = compile(&device, plan(BYTES, every_kind_of_step()));
+        let initialization =
+            BindingTable::for_initialization(&compiled, &Bindings::default()).unwrap();
+        let table = bind(&compiled, &buffer);
+        let commands = caller.begin().unwrap();
+        let looked_up = LOOKED_UP.lock().unwrap().len();
+        assert!(looked_up > 0);
+        let before = allocations();
+        for table in [&initialization, &table] {
+            // SAFETY: the command buffer is recording; the tables are kept until it has completed.
+            unsafe { record_plan(commands.raw(), table) };
+        }
+        assert_eq!(allocations(), before);
+        assert_eq!(LOOKED_UP.lock().unwrap().len(), looked_up);
+        finish_for_host(commands);
+        let found = words(&caller.bytes(buffer.raw(), 0..BYTES).unwrap());
+        assert_eq!(found, words_of_every_kind_of_step());
     });
 }

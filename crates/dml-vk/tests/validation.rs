@@ -6,20 +6,19 @@ mod common;
 
 use std::sync::Barrier;
 
-use common::{begin, buffer, finish, instance, validation};
+use common::{buffer, instance, run, validation};
 use dml_vk::ash::vk;
-use dml_vk::{Buffer, Device, DeviceSelector, Instance, Recorder, Validation, ValidationMessage};
+use dml_vk::{
+    Buffer, Device, DeviceDesc, DeviceSelector, EntryPoints, Instance, Recorder, Validation,
+    ValidationMessage,
+};
 
-/// Submits two fills of one range with nothing between them, past this crate's own recorder.
-#[allow(unsafe_code, reason = "the recorder records no such thing")]
+/// Submits two fills of one range with nothing between them.
 fn write_twice_without_a_barrier(device: &Device, target: &Buffer) {
-    let (pool, commands) = begin(device);
-    for value in [1, 2] {
-        let raw = device.raw();
-        // SAFETY: the command buffer is recording; the range is the whole buffer.
-        unsafe { raw.cmd_fill_buffer(commands, target.raw(), 0, target.size(), value) };
-    }
-    finish(device, (pool, commands));
+    run(device, |recorder| {
+        recorder.fill_buffer(target, 0..target.size(), 1)?;
+        recorder.fill_buffer(target, 0..target.size(), 2)
+    });
 }
 
 /// Two threads wait for one queue at once, without the lock that keeps them apart. Drivers take it
@@ -102,10 +101,9 @@ fn a_queue_that_two_threads_use_at_once_is_reported() {
 #[test]
 #[allow(unsafe_code, reason = "the runtime leaves nothing behind")]
 fn what_a_caller_leaves_behind_is_reported_where_validation_is_required() {
-    let injector = dml_fault::Injector::new().unwrap();
     let caller = dml_fault::Caller::new(&DeviceSelector::Best, validation()).unwrap();
     let log = caller.validation_log();
-    let device = caller.wrap(&injector, false, &dml_vk::DeviceDesc::default()).unwrap();
+    let device = caller.wrap(EntryPoints::default(), false, &DeviceDesc::default()).unwrap();
     let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.queue_family());
     // SAFETY: not kept, on purpose: the pool is never destroyed.
     unsafe { device.raw().create_command_pool(&info, None) }.unwrap();

@@ -209,7 +209,7 @@ pub(crate) fn record(caller: &Caller, device: &Device) -> Answer {
         let bindings = Bindings { inputs: &inputs, outputs: &outputs, ..resources };
         tables.push(BindingTable::new(operator.vulkan(), &bindings)?);
         caller.run(&tables.iter().collect::<Vec<_>>())?;
-        let bytes = caller.bytes(&output, 0..band.bytes())?;
+        let bytes = caller.bytes(output.raw(), 0..band.bytes())?;
         let (words, _) = bytes.as_chunks::<4>();
         band.check(&words.iter().copied().map(f32::from_le_bytes).collect::<Vec<_>>())?;
     }

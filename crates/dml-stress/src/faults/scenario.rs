@@ -99,7 +99,7 @@ impl Place<'_> {
         if self.scenario.mode != Mode::Own {
             let caller = Caller::new(&selector, Validation::Off)?;
             logs.push(caller.validation_log());
-            let vulkan = caller.wrap(self.injector, with_queue, &desc)?;
+            let vulkan = caller.wrap(self.injector.entry_points(), with_queue, &desc)?;
             let device = Device::from_vulkan(vulkan, &options)?;
             return Ok(OpenDevice { device, caller: Some(caller) });
         }

@@ -1,7 +1,8 @@
 //! The caller's side of bring your own, on every device.
 
-use dml_fault::Caller;
-use dml_fault::dml_vk::{DeviceSelector, Instance, InstanceDesc};
+use dml_fault::dml_vk::ash::vk;
+use dml_fault::dml_vk::{DeviceSelector, Instance, InstanceDesc, access};
+use dml_fault::{Caller, Commands};
 
 use super::validation;
 
@@ -18,4 +19,11 @@ pub fn each_caller(test: impl Fn(&Caller)) {
         drop(caller);
         assert_eq!(log.take(), [], "validation messages");
     }
+}
+
+/// Ends with the barrier that the caller owes where the host reads what an operator wrote.
+pub fn finish_for_host(commands: Commands<'_>) {
+    let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+    commands.barrier((access().stages, access().outputs), host);
+    commands.finish().unwrap();
 }

@@ -11,7 +11,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dml_core::plan::Plan;
 use dml_fault::Injector;
-use dml_vk::ash::vk;
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompileInput,
     CompiledOperator, Device, DeviceDesc, EntryPoints, Error, Instance, InstanceDesc,
@@ -148,38 +147,6 @@ pub fn run(device: &Device, record: impl FnOnce(&mut Recorder) -> Result<(), Err
 
 pub fn execute(device: &Device, table: &BindingTable) {
     run(device, |recorder| recorder.dispatch(table));
-}
-
-/// A command buffer in the recording state, past this crate's own recorder, and its pool.
-pub fn begin(device: &Device) -> (vk::CommandPool, vk::CommandBuffer) {
-    let raw = device.raw();
-    let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.queue_family());
-    // SAFETY: the device has a queue of this family.
-    let pool = unsafe { raw.create_command_pool(&info, None) }.unwrap();
-    let info = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-    // SAFETY: the pool is new and not shared.
-    let commands = unsafe { raw.allocate_command_buffers(&info) }.unwrap()[0];
-    // SAFETY: the command buffer is new and not shared.
-    unsafe { raw.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()) }.unwrap();
-    (pool, commands)
-}
-
-/// Ends the command buffer, submits it, waits, and destroys its pool.
-pub fn finish(device: &Device, (pool, commands): (vk::CommandPool, vk::CommandBuffer)) {
-    let raw = device.raw();
-    // SAFETY: the command buffer is recording.
-    unsafe { raw.end_command_buffer(commands) }.unwrap();
-    let commands = [commands];
-    let submit = [vk::SubmitInfo::default().command_buffers(&commands)];
-    device
-        .with_queue(|queue| {
-            // SAFETY: the queue is locked, and everything is kept until the device is idle.
-            unsafe { raw.queue_submit(queue, &submit, vk::Fence::null()) }.unwrap();
-        })
-        .unwrap();
-    device.wait_idle().unwrap();
-    // SAFETY: the device is idle.
-    unsafe { raw.destroy_command_pool(pool, None) };
 }
 
 /// A buffer in device memory for every use.
