@@ -12,7 +12,8 @@ fn the_checked_in_header_is_what_the_sources_say() {
     let wrong = found.lines().zip(expected.lines()).position(|(one, other)| one != other);
     assert!(
         found == expected,
-        "it differs from line {}; run `cargo xtask generate-header`",
+        "it differs from line {}; run `cargo xtask generate-header`, and raise DMLVK_ABI_VERSION where \
+         compiled programs expect something else",
         wrong.map_or_else(|| found.lines().count().min(expected.lines().count()), |it| it + 1)
     );
 }
