@@ -42,10 +42,8 @@ fn describe(caller: &Caller) -> DmlVkRawDeviceDesc {
 }
 
 fn wrap(desc: &DmlVkRawDeviceDesc) -> (HRESULT, DmlVkDevice) {
-    let mut device = ptr::null_mut();
     // SAFETY: the tests state what `Caller` did, or what is refused.
-    let code = unsafe { dmlvk_wrap_device(ptr::from_ref(desc), &raw mut device) };
-    (code, device)
+    made(|place| unsafe { dmlvk_wrap_device(desc, place) })
 }
 
 fn wrap_buffer(device: DmlVkDevice, buffer: vk::Buffer, size: u64) -> DmlVkBuffer {
@@ -55,9 +53,10 @@ fn wrap_buffer(device: DmlVkDevice, buffer: vk::Buffer, size: u64) -> DmlVkBuffe
         buffer,
         size,
     };
-    let mut wrapped = ptr::null_mut();
     // SAFETY: the buffer has this size and these usages.
-    ok(unsafe { dmlvk_wrap_buffer(device, &raw const desc, &raw mut wrapped) });
+    let (code, wrapped) =
+        made(|place| unsafe { dmlvk_wrap_buffer(device, &raw const desc, place) });
+    ok(code);
     wrapped
 }
 
@@ -105,8 +104,7 @@ fn a_thousand_operators_are_recorded_without_an_allocation() {
             );
         }
         // Everything that the library made is gone with the device; the caller's is the caller's.
-        // SAFETY: the command buffer has completed.
-        ok(unsafe { dmlvk_destroy_device(device) });
+        destroy(device);
     });
 }
 

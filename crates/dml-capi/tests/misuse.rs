@@ -53,27 +53,26 @@ fn null_pointers_are_refused_by_name() {
 #[test]
 fn wrong_sizes_and_unknown_values_are_refused() {
     let device = create_device(0, 0, 0);
-    let mut handle = ptr::null_mut();
-    let create = |size, minimum, maximum, handle: *mut DmlVkDevice| {
-        let desc = DmlVkDeviceDesc {
-            struct_size: size,
-            minimum_feature_level: minimum,
-            maximum_feature_level: maximum,
+    let create = |struct_size, minimum_feature_level, maximum_feature_level| {
+        let (code, handle) = try_create_device(&DmlVkDeviceDesc {
+            struct_size,
+            minimum_feature_level,
+            maximum_feature_level,
             ..device_desc()
-        };
-        // SAFETY: both pointers are to what the function asks for.
-        unsafe { dmlvk_create_device(&raw const desc, handle) }
+        });
+        assert!(handle.is_null());
+        code
     };
-    refused(create(0, 0, 0, &raw mut handle), E_INVALIDARG, "desc.struct_size: 0 (accepted: 32)");
+    refused(create(0, 0, 0), E_INVALIDARG, "desc.struct_size: 0 (accepted: 32)");
     // A program of another version has a shorter struct: nothing after its size is read.
     let short = 24u32;
     // SAFETY: there is a size, which is not that of the struct.
-    let code = unsafe { dmlvk_create_device(ptr::from_ref(&short).cast(), &raw mut handle) };
+    let (code, _) =
+        made(|place| unsafe { dmlvk_create_device(ptr::from_ref(&short).cast(), place) });
     refused(code, E_INVALIDARG, "desc.struct_size: 24 (accepted: 32)");
-    refused(create(32, 0x5300, 0, &raw mut handle), E_INVALIDARG, "minimum_feature_level: 0x5300");
-    let code = create(32, 0x5000, 0x4000, &raw mut handle);
+    refused(create(32, 0x5300, 0), E_INVALIDARG, "minimum_feature_level: 0x5300");
+    let code = create(32, 0x5000, 0x4000);
     refused(code, DXGI_ERROR_UNSUPPORTED, "minimum feature level 5_0");
-    assert!(handle.is_null());
     let compile = |data_type, sizes: &[u32], bytes, flags, wanted: &str| {
         let (code, operator) =
             Diagonal::new(data_type, sizes, bytes, 0, 1.0).compile(device, flags);
@@ -117,14 +116,10 @@ fn wrong_bindings_are_refused() {
     let device = create_device(0, 0, 0);
     let operator = Diagonal::new(1, &[4, 4], 64, 0, 1.0).compiled(device);
     let buffer = create_buffer(device, 128);
-    let mut table = ptr::null_mut();
-    let mut bind = |phase, outputs: &[DmlVkBufferBinding], wanted: &str| {
-        let bindings = bindings(outputs);
-        // SAFETY: both pointers are to what the function asks for.
-        let code = unsafe {
-            dmlvk_create_binding_table(operator, phase, bindings.as_ptr(), &raw mut table)
-        };
+    let bind = |phase, outputs: &[DmlVkBufferBinding], wanted: &str| {
+        let (code, table) = try_create_table(operator, phase, outputs);
         refused(code, E_INVALIDARG, wanted);
+        assert!(table.is_null());
     };
     let at = |offset, size| DmlVkBufferBinding { buffer, offset, size };
     bind(1, &[at(8, 64)], "OutputTensor: offset 8 (accepted: a multiple of 16");
@@ -138,12 +133,9 @@ fn wrong_bindings_are_refused() {
     bind(1, &[stray], "bindings.outputs.buffer: null, but not the rest");
     let foreign = DmlVkBufferBinding { buffer: operator.cast(), offset: 0, size: 64 };
     bind(1, &[foreign], "buffer: the handle is that of another kind: operator");
-    assert!(table.is_null());
-    let mut byte = 0u8;
+    refused(try_read(buffer, 120, 9).0, E_INVALIDARG, "9 bytes at offset 120");
+    let byte = 0u8;
     // SAFETY: the range is refused before the pointer is used.
-    let code = unsafe { dmlvk_read_buffer(buffer, 120, ptr::from_mut(&mut byte).cast(), 9) };
-    refused(code, E_INVALIDARG, "9 bytes at offset 120");
-    // SAFETY: as above.
     let code =
         unsafe { dmlvk_write_buffer(buffer, u64::MAX, ptr::from_ref(&byte).cast(), u64::MAX) };
     refused(code, E_INVALIDARG, "offset, size");
@@ -216,20 +208,15 @@ fn round(device: DmlVkDevice, diagonal: &Diagonal) -> HRESULT {
         return code;
     }
     let size = diagonal.buffer.TotalTensorSizeInBytes;
-    let mut buffer = ptr::null_mut();
-    // SAFETY: there is a place for the handle.
-    let code = unsafe { dmlvk_create_buffer(device, size, &raw mut buffer) };
+    let (code, buffer) = try_create_buffer(device, size);
     if code != 0 {
         return code;
     }
-    let output = DmlVkBufferBinding { buffer, offset: 0, size };
-    let code = execute(operator, output);
+    let code = execute(operator, DmlVkBufferBinding { buffer, offset: 0, size });
     if code != 0 {
         return code;
     }
-    let mut bytes = vec![0u8; size.try_into().unwrap()];
-    // SAFETY: there is place for as many bytes.
-    let code = unsafe { dmlvk_read_buffer(buffer, 0, bytes.as_mut_ptr().cast(), size) };
+    let (code, bytes) = try_read(buffer, 0, size.try_into().unwrap());
     if code == 0 {
         assert_eq!((bytes[0], bytes[4], bytes[16]), (5, 0, 5));
     }

@@ -24,26 +24,15 @@ fn an_operator_is_executed_in_one_call() {
         ok(unsafe { dmlvk_get_binding_properties(operator, &raw mut properties) });
         assert!(properties.RequiredDescriptorCount < 99);
         let buffer = create_buffer(device, 256);
-        // SAFETY: there are as many bytes.
-        ok(unsafe { dmlvk_write_buffer(buffer, 0, [0xAAu8; 256].as_ptr().cast(), 256) });
+        ok(write(buffer, 0, &[0xAA; 256]));
         let output = DmlVkBufferBinding { buffer, offset: 64, size: 24 };
         ok(execute(operator, output));
         assert_eq!(floats(&read(buffer, 64, 24)), [0.0, 7.5, 0.0, 0.0, 0.0, 7.5]);
         assert_eq!(read(buffer, 0, 64), [0xAA; 64]);
         assert_eq!(read(buffer, 88, 168), [0xAA; 168]);
-        let mut submission = ptr::null_mut();
         let output = DmlVkBufferBinding { buffer, offset: 128, size: 24 };
-        // SAFETY: there is one binding, and a place for the handle.
-        ok(unsafe {
-            dmlvk_submit_operator(
-                operator,
-                ptr::null(),
-                0,
-                &raw const output,
-                1,
-                &raw mut submission,
-            )
-        });
+        let (code, submission) = submit(operator, output);
+        ok(code);
         let mut completed = 0;
         // SAFETY: there is a place for the answer.
         ok(unsafe { dmlvk_wait_submission(submission, u64::MAX, &raw mut completed) });
@@ -84,17 +73,17 @@ fn an_owned_input_is_initialized_once() {
             DiagonalFillEnd: 1,
         };
         let desc = DML_OPERATOR_DESC { Type: 163, Desc: ptr::from_ref(&desc).cast() };
-        let mut operator = ptr::null_mut();
         // SAFETY: the descriptor is complete.
-        ok(unsafe { dmlvk_compile_operator(device, &raw const desc, 0, &raw mut operator) });
+        let (code, operator) =
+            made(|place| unsafe { dmlvk_compile_operator(device, &raw const desc, 0, place) });
+        ok(code);
         let mut needed = 0;
         // SAFETY: there is a place for the answer.
         ok(unsafe { dmlvk_needs_initialization(operator, &raw mut needed) });
         assert_eq!(needed, 1);
         let buffer = create_buffer(device, 512);
         let bytes: Vec<u8> = [1f32, 2.0, 3.0, 4.0].into_iter().flat_map(f32::to_le_bytes).collect();
-        // SAFETY: there are as many bytes.
-        ok(unsafe { dmlvk_write_buffer(buffer, 0, bytes.as_ptr().cast(), 16) });
+        ok(write(buffer, 0, &bytes));
         let input = DmlVkBufferBinding { buffer, offset: 0, size: 16 };
         let outputs = DmlVkBufferBinding { buffer, offset: 256, size: 16 };
         let inputs = nothing();
@@ -126,38 +115,30 @@ fn the_level_is_a_minimum_with_an_optional_upper_bound() {
             RequestedFeatureLevelCount: levels.len().try_into().unwrap(),
             RequestedFeatureLevels: levels.as_ptr(),
         };
-        let mut answer = DML_FEATURE_DATA_FEATURE_LEVELS::default();
-        // SAFETY: both structs have the sizes given.
-        let code = unsafe {
-            dmlvk_check_feature_support(
-                device,
-                1,
-                16,
-                ptr::from_ref(&query).cast(),
-                4,
-                ptr::from_mut(&mut answer).cast(),
-            )
-        };
+        let (code, answer) = check_support(device, 1, &query);
+        let answer: DML_FEATURE_DATA_FEATURE_LEVELS = answer;
         (code, answer.MaxSupportedFeatureLevel)
     };
     assert_eq!(ask(&levels), (0, 0x3100));
     assert_eq!(ask(&[0x6000]), (DXGI_ERROR_UNSUPPORTED, 0));
     let type_supported = |data_type| {
         let query = DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT { DataType: data_type };
-        let mut answer = DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT { IsSupported: 7 };
-        // SAFETY: both structs have the sizes given.
-        ok(unsafe {
-            dmlvk_check_feature_support(
-                device,
-                0,
-                4,
-                ptr::from_ref(&query).cast(),
-                4,
-                ptr::from_mut(&mut answer).cast(),
-            )
-        });
+        let (code, answer) = check_support(device, 0, &query);
+        ok(code);
+        let answer: DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT = answer;
         answer.IsSupported
     };
     assert_eq!((type_supported(1), type_supported(11)), (1, 0));
     destroy(device);
+}
+
+/// Asks for a feature, whose answer is of the type `A`.
+fn check_support<Q, A: Default>(device: DmlVkDevice, feature: u32, query: &Q) -> (HRESULT, A) {
+    let sizes = [size_of::<Q>(), size_of::<A>()].map(|size| size.try_into().unwrap());
+    let (query, mut answer) = (ptr::from_ref(query).cast(), A::default());
+    let place = ptr::from_mut(&mut answer).cast();
+    // SAFETY: both structs have the sizes given.
+    let code =
+        unsafe { dmlvk_check_feature_support(device, feature, sizes[0], query, sizes[1], place) };
+    (code, answer)
 }

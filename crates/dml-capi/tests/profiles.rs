@@ -26,25 +26,19 @@ fn create(profile: Option<&str>) -> (HRESULT, DmlVkDevice) {
     let profile = profile.map(|it| CString::new(it).unwrap());
     let profile = profile.as_ref().map_or(ptr::null(), |it| it.as_ptr());
     let desc = DmlVkDeviceDesc { profile, ..device_desc() };
-    let mut device = ptr::null_mut();
-    // SAFETY: both pointers are to what the function asks for.
-    let code = unsafe { dmlvk_create_device(&raw const desc, &raw mut device) };
-    (code, device)
+    try_create_device(&desc)
 }
 
 /// Whether the device's memory is under the limit; it is destroyed.
 fn is_capped((code, device): (HRESULT, DmlVkDevice)) -> bool {
     ok(code);
-    let mut buffer = ptr::null_mut();
-    // SAFETY: there is a place for the handle.
-    let code = unsafe { dmlvk_create_buffer(device, LIMIT + 4, &raw mut buffer) };
+    let (code, _) = try_create_buffer(device, LIMIT + 4);
     if code != 0 {
         assert!(message().contains("maxMemoryAllocationSize"), "{}", message());
     }
     // What runs on the device runs under the cap.
     let operator = Diagonal::new(11, &[2, 3], 48, 1, 7.0).compiled(device);
-    // SAFETY: there is a place for the handle.
-    ok(unsafe { dmlvk_create_buffer(device, 48, &raw mut buffer) });
+    let buffer = create_buffer(device, 48);
     let output = DmlVkBufferBinding { buffer, offset: 0, size: 48 };
     ok(execute(operator, output));
     let bytes = read(buffer, 0, 48);

@@ -4,7 +4,6 @@
 
 mod common;
 
-use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use common::*;
@@ -34,7 +33,10 @@ fn fail(injector: &Injector, name: &'static str, result: Code) {
     injector.arm(Some(Fault::Named { name, first: 1, count: 1, result }));
 }
 
-/// 24 float elements of two rows with a diagonal of sevens, by a kernel.
+/// The bytes of the output below.
+const SIZE: u64 = 40_400;
+
+/// 100 rows of floats with a diagonal of sevens, by a kernel.
 struct Work {
     operator: DmlVkOperator,
     buffer: DmlVkBuffer,
@@ -53,54 +55,26 @@ impl Work {
 
     fn new(device: DmlVkDevice) -> Result<Self, HRESULT> {
         // Too large for an inline update: pipelines and descriptor sets are made.
-        let (code, operator) = Diagonal::new(1, &[100, 101], 40_400, 1, 7.0).compile(device, 0);
-        succeeded(code)?;
-        let mut buffer = ptr::null_mut();
-        // SAFETY: there is a place for the handle.
-        let created = unsafe { dmlvk_create_buffer(device, 40_400, &raw mut buffer) };
-        if created != 0 {
+        let operator = succeeded(Diagonal::new(1, &[100, 101], SIZE, 1, 7.0).compile(device, 0))?;
+        let buffer = succeeded(try_create_buffer(device, SIZE)).inspect_err(|_| {
             // SAFETY: nothing is in flight.
             ok(unsafe { dmlvk_destroy_operator(operator) });
-        }
-        succeeded(created)?;
+        })?;
         Ok(Self { operator, buffer })
     }
 
     fn execute_and_read(&self) -> Result<Vec<u8>, HRESULT> {
-        succeeded(self.execute())?;
-        let mut bytes = vec![0xEE; 40_400];
-        // SAFETY: there is place for as many bytes.
-        let code = unsafe { dmlvk_read_buffer(self.buffer, 0, bytes.as_mut_ptr().cast(), 40_400) };
-        succeeded(code)?;
-        Ok(bytes)
+        succeeded((execute(self.operator, self.output()), ()))?;
+        succeeded(try_read(self.buffer, 0, SIZE.try_into().unwrap()))
     }
 
-    fn execute(&self) -> HRESULT {
-        let output = DmlVkBufferBinding { buffer: self.buffer, offset: 0, size: 40_400 };
-        // SAFETY: there is one binding.
-        unsafe { dmlvk_execute_operator(self.operator, ptr::null(), 0, &raw const output, 1) }
-    }
-
-    fn submit(&self) -> (HRESULT, DmlVkSubmission) {
-        let output = DmlVkBufferBinding { buffer: self.buffer, offset: 0, size: 40_400 };
-        let mut submission = ptr::null_mut();
-        // SAFETY: there is one binding, and a place for the handle.
-        let code = unsafe {
-            dmlvk_submit_operator(
-                self.operator,
-                ptr::null(),
-                0,
-                &raw const output,
-                1,
-                &raw mut submission,
-            )
-        };
-        (code, submission)
+    fn output(&self) -> DmlVkBufferBinding {
+        DmlVkBufferBinding { buffer: self.buffer, offset: 0, size: SIZE }
     }
 }
 
-fn succeeded(code: HRESULT) -> Result<(), HRESULT> {
-    if code == 0 { Ok(()) } else { Err(code) }
+fn succeeded<T>((code, value): (HRESULT, T)) -> Result<T, HRESULT> {
+    if code == 0 { Ok(value) } else { Err(code) }
 }
 
 fn expected() -> Vec<u8> {
@@ -141,8 +115,7 @@ fn after_out_of_memory_the_same_device_answers_the_next_request() {
             }
         }
         assert!(injected >= 20, "{injected} failures");
-        // SAFETY: nothing is in flight.
-        ok(unsafe { dmlvk_destroy_device(device) });
+        destroy(device);
     });
 }
 
@@ -151,25 +124,15 @@ fn a_device_that_cannot_be_created_for_want_of_memory_can_be_created_again() {
     each_injected(|index, injector| {
         for name in ["vkCreateInstance", "vkCreateDevice", "vkCreateSemaphore"] {
             fail(injector, name, Code::ERROR_OUT_OF_HOST_MEMORY);
-            let mut device = ptr::null_mut();
-            let desc = DmlVkDeviceDesc {
-                struct_size: size_of::<DmlVkDeviceDesc>().try_into().unwrap(),
-                minimum_feature_level: 0,
-                maximum_feature_level: 0,
-                require_validation: 0,
-                device: ptr::null(),
-                profile: ptr::null(),
-            };
-            // SAFETY: both pointers are to what the function asks for.
-            let code = unsafe { dmlvk_create_device(&raw const desc, &raw mut device) };
+            let desc = DmlVkDeviceDesc { require_validation: 0, ..device_desc() };
+            let (code, device) = try_create_device(&desc);
             refused(code, E_OUTOFMEMORY, name);
             assert!(device.is_null());
             assert_eq!(injector.live_objects(), []);
             injector.arm(None);
             let device = create_device(index, 0, 0);
             assert_eq!(Work::answer(device), Ok(expected()));
-            // SAFETY: nothing is in flight.
-            ok(unsafe { dmlvk_destroy_device(device) });
+            destroy(device);
         }
     });
 }
@@ -178,8 +141,8 @@ fn a_device_that_cannot_be_created_for_want_of_memory_can_be_created_again() {
 fn assert_lost(device: DmlVkDevice, work: &Work, submission: DmlVkSubmission) {
     let lost = |code| refused(code, DXGI_ERROR_DEVICE_REMOVED, "the device was lost");
     assert_eq!(dmlvk_get_device_removed_reason(device), DXGI_ERROR_DEVICE_REMOVED);
-    lost(work.execute());
-    let (code, ticket) = work.submit();
+    lost(execute(work.operator, work.output()));
+    let (code, ticket) = submit(work.operator, work.output());
     lost(code);
     assert!(ticket.is_null());
     let mut completed = 7;
@@ -187,29 +150,16 @@ fn assert_lost(device: DmlVkDevice, work: &Work, submission: DmlVkSubmission) {
         // SAFETY: there is a place for the answer.
         lost(unsafe { dmlvk_wait_submission(submission, timeout, &raw mut completed) });
     }
-    let mut bytes = [0xEE; 8];
-    // SAFETY: there is place for as many bytes.
-    lost(unsafe { dmlvk_read_buffer(work.buffer, 0, bytes.as_mut_ptr().cast(), 8) });
+    let (code, bytes) = try_read(work.buffer, 0, 8);
+    lost(code);
     assert_eq!(bytes, [0xEE; 8], "a failed read leaves the caller's bytes alone");
-    // SAFETY: there are as many bytes.
-    lost(unsafe { dmlvk_write_buffer(work.buffer, 0, bytes.as_ptr().cast(), 8) });
-    let mut buffer = ptr::null_mut();
-    // SAFETY: there is a place for the handle.
-    lost(unsafe { dmlvk_create_buffer(device, 64, &raw mut buffer) });
+    lost(write(work.buffer, 0, &bytes));
+    let (code, buffer) = try_create_buffer(device, 64);
+    lost(code);
     let (code, operator) = Diagonal::new(1, &[9, 9], 324, 0, 1.0).compile(device, 0);
     lost(code);
     assert!(operator.is_null() && buffer.is_null());
-    let outputs = [DmlVkBufferBinding { buffer: work.buffer, offset: 0, size: 40_400 }];
-    let (bindings, mut table) = (bindings(&outputs), ptr::null_mut());
-    // SAFETY: both pointers are to what the function asks for.
-    lost(unsafe {
-        dmlvk_create_binding_table(
-            work.operator,
-            DMLVK_PHASE_EXECUTE,
-            bindings.as_ptr(),
-            &raw mut table,
-        )
-    });
+    lost(try_create_table(work.operator, DMLVK_PHASE_EXECUTE, &[work.output()]).0);
 }
 
 #[test]
@@ -218,21 +168,19 @@ fn loss_is_sticky_everything_can_be_destroyed_and_a_new_device_works() {
         each_injected(|index, injector| {
             let device = create_device(index, 0, 0);
             let work = Work::new(device).unwrap();
-            let (code, submission) = work.submit();
+            let (code, submission) = submit(work.operator, work.output());
             ok(code);
             fail(injector, name, Code::ERROR_DEVICE_LOST);
-            refused(work.execute(), DXGI_ERROR_DEVICE_REMOVED, name);
+            refused(execute(work.operator, work.output()), DXGI_ERROR_DEVICE_REMOVED, name);
             injector.arm(None);
             assert_lost(device, &work, submission);
             // While the lost one is still there, and after it is gone.
             let new = create_device(index, 0, 0);
             assert_eq!(Work::answer(new), Ok(expected()));
             ok(dmlvk_destroy_submission(submission));
-            // SAFETY: nothing is in flight on a lost device.
-            ok(unsafe { dmlvk_destroy_device(device) });
+            destroy(device);
             assert_eq!(Work::answer(new), Ok(expected()));
-            // SAFETY: nothing is in flight.
-            ok(unsafe { dmlvk_destroy_device(new) });
+            destroy(new);
         });
     }
 }

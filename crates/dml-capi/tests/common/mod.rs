@@ -64,6 +64,24 @@ pub fn device_desc() -> DmlVkDeviceDesc {
     }
 }
 
+/// What a function returns, and the handle that it writes.
+pub fn made<H>(call: impl FnOnce(*mut *mut H) -> HRESULT) -> (HRESULT, *mut H) {
+    let mut handle = ptr::null_mut();
+    (call(&raw mut handle), handle)
+}
+
+/// The handle of a call that must succeed.
+#[track_caller]
+fn handle<H>((code, handle): (HRESULT, *mut H)) -> *mut H {
+    ok(code);
+    handle
+}
+
+pub fn try_create_device(desc: &DmlVkDeviceDesc) -> (HRESULT, DmlVkDevice) {
+    // SAFETY: both pointers are to what the function asks for.
+    made(|place| unsafe { dmlvk_create_device(desc, place) })
+}
+
 /// Creates the `index`-th device between two levels.
 pub fn create_device(index: usize, minimum: u32, maximum: u32) -> DmlVkDevice {
     let name = CString::new(index.to_string()).unwrap();
@@ -73,9 +91,7 @@ pub fn create_device(index: usize, minimum: u32, maximum: u32) -> DmlVkDevice {
         device: name.as_ptr(),
         ..device_desc()
     };
-    let mut device = ptr::null_mut();
-    // SAFETY: both pointers are to what the function asks for.
-    ok(unsafe { dmlvk_create_device(&raw const desc, &raw mut device) });
+    let device = handle(try_create_device(&desc));
     assert!(!device.is_null());
     device
 }
@@ -113,32 +129,34 @@ impl Diagonal {
 
     /// The operator, which must compile.
     pub fn compiled(&self, device: DmlVkDevice) -> DmlVkOperator {
-        let (code, operator) = self.compile(device, 0);
-        ok(code);
-        operator
+        handle(self.compile(device, 0))
     }
 
     pub fn compile(&self, device: DmlVkDevice, flags: u32) -> (HRESULT, DmlVkOperator) {
-        let mut operator = ptr::null_mut();
         // SAFETY: the descriptor is complete and lives long enough.
-        let code = unsafe {
-            dmlvk_compile_operator(device, &raw const self.operator, flags, &raw mut operator)
-        };
-        (code, operator)
+        made(|place| unsafe { dmlvk_compile_operator(device, &self.operator, flags, place) })
     }
 }
 
-pub fn create_buffer(device: DmlVkDevice, size: u64) -> DmlVkBuffer {
-    let mut buffer = ptr::null_mut();
+pub fn try_create_buffer(device: DmlVkDevice, size: u64) -> (HRESULT, DmlVkBuffer) {
     // SAFETY: there is a place for the handle.
-    ok(unsafe { dmlvk_create_buffer(device, size, &raw mut buffer) });
-    buffer
+    made(|place| unsafe { dmlvk_create_buffer(device, size, place) })
+}
+
+pub fn create_buffer(device: DmlVkDevice, size: u64) -> DmlVkBuffer {
+    handle(try_create_buffer(device, size))
 }
 
 /// Executes an operator that has no input.
 pub fn execute(operator: DmlVkOperator, output: DmlVkBufferBinding) -> HRESULT {
     // SAFETY: there is one binding.
     unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) }
+}
+
+/// The same, without waiting.
+pub fn submit(operator: DmlVkOperator, output: DmlVkBufferBinding) -> (HRESULT, DmlVkSubmission) {
+    // SAFETY: there is one binding, and a place for the handle.
+    made(|place| unsafe { dmlvk_submit_operator(operator, ptr::null(), 0, &output, 1, place) })
 }
 
 /// Destroys a device of which nothing is in flight.
@@ -175,21 +193,36 @@ pub fn bindings(outputs: &[DmlVkBufferBinding]) -> Borrowing<'_, DmlVkBindings> 
     Borrowing::new(bindings, outputs)
 }
 
-pub fn create_table(operator: DmlVkOperator, outputs: &[DmlVkBufferBinding]) -> DmlVkBindingTable {
-    let mut table = ptr::null_mut();
+pub fn try_create_table(
+    operator: DmlVkOperator,
+    phase: DmlVkPhase,
+    outputs: &[DmlVkBufferBinding],
+) -> (HRESULT, DmlVkBindingTable) {
     let bindings = bindings(outputs);
     // SAFETY: both pointers are to what the function asks for.
-    ok(unsafe {
-        dmlvk_create_binding_table(operator, DMLVK_PHASE_EXECUTE, bindings.as_ptr(), &raw mut table)
-    });
-    table
+    made(|place| unsafe { dmlvk_create_binding_table(operator, phase, bindings.as_ptr(), place) })
+}
+
+pub fn create_table(operator: DmlVkOperator, outputs: &[DmlVkBufferBinding]) -> DmlVkBindingTable {
+    handle(try_create_table(operator, DMLVK_PHASE_EXECUTE, outputs))
+}
+
+/// Reads into bytes that were something else.
+pub fn try_read(buffer: DmlVkBuffer, offset: u64, size: usize) -> (HRESULT, Vec<u8>) {
+    let mut bytes = vec![0xEE; size];
+    let (place, size) = (bytes.as_mut_ptr().cast(), size.try_into().unwrap());
+    // SAFETY: there is place for as many bytes.
+    (unsafe { dmlvk_read_buffer(buffer, offset, place, size) }, bytes)
 }
 
 pub fn read(buffer: DmlVkBuffer, offset: u64, size: usize) -> Vec<u8> {
-    let mut bytes = vec![0; size];
-    // SAFETY: there is place for as many bytes.
-    ok(unsafe {
-        dmlvk_read_buffer(buffer, offset, bytes.as_mut_ptr().cast(), size.try_into().unwrap())
-    });
+    let (code, bytes) = try_read(buffer, offset, size);
+    ok(code);
     bytes
+}
+
+pub fn write(buffer: DmlVkBuffer, offset: u64, bytes: &[u8]) -> HRESULT {
+    let (place, size) = (bytes.as_ptr().cast(), bytes.len().try_into().unwrap());
+    // SAFETY: there are as many bytes.
+    unsafe { dmlvk_write_buffer(buffer, offset, place, size) }
 }
