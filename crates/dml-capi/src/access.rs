@@ -1,6 +1,6 @@
 //! The contract of the caller's barriers.
 
-use crate::boundary::{S_OK, call};
+use crate::boundary::call;
 use crate::memory::write;
 use crate::types::HRESULT;
 
@@ -35,7 +35,6 @@ pub unsafe extern "C" fn dmlvk_get_access(masks: *mut DmlVkAccess) -> HRESULT {
             resources: contract.resources.as_raw(),
         };
         // SAFETY: the caller's promise.
-        unsafe { write(masks, answer, "masks") }?;
-        Ok(S_OK)
+        unsafe { write(masks, answer, "masks") }
     })
 }

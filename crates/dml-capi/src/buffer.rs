@@ -5,8 +5,7 @@ use std::ffi::c_void;
 use dml::vk::RawBufferDesc;
 use dml::{Buffer, BufferUsage, Device};
 
-use crate::boundary::{Failure, Result, S_OK, call};
-use crate::device::DeviceObject;
+use crate::boundary::{Failure, Result, call};
 use crate::handle::{Object, create, get, remove};
 use crate::memory::read_sized;
 use crate::types::{DmlVkBuffer, DmlVkDevice, HRESULT, VkBuffer};
@@ -54,14 +53,12 @@ pub unsafe extern "C" fn dmlvk_create_buffer(
     size: u64,
     buffer: *mut DmlVkBuffer,
 ) -> HRESULT {
-    call("dmlvk_create_buffer", || {
-        let make = || {
-            let device = get::<DeviceObject, _>(device)?.device.clone();
-            Ok(BufferObject { buffer: device.create_buffer(size)?, device })
-        };
-        // SAFETY: the caller's promise.
-        unsafe { create((buffer, "buffer"), Some(device), make) }
-    })
+    let make = || {
+        let device = Device::clone(&*get(device)?);
+        Ok(BufferObject { buffer: device.create_buffer(size)?, device })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { create("dmlvk_create_buffer", (buffer, "buffer"), Some(device), make) }
 }
 
 /// Wraps a buffer that the caller owns, to be bound at any offset that is a multiple of 16. It is never
@@ -80,20 +77,18 @@ pub unsafe extern "C" fn dmlvk_wrap_buffer(
     desc: *const DmlVkRawBufferDesc,
     buffer: *mut DmlVkBuffer,
 ) -> HRESULT {
-    call("dmlvk_wrap_buffer", || {
-        let make = || {
-            let device = get::<DeviceObject, _>(device)?.device.clone();
-            // SAFETY: the caller's promise.
-            let desc = unsafe { read_sized(desc, "desc") }?;
-            let (handle, size, usage) = (desc.buffer, desc.size, usage(desc.usage));
-            let raw = RawBufferDesc { handle, size, usage, name: "buffer" };
-            // SAFETY: the caller's promise.
-            let buffer = unsafe { device.vulkan().wrap_buffer(&raw) }?;
-            Ok(BufferObject { device, buffer })
-        };
+    let make = || {
+        let device = Device::clone(&*get(device)?);
         // SAFETY: the caller's promise.
-        unsafe { create((buffer, "buffer"), Some(device), make) }
-    })
+        let desc = unsafe { read_sized(desc, "desc") }?;
+        let (handle, size, usage) = (desc.buffer, desc.size, usage(desc.usage));
+        let raw = RawBufferDesc { handle, size, usage, name: "buffer" };
+        // SAFETY: the caller's promise.
+        let buffer = unsafe { device.vulkan().wrap_buffer(&raw) }?;
+        Ok(BufferObject { device, buffer })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { create("dmlvk_wrap_buffer", (buffer, "buffer"), Some(device), make) }
 }
 
 fn usage(bits: u32) -> BufferUsage {
@@ -130,7 +125,7 @@ pub unsafe extern "C" fn dmlvk_write_buffer(
         // SAFETY: the caller's promise; the size is that of something that exists.
         let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
         object.device.vulkan().write_buffer(&object.buffer, offset, bytes)?;
-        Ok(S_OK)
+        Ok(())
     })
 }
 
@@ -158,7 +153,7 @@ pub unsafe extern "C" fn dmlvk_read_buffer(
         let data = data.cast::<u8>();
         // SAFETY: the caller's promise; as many bytes were read as were asked for.
         unsafe { data.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        Ok(S_OK)
+        Ok(())
     })
 }
 
@@ -178,8 +173,5 @@ fn host_size(buffer: &Buffer, offset: u64, size: u64) -> Result<usize> {
 /// Destroys a buffer handle; a wrapped VkBuffer stays. Binding tables keep a created buffer alive.
 #[unsafe(no_mangle)]
 pub extern "C" fn dmlvk_destroy_buffer(buffer: DmlVkBuffer) -> HRESULT {
-    call("dmlvk_destroy_buffer", || {
-        remove::<BufferObject, _>(buffer)?;
-        Ok(S_OK)
-    })
+    call("dmlvk_destroy_buffer", || remove::<BufferObject, _>(buffer))
 }

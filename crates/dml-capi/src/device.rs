@@ -7,7 +7,7 @@ use dml::{
     Validation, profiles,
 };
 
-use crate::boundary::{Failure, Result, S_FALSE, S_OK, call};
+use crate::boundary::{Failure, Result, S_FALSE, S_OK, call_for_code};
 use crate::handle::{Object, create, get, remove};
 use crate::memory::{read_sized, text};
 use crate::types::{BOOL, DML_FEATURE_LEVEL, DmlVkDevice, HRESULT};
@@ -37,11 +37,7 @@ pub struct DmlVkDeviceDesc {
     pub profile: *const c_char,
 }
 
-pub(crate) struct DeviceObject {
-    pub(crate) device: Device,
-}
-
-impl Object for DeviceObject {
+impl Object for Device {
     const KIND: &'static str = "device";
 }
 
@@ -69,31 +65,28 @@ pub unsafe extern "C" fn dmlvk_create_device(
     desc: *const DmlVkDeviceDesc,
     device: *mut DmlVkDevice,
 ) -> HRESULT {
-    call("dmlvk_create_device", || {
-        let make = || {
-            // SAFETY: the caller's promise.
-            let desc = unsafe { read_sized(desc, "desc") }?;
-            let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
-            // SAFETY: the caller's promise.
-            let selector = match unsafe { utf8(desc.device, "desc.device") }? {
-                None => DeviceSelector::Best,
-                Some(text) => text.parse()?,
-            };
-            // SAFETY: the caller's promise.
-            let cap = match unsafe { utf8(desc.profile, "desc.profile") }? {
-                None => None,
-                Some("") => Some(CapabilityCap::NONE),
-                Some(text) => Some(profiles::find(text).map_err(dml::Error::from)?.cap),
-            };
-            let validation =
-                if desc.require_validation == 0 { Validation::Off } else { Validation::Required };
-            let instance = InstanceDesc { validation, ..InstanceDesc::default() };
-            let created = Device::open_with(&DeviceOptions { selector, cap, instance, ..levels })?;
-            Ok(DeviceObject { device: created })
+    let make = || {
+        // SAFETY: the caller's promise.
+        let desc = unsafe { read_sized(desc, "desc") }?;
+        let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
+        // SAFETY: the caller's promise.
+        let selector = match unsafe { utf8(desc.device, "desc.device") }? {
+            None => DeviceSelector::Best,
+            Some(text) => text.parse()?,
         };
         // SAFETY: the caller's promise.
-        unsafe { create((device, "device"), NO_PARENT, make) }
-    })
+        let cap = match unsafe { utf8(desc.profile, "desc.profile") }? {
+            None => None,
+            Some("") => Some(CapabilityCap::NONE),
+            Some(text) => Some(profiles::find(text).map_err(dml::Error::from)?.cap),
+        };
+        let validation =
+            if desc.require_validation == 0 { Validation::Off } else { Validation::Required };
+        let instance = InstanceDesc { validation, ..InstanceDesc::default() };
+        Ok(Device::open_with(&DeviceOptions { selector, cap, instance, ..levels })?)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { create("dmlvk_create_device", (device, "device"), NO_PARENT, make) }
 }
 
 /// # Safety
@@ -133,9 +126,9 @@ pub(crate) fn levels(minimum: u32, maximum: u32) -> Result<DeviceOptions> {
 /// submitted again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_destroy_device(device: DmlVkDevice) -> HRESULT {
-    call("dmlvk_destroy_device", || {
-        let live = get::<DeviceObject, _>(device)?.device.vulkan().live_objects();
-        remove::<DeviceObject, _>(device)?;
+    call_for_code("dmlvk_destroy_device", || {
+        let live = get::<Device, _>(device)?.vulkan().live_objects();
+        remove::<Device, _>(device)?;
         Ok(if live.count() == 0 { S_OK } else { S_FALSE })
     })
 }
@@ -144,8 +137,8 @@ pub unsafe extern "C" fn dmlvk_destroy_device(device: DmlVkDevice) -> HRESULT {
 /// it and create another.
 #[unsafe(no_mangle)]
 pub extern "C" fn dmlvk_get_device_removed_reason(device: DmlVkDevice) -> HRESULT {
-    call("dmlvk_get_device_removed_reason", || {
-        let lost = get::<DeviceObject, _>(device)?.device.vulkan().is_lost();
+    call_for_code("dmlvk_get_device_removed_reason", || {
+        let lost = get::<Device, _>(device)?.vulkan().is_lost();
         Ok(if lost { HResult::DXGI_ERROR_DEVICE_REMOVED.0.cast_signed() } else { S_OK })
     })
 }

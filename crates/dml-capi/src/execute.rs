@@ -4,21 +4,17 @@ use std::time::Duration;
 
 use dml::Submission;
 
-use crate::boundary::{Result, S_OK, call};
+use crate::boundary::{Result, call};
 use crate::handle::{Object, create, get, remove};
 use crate::memory::write;
 use crate::operator::OperatorObject;
-use crate::table::{BufferRange, DmlVkBufferBinding, counts, look_up};
+use crate::table::{DmlVkBufferBinding, bindings, counts, look_up};
 use crate::types::{BOOL, DmlVkOperator, DmlVkSubmission, HRESULT};
 
 /// Waiting as long as it takes.
 const FOREVER: u64 = u64::MAX;
 
-struct SubmissionObject {
-    submission: Submission,
-}
-
-impl Object for SubmissionObject {
+impl Object for Submission {
     const KIND: &'static str = "submission";
 }
 
@@ -40,9 +36,7 @@ pub unsafe extern "C" fn dmlvk_initialize_operator(
         let (most, _) = counts(&object.operator);
         // SAFETY: the caller's promise.
         let inputs = unsafe { look_up(inputs, input_count, most, "inputs") }?;
-        let inputs: Vec<_> = inputs.iter().map(BufferRange::binding).collect();
-        object.device.initialize(&object.operator, &inputs)?;
-        Ok(S_OK)
+        Ok(object.device.initialize(&object.operator, &bindings(&inputs))?)
     })
 }
 
@@ -64,8 +58,7 @@ pub unsafe extern "C" fn dmlvk_execute_operator(
         // SAFETY: the caller's promise.
         let submission =
             unsafe { submit(compiled, (inputs, input_count), (outputs, output_count)) };
-        submission?.wait()?;
-        Ok(S_OK)
+        Ok(submission?.wait()?)
     })
 }
 
@@ -85,16 +78,11 @@ pub unsafe extern "C" fn dmlvk_submit_operator(
     output_count: u32,
     submission: *mut DmlVkSubmission,
 ) -> HRESULT {
-    call("dmlvk_submit_operator", || {
-        let (inputs, outputs) = ((inputs, input_count), (outputs, output_count));
-        let make = || {
-            // SAFETY: the caller's promise.
-            let submission = unsafe { submit(compiled, inputs, outputs) }?;
-            Ok(SubmissionObject { submission })
-        };
-        // SAFETY: the caller's promise.
-        unsafe { create((submission, "submission"), Some(compiled), make) }
-    })
+    let (inputs, outputs) = ((inputs, input_count), (outputs, output_count));
+    // SAFETY: the caller's promise.
+    let make = || unsafe { submit(compiled, inputs, outputs) };
+    // SAFETY: the caller's promise.
+    unsafe { create("dmlvk_submit_operator", (submission, "submission"), Some(compiled), make) }
 }
 
 /// # Safety
@@ -111,9 +99,7 @@ unsafe fn submit(
     let inputs = unsafe { look_up(inputs.0, inputs.1, most.0, "inputs") }?;
     // SAFETY: the caller's promise.
     let outputs = unsafe { look_up(outputs.0, outputs.1, most.1, "outputs") }?;
-    let inputs: Vec<_> = inputs.iter().map(BufferRange::binding).collect();
-    let outputs: Vec<_> = outputs.iter().map(BufferRange::binding).collect();
-    Ok(object.device.submit(&object.operator, &inputs, &outputs)?)
+    Ok(object.device.submit(&object.operator, &bindings(&inputs), &bindings(&outputs))?)
 }
 
 /// Waits until the work has completed, at most `timeout` nanoseconds (UINT64_MAX: as long as it takes),
@@ -129,26 +115,23 @@ pub unsafe extern "C" fn dmlvk_wait_submission(
     completed: *mut BOOL,
 ) -> HRESULT {
     call("dmlvk_wait_submission", || {
-        let object = get::<SubmissionObject, _>(submission)?;
+        let submission = get::<Submission, _>(submission)?;
         let is_complete = if timeout == FOREVER {
-            object.submission.wait()?;
+            submission.wait()?;
             true
         } else {
-            object.submission.wait_timeout(Duration::from_nanos(timeout))?
+            submission.wait_timeout(Duration::from_nanos(timeout))?
         };
-        if !completed.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { write(completed, is_complete.into(), "completed") }?;
+        if completed.is_null() {
+            return Ok(());
         }
-        Ok(S_OK)
+        // SAFETY: the caller's promise.
+        unsafe { write(completed, is_complete.into(), "completed") }
     })
 }
 
 /// Destroys a submission's handle, which waits for the work.
 #[unsafe(no_mangle)]
 pub extern "C" fn dmlvk_destroy_submission(submission: DmlVkSubmission) -> HRESULT {
-    call("dmlvk_destroy_submission", || {
-        remove::<SubmissionObject, _>(submission)?;
-        Ok(S_OK)
-    })
+    call("dmlvk_destroy_submission", || remove::<Submission, _>(submission))
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::boundary::{Failure, Result, S_OK};
+use crate::boundary::{Failure, Result, call};
 use crate::memory;
 use crate::types::HRESULT;
 
@@ -60,23 +60,25 @@ fn insert<T: Object, H, P>(object: T, parent: Option<*mut P>) -> Result<*mut H> 
     Ok(std::ptr::without_provenance_mut(number))
 }
 
-/// Makes an object and writes its handle to `place`, which is null where that fails. The object is
-/// destroyed with `parent` at the latest.
+/// The function called `function`, which makes an object and writes its handle to `place`: null where
+/// that fails. The object is destroyed with `parent` at the latest.
 ///
 /// # Safety
 ///
 /// `place` is null or a place for a handle.
 pub(crate) unsafe fn create<T: Object, H, P>(
+    function: &str,
     (place, name): (*mut *mut H, &str),
     parent: Option<*mut P>,
     make: impl FnOnce() -> Result<T>,
-) -> Result<HRESULT> {
-    // SAFETY: the caller's promise.
-    unsafe { memory::write(place, std::ptr::null_mut(), name) }?;
-    let handle = insert(make()?, parent)?;
-    // SAFETY: the caller's promise.
-    unsafe { memory::write(place, handle, name) }?;
-    Ok(S_OK)
+) -> HRESULT {
+    call(function, || {
+        // SAFETY: the caller's promise.
+        unsafe { memory::write(place, std::ptr::null_mut(), name) }?;
+        let handle = insert(make()?, parent)?;
+        // SAFETY: the caller's promise.
+        unsafe { memory::write(place, handle, name) }
+    })
 }
 
 /// The object that `handle` stands for. It lives as long as the result, even where another thread

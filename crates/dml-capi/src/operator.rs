@@ -2,9 +2,8 @@
 
 use dml::{CompiledOperator, Device, ExecutionFlags};
 
-use crate::boundary::{S_OK, call};
+use crate::boundary::call;
 use crate::decode;
-use crate::device::DeviceObject;
 use crate::handle::{Object, create, get, remove};
 use crate::memory::write;
 use crate::types::{
@@ -38,17 +37,15 @@ pub unsafe extern "C" fn dmlvk_compile_operator(
     flags: DML_EXECUTION_FLAGS,
     compiled: *mut DmlVkOperator,
 ) -> HRESULT {
-    call("dmlvk_compile_operator", || {
-        let make = || {
-            let device = get::<DeviceObject, _>(device)?.device.clone();
-            // SAFETY: the caller's promise.
-            let desc = unsafe { decode::operator(desc) }?;
-            let operator = device.compile_with(desc, ExecutionFlags::from_bits(flags))?;
-            Ok(OperatorObject { device, operator })
-        };
+    let make = || {
+        let device = Device::clone(&*get(device)?);
         // SAFETY: the caller's promise.
-        unsafe { create((compiled, "compiled"), Some(device), make) }
-    })
+        let desc = unsafe { decode::operator(desc) }?;
+        let operator = device.compile_with(desc, ExecutionFlags::from_bits(flags))?;
+        Ok(OperatorObject { device, operator })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { create("dmlvk_compile_operator", (compiled, "compiled"), Some(device), make) }
 }
 
 /// IDMLDispatchable::GetBindingProperties.
@@ -69,8 +66,7 @@ pub unsafe extern "C" fn dmlvk_get_binding_properties(
             PersistentResourceSize: found.persistent_resource_size,
         };
         // SAFETY: the caller's promise.
-        unsafe { write(properties, answer, "properties") }?;
-        Ok(S_OK)
+        unsafe { write(properties, answer, "properties") }
     })
 }
 
@@ -88,8 +84,7 @@ pub unsafe extern "C" fn dmlvk_needs_initialization(
     call("dmlvk_needs_initialization", || {
         let answer = get::<OperatorObject, _>(compiled)?.operator.needs_initialization();
         // SAFETY: the caller's promise.
-        unsafe { write(needed, answer.into(), "needed") }?;
-        Ok(S_OK)
+        unsafe { write(needed, answer.into(), "needed") }
     })
 }
 
@@ -101,8 +96,5 @@ pub unsafe extern "C" fn dmlvk_needs_initialization(
 /// again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_destroy_operator(compiled: DmlVkOperator) -> HRESULT {
-    call("dmlvk_destroy_operator", || {
-        remove::<OperatorObject, _>(compiled)?;
-        Ok(S_OK)
-    })
+    call("dmlvk_destroy_operator", || remove::<OperatorObject, _>(compiled))
 }

@@ -4,8 +4,7 @@ use std::ffi::c_void;
 
 use dml::{DataType, Device, FeatureLevel};
 
-use crate::boundary::{Failure, Result, S_OK, call};
-use crate::device::DeviceObject;
+use crate::boundary::{Failure, Result, call};
 use crate::handle::get;
 use crate::memory::{read, read_array, write};
 use crate::types::{
@@ -40,7 +39,7 @@ pub unsafe extern "C" fn dmlvk_check_feature_support(
     support_data: *mut c_void,
 ) -> HRESULT {
     call("dmlvk_check_feature_support", || {
-        let device = &get::<DeviceObject, _>(device)?.device;
+        let device = &*get::<Device, _>(device)?;
         let sizes = (query_data_size, support_data_size);
         match feature {
             TENSOR_DATA_TYPE_SUPPORT => {
@@ -86,7 +85,7 @@ unsafe fn data_type(
     device: &Device,
     query: *const DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT,
     data: *mut DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT,
-) -> Result<HRESULT> {
+) -> Result<()> {
     // SAFETY: the caller's promise.
     let query = unsafe { read(query, "query_data") }?;
     let data_type = DataType::from_dml_value(query.DataType).ok_or_else(|| {
@@ -97,8 +96,7 @@ unsafe fn data_type(
         IsSupported: device.check_tensor_data_type(data_type).into(),
     };
     // SAFETY: the caller's promise.
-    unsafe { write(data, answer, "support_data") }?;
-    Ok(S_OK)
+    unsafe { write(data, answer, "support_data") }
 }
 
 /// # Safety
@@ -108,7 +106,7 @@ unsafe fn levels(
     device: &Device,
     query: *const DML_FEATURE_QUERY_FEATURE_LEVELS,
     data: *mut DML_FEATURE_DATA_FEATURE_LEVELS,
-) -> Result<HRESULT> {
+) -> Result<()> {
     // SAFETY: the caller's promise.
     let query = unsafe { read(query, "query_data") }?;
     let (list, count) = (query.RequestedFeatureLevels, query.RequestedFeatureLevelCount);
@@ -124,6 +122,5 @@ unsafe fn levels(
     })?;
     let answer = DML_FEATURE_DATA_FEATURE_LEVELS { MaxSupportedFeatureLevel: highest.dml_value() };
     // SAFETY: the caller's promise.
-    unsafe { write(data, answer, "support_data") }?;
-    Ok(S_OK)
+    unsafe { write(data, answer, "support_data") }
 }

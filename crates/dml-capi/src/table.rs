@@ -6,7 +6,7 @@ use dml::ash::vk;
 use dml::vk::{BindingTable, Bindings, record_plan};
 use dml::{BufferBinding, CompiledOperator};
 
-use crate::boundary::{Failure, Result, S_OK, call};
+use crate::boundary::{Failure, Result, call};
 use crate::buffer::BufferObject;
 use crate::handle::{Object, create, get, remove};
 use crate::memory::{read_array, read_sized};
@@ -55,11 +55,7 @@ pub struct DmlVkBindings {
     pub persistent: DmlVkBufferBinding,
 }
 
-pub(crate) struct TableObject {
-    table: BindingTable,
-}
-
-impl Object for TableObject {
+impl Object for BindingTable {
     const KIND: &'static str = "binding table";
 }
 
@@ -71,7 +67,7 @@ pub(crate) struct BufferRange {
 }
 
 impl BufferRange {
-    pub(crate) fn of(binding: &DmlVkBufferBinding, name: &str) -> Result<Self> {
+    fn of(binding: &DmlVkBufferBinding, name: &str) -> Result<Self> {
         let DmlVkBufferBinding { buffer, offset, size } = *binding;
         if !buffer.is_null() {
             return Ok(Self { object: Some(get(buffer)?), offset, size });
@@ -82,7 +78,7 @@ impl BufferRange {
         Ok(Self { object: None, offset, size })
     }
 
-    pub(crate) fn binding(&self) -> Option<BufferBinding<'_>> {
+    fn binding(&self) -> Option<BufferBinding<'_>> {
         let object = self.object.as_ref()?;
         Some(BufferBinding { buffer: &object.buffer, offset: self.offset, size: self.size })
     }
@@ -102,6 +98,11 @@ pub(crate) unsafe fn look_up(
     // SAFETY: the caller's promise.
     let list = unsafe { read_array(list, count, most, name) }?;
     list.iter().map(|binding| BufferRange::of(binding, name)).collect()
+}
+
+/// What is bound, for a call.
+pub(crate) fn bindings(ranges: &[BufferRange]) -> Vec<Option<BufferBinding<'_>>> {
+    ranges.iter().map(BufferRange::binding).collect()
 }
 
 /// How many tensors the operator's descriptor has.
@@ -126,47 +127,35 @@ pub unsafe extern "C" fn dmlvk_create_binding_table(
     bindings: *const DmlVkBindings,
     table: *mut DmlVkBindingTable,
 ) -> HRESULT {
-    call("dmlvk_create_binding_table", || {
-        let make = || {
-            let operator = &get::<OperatorObject, _>(compiled)?.operator;
-            // SAFETY: the caller's promise.
-            let given = unsafe { read_sized(bindings, "bindings") }?;
-            let (inputs, outputs) = counts(operator);
-            let name = "bindings.inputs";
-            // SAFETY: the caller's promise.
-            let inputs = unsafe { look_up(given.inputs, given.input_count, inputs, name) }?;
-            let name = "bindings.outputs";
-            // SAFETY: the caller's promise.
-            let outputs = unsafe { look_up(given.outputs, given.output_count, outputs, name) }?;
-            let temporary = BufferRange::of(&given.temporary, "bindings.temporary")?;
-            let persistent = BufferRange::of(&given.persistent, "bindings.persistent")?;
-            let (inputs, outputs): (Vec<_>, Vec<_>) = (
-                inputs.iter().map(BufferRange::binding).collect(),
-                outputs.iter().map(BufferRange::binding).collect(),
-            );
-            let bindings = Bindings {
-                inputs: &inputs,
-                outputs: &outputs,
-                temporary: temporary.binding(),
-                persistent: persistent.binding(),
-            };
-            let table = match phase {
-                DMLVK_PHASE_INITIALIZE => {
-                    BindingTable::for_initialization(operator.vulkan(), &bindings)?
-                }
-                DMLVK_PHASE_EXECUTE => BindingTable::new(operator.vulkan(), &bindings)?,
-                other => {
-                    return Err(Failure::invalid(
-                        "phase",
-                        format_args!("{other} (accepted: 0, 1)"),
-                    ));
-                }
-            };
-            Ok(TableObject { table })
-        };
+    let make = || {
+        let operator = &get::<OperatorObject, _>(compiled)?.operator;
         // SAFETY: the caller's promise.
-        unsafe { create((table, "table"), Some(compiled), make) }
-    })
+        let given = unsafe { read_sized(bindings, "bindings") }?;
+        let (inputs, outputs) = counts(operator);
+        let name = "bindings.inputs";
+        // SAFETY: the caller's promise.
+        let inputs = unsafe { look_up(given.inputs, given.input_count, inputs, name) }?;
+        let name = "bindings.outputs";
+        // SAFETY: the caller's promise.
+        let outputs = unsafe { look_up(given.outputs, given.output_count, outputs, name) }?;
+        let temporary = BufferRange::of(&given.temporary, "bindings.temporary")?;
+        let persistent = BufferRange::of(&given.persistent, "bindings.persistent")?;
+        let bindings = Bindings {
+            inputs: &self::bindings(&inputs),
+            outputs: &self::bindings(&outputs),
+            temporary: temporary.binding(),
+            persistent: persistent.binding(),
+        };
+        match phase {
+            DMLVK_PHASE_INITIALIZE => {
+                Ok(BindingTable::for_initialization(operator.vulkan(), &bindings)?)
+            }
+            DMLVK_PHASE_EXECUTE => Ok(BindingTable::new(operator.vulkan(), &bindings)?),
+            other => Err(Failure::invalid("phase", format_args!("{other} (accepted: 0, 1)"))),
+        }
+    };
+    // SAFETY: the caller's promise.
+    unsafe { create("dmlvk_create_binding_table", (table, "table"), Some(compiled), make) }
 }
 
 /// IDMLCommandRecorder::RecordDispatch: records the operator into a command buffer of the caller's.
@@ -189,13 +178,13 @@ pub unsafe extern "C" fn dmlvk_record_dispatch(
     table: DmlVkBindingTable,
 ) -> HRESULT {
     call("dmlvk_record_dispatch", || {
-        let object = get::<TableObject, _>(table)?;
+        let table = get::<BindingTable, _>(table)?;
         if command_buffer == vk::CommandBuffer::null() {
             return Err(Failure::invalid("command_buffer", "null"));
         }
         // SAFETY: the caller's promise.
-        unsafe { record_plan(command_buffer, &object.table) };
-        Ok(S_OK)
+        unsafe { record_plan(command_buffer, &table) };
+        Ok(())
     })
 }
 
@@ -206,8 +195,5 @@ pub unsafe extern "C" fn dmlvk_record_dispatch(
 /// Command buffers that were recorded from it have completed, and are not submitted again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_destroy_binding_table(table: DmlVkBindingTable) -> HRESULT {
-    call("dmlvk_destroy_binding_table", || {
-        remove::<TableObject, _>(table)?;
-        Ok(S_OK)
-    })
+    call("dmlvk_destroy_binding_table", || remove::<BindingTable, _>(table))
 }

@@ -9,8 +9,8 @@ use dml::core::capabilities::Features;
 use dml::core::kernel::Feature;
 use dml::vk::{DeviceDesc, QueueLock, RawDeviceDesc, RawQueue};
 
-use crate::boundary::{Failure, Result, call};
-use crate::device::{DeviceObject, NO_PARENT, levels};
+use crate::boundary::{Failure, Result};
+use crate::device::{NO_PARENT, levels};
 use crate::handle::create;
 use crate::memory::{read_array, read_sized, text};
 use crate::types::{
@@ -101,18 +101,16 @@ pub unsafe extern "C" fn dmlvk_wrap_device(
     desc: *const DmlVkRawDeviceDesc,
     device: *mut DmlVkDevice,
 ) -> HRESULT {
-    call("dmlvk_wrap_device", || {
-        let make = || {
-            // SAFETY: the caller's promise.
-            let desc = unsafe { read_sized(desc, "desc") }?;
-            let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
-            // SAFETY: the caller's promise.
-            let vulkan = unsafe { wrap(&desc) }?;
-            Ok(DeviceObject { device: Device::from_vulkan(vulkan, &levels)? })
-        };
+    let make = || {
         // SAFETY: the caller's promise.
-        unsafe { create((device, "device"), NO_PARENT, make) }
-    })
+        let desc = unsafe { read_sized(desc, "desc") }?;
+        let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
+        // SAFETY: the caller's promise.
+        let vulkan = unsafe { wrap(&desc) }?;
+        Ok(Device::from_vulkan(vulkan, &levels)?)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { create("dmlvk_wrap_device", (device, "device"), NO_PARENT, make) }
 }
 
 /// # Safety
