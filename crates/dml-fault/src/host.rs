@@ -10,24 +10,36 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dml_vk::ash::vk;
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
-/// Blocks that are not freed, by the call that they were allocated in.
-static LIVE: Mutex<BTreeMap<&'static str, usize>> = Mutex::new(BTreeMap::new());
-/// For each numbered allocation the call that it was made in.
-static ALLOCATIONS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-/// The number of the allocation that fails; 0 for none.
-static FAILING: AtomicUsize = AtomicUsize::new(0);
-/// In which call one has failed.
-static FAILED: Mutex<Option<&'static str>> = Mutex::new(None);
+/// Blocks that are not freed, by their addresses.
+static BLOCKS: Mutex<BTreeMap<usize, Block>> = Mutex::new(BTreeMap::new());
+static NUMBERED: Mutex<Numbered> =
+    Mutex::new(Numbered { allocations: Vec::new(), failing: None, failed: None });
 
 thread_local! {
     /// The call that this thread is in, where it can report a failure.
     static CALL: Cell<Option<InCall>> = const { Cell::new(None) };
+}
+
+/// What was allocated inside of calls that can report a failure.
+struct Numbered {
+    /// For each allocation the call that it was made in.
+    allocations: Vec<&'static str>,
+    /// The number of the allocation that fails.
+    failing: Option<usize>,
+    /// In which call it has failed.
+    failed: Option<&'static str>,
+}
+
+struct Block {
+    layout: Layout,
+    /// The call that it was allocated in, where it is counted.
+    call: Option<&'static str>,
 }
 
 /// A call that can report a failure.
@@ -64,36 +76,37 @@ pub(crate) fn end() {
 }
 
 pub(crate) fn arm(failing: Option<usize>) {
-    FAILING.store(failing.unwrap_or(0), SeqCst);
-    lock_allocations().clear();
-    *FAILED.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *numbered() = Numbered { allocations: Vec::new(), failing, failed: None };
 }
 
 /// The call in which an allocation has failed.
 pub(crate) fn failed() -> Option<&'static str> {
-    *FAILED.lock().unwrap_or_else(PoisonError::into_inner)
+    numbered().failed
 }
 
 pub(crate) fn allocations() -> Vec<&'static str> {
-    lock_allocations().clone()
+    numbered().allocations.clone()
 }
 
-fn lock_allocations() -> MutexGuard<'static, Vec<&'static str>> {
-    ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
+fn numbered() -> MutexGuard<'static, Numbered> {
+    NUMBERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn live() -> Vec<(&'static str, usize)> {
-    let live = lock_live();
-    live.iter().filter(|(_, count)| **count > 0).map(|(call, count)| (*call, *count)).collect()
+    let mut live = BTreeMap::<_, usize>::new();
+    for call in lock_blocks().values().filter_map(|block| block.call) {
+        *live.entry(call).or_default() += 1;
+    }
+    live.into_iter().collect()
 }
 
 /// Blocks that are freed after all are not missed.
 pub(crate) fn write_off() {
-    lock_live().clear();
+    lock_blocks().values_mut().for_each(|block| block.call = None);
 }
 
-fn lock_live() -> MutexGuard<'static, BTreeMap<&'static str, usize>> {
-    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_blocks() -> MutexGuard<'static, BTreeMap<usize, Block>> {
+    BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a call gets as its callbacks: the recorder's where it is enabled and the call had none.
@@ -117,82 +130,37 @@ impl Callbacks {
     }
 }
 
-/// Stands directly before each block.
-#[derive(Clone, Copy)]
-struct Header {
-    /// The block's own size.
-    size: usize,
-    /// From the start of the allocation to the block.
-    offset: usize,
-    layout: Layout,
-    /// The call that it was allocated in, where it is counted.
-    call: Option<&'static str>,
-}
-
-fn layout(size: usize, alignment: usize) -> Option<(Layout, usize)> {
-    let alignment = alignment.max(align_of::<Header>());
-    let offset = size_of::<Header>().checked_next_multiple_of(alignment)?;
-    Layout::from_size_align(size.checked_add(offset)?, alignment).ok().map(|it| (it, offset))
-}
-
 /// A block of no bytes is one as well: drivers take null for a failure.
 fn allocate_block(size: usize, alignment: usize) -> *mut c_void {
     let call = CALL.get();
     if let Some(call) = call {
-        let number = {
-            let mut allocations = lock_allocations();
-            allocations.push(call.name);
-            allocations.len()
-        };
-        if number == FAILING.load(SeqCst) {
-            *FAILED.lock().unwrap_or_else(PoisonError::into_inner) = Some(call.name);
+        let mut numbered = numbered();
+        numbered.allocations.push(call.name);
+        if numbered.failing == Some(numbered.allocations.len()) {
+            numbered.failed = Some(call.name);
             return ptr::null_mut();
         }
     }
     let call = call.filter(|it| it.creates).map(|it| it.name);
-    let Some((layout, offset)) = layout(size, alignment) else { return ptr::null_mut() };
-    // SAFETY: the layout is not empty, as it has room for a header.
-    let start = unsafe { alloc(layout) };
-    if start.is_null() {
+    let Ok(layout) = Layout::from_size_align(size.max(1), alignment) else {
         return ptr::null_mut();
-    }
-    // SAFETY: the block begins inside the allocation, after room for the header.
-    let block = unsafe { start.add(offset) };
-    // SAFETY: as above.
-    let header = unsafe { block.sub(size_of::<Header>()) }.cast::<Header>();
-    // SAFETY: the place is inside the allocation, and aligned, as the block's alignment is at least
-    // the header's and the header's size a multiple of it.
-    unsafe { header.write(Header { size, offset, layout, call }) };
-    if let Some(call) = call {
-        *lock_live().entry(call).or_default() += 1;
+    };
+    // SAFETY: the layout is not empty.
+    let block = unsafe { alloc(layout) };
+    if !block.is_null() {
+        lock_blocks().insert(block.addr(), Block { layout, call });
     }
     block.cast()
 }
 
 /// # Safety
 ///
-/// `block` was allocated by `allocate_block` and not freed.
-unsafe fn header(block: *mut c_void) -> Header {
-    // SAFETY: the header stands directly before the block.
-    let header = unsafe { block.cast::<u8>().sub(size_of::<Header>()) };
-    // SAFETY: as above; it was written when the block was allocated.
-    unsafe { header.cast::<Header>().read() }
-}
-
-/// # Safety
-///
-/// As [`header`]; the block is used no more.
+/// `block` was allocated by `allocate_block`, and is used no more. One that was not ends the process.
 unsafe fn free_block(block: *mut c_void) {
-    // SAFETY: the caller's promise.
-    let header = unsafe { header(block) };
-    // SAFETY: the allocation starts this far before the block.
-    let start = unsafe { block.cast::<u8>().sub(header.offset) };
+    let found = lock_blocks().remove(&block.addr());
+    let layout = found.expect("drivers free what they were given, and once").layout;
     // SAFETY: the allocation was made with this layout.
-    unsafe { dealloc(start, header.layout) };
-    let mut live = lock_live();
-    if let Some(count) = header.call.and_then(|call| live.get_mut(call)) {
-        *count = count.saturating_sub(1);
-    }
+    unsafe { dealloc(block.cast(), layout) };
 }
 
 unsafe extern "system" fn allocate(
@@ -221,11 +189,10 @@ unsafe extern "system" fn reallocate(
     }
     let block = allocate_block(size, alignment);
     if !block.is_null() {
-        // SAFETY: Vulkan gives back what it was given.
-        let kept = unsafe { header(original) }.size.min(size);
+        let old = lock_blocks().get(&original.addr()).map_or(0, |block| block.layout.size());
         // SAFETY: both blocks have at least so many bytes, and are different.
-        unsafe { block.cast::<u8>().copy_from_nonoverlapping(original.cast(), kept) };
-        // SAFETY: as above; it is used no more.
+        unsafe { block.cast::<u8>().copy_from_nonoverlapping(original.cast(), old.min(size)) };
+        // SAFETY: Vulkan gives back what it was given, and uses it no more.
         unsafe { free_block(original) };
     }
     block
