@@ -10,13 +10,6 @@ use crate::handle::{Object, create, get, remove};
 use crate::memory::read_sized;
 use crate::types::{DmlVkBuffer, DmlVkDevice, HRESULT, VkBuffer};
 
-/// VK_BUFFER_USAGE_TRANSFER_SRC_BIT.
-const TRANSFER_SRC: u32 = 0x1;
-/// VK_BUFFER_USAGE_TRANSFER_DST_BIT.
-const TRANSFER_DST: u32 = 0x2;
-/// VK_BUFFER_USAGE_STORAGE_BUFFER_BIT.
-const STORAGE: u32 = 0x20;
-
 /// A buffer that the caller owns, for dmlvk_wrap_buffer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +74,8 @@ pub unsafe extern "C" fn dmlvk_wrap_buffer(
         let device = Device::clone(&*get(device)?);
         // SAFETY: the caller's promise.
         let desc = unsafe { read_sized(desc, "desc") }?;
-        let (handle, size, usage) = (desc.buffer, desc.size, usage(desc.usage));
+        let (handle, size, usage) =
+            (desc.buffer, desc.size, BufferUsage::from_bits_truncate(desc.usage));
         let raw = RawBufferDesc { handle, size, usage, name: "buffer" };
         // SAFETY: the caller's promise.
         let buffer = unsafe { device.vulkan().wrap_buffer(&raw) }?;
@@ -89,17 +83,6 @@ pub unsafe extern "C" fn dmlvk_wrap_buffer(
     };
     // SAFETY: the caller's promise.
     unsafe { create("dmlvk_wrap_buffer", (buffer, "buffer"), Some(device), make) }
-}
-
-fn usage(bits: u32) -> BufferUsage {
-    [
-        (STORAGE, BufferUsage::STORAGE),
-        (TRANSFER_SRC, BufferUsage::TRANSFER_SRC),
-        (TRANSFER_DST, BufferUsage::TRANSFER_DST),
-    ]
-    .into_iter()
-    .filter(|(bit, _)| bits & bit != 0)
-    .fold(BufferUsage::empty(), |all, (_, usage)| all | usage)
 }
 
 /// Writes `size` bytes to a buffer from `offset` on, after everything that this library has submitted,

@@ -1,7 +1,7 @@
 //! Buffers: with memory of their own, or the caller's.
 
 use std::fmt;
-use std::ops::{BitAnd, BitOr, Range};
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
@@ -11,70 +11,32 @@ use gpu_allocator::vulkan::Allocation;
 use crate::error::{Error, Result};
 use crate::memory::allocator::{MemoryAllocator, MemoryLocation};
 
-/// What a buffer may be used for: a set of flags, combined with `|`.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct BufferUsage(vk::BufferUsageFlags);
+bitflags::bitflags! {
+    /// What a buffer may be used for: a set of flags, combined with `|`. The bits are Vulkan's.
+    #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+    pub struct BufferUsage: vk::Flags {
+        /// Kernels read and write it.
+        const STORAGE = vk::BufferUsageFlags::STORAGE_BUFFER.as_raw();
+        /// Copies read from it.
+        const TRANSFER_SRC = vk::BufferUsageFlags::TRANSFER_SRC.as_raw();
+        /// Fills, updates and copies write to it.
+        const TRANSFER_DST = vk::BufferUsageFlags::TRANSFER_DST.as_raw();
+    }
+}
 
 impl BufferUsage {
-    /// Kernels read and write it.
-    pub const STORAGE: Self = Self(vk::BufferUsageFlags::STORAGE_BUFFER);
-    /// Copies read from it.
-    pub const TRANSFER_SRC: Self = Self(vk::BufferUsageFlags::TRANSFER_SRC);
-    /// Fills, updates and copies write to it.
-    pub const TRANSFER_DST: Self = Self(vk::BufferUsageFlags::TRANSFER_DST);
-
-    /// No use.
-    pub const fn empty() -> Self {
-        Self(vk::BufferUsageFlags::empty())
-    }
-
-    /// Everything: storage, source and destination of transfers.
-    pub fn all() -> Self {
-        Self::STORAGE | Self::TRANSFER_SRC | Self::TRANSFER_DST
-    }
-
-    /// Whether every flag of `other` is in `self`.
-    pub fn contains(self, other: Self) -> bool {
-        self.0.contains(other.0)
-    }
-
-    /// Whether there is no flag.
-    pub fn is_empty(self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Vulkan's flags.
     pub fn to_vk(self) -> vk::BufferUsageFlags {
-        self.0
-    }
-}
-
-impl BitOr for BufferUsage {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
-impl BitAnd for BufferUsage {
-    type Output = Self;
-
-    fn bitand(self, other: Self) -> Self {
-        Self(self.0 & other.0)
+        vk::BufferUsageFlags::from_raw(self.bits())
     }
 }
 
 impl fmt::Display for BufferUsage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = [
-            (Self::STORAGE, "STORAGE"),
-            (Self::TRANSFER_SRC, "TRANSFER_SRC"),
-            (Self::TRANSFER_DST, "TRANSFER_DST"),
-        ];
-        let set: Vec<_> =
-            names.iter().filter(|(flag, _)| self.contains(*flag)).map(|(_, name)| *name).collect();
-        f.write_str(&if set.is_empty() { "none".to_owned() } else { set.join(" | ") })
+        if self.is_empty() {
+            return f.write_str("none");
+        }
+        bitflags::parser::to_writer(self, f)
     }
 }
 
@@ -263,10 +225,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usages_are_a_set() {
+    fn usages_are_named() {
         let both = BufferUsage::STORAGE | BufferUsage::TRANSFER_DST;
-        assert!(both.contains(BufferUsage::STORAGE));
-        assert!(!both.contains(BufferUsage::TRANSFER_SRC));
         assert_eq!(both.to_string(), "STORAGE | TRANSFER_DST");
         assert_eq!(BufferUsage::empty().to_string(), "none");
     }

@@ -29,7 +29,7 @@ pub(crate) fn slot_usages(steps: &[Step]) -> BTreeMap<Slot, BufferUsage> {
         };
         for (slot, usage) in transfers {
             let needed = usages.entry(slot).or_insert(BufferUsage::STORAGE);
-            *needed = *needed | usage;
+            *needed |= usage;
         }
     }
     usages
