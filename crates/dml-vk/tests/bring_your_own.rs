@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::caller::each_caller;
-use common::kernels::{plan, ramp, requirement, sum};
+use common::kernels::{fill, plan, ramp, requirement, sum};
 use common::{bind, compile, execute, pattern, try_bind, words};
 use dml_core::capabilities::Features;
-use dml_core::plan::{Fill, Plan, Slot, Step};
+use dml_core::plan::{Plan, Slot};
 use dml_fault::Caller;
 use dml_vk::ash::vk;
 use dml_vk::{
@@ -235,13 +235,7 @@ fn compiling_submits_nothing() {
         let device = wrap(caller);
         let with_constants = Plan {
             constants: pattern(256),
-            ..plan(
-                256,
-                vec![
-                    Step::Fill(Fill { slot: OUT, range: 0..256, pattern: 0 }),
-                    sum((OUT, 0..256), (Slot::Constants, 0..256)),
-                ],
-            )
+            ..plan(256, vec![fill(OUT, 0..256, 0), sum((OUT, 0..256), (Slot::Constants, 0..256))])
         };
         let compiled = compile(&device, with_constants);
         let buffer = caller.wrapped_buffer(&device, 256).unwrap();

@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::kernels::{plan, ramp};
+use common::kernels::{fill, plan, ramp};
 use common::{bind, buffer, compile, counts, each_injected_device, one_at_a_time, try_compile};
 use dml_core::HResult;
-use dml_core::plan::{Fill, Slot, Step};
+use dml_core::plan::Slot;
 use dml_fault::{Fault, Injector};
 use dml_vk::ash::vk;
 use dml_vk::{BufferDesc, BufferUsage, Error, InstanceDesc, MemoryLocation, Recorder};
@@ -24,7 +24,7 @@ fn calls_are_counted_by_name() {
         let recorded = || counts(injector, ["vkCmdFillBuffer", "vkCmdDispatch", "vkQueueSubmit"]);
         assert_eq!(counts(injector, [CREATE]), [1]);
         let steps = vec![
-            Step::Fill(Fill { slot: Slot::Output(0), range: 0..512, pattern: 0 }),
+            fill(Slot::Output(0), 0..512, 0),
             ramp(Slot::Output(0), 0..256, 1),
             ramp(Slot::Output(0), 256..512, 1),
         ];

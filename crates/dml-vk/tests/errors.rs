@@ -3,13 +3,13 @@
 
 mod common;
 
-use common::kernels::{RAMP, changed, leaked, plan, ramp, requirement, sum};
+use common::kernels::{RAMP, changed, fill, leaked, plan, ramp, requirement, sum};
 use common::{
     buffer, buffer_with, compile, each_device, part, try_bind, try_compile, try_compile_both,
 };
 use dml_core::HResult;
 use dml_core::kernel::{Feature, KernelVariant};
-use dml_core::plan::{Fill, InPlace, Plan, Slot, Step};
+use dml_core::plan::{InPlace, Plan, Slot};
 use dml_vk::{
     BindingTable, Bindings, BufferDesc, BufferUsage, CompileInput, CompiledOperator, Device, Error,
     MemoryLocation, Recorder,
@@ -206,7 +206,7 @@ fn a_kernel_whose_features_are_not_enabled_is_refused() {
 #[test]
 fn a_malformed_plan_is_our_own_defect() {
     each_device(|device| {
-        let fill = |range| vec![Step::Fill(Fill { slot: OUT, range, pattern: 0 })];
+        let fill = |range| vec![fill(OUT, range, 0)];
         let groups = changed(ramp(OUT, 0..256, 0), |it| it.groups = [1, 0, 1]);
         let push = changed(ramp(OUT, 0..256, 0), |it| it.push_constants.truncate(11));
         let absent = ramp(Slot::Input(3), 0..4, 0);

@@ -4,9 +4,9 @@
 
 mod common;
 
-use common::kernels::{every_kind_of_step, plan, sum, words_of_every_kind_of_step};
+use common::kernels::{copy, every_kind_of_step, plan, sum, words_of_every_kind_of_step};
 use common::{buffer, compile, each_device, part, words};
-use dml_core::plan::{Copy, CopyRegion, Plan, Slot, Step};
+use dml_core::plan::{Plan, Slot};
 use dml_vk::{BindingTable, Bindings, Buffer, CompiledOperator, Device, Recorder, Submission};
 
 const OUT: Slot = Slot::Output(0);
@@ -22,8 +22,7 @@ struct Work {
 
 impl Work {
     fn new(device: &Device) -> Self {
-        let regions = vec![CopyRegion::once(0, 0, 512)];
-        let copy = Step::Copy(Copy { source: OUT, destination: Slot::Temporary, regions });
+        let copy = copy((OUT, 0), (Slot::Temporary, 0), 512);
         let twice = sum((OUT, 0..512), (Slot::Temporary, 0..512));
         let one_more = sum((OUT, 0..512), (Slot::Constants, 0..512));
         let compiled = compile(

@@ -3,18 +3,13 @@
 
 mod common;
 
-use common::kernels::{plan, ramp, requirement, sum};
+use common::kernels::{copy, plan, ramp, requirement, sum};
 use common::{buffer, compile, each_device, part, run, words};
-use dml_core::plan::{BoundAt, Copy, CopyRegion, InPlace, Plan, Slot, Step};
+use dml_core::plan::{BoundAt, InPlace, Plan, Slot};
 use dml_vk::{BindingTable, Bindings, BufferBinding, CompiledOperator, Phase, Recorder, Result};
 
 const OUT: Slot = Slot::Output(0);
 const IN: Slot = Slot::Input(0);
-
-fn copy(source: Slot, destination: Slot, size: u64) -> Step {
-    let region = CopyRegion::once(0, 0, size);
-    Step::Copy(Copy { source, destination, regions: vec![region] })
-}
 
 #[track_caller]
 fn refused(result: Result<BindingTable>, message: &str) {
@@ -27,7 +22,7 @@ fn in_place() -> Plan {
     Plan {
         inputs: vec![requirement("InputTensor", 256)],
         in_place: Some(InPlace { input: 0, output: 0, exec: band.clone() }),
-        ..plan(256, [vec![copy(IN, OUT, 256)], band].concat())
+        ..plan(256, [vec![copy((IN, 0), (OUT, 0), 256)], band].concat())
     }
 }
 
@@ -100,7 +95,7 @@ fn owned() -> Plan {
     input.as_mut().unwrap().bound_at = BoundAt::Initialization;
     Plan {
         inputs: vec![input],
-        init: vec![copy(IN, Slot::Persistent, 256)],
+        init: vec![copy((IN, 0), (Slot::Persistent, 0), 256)],
         persistent_size: 256,
         ..plan(256, vec![ramp(OUT, 0..256, 1), sum((OUT, 0..256), (Slot::Persistent, 0..256))])
     }

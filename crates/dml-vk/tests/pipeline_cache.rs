@@ -14,6 +14,7 @@ use common::{
     NoMessages, bind, buffer, compile, execute, instance, instance_with, one_at_a_time, words,
 };
 use dml_core::plan::Slot;
+use dml_fault::usable_devices;
 use dml_vk::ash::vk;
 use dml_vk::{Device, DeviceDesc, Instance, InstanceDesc, PhysicalDevice};
 
@@ -38,13 +39,6 @@ fn run_and_keep(physical: &PhysicalDevice, desc: &DeviceDesc) -> Device {
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
-}
-
-fn usable(instance: &Instance) -> impl Iterator<Item = PhysicalDevice> + use<> {
-    let all = instance.physical_devices().unwrap();
-    let usable: Vec<_> = all.into_iter().filter(|it| it.unsuitable().is_none()).collect();
-    assert!(!usable.is_empty(), "there is no Vulkan device: run `cargo xtask test`");
-    usable.into_iter()
 }
 
 /// Bytes of initial data in the last call of vkCreatePipelineCache.
@@ -72,7 +66,7 @@ fn watched() -> (NoMessages, Instance) {
 fn pipelines_are_kept_and_given_back_to_the_driver() {
     let _guard = one_at_a_time();
     let (_messages, instance) = watched();
-    for physical in usable(&instance) {
+    for physical in usable_devices(&instance) {
         let folder = tempfile::tempdir().unwrap();
         let desc = desc(&folder.path().join("made/as/needed"));
         let inner = desc.pipeline_cache.clone().unwrap();
@@ -91,7 +85,7 @@ fn pipelines_are_kept_and_given_back_to_the_driver() {
 fn nothing_wrong_reaches_a_driver_and_everything_wrong_is_replaced() {
     let _guard = one_at_a_time();
     let (_messages, instance) = watched();
-    for physical in usable(&instance) {
+    for physical in usable_devices(&instance) {
         let folder = tempfile::tempdir().unwrap();
         let desc = desc(folder.path());
         run(&physical, &desc);
@@ -119,7 +113,7 @@ fn by_default_nothing_is_kept_and_unused_devices_write_nothing() {
     let (_messages, instance) = instance();
     assert_eq!(DeviceDesc::default().pipeline_cache, None);
     let folder = tempfile::tempdir().unwrap();
-    for physical in usable(&instance) {
+    for physical in usable_devices(&instance) {
         drop(Device::with_desc(&physical, &desc(folder.path())).unwrap());
     }
     assert_eq!(files(folder.path()).len(), 0);
@@ -141,15 +135,16 @@ fn a_process_that_is_killed_leaves_what_it_compiled() {
     let (_messages, instance) = watched();
     if let Some(folder) = std::env::var_os(SHARED) {
         let desc = desc(Path::new(&folder));
-        let _devices: Vec<_> = usable(&instance).map(|it| run_and_keep(&it, &desc)).collect();
+        let _devices: Vec<_> =
+            usable_devices(&instance).iter().map(|it| run_and_keep(it, &desc)).collect();
         std::process::abort();
     }
     let folder = tempfile::tempdir().unwrap();
     let test = "a_process_that_is_killed_leaves_what_it_compiled";
     let status = child(test, folder.path()).status().unwrap();
     assert!(!status.success(), "{status}");
-    assert_eq!(files(folder.path()).len(), usable(&instance).count());
-    for physical in usable(&instance) {
+    assert_eq!(files(folder.path()).len(), usable_devices(&instance).len());
+    for physical in usable_devices(&instance) {
         run(&physical, &desc(folder.path()));
         assert_ne!(INITIAL.load(Ordering::SeqCst), 0, "{}", physical.info().name);
     }
@@ -160,7 +155,7 @@ fn processes_and_threads_share_a_folder() {
     let (_messages, instance) = instance();
     if let Some(folder) = std::env::var_os(SHARED) {
         let desc = desc(Path::new(&folder));
-        for physical in usable(&instance) {
+        for physical in usable_devices(&instance) {
             (0..3).for_each(|_| run(&physical, &desc));
         }
         return;
@@ -169,7 +164,7 @@ fn processes_and_threads_share_a_folder() {
     let test = "processes_and_threads_share_a_folder";
     let children = [(); 3].map(|()| child(test, folder.path()).spawn().unwrap());
     std::thread::scope(|scope| {
-        for physical in usable(&instance).chain(usable(&instance)) {
+        for physical in usable_devices(&instance).into_iter().chain(usable_devices(&instance)) {
             let folder = folder.path();
             scope.spawn(move || run(&physical, &desc(folder)));
         }
@@ -178,5 +173,5 @@ fn processes_and_threads_share_a_folder() {
         assert!(child.wait().unwrap().success());
     }
     // One for each device and nothing temporary.
-    assert_eq!(files(folder.path()).len(), usable(&instance).count());
+    assert_eq!(files(folder.path()).len(), usable_devices(&instance).len());
 }

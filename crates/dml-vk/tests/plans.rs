@@ -3,14 +3,16 @@
 
 mod common;
 
-use common::kernels::{RAMP, SUM, changed, leaked, plan, ramp, ramp_of_size_in, requirement, sum};
+use common::kernels::{
+    RAMP, SUM, changed, copy, fill, leaked, plan, ramp, ramp_of_size_in, requirement, sum,
+};
 use common::{
     buffer, buffer_with, compile, each_device, execute, run, try_bind, try_compile,
     try_compile_both, words,
 };
 use dml_core::capabilities::Limit;
 use dml_core::kernel::KernelVariant;
-use dml_core::plan::{Copy, CopyRegion, Fill, KernelKey, Plan, Slot, Step, Update};
+use dml_core::plan::{Copy, CopyRegion, KernelKey, Plan, Slot, Step, Update};
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompileInput, CompiledOperator,
     Error, MemoryLocation, Recorder, Result,
@@ -21,15 +23,6 @@ const IN: Slot = Slot::Input(0);
 
 fn bind(compiled: &CompiledOperator, buffer: &Buffer, offset: u64) -> Result<BindingTable> {
     try_bind(compiled, buffer, offset, buffer.size() - offset)
-}
-
-fn fill(slot: Slot, range: std::ops::Range<u64>, pattern: u32) -> Step {
-    Step::Fill(Fill { slot, range, pattern })
-}
-
-fn copy(source: (Slot, u64), destination: (Slot, u64), size: u64) -> Step {
-    let region = CopyRegion::once(source.1, destination.1, size);
-    Step::Copy(Copy { source: source.0, destination: destination.0, regions: vec![region] })
 }
 
 #[test]

@@ -6,11 +6,11 @@ mod common;
 
 use std::ops::Range;
 
-use common::kernels::{plan, ramp, requirement, sum};
+use common::kernels::{fill, plan, ramp, requirement, sum};
 use common::{buffer, compile, each_device, execute};
 use dml_core::Capabilities;
 use dml_core::host::{HostMemory, interpret};
-use dml_core::plan::{Copy, CopyRegion, Fill, Plan, Repeat, Slot, Step, Update};
+use dml_core::plan::{Copy, CopyRegion, Plan, Repeat, Slot, Step, Update};
 use dml_vk::{BindingTable, Bindings, BufferBinding};
 
 /// Windows start at multiples of this, the largest alignment there is: with its shader-access
@@ -54,10 +54,7 @@ impl Random {
     fn step(&mut self) -> Step {
         let count = 1 + self.below(3);
         match self.below(5) {
-            0 => {
-                let (slot, range) = (self.written_slot(), self.blocks(count));
-                Step::Fill(Fill { slot, range, pattern: self.word() })
-            }
+            0 => fill(self.written_slot(), self.blocks(count), self.word()),
             1 => {
                 let (slot, range) = (self.written_slot(), self.blocks(1));
                 let data = self.word().to_le_bytes().repeat(3);
@@ -83,10 +80,7 @@ impl Random {
     }
 
     fn plan(&mut self) -> Plan {
-        let mut exec = vec![
-            Step::Fill(Fill { slot: Slot::Temporary, range: 0..SIZE, pattern: 1 }),
-            Step::Fill(Fill { slot: Slot::Output(0), range: 0..SIZE, pattern: 2 }),
-        ];
+        let mut exec = vec![fill(Slot::Temporary, 0..SIZE, 1), fill(Slot::Output(0), 0..SIZE, 2)];
         let steps = 4 + self.below(20);
         exec.extend((0..steps).map(|_| self.step()));
         Plan {

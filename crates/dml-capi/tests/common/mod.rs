@@ -10,6 +10,7 @@ pub mod caller;
 use std::ffi::{CStr, CString};
 use std::ptr;
 
+pub use caller::validation;
 use dml::Validation;
 use dmlvk::*;
 
@@ -18,13 +19,6 @@ use borrowing::Borrowing;
 pub const E_INVALIDARG: HRESULT = 0x8007_0057_u32.cast_signed();
 pub const E_NOTIMPL: HRESULT = 0x8000_4001_u32.cast_signed();
 pub const DXGI_ERROR_UNSUPPORTED: HRESULT = 0x887A_0004_u32.cast_signed();
-
-pub fn validation() -> Validation {
-    match std::env::var("DML_TEST_VALIDATION").as_deref() {
-        Ok("required") => Validation::Required,
-        _ => Validation::Off,
-    }
-}
 
 pub fn message() -> String {
     // SAFETY: the library returns a C string of this thread.

@@ -1,10 +1,16 @@
 //! The caller's side of bring your own, on every device.
 
 use dml_fault::dml_vk::ash::vk;
-use dml_fault::dml_vk::{DeviceSelector, Instance, InstanceDesc, access};
+use dml_fault::dml_vk::{DeviceSelector, Instance, InstanceDesc, Validation, access};
 use dml_fault::{Caller, Commands};
 
-use super::validation;
+/// Whether the validation layer must be on: DML_TEST_VALIDATION=required.
+pub fn validation() -> Validation {
+    match std::env::var("DML_TEST_VALIDATION").as_deref() {
+        Ok("required") => Validation::Required,
+        _ => Validation::Off,
+    }
+}
 
 /// Calls `test` once for each device, with an instance and a device of its own, and fails on any
 /// validation message.

@@ -112,6 +112,16 @@ pub fn sum(to: (Slot, Range<u64>), from: (Slot, Range<u64>)) -> Step {
     })
 }
 
+pub fn fill(slot: Slot, range: Range<u64>, pattern: u32) -> Step {
+    Step::Fill(Fill { slot, range, pattern })
+}
+
+/// Copies `size` bytes from one place to another.
+pub fn copy(source: (Slot, u64), destination: (Slot, u64), size: u64) -> Step {
+    let region = CopyRegion::once(source.1, destination.1, size);
+    Step::Copy(Copy { source: source.0, destination: destination.0, regions: vec![region] })
+}
+
 /// A dispatch with something else in it.
 pub fn changed(step: Step, change: impl FnOnce(&mut Dispatch)) -> Step {
     let Step::Dispatch(mut dispatch) = step else { panic!("a dispatch") };
@@ -142,11 +152,10 @@ pub fn plan(size: u64, exec: Vec<Step>) -> Plan {
 /// Steps on an output of 512 bytes.
 pub fn every_kind_of_step() -> Vec<Step> {
     let out = Slot::Output(0);
-    let region = CopyRegion::once(256, 0, 8);
     vec![
-        Step::Fill(Fill { slot: out, range: 0..512, pattern: 1 }),
+        fill(out, 0..512, 1),
         ramp(out, 256..512, 50),
-        Step::Copy(Copy { source: out, destination: out, regions: vec![region] }),
+        copy((out, 256), (out, 0), 8),
         Step::Update(Update { slot: out, offset: 8, data: vec![2; 4] }),
     ]
 }

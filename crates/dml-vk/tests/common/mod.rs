@@ -9,21 +9,14 @@ pub mod kernels;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub use caller::validation;
 use dml_core::plan::Plan;
-use dml_fault::Injector;
+use dml_fault::{Injector, usable_devices};
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompileInput,
     CompiledOperator, Device, DeviceDesc, EntryPoints, Error, Instance, InstanceDesc,
-    MemoryLocation, Recorder, Validation, ValidationLog,
+    MemoryLocation, Recorder, ValidationLog,
 };
-
-/// Whether the validation layer must be on: DML_TEST_VALIDATION=required.
-pub fn validation() -> Validation {
-    match std::env::var("DML_TEST_VALIDATION") {
-        Ok(value) if value == "required" => Validation::Required,
-        _ => Validation::Off,
-    }
-}
 
 /// Fails the test when it ends with validation messages that nobody took.
 ///
@@ -60,20 +53,10 @@ pub fn each_device(test: impl Fn(&Device)) {
 
 pub fn each_device_with(instance: InstanceDesc, desc: &DeviceDesc, test: impl Fn(&Device)) {
     let (_messages, instance) = instance_with(instance);
-    let mut tested = 0;
-    for physical in instance.physical_devices().unwrap() {
-        if physical.unsuitable().is_some() {
-            assert!(Device::with_desc(&physical, desc).unwrap_err().is_unsupported());
-            continue;
-        }
+    for physical in usable_devices(&instance) {
         println!("on {}", physical.info().name);
         test(&Device::with_desc(&physical, desc).unwrap());
-        tested += 1;
     }
-    assert!(
-        tested > 0,
-        "there is no usable Vulkan device: run these tests with `cargo xtask test`"
-    );
 }
 
 /// What is replaced belongs to one test at a time.
