@@ -41,48 +41,31 @@ pub struct Bindings<'a> {
     pub persistent: Option<BufferBinding<'a>>,
 }
 
-/// A binding that has been checked. It knows nothing of [`Buffer`] but its keeper, so that a
-/// caller's own VkBuffer with a declared size and usage fits as well.
-#[derive(Clone, Debug)]
-pub(crate) struct BufferRange {
-    pub(crate) handle: ash::vk::Buffer,
-    pub(crate) buffer_size: u64,
-    pub(crate) usage: BufferUsage,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-    /// Owns the buffer, unless the caller does.
-    pub(crate) keep_alive: Option<Buffer>,
-}
-
-impl BufferRange {
-    pub(crate) fn of(binding: &BufferBinding<'_>) -> Self {
-        Self {
-            handle: binding.buffer.raw(),
-            buffer_size: binding.buffer.size(),
-            usage: binding.buffer.usage(),
-            offset: binding.offset,
-            size: binding.size,
-            keep_alive: Some(binding.buffer.clone()),
-        }
-    }
-
-    fn is_same_range(&self, other: &Self) -> bool {
-        self.handle == other.handle && self.offset == other.offset && self.size == other.size
-    }
-
-    fn overlaps(&self, other: &Self) -> bool {
-        self.handle == other.handle
-            && self.offset < other.offset + other.size
-            && other.offset < self.offset + self.size
-    }
-}
-
 /// One checked binding with its role.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedBinding {
     pub(crate) slot: Slot,
     pub(crate) field: String,
-    pub(crate) buffer: BufferRange,
+    pub(crate) buffer: Buffer,
+    pub(crate) offset: u64,
+    size: u64,
+}
+
+impl CheckedBinding {
+    fn end(&self) -> u64 {
+        self.offset + self.size
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        self.buffer.raw() == other.buffer.raw()
+            && self.offset < other.end()
+            && other.offset < self.end()
+    }
+
+    /// Whether it is the same range as `other`, which it overlaps.
+    fn is_same_range(&self, other: &Self) -> bool {
+        self.offset == other.offset && self.size == other.size
+    }
 }
 
 /// Checks everything that does not depend on the plan that is going to be used. Also tells whether
@@ -186,31 +169,26 @@ impl Checker<'_> {
             let accepted = "a buffer of the device that the operator was compiled for".to_owned();
             return Err(self.error(field, problem, accepted));
         }
-        let buffer = BufferRange::of(binding);
-        self.range(field, &buffer, size, alignment)?;
-        if !buffer.usage.contains(BufferUsage::STORAGE) {
-            let problem = format!("the buffer's usage is {}", buffer.usage);
-            return Err(self.error(field, problem, "a usage with STORAGE".to_owned()));
+        let BufferBinding { buffer, offset, size: given } = *binding;
+        if !offset.is_multiple_of(alignment) {
+            let accepted = format!("a multiple of {alignment} bytes");
+            return Err(self.error(field, format!("offset {offset}"), accepted));
         }
-        Ok(CheckedBinding { slot, field: field.to_owned(), buffer })
-    }
-
-    fn range(&self, field: &str, buffer: &BufferRange, size: u64, alignment: u64) -> Result<()> {
-        if !buffer.offset.is_multiple_of(alignment) {
-            let problem = format!("offset {}", buffer.offset);
-            return Err(self.error(field, problem, format!("a multiple of {alignment} bytes")));
-        }
-        let end = buffer.offset.checked_add(buffer.size);
-        if end.is_none_or(|end| end > buffer.buffer_size) {
-            let problem = format!("{} bytes at offset {}", buffer.size, buffer.offset);
-            let accepted = format!("a range inside the buffer's {} bytes", buffer.buffer_size);
+        if offset.checked_add(given).is_none_or(|end| end > buffer.size()) {
+            let problem = format!("{given} bytes at offset {offset}");
+            let accepted = format!("a range inside the buffer's {} bytes", buffer.size());
             return Err(self.error(field, problem, accepted));
         }
-        if buffer.size < size {
-            let problem = format!("a range of {} bytes", buffer.size);
+        if given < size {
+            let problem = format!("a range of {given} bytes");
             return Err(self.error(field, problem, format!("at least {size} bytes")));
         }
-        Ok(())
+        if !buffer.usage().contains(BufferUsage::STORAGE) {
+            let problem = format!("the buffer's usage is {}", buffer.usage());
+            return Err(self.error(field, problem, "a usage with STORAGE".to_owned()));
+        }
+        let (field, buffer) = (field.to_owned(), buffer.clone());
+        Ok(CheckedBinding { slot, field, buffer, offset, size: given })
     }
 
     fn out_of_phase(&self, needed: &BindingRequirement) -> Error {
@@ -234,11 +212,11 @@ impl Checker<'_> {
         for (index, one) in bound.iter().enumerate() {
             for other in &bound[index + 1..] {
                 let both_read = matches!((one.slot, other.slot), (Slot::Input(_), Slot::Input(_)));
-                if both_read || !one.buffer.overlaps(&other.buffer) {
+                if both_read || !one.overlaps(other) {
                     continue;
                 }
                 let may_be_same = self.may_be_same(one.slot, other.slot);
-                if !may_be_same || !one.buffer.is_same_range(&other.buffer) {
+                if !may_be_same || !one.is_same_range(other) {
                     return Err(self.overlap(one, other, may_be_same));
                 }
                 in_place = true;
@@ -256,10 +234,12 @@ impl Checker<'_> {
 
     fn overlap(&self, one: &CheckedBinding, other: &CheckedBinding, may_be_same: bool) -> Error {
         let problem = format!(
-            "bytes {} overlap {} (bytes {}) in the same buffer",
-            range_text(&other.buffer),
+            "bytes {}..{} overlap {} (bytes {}..{}) in the same buffer",
+            other.offset,
+            other.end(),
             one.field,
-            range_text(&one.buffer)
+            one.offset,
+            one.end()
         );
         let mut accepted = "a range that shares no byte with another binding".to_owned();
         if may_be_same {
@@ -276,8 +256,4 @@ impl Checker<'_> {
             accepted,
         }
     }
-}
-
-fn range_text(buffer: &BufferRange) -> String {
-    format!("{}..{}", buffer.offset, buffer.offset + buffer.size)
 }

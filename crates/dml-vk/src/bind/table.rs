@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ash::vk;
 use dml_core::plan::{CopyRegion, Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step};
 
-use crate::bind::binding::{Bindings, BufferRange, CheckedBinding, check_bindings};
+use crate::bind::binding::{Bindings, CheckedBinding, check_bindings};
 use crate::bind::compiled::{CompiledOperator, CompiledPlan, Phase, StepFacts};
 use crate::bind::descriptors::{Descriptor, DescriptorSets};
 use crate::device::Device;
@@ -127,7 +127,7 @@ impl BindingTable {
             is_preferred: index == 0,
             _sets: sets,
             compiled: compiled.clone(),
-            _buffers: bound.into_iter().filter_map(|one| one.buffer.keep_alive).collect(),
+            _buffers: bound.into_iter().map(|one| one.buffer).collect(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -184,14 +184,14 @@ fn choose<'a>(
         let (_, facts) = plan.phase(phase, in_place);
         let needed =
             |one: &CheckedBinding| facts.usages.get(&one.slot).copied().unwrap_or_default();
-        match bound.iter().find(|one| !one.buffer.usage.contains(needed(one))) {
+        match bound.iter().find(|one| !one.buffer.usage().contains(needed(one))) {
             None => return Ok((index, plan)),
             Some(one) => lacking = lacking.or(Some((one, needed(one)))),
         }
     }
     let (field, usage, needed) = lacking
         .map_or((String::new(), BufferUsage::empty(), BufferUsage::empty()), |(one, needed)| {
-            (one.field.clone(), one.buffer.usage, needed)
+            (one.field.clone(), one.buffer.usage(), needed)
         });
     Err(Error::InvalidBinding {
         operator: compiled.operator(),
@@ -216,10 +216,7 @@ impl Places<'_> {
             return constants.ok_or_else(|| unbound(slot));
         }
         let found = self.bound.iter().find(|one| one.slot == slot);
-        let place = |one: &CheckedBinding| {
-            let BufferRange { handle, offset, .. } = one.buffer;
-            (handle, offset)
-        };
+        let place = |one: &CheckedBinding| (one.buffer.raw(), one.offset);
         found.map(place).ok_or_else(|| unbound(slot))
     }
 
