@@ -4,6 +4,7 @@ use dml_core::kernel::{KernelBinding, KernelVariant, SpecializationConstant};
 use dml_core::plan::Access;
 
 use crate::{Kernel, twins};
+use crate::link::Source;
 
 /// Writes a value to the elements of a tensor in a band of diagonals, and nothing else.
 pub static DIAGONAL_BAND: Kernel = Kernel {
@@ -20,12 +21,13 @@ pub static DIAGONAL_BAND_B8: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
     push_constant_size: 64,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_band::b8,
+    host: &twins::diagonal_band::b8,
 };
 const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 64);
 
@@ -36,12 +38,13 @@ pub static DIAGONAL_BAND_B16: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
     push_constant_size: 64,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_band::b16,
+    host: &twins::diagonal_band::b16,
 };
 const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 64);
 
@@ -52,12 +55,13 @@ pub static DIAGONAL_BAND_B32: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 64,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_band::b32,
+    host: &twins::diagonal_band::b32,
 };
 const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 64);
 
@@ -68,12 +72,13 @@ pub static DIAGONAL_BAND_B64: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 64,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_band::b64,
+    host: &twins::diagonal_band::b64,
 };
 const _: () = assert!(twins::diagonal_band::PushConstants::WORDS * 4 == 64);
 
@@ -96,12 +101,13 @@ pub static DIAGONAL_MERGE_B8: KernelVariant = KernelVariant {
         KernelBinding { binding: 2, access: Access::Read },
     ],
     push_constant_size: 56,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_merge::b8,
+    host: &twins::diagonal_merge::b8,
 };
 const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 56);
 
@@ -116,12 +122,13 @@ pub static DIAGONAL_MERGE_B16: KernelVariant = KernelVariant {
         KernelBinding { binding: 2, access: Access::Read },
     ],
     push_constant_size: 56,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_merge::b16,
+    host: &twins::diagonal_merge::b16,
 };
 const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 56);
 
@@ -136,12 +143,13 @@ pub static DIAGONAL_MERGE_B32: KernelVariant = KernelVariant {
         KernelBinding { binding: 2, access: Access::Read },
     ],
     push_constant_size: 56,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_merge::b32,
+    host: &twins::diagonal_merge::b32,
 };
 const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 56);
 
@@ -156,12 +164,13 @@ pub static DIAGONAL_MERGE_B64: KernelVariant = KernelVariant {
         KernelBinding { binding: 2, access: Access::Read },
     ],
     push_constant_size: 56,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_merge::b64,
+    host: &twins::diagonal_merge::b64,
 };
 const _: () = assert!(twins::diagonal_merge::PushConstants::WORDS * 4 == 56);
 
@@ -180,9 +189,10 @@ pub static DIAGONAL_SCATTER_B8: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
     push_constant_size: 44,
+    uniform_binding: None,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
-    host: twins::diagonal_scatter::b8,
+    host: &twins::diagonal_scatter::b8,
 };
 const _: () = assert!(twins::diagonal_scatter::PushConstants::WORDS * 4 == 44);
 
@@ -193,9 +203,10 @@ pub static DIAGONAL_SCATTER_B16: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
     push_constant_size: 44,
+    uniform_binding: None,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
-    host: twins::diagonal_scatter::b16,
+    host: &twins::diagonal_scatter::b16,
 };
 const _: () = assert!(twins::diagonal_scatter::PushConstants::WORDS * 4 == 44);
 
@@ -206,9 +217,10 @@ pub static DIAGONAL_SCATTER_B32: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 44,
+    uniform_binding: None,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
-    host: twins::diagonal_scatter::b32,
+    host: &twins::diagonal_scatter::b32,
 };
 const _: () = assert!(twins::diagonal_scatter::PushConstants::WORDS * 4 == 44);
 
@@ -219,9 +231,10 @@ pub static DIAGONAL_SCATTER_B64: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 44,
+    uniform_binding: None,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }],
     required_features: &[],
-    host: twins::diagonal_scatter::b64,
+    host: &twins::diagonal_scatter::b64,
 };
 const _: () = assert!(twins::diagonal_scatter::PushConstants::WORDS * 4 == 44);
 
@@ -240,12 +253,13 @@ pub static DIAGONAL_WRITE_B8: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
     push_constant_size: 60,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_write::b8,
+    host: &twins::diagonal_write::b8,
 };
 const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
@@ -256,12 +270,13 @@ pub static DIAGONAL_WRITE_B16: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::ReadWrite }],
     push_constant_size: 60,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_write::b16,
+    host: &twins::diagonal_write::b16,
 };
 const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
@@ -272,12 +287,13 @@ pub static DIAGONAL_WRITE_B32: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 60,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_write::b32,
+    host: &twins::diagonal_write::b32,
 };
 const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
@@ -288,12 +304,13 @@ pub static DIAGONAL_WRITE_B64: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 60,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::diagonal_write::b64,
+    host: &twins::diagonal_write::b64,
 };
 const _: () = assert!(twins::diagonal_write::PushConstants::WORDS * 4 == 60);
 
@@ -304,12 +321,13 @@ pub static FILL_WORDS_B32: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 16,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::fill_words::b32,
+    host: &twins::fill_words::b32,
 };
 const _: () = assert!(twins::fill_words::PushConstants::WORDS * 4 == 16);
 
@@ -331,12 +349,13 @@ pub static FILL_WRITE_B8: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
     ],
     push_constant_size: 60,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::fill_write::b8,
+    host: &twins::fill_write::b8,
 };
 const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 60);
 
@@ -350,12 +369,13 @@ pub static FILL_WRITE_B16: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
     ],
     push_constant_size: 60,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::fill_write::b16,
+    host: &twins::fill_write::b16,
 };
 const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 60);
 
@@ -369,12 +389,13 @@ pub static FILL_WRITE_B32: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
     ],
     push_constant_size: 60,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::fill_write::b32,
+    host: &twins::fill_write::b32,
 };
 const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 60);
 
@@ -388,14 +409,131 @@ pub static FILL_WRITE_B64: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
     ],
     push_constant_size: 60,
+    uniform_binding: None,
     specialization_constants: &[
         SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
     ],
     required_features: &[],
-    host: twins::fill_write::b64,
+    host: &twins::fill_write::b64,
 };
 const _: () = assert!(twins::fill_write::PushConstants::WORDS * 4 == 60);
+
+/// Applies a program to every element of a row.
+pub static ELEMENT_WISE_0: Source = Source {
+    name: "element_wise_0",
+    spirv: include_bytes!("../compiled/element_wise_0.spv"),
+    relocations: include_bytes!("../compiled/element_wise_0.ids"),
+};
+
+/// Applies a program to every element, by one dimension of rows.
+pub static ELEMENT_WISE_1: Source = Source {
+    name: "element_wise_1",
+    spirv: include_bytes!("../compiled/element_wise_1.spv"),
+    relocations: include_bytes!("../compiled/element_wise_1.ids"),
+};
+
+/// Applies a program to every element, by two dimensions of rows.
+pub static ELEMENT_WISE_2: Source = Source {
+    name: "element_wise_2",
+    spirv: include_bytes!("../compiled/element_wise_2.spv"),
+    relocations: include_bytes!("../compiled/element_wise_2.ids"),
+};
+
+/// Applies a program to every element, by up to four dimensions of rows.
+pub static ELEMENT_WISE_4: Source = Source {
+    name: "element_wise_4",
+    spirv: include_bytes!("../compiled/element_wise_4.spv"),
+    relocations: include_bytes!("../compiled/element_wise_4.ids"),
+};
+
+/// Applies a program to every element, by up to seven dimensions of rows.
+pub static ELEMENT_WISE_7: Source = Source {
+    name: "element_wise_7",
+    spirv: include_bytes!("../compiled/element_wise_7.spv"),
+    relocations: include_bytes!("../compiled/element_wise_7.ids"),
+};
+
+/// Half precision to single and back.
+pub static F16: Source = Source {
+    name: "f16",
+    spirv: include_bytes!("../compiled/f16.spv"),
+    relocations: include_bytes!("../compiled/f16.ids"),
+};
+
+/// Arithmetic on single precision.
+pub static F32: Source = Source {
+    name: "f32",
+    spirv: include_bytes!("../compiled/f32.spv"),
+    relocations: include_bytes!("../compiled/f32.ids"),
+};
+
+/// Double precision to other types and back, by integers.
+pub static F64: Source = Source {
+    name: "f64",
+    spirv: include_bytes!("../compiled/f64.spv"),
+    relocations: include_bytes!("../compiled/f64.ids"),
+};
+
+/// Integers of up to 32 bits.
+pub static INTEGERS: Source = Source {
+    name: "integers",
+    spirv: include_bytes!("../compiled/integers.spv"),
+    relocations: include_bytes!("../compiled/integers.ids"),
+};
+
+/// Loads and stores of quads.
+pub static MEMORY_B8: Source = Source {
+    name: "memory_b8",
+    spirv: include_bytes!("../compiled/memory_b8.spv"),
+    relocations: include_bytes!("../compiled/memory_b8.ids"),
+};
+
+/// Loads and stores of quads.
+pub static MEMORY_B16: Source = Source {
+    name: "memory_b16",
+    spirv: include_bytes!("../compiled/memory_b16.spv"),
+    relocations: include_bytes!("../compiled/memory_b16.ids"),
+};
+
+/// Loads and stores of quads.
+pub static MEMORY_B32: Source = Source {
+    name: "memory_b32",
+    spirv: include_bytes!("../compiled/memory_b32.spv"),
+    relocations: include_bytes!("../compiled/memory_b32.ids"),
+};
+
+/// Loads and stores of quads.
+pub static MEMORY_B64: Source = Source {
+    name: "memory_b64",
+    spirv: include_bytes!("../compiled/memory_b64.spv"),
+    relocations: include_bytes!("../compiled/memory_b64.ids"),
+};
+
+/// Integers of 64 bits.
+pub static WIDE: Source = Source {
+    name: "wide",
+    spirv: include_bytes!("../compiled/wide.spv"),
+    relocations: include_bytes!("../compiled/wide.ids"),
+};
+
+/// Every skeleton and every library.
+pub static LINKED: &[&Source] = &[
+    &ELEMENT_WISE_0,
+    &ELEMENT_WISE_1,
+    &ELEMENT_WISE_2,
+    &ELEMENT_WISE_4,
+    &ELEMENT_WISE_7,
+    &F16,
+    &F32,
+    &F64,
+    &INTEGERS,
+    &MEMORY_B8,
+    &MEMORY_B16,
+    &MEMORY_B32,
+    &MEMORY_B64,
+    &WIDE,
+];
 
 /// Every variant of every kernel.
 pub static ALL: &[&KernelVariant] = &[

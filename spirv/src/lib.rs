@@ -13,8 +13,11 @@
 #![forbid(unsafe_code)]
 
 mod element_width;
+pub mod element_wise;
+pub mod functions;
 #[rustfmt::skip] // Laid out by its generator.
 pub mod kernels;
+pub mod link;
 pub mod twins;
 
 pub use element_width::{ElementWidth, Kernel};

@@ -69,6 +69,7 @@ fn step(
             })
             .collect(),
         push_constants: push,
+        uniform: None,
         groups: [3, 1, 1],
     })
 }

@@ -59,7 +59,7 @@ fn a_variant_is_identified_by_what_it_is() {
     let one: &KernelVariant = kernels::DIAGONAL_SCATTER.variant(ElementWidth::B8);
     assert_eq!(one, &kernels::DIAGONAL_SCATTER_B8);
     assert_ne!(one, &kernels::DIAGONAL_SCATTER_B16);
-    assert_eq!(one, &KernelVariant { host: |_| Ok(()), ..*one });
+    assert_eq!(one, &KernelVariant { host: &|_| Ok(()), ..*one });
     let others = [
         KernelVariant { spirv: kernels::DIAGONAL_SCATTER_B16.spirv, ..*one },
         KernelVariant { entry_point: "other", ..*one },

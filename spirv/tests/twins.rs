@@ -161,6 +161,7 @@ fn dispatch(
         kernel: KernelKey { variant, specialization: specialization(variant, local_size) },
         windows: vec![Window { slot: OUTPUT, range: 0..size as u64, access, base_word_at: 0 }],
         push_constants,
+        uniform: None,
         groups,
     })
 }

@@ -1,4 +1,4 @@
-//! Where `dml` keeps compiled pipelines.
+//! Where `dml` keeps compiled pipelines and, if it is asked to, kernels.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -44,4 +44,18 @@ fn without_it_the_users_cache_folder_is_used() {
     run(folder.path(), None);
     run(folder.path(), None);
     assert_eq!(entries(&folder.path().join("dml")), 1);
+}
+
+#[test]
+fn kernels_are_dumped_where_the_variable_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
+    command.args(["diag", "--sizes", "512,512", "--type", "uint8"]);
+    command.env("DML_PIPELINE_CACHE", "off").env("DML_DUMP_KERNELS", folder.path());
+    assert!(command.output().unwrap().status.success());
+    let kernel = fs::read(folder.path().join("diagonal_scatter_b8.spv")).unwrap();
+    assert_eq!(kernel[..4], 0x0723_0203_u32.to_le_bytes());
+    // A folder that is not there is no error.
+    command.env("DML_DUMP_KERNELS", folder.path().join("none"));
+    assert!(command.output().unwrap().status.success());
 }

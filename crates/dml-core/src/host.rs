@@ -117,11 +117,15 @@ fn run_dispatch(
             access: window.access,
         });
     }
+    let constants = bound(memory, Slot::Constants)?;
+    let uniform = dispatch.uniform.clone().map(|it| constants.indices(it));
+    let uniform = uniform.map_or(Vec::new(), |it| constants.bytes[it].to_vec());
     let mut context = HostDispatch {
         kernel,
         groups: dispatch.groups,
         specialization: &dispatch.kernel.specialization,
         push_constants: &push_constants,
+        uniform: &uniform,
         descriptors: &descriptors,
         memory,
     };

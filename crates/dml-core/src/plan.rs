@@ -34,6 +34,14 @@ pub(crate) use slot::span;
 /// Push constants of one dispatch are at most this many bytes, half of what Vulkan guarantees.
 pub const MAX_PUSH_CONSTANT_BYTES: usize = 64;
 
+/// The most that any device may demand of the start of a uniform block (Vulkan's required limits,
+/// minUniformBufferOffsetAlignment).
+pub const UNIFORM_ALIGNMENT: u64 = 256;
+
+/// The bytes of a uniform block that every device shows (Vulkan's required limits,
+/// maxUniformBufferRange).
+pub const MAX_UNIFORM_BYTES: u64 = 16 << 10;
+
 /// vkCmdUpdateBuffer takes no more bytes.
 pub const MAX_UPDATE_BYTES: u64 = 64 << 10;
 
@@ -134,6 +142,9 @@ pub struct Dispatch {
     pub windows: Vec<Window>,
     /// At most [`MAX_PUSH_CONSTANT_BYTES`]; each window's base word is patched in.
     pub push_constants: Vec<u8>,
+    /// The bytes of [`Slot::Constants`] that the kernel's uniform block shows, where it has one: from a
+    /// multiple of [`UNIFORM_ALIGNMENT`], at most [`MAX_UNIFORM_BYTES`].
+    pub uniform: Option<Range<u64>>,
     /// Work groups in x, y and z, within the device's limits, none of them 0.
     pub groups: [u32; 3],
 }
@@ -151,6 +162,19 @@ pub enum Step {
     Dispatch(Dispatch),
 }
 
+impl Dispatch {
+    fn uses(&self) -> Vec<Use> {
+        let window =
+            |it: &Window| Use { slot: it.slot, range: it.range.clone(), access: it.access };
+        let uniform = |range: &Range<u64>| Use {
+            slot: Slot::Constants,
+            range: range.clone(),
+            access: Access::Read,
+        };
+        self.windows.iter().map(window).chain(self.uniform.iter().map(uniform)).collect()
+    }
+}
+
 impl Step {
     /// Every byte range that the step touches.
     pub fn uses(&self) -> Vec<Use> {
@@ -161,15 +185,7 @@ impl Step {
                 vec![write(update.slot, span(update.offset, update.data.len() as u64))]
             }
             Self::Copy(copy) => copy.uses(),
-            Self::Dispatch(dispatch) => dispatch
-                .windows
-                .iter()
-                .map(|window| Use {
-                    slot: window.slot,
-                    range: window.range.clone(),
-                    access: window.access,
-                })
-                .collect(),
+            Self::Dispatch(dispatch) => dispatch.uses(),
         }
     }
 

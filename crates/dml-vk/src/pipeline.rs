@@ -7,11 +7,12 @@ pub(crate) mod plan_check;
 
 use std::collections::HashMap;
 use std::ffi::CString;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 use dml_core::capabilities::{Capabilities, Limit};
-use dml_core::kernel::KernelVariant;
+use dml_core::kernel::{KernelBinding, KernelVariant};
 use dml_core::plan::KernelKey;
 
 use crate::error::{Error, Result};
@@ -64,6 +65,7 @@ impl PipelineCache {
             return Ok(Arc::clone(pipeline));
         }
         let words = spirv_words(key.variant)?;
+        dump(key.variant);
         check(key, &words, capabilities)?;
         let pipeline = Arc::new(Pipeline::new(&self.raw, self.handle, key, &words)?);
         made.insert(key.clone(), Arc::clone(&pipeline));
@@ -170,17 +172,17 @@ impl Drop for ShaderModule<'_> {
 }
 
 fn make_set_layout(raw: &RawDevice, variant: &KernelVariant) -> Result<vk::DescriptorSetLayout> {
-    let bindings: Vec<_> = variant
-        .bindings
-        .iter()
-        .map(|binding| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(binding.binding)
-                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                .descriptor_count(1)
-                .stage_flags(vk::ShaderStageFlags::COMPUTE)
-        })
-        .collect();
+    let binding = |number, ty| {
+        vk::DescriptorSetLayoutBinding::default()
+            .binding(number)
+            .descriptor_type(ty)
+            .descriptor_count(1)
+            .stage_flags(vk::ShaderStageFlags::COMPUTE)
+    };
+    let storage = |it: &KernelBinding| binding(it.binding, vk::DescriptorType::STORAGE_BUFFER);
+    let uniform = |number| binding(number, vk::DescriptorType::UNIFORM_BUFFER);
+    let bindings: Vec<_> =
+        variant.bindings.iter().map(storage).chain(variant.uniform_binding.map(uniform)).collect();
     let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
     // SAFETY: `info` points to `bindings`, which outlives the call.
     let layout = unsafe { raw.core().create_descriptor_set_layout(&info, None) };
@@ -244,6 +246,23 @@ pub(crate) fn spirv_words(variant: &KernelVariant) -> Result<Vec<u32>> {
         return Err(Error::internal(format!("{}: truncated SPIR-V", variant.name)));
     }
     Ok(words.iter().copied().map(u32::from_le_bytes).collect())
+}
+
+/// Writes the kernel's SPIR-V into the folder that DML_DUMP_KERNELS names, for whoever has to debug it.
+fn dump(variant: &KernelVariant) {
+    let Some(folder) = std::env::var_os("DML_DUMP_KERNELS").filter(|it| !it.is_empty()) else {
+        return;
+    };
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '.';
+    let name: String = variant.name.chars().map(|it| if is_plain(it) { it } else { '_' }).collect();
+    let path = PathBuf::from(folder).join(format!("{name}.spv"));
+    if let Err(error) = std::fs::write(&path, variant.spirv) {
+        log::warn!(
+            "the kernel {} could not be written to {}: {error}",
+            variant.name,
+            path.display()
+        );
+    }
 }
 
 /// Whether the device can run the kernel with these specialization constants.

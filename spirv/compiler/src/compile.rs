@@ -11,7 +11,7 @@ use shaderc::{
 };
 
 use crate::ENTRY_POINT;
-use crate::intent::VariantIntent;
+use crate::intent::{Kind, VariantIntent};
 
 /// Where sources lie, in messages.
 const KERNELS: &str = "spirv/kernels/";
@@ -32,9 +32,13 @@ pub(crate) fn compile(tree: &Tree, variant: &VariantIntent<'_>) -> Result<Compil
     let compiler = Compiler::new().context("could not start shaderc")?;
     let options = options(tree, variant, &sources)?;
     let name = shown(source);
+    let mut text = lf(&text);
+    if variant.entry.kind == Kind::Library {
+        let preprocessed = compiler.preprocess(&text, &name, ENTRY_POINT, Some(&options))?;
+        text += &calling_all(&preprocessed.as_text())?;
+    }
     let kind = ShaderKind::Compute;
-    let result =
-        compiler.compile_into_spirv(&lf(&text), kind, &name, ENTRY_POINT, Some(&options))?;
+    let result = compiler.compile_into_spirv(&text, kind, &name, ENTRY_POINT, Some(&options))?;
     let spirv = result.as_binary_u8().to_vec();
     drop(options);
     Ok(Compiled { spirv, sources: sources.into_inner() })
@@ -48,7 +52,11 @@ fn options<'a>(
     let mut options = CompileOptions::new().context("could not start shaderc")?;
     options.set_target_env(TargetEnv::Vulkan, EnvVersion::Vulkan1_1 as u32);
     options.set_target_spirv(SpirvVersion::V1_3);
-    options.set_optimization_level(OptimizationLevel::Performance);
+    options.set_optimization_level(match variant.entry.kind {
+        Kind::Kernel => OptimizationLevel::Performance,
+        // Functions must stay functions, and roundings where they are.
+        Kind::Skeleton | Kind::Library => OptimizationLevel::Zero,
+    });
     options.set_warnings_as_errors();
     for (name, value) in &variant.defines {
         options.add_macro_definition(name, Some(value));
@@ -65,4 +73,26 @@ fn options<'a>(
 
 fn shown(source: &str) -> String {
     format!("{KERNELS}{source}")
+}
+
+/// A `main` that calls every function of a library: the compiler leaves out what nothing calls. A
+/// function begins at the first column, and its parameters are numbers or vectors.
+fn calling_all(preprocessed: &str) -> Result<String> {
+    const TYPES: [&str; 8] = ["bool", "float", "int", "uint", "uvec2", "uvec4", "vec4", "void"];
+    let mut calls = String::new();
+    let mut rest = preprocessed;
+    while !rest.is_empty() {
+        let line = rest.split_inclusive('\n').next().unwrap_or(rest);
+        let after = &rest[line.len()..];
+        let function = line.split_once(' ').filter(|(kind, _)| TYPES.contains(kind));
+        if let Some((name, _)) = function.and_then(|(_, signature)| signature.split_once('(')) {
+            let (_, parameters) = rest.split_once('(').context("a function has parameters")?;
+            let (parameters, _) = parameters.split_once(')').context("they end")?;
+            let types = parameters.split(',').filter_map(|it| it.split_whitespace().rev().nth(1));
+            let arguments: Vec<String> = types.map(|it| format!("{it}(0)")).collect();
+            calls += &format!("    {name}({});\n", arguments.join(", "));
+        }
+        rest = after;
+    }
+    Ok(format!("\nvoid main() {{\n{calls}}}\n"))
 }

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, anyhow};
 use dml_spirv_manifest::{Manifest, Tree, hash};
 
-use crate::compile::compile;
-use crate::intent::{Intent, VariantIntent};
+use crate::compile::{Compiled, compile};
+use crate::digest::{Digest, digest};
+use crate::intent::{Intent, Kind, VariantIntent};
 use crate::reflect::reflect;
 use crate::table::{Variant, render_table};
 use crate::validate::validate;
@@ -26,10 +27,11 @@ pub(crate) fn generate(tree: &Tree) -> Result<Generated> {
 
     let mut generated = Generated::new();
     let (mut table, mut used) = (Vec::new(), BTreeSet::new());
-    for Built { spirv, sources, variant } in built {
-        generated.insert(tree.spirv(&variant.name), spirv);
-        used.extend(sources);
-        table.push(variant);
+    for (built, variant) in built.into_iter().zip(&variants) {
+        generated.insert(tree.spirv(&variant.name), built.spirv);
+        generated.extend(built.relocations.map(|it| (tree.relocations(&variant.name), it)));
+        used.extend(built.sources);
+        table.extend(built.variant);
     }
     generated.insert(tree.table(), render_table(&intent, &table).into_bytes());
     let manifest = manifest(tree, &generated)?;
@@ -50,22 +52,29 @@ fn manifest(tree: &Tree, generated: &Generated) -> Result<Manifest> {
 
 struct Built {
     spirv: Vec<u8>,
+    /// Of a skeleton or a library.
+    relocations: Option<Vec<u8>>,
     /// Files in `kernels/`.
     sources: BTreeSet<String>,
-    variant: Variant,
+    /// Of a kernel.
+    variant: Option<Variant>,
 }
 
-fn build(tree: &Tree, variant: &VariantIntent<'_>) -> Result<Built> {
-    let compiled = compile(tree, variant)?;
-    validate(&compiled.spirv)?;
-    let reflection = reflect(&compiled.spirv, &variant.entry.specialization)?;
+fn build(tree: &Tree, intent: &VariantIntent<'_>) -> Result<Built> {
+    let Compiled { spirv, sources } = compile(tree, intent)?;
+    validate(&spirv)?;
+    if intent.entry.kind != Kind::Kernel {
+        let Digest { spirv, relocations } = digest(&spirv)?;
+        validate(&spirv)?;
+        return Ok(Built { spirv, relocations: Some(relocations), sources, variant: None });
+    }
     let variant = Variant {
-        name: variant.name.clone(),
-        kernel: variant.kernel.to_owned(),
-        element_width: variant.element_width.to_owned(),
-        reflection,
+        name: intent.name.clone(),
+        kernel: intent.kernel.to_owned(),
+        element_width: intent.element_width.to_owned(),
+        reflection: reflect(&spirv, &intent.entry.specialization)?,
     };
-    Ok(Built { spirv: compiled.spirv, sources: compiled.sources, variant })
+    Ok(Built { spirv, relocations: None, sources, variant: Some(variant) })
 }
 
 /// Writes what differs from the disk and removes compiled kernels that are no longer generated.

@@ -18,6 +18,19 @@ pub(crate) struct Intent {
     pub(crate) kernels: BTreeMap<String, KernelIntent>,
 }
 
+/// What becomes of a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// A kernel as it is.
+    #[default]
+    Kernel,
+    /// A kernel once the functions are linked that it only declares.
+    Skeleton,
+    /// Functions to be linked.
+    Library,
+}
+
 /// One kernel.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,7 +39,12 @@ pub(crate) struct KernelIntent {
     pub(crate) summary: String,
     /// The GLSL file, relative to `kernels/`.
     pub(crate) source: String,
-    /// The element widths that the kernel is compiled for.
+    /// What becomes of it.
+    #[serde(default)]
+    pub(crate) kind: Kind,
+    /// The element widths that it is compiled for. A skeleton or a library without any is compiled
+    /// once, under its own name.
+    #[serde(default)]
     pub(crate) element_widths: Vec<String>,
     /// Macros of every variant.
     #[serde(default)]
@@ -36,7 +54,7 @@ pub(crate) struct KernelIntent {
     pub(crate) specialization: BTreeMap<String, u32>,
 }
 
-/// One kernel for one element width.
+/// One source for one element width.
 #[derive(Clone, Debug)]
 pub(crate) struct VariantIntent<'a> {
     /// Kernel and element width, such as `copy_b32`.
@@ -45,7 +63,7 @@ pub(crate) struct VariantIntent<'a> {
     pub(crate) kernel: &'a str,
     /// The kernel's entry.
     pub(crate) entry: &'a KernelIntent,
-    /// The element width's name.
+    /// The element width's name; empty where there is none.
     pub(crate) element_width: &'static str,
     /// All macros, the element width's included.
     pub(crate) defines: BTreeMap<String, String>,
@@ -72,28 +90,29 @@ impl Intent {
 }
 
 impl KernelIntent {
-    fn variants<'a>(&'a self, kernel: &'a str) -> impl Iterator<Item = VariantIntent<'a>> {
-        ELEMENT_WIDTHS
-            .into_iter()
-            .filter(|(element_width, _)| {
-                self.element_widths.iter().any(|named| named == element_width)
-            })
-            .map(move |(element_width, bits)| {
-                let mut defines = self.defines.clone();
-                defines.insert("ELEMENT_BITS".to_owned(), bits.to_string());
-                VariantIntent {
-                    name: format!("{kernel}_{element_width}"),
-                    kernel,
-                    entry: self,
-                    element_width,
-                    defines,
-                }
-            })
+    fn variants<'a>(&'a self, kernel: &'a str) -> Vec<VariantIntent<'a>> {
+        let variant = |name, element_width, defines| VariantIntent {
+            name,
+            kernel,
+            entry: self,
+            element_width,
+            defines,
+        };
+        if self.element_widths.is_empty() {
+            return vec![variant(kernel.to_owned(), "", self.defines.clone())];
+        }
+        let is_named = |it: &(&str, u32)| self.element_widths.iter().any(|named| named == it.0);
+        let for_width = |(element_width, bits): (&'static str, u32)| {
+            let mut defines = self.defines.clone();
+            defines.insert("ELEMENT_BITS".to_owned(), bits.to_string());
+            variant(format!("{kernel}_{element_width}"), element_width, defines)
+        };
+        ELEMENT_WIDTHS.into_iter().filter(is_named).map(for_width).collect()
     }
 
-    /// Whether the kernel exists for every element width.
+    /// Whether it is a kernel that exists for every element width.
     pub(crate) fn has_every_width(&self) -> bool {
-        self.element_widths.len() == ELEMENT_WIDTHS.len()
+        self.kind == Kind::Kernel && self.element_widths.len() == ELEMENT_WIDTHS.len()
     }
 
     fn validate(&self, name: &str) -> Result<(), String> {
@@ -103,7 +122,7 @@ impl KernelIntent {
         if self.summary.is_empty() || self.summary.contains('\n') {
             return Err("summary must be one line".to_owned());
         }
-        if self.element_widths.is_empty() {
+        if self.element_widths.is_empty() && self.kind == Kind::Kernel {
             return Err("element_widths is empty".to_owned());
         }
         let mut seen = BTreeSet::new();

@@ -4,6 +4,7 @@
 
 mod access;
 mod compile;
+mod digest;
 mod generate;
 mod instruction;
 mod intent;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use dml_spirv_manifest::BUILD_COMMAND;
 
 use crate::ENTRY_POINT;
-use crate::intent::{ELEMENT_WIDTHS, Intent, KernelIntent};
+use crate::intent::{ELEMENT_WIDTHS, Intent, KernelIntent, Kind, VariantIntent};
 use crate::reflect::Reflection;
 
 /// A compiled variant.
@@ -42,6 +42,12 @@ pub(crate) fn render_table(intent: &Intent, variants: &[Variant]) -> String {
             push_size_check(&mut text, variant);
         }
     }
+    let linked = intent.variants().filter(|variant| variant.entry.kind != Kind::Kernel);
+    let linked: Vec<VariantIntent<'_>> = linked.collect();
+    linked.iter().for_each(|variant| push_source(&mut text, variant));
+    let names: Vec<String> = linked.iter().map(|it| format!("&{}", upper(&it.name))).collect();
+    text.push_str("\n/// Every skeleton and every library.\n");
+    push_line(&mut text, "", "pub static LINKED: &[&Source] = &", &names, ";");
     text.push_str("\n/// Every variant of every kernel.\n");
     let all = variants.iter().map(|variant| format!("&{}", upper(&variant.name)));
     push_line(
@@ -81,6 +87,7 @@ fn imports(intent: &Intent, variants: &[Variant]) -> String {
     if !own.is_empty() {
         text.push_str(&import("crate", &own));
     }
+    text.push_str("use crate::link::Source;\n");
     text
 }
 
@@ -122,9 +129,19 @@ fn push_variant(text: &mut String, variant: &Variant) {
     let _ = writeln!(text, "    entry_point: \"{}\",", ENTRY_POINT);
     push_line(text, "    ", "bindings: &", &bindings.collect::<Vec<_>>(), ",");
     let _ = writeln!(text, "    push_constant_size: {},", variant.reflection.push_constant_bytes);
+    text.push_str("    uniform_binding: None,\n");
     push_line(text, "    ", "specialization_constants: &", &constants.collect::<Vec<_>>(), ",");
     push_line(text, "    ", "required_features: &", &features.collect::<Vec<_>>(), ",");
-    let _ = writeln!(text, "    host: twins::{kernel_name}::{element_width},");
+    let _ = writeln!(text, "    host: &twins::{kernel_name}::{element_width},");
+    text.push_str("};\n");
+}
+
+fn push_source(text: &mut String, VariantIntent { name, entry, .. }: &VariantIntent<'_>) {
+    let _ = writeln!(text, "\n/// {}", entry.summary);
+    let _ = writeln!(text, "pub static {}: Source = Source {{", upper(name));
+    let _ = writeln!(text, "    name: \"{name}\",");
+    let _ = writeln!(text, "    spirv: include_bytes!(\"../compiled/{name}.spv\"),");
+    let _ = writeln!(text, "    relocations: include_bytes!(\"../compiled/{name}.ids\"),");
     text.push_str("};\n");
 }
 
@@ -171,6 +188,7 @@ mod tests {
         KernelIntent {
             summary: "Does something.".to_owned(),
             source: String::new(),
+            kind: Kind::Kernel,
             element_widths: element_widths
                 .iter()
                 .map(|&element_width| element_width.to_owned())

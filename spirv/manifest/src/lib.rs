@@ -68,6 +68,11 @@ impl Tree {
         self.compiled().join(format!("{variant}.spv"))
     }
 
+    /// Which words of a skeleton's or a library's SPIR-V are ids.
+    pub fn relocations(&self, variant: &str) -> PathBuf {
+        self.compiled().join(format!("{variant}.ids"))
+    }
+
     /// The GLSL compiler that Cargo.lock selects, as name and version.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ pub(super) struct Run {
 }
 
 /// Runs `main` for every invocation of the dispatch that has an index, with that index.
-pub(super) fn for_each_index(
+pub(crate) fn for_each_index(
     dispatch: &mut HostDispatch<'_>,
     first_group: u32,
     count: u32,

@@ -5,7 +5,7 @@
 //! as GLSL's does.
 
 mod band;
-mod dispatch;
+pub(crate) mod dispatch;
 mod element;
 mod matrices;
 mod words;

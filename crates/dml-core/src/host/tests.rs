@@ -9,9 +9,10 @@ static PROBE: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 8,
+    uniform_binding: None,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 1 }],
     required_features: &[],
-    host: |dispatch| {
+    host: &|dispatch| {
         let base = dispatch.push_word(0);
         dispatch.store(0, base, base)?;
         dispatch.store(0, base + 1, dispatch.push_word(1))
@@ -28,6 +29,7 @@ fn probe(range: std::ops::Range<u64>) -> Dispatch {
             base_word_at: 0,
         }],
         push_constants: [0, 7u32].iter().flat_map(|word| word.to_le_bytes()).collect(),
+        uniform: None,
         groups: [1, 1, 1],
     }
 }

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::invalid::{InvalidDispatch, InvalidPlan, InvalidStep, Phase};
 use super::slot::{Slot, Use};
 use super::{
-    BindingRequirement, BoundAt, Dispatch, MAX_PUSH_CONSTANT_BYTES, MAX_UPDATE_BYTES, Plan, Step,
+    BindingRequirement, BoundAt, Dispatch, MAX_PUSH_CONSTANT_BYTES, MAX_UNIFORM_BYTES,
+    MAX_UPDATE_BYTES, Plan, Step, UNIFORM_ALIGNMENT,
 };
 use crate::capabilities::{Capabilities, Limits};
 
@@ -106,6 +107,7 @@ impl Dispatch {
                 return Err(InvalidDispatch::Count { what, given, accepted });
             }
         }
+        self.check_uniform()?;
         for window in &self.windows {
             let at = window.base_word_at;
             if u64::from(at) + 4 > size as u64 {
@@ -117,6 +119,21 @@ impl Dispatch {
         let (groups, limit) = (self.groups, limits.max_compute_work_group_count);
         if groups.iter().zip(limit).any(|(count, limit)| *count == 0 || *count > limit) {
             return Err(InvalidDispatch::Groups { groups, limit });
+        }
+        Ok(())
+    }
+}
+
+impl Dispatch {
+    fn check_uniform(&self) -> Result<(), InvalidDispatch> {
+        let is_right = |range: &Range<u64>| {
+            range.start.is_multiple_of(UNIFORM_ALIGNMENT)
+                && range.end.saturating_sub(range.start) <= MAX_UNIFORM_BYTES
+        };
+        let is_wanted = self.kernel.variant.uniform_binding.is_some();
+        if self.uniform.is_some() != is_wanted || !self.uniform.iter().all(is_right) {
+            let given = self.uniform.clone();
+            return Err(InvalidDispatch::Uniform { given, is_wanted });
         }
         Ok(())
     }

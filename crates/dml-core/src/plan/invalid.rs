@@ -105,6 +105,17 @@ pub enum InvalidDispatch {
         /// Bytes of push constants.
         size: usize,
     },
+    /// The uniform block is missing, not the kernel's, or not where and as large as it may be.
+    #[error(
+        "uniform block {given:?} (accepted: {})",
+        if *is_wanted { "at most 16384 bytes from a multiple of 256" } else { "none" }
+    )]
+    Uniform {
+        /// The bytes of the constants.
+        given: Option<Range<u64>>,
+        /// Whether the kernel has a uniform block.
+        is_wanted: bool,
+    },
     /// A window, or the descriptor that shows it, is too large.
     #[error("a window of {size} bytes exceeds maxStorageBufferRange {limit}")]
     WindowSize {

@@ -43,6 +43,8 @@ pub struct KernelVariant {
     pub bindings: &'static [KernelBinding],
     /// Size of the push constant block in bytes.
     pub push_constant_size: u32,
+    /// The binding number of its uniform block, where it has one: [`crate::plan::Dispatch::uniform`].
+    pub uniform_binding: Option<u32>,
     /// The specialization constants, by ascending id.
     pub specialization_constants: &'static [SpecializationConstant],
     /// Optional Vulkan features without which the variant may not be used.
@@ -64,7 +66,7 @@ impl PartialEq for KernelVariant {
         let content = |it: &Self| {
             (
                 (it.name, it.entry_point, it.bindings, it.push_constant_size),
-                (it.specialization_constants, it.required_features, it.spirv),
+                (it.specialization_constants, it.uniform_binding, it.required_features, it.spirv),
             )
         };
         std::ptr::eq(self, other) || content(self) == content(other)

@@ -6,7 +6,8 @@ use super::slot::{Access, Slot};
 use crate::capabilities::Feature;
 
 /// A kernel's computation on the host: the twin of the shader of the same name.
-pub type HostKernel = fn(&mut HostDispatch<'_>) -> Result<(), HostError>;
+pub type HostKernel =
+    &'static (dyn Fn(&mut HostDispatch<'_>) -> Result<(), HostError> + Send + Sync);
 
 /// What can go wrong while a plan is interpreted. Each is a defect of the plan or of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,6 +71,8 @@ pub struct HostDispatch<'a> {
     pub(crate) groups: [u32; 3],
     pub(crate) specialization: &'a [u32],
     pub(crate) push_constants: &'a [u8],
+    /// The bytes of the uniform block.
+    pub(crate) uniform: &'a [u8],
     pub(crate) descriptors: &'a [HostDescriptor],
     pub(crate) memory: &'a mut HostMemory,
 }
@@ -87,8 +90,12 @@ impl HostDispatch<'_> {
 
     /// The `index`-th 32-bit word of the push constants.
     pub fn push_word(&self, index: usize) -> u32 {
-        let bytes = &self.push_constants[index * 4..index * 4 + 4];
-        u32::from_le_bytes(bytes.try_into().expect("a slice of 4 bytes"))
+        word_at(self.push_constants, index)
+    }
+
+    /// The `index`-th 32-bit word of the uniform block; what the block does not have is 0.
+    pub fn uniform_word(&self, index: usize) -> u32 {
+        if index < self.uniform.len() / 4 { word_at(self.uniform, index) } else { 0 }
     }
 
     /// Reads a word of a storage buffer.
@@ -141,4 +148,9 @@ impl HostDispatch<'_> {
         let bytes = &mut buffer.bytes[start..start + 4];
         Ok(bytes.try_into().expect("a slice of 4 bytes"))
     }
+}
+
+fn word_at(bytes: &[u8], index: usize) -> u32 {
+    let bytes = &bytes[index * 4..index * 4 + 4];
+    u32::from_le_bytes(bytes.try_into().expect("a slice of 4 bytes"))
 }

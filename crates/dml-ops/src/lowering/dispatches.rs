@@ -77,6 +77,7 @@ impl<'a> Dispatches<'a> {
                 kernel: self.target.kernel_key(variant),
                 windows: windows.to_vec(),
                 push_constants: push.with_first_group(first_group).to_bytes(),
+                uniform: None,
                 groups,
             }));
         }

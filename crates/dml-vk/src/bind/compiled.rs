@@ -187,7 +187,7 @@ impl Device {
             if self.is_owned() { MemoryLocation::Device } else { MemoryLocation::Upload };
         let buffer = self.create_buffer(&BufferDesc {
             size: plan.constants.len() as u64,
-            usage: BufferUsage::all(),
+            usage: BufferUsage::all() | BufferUsage::UNIFORM,
             location,
             name: &format!("{} constants", plan.operator),
         })?;

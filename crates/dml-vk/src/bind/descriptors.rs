@@ -8,9 +8,11 @@ use crate::error::{Error, Result};
 use crate::instance::raw::RawDevice;
 use crate::pipeline::Pipeline;
 
-/// A storage buffer descriptor to be written.
+/// A descriptor to be written.
 pub(crate) struct Descriptor {
     pub(crate) binding: u32,
+    /// Of a storage buffer or of a uniform buffer.
+    pub(crate) ty: vk::DescriptorType,
     pub(crate) info: vk::DescriptorBufferInfo,
 }
 
@@ -72,10 +74,15 @@ fn make_pool(
     let count = |count: usize| {
         u32::try_from(count).map_err(|_| Error::internal("more than 2^32 descriptors"))
     };
-    let descriptors = count(contents.iter().map(|(_, descriptors)| descriptors.len()).sum())?;
-    let sizes = [vk::DescriptorPoolSize::default()
-        .ty(vk::DescriptorType::STORAGE_BUFFER)
-        .descriptor_count(descriptors.max(1))];
+    let size = |ty| {
+        let descriptors = contents.iter().flat_map(|(_, descriptors)| descriptors);
+        let size = vk::DescriptorPoolSize::default().ty(ty);
+        Ok(size.descriptor_count(count(descriptors.filter(|it| it.ty == ty).count())?))
+    };
+    let storage = size(vk::DescriptorType::STORAGE_BUFFER)?;
+    let uniform = size(vk::DescriptorType::UNIFORM_BUFFER)?;
+    let mut sizes = vec![storage.descriptor_count(storage.descriptor_count.max(1))];
+    sizes.extend(Some(uniform).filter(|it| it.descriptor_count > 0));
     let info =
         vk::DescriptorPoolCreateInfo::default().max_sets(count(contents.len())?).pool_sizes(&sizes);
     // SAFETY: `info` points to an array that outlives the call; no count is 0.
@@ -90,13 +97,13 @@ fn write(raw: &RawDevice, set: vk::DescriptorSet, descriptors: &[Descriptor]) {
             vk::WriteDescriptorSet::default()
                 .dst_set(set)
                 .dst_binding(descriptor.binding)
-                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                .descriptor_type(descriptor.ty)
                 .buffer_info(std::slice::from_ref(&descriptor.info))
         })
         .collect();
     if !writes.is_empty() {
-        // SAFETY: the set is new, so nothing uses it; the buffers are alive, have STORAGE usage,
-        // and the ranges lie inside them, start aligned and are within the device's limit.
+        // SAFETY: the set is new, so nothing uses it; the buffers are alive, have STORAGE usage or,
+        // the constants, UNIFORM usage, and the ranges lie inside them, start aligned and are within the device's limit.
         unsafe { raw.core().update_descriptor_sets(&writes, &[]) };
     }
 }

@@ -242,9 +242,23 @@ impl Places<'_> {
                 .buffer(buffer)
                 .offset(placed.offset)
                 .range(placed.size);
-            Ok(Descriptor { binding: binding.binding, info })
+            let ty = vk::DescriptorType::STORAGE_BUFFER;
+            Ok(Descriptor { binding: binding.binding, ty, info })
         };
-        bindings.iter().enumerate().map(descriptor).collect()
+        let mut descriptors =
+            bindings.iter().enumerate().map(descriptor).collect::<Result<Vec<_>>>()?;
+        if let (Some(binding), Some(range)) =
+            (dispatch.kernel.variant.uniform_binding, &dispatch.uniform)
+        {
+            let (buffer, _) = self.place(Slot::Constants)?;
+            let info = vk::DescriptorBufferInfo::default()
+                .buffer(buffer)
+                .offset(range.start)
+                .range(range.end - range.start);
+            let ty = vk::DescriptorType::UNIFORM_BUFFER;
+            descriptors.push(Descriptor { binding, ty, info });
+        }
+        Ok(descriptors)
     }
 
     fn step(

@@ -42,7 +42,7 @@ impl Device {
     /// `desc` as far as the device's buffers may have its usage. Without transfers the bytes are
     /// moved through mapped memory, so the host must see it.
     fn within_usages<'a>(&self, desc: &BufferDesc<'a>) -> Result<BufferDesc<'a>> {
-        let usage = desc.usage & self.buffer_usages();
+        let usage = desc.usage & (self.buffer_usages() | BufferUsage::UNIFORM);
         if usage == desc.usage {
             return Ok(*desc);
         }
@@ -105,7 +105,7 @@ impl Device {
         if desc.usage.is_empty() {
             return Err(Error::invalid(what(), "its usage is empty"));
         }
-        let usage = desc.usage & self.buffer_usages();
+        let usage = desc.usage & (self.buffer_usages() | BufferUsage::UNIFORM);
         if usage.is_empty() {
             let lacking = format!("{}, which the device's cap takes away", desc.usage);
             return Err(Error::unsupported(what(), lacking));

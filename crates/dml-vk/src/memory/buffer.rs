@@ -25,6 +25,10 @@ bitflags::bitflags! {
 }
 
 impl BufferUsage {
+    /// Kernels have uniform blocks in it: the constants of plans. No usage that a user can ask for.
+    pub(crate) const UNIFORM: Self =
+        Self::from_bits_retain(vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw());
+
     /// Vulkan's flags.
     pub fn to_vk(self) -> vk::BufferUsageFlags {
         vk::BufferUsageFlags::from_raw(self.bits())

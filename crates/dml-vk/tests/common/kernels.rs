@@ -22,9 +22,10 @@ pub static RAMP: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 12,
+    uniform_binding: None,
     specialization_constants: LOCAL_SIZE,
     required_features: &[],
-    host: ramp_on_host,
+    host: &ramp_on_host,
 };
 
 /// `to[to_base + i] += from[from_base + i]`.
@@ -37,9 +38,10 @@ pub static SUM: KernelVariant = KernelVariant {
         KernelBinding { binding: 1, access: Access::Read },
     ],
     push_constant_size: 12,
+    uniform_binding: None,
     specialization_constants: LOCAL_SIZE,
     required_features: &[],
-    host: sum_on_host,
+    host: &sum_on_host,
 };
 
 fn ramp_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
@@ -93,6 +95,7 @@ pub fn ramp(slot: Slot, range: Range<u64>, value: u32) -> Step {
         kernel: key(&RAMP),
         windows: vec![Window { slot, range, access: Access::Write, base_word_at: 0 }],
         push_constants: push.iter().flat_map(|word: &u32| word.to_le_bytes()).collect(),
+        uniform: None,
         groups: [count.div_ceil(64), 1, 1],
     })
 }
@@ -108,6 +111,7 @@ pub fn sum(to: (Slot, Range<u64>), from: (Slot, Range<u64>)) -> Step {
             Window { slot: from.0, range: from.1, access: Access::Read, base_word_at: 4 },
         ],
         push_constants: push.iter().flat_map(|word: &u32| word.to_le_bytes()).collect(),
+        uniform: None,
         groups: [count.div_ceil(64), 1, 1],
     })
 }

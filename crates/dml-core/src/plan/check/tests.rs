@@ -12,9 +12,10 @@ static KERNEL: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
     push_constant_size: 8,
+    uniform_binding: None,
     specialization_constants: &[],
     required_features: &[],
-    host: |_| Ok(()),
+    host: &|_| Ok(()),
 };
 
 fn requirement(bound_at: BoundAt) -> Option<BindingRequirement> {
@@ -123,6 +124,7 @@ fn a_dispatch_fits_its_kernel_and_the_device() {
         kernel: KernelKey { variant: &KERNEL, specialization: vec![] },
         windows: vec![window],
         push_constants: vec![0; 8],
+        uniform: None,
         groups: [1; 3],
     };
     assert_eq!(reason(Phase::Execution, Step::Dispatch(good.clone())), None);
@@ -150,4 +152,39 @@ fn a_dispatch_fits_its_kernel_and_the_device() {
         plan.check(&capabilities).unwrap_err().to_string(),
         "Execution, step 0: kernel: a window of 64 bytes exceeds maxStorageBufferRange 60"
     );
+}
+
+#[test]
+fn a_uniform_block_is_the_kernel_s_and_where_every_device_takes_it() {
+    static BLOCK: KernelVariant = KernelVariant { uniform_binding: Some(1), ..KERNEL };
+    let window = Window { slot: OUT, range: 0..64, access: Access::Write, base_word_at: 0 };
+    let refused = |variant: &'static KernelVariant, uniform: Option<Range<u64>>| {
+        let step = Step::Dispatch(Dispatch {
+            kernel: KernelKey { variant, specialization: vec![] },
+            windows: vec![window.clone()],
+            push_constants: vec![0; 8],
+            uniform,
+            groups: [1; 3],
+        });
+        let mut plan = plan(Phase::Execution, vec![step]);
+        plan.constants = vec![0; 20 << 10];
+        checked(&plan).err().map(|it| it.to_string())
+    };
+    assert_eq!(refused(&BLOCK, Some(256..256 + (16 << 10))), None);
+    assert_eq!(refused(&KERNEL, None), None);
+    for (given, wrong) in [
+        ("None", refused(&BLOCK, None)),
+        ("Some(128..256)", refused(&BLOCK, Some(128..256))),
+        ("Some(0..16388)", refused(&BLOCK, Some(0..16388))),
+    ] {
+        let accepted = "at most 16384 bytes from a multiple of 256";
+        let expected =
+            format!("Execution, step 0: kernel: uniform block {given} (accepted: {accepted})");
+        assert_eq!(wrong, Some(expected));
+    }
+    let wrong = refused(&KERNEL, Some(0..256)).unwrap();
+    assert!(wrong.ends_with("uniform block Some(0..256) (accepted: none)"), "{wrong}");
+    // Beyond the constants it is refused as any range is.
+    let wrong = refused(&BLOCK, Some((20 << 10)..(20 << 10) + 256)).unwrap();
+    assert!(wrong.contains("constants"), "{wrong}");
 }

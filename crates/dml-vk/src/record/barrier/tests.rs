@@ -16,9 +16,10 @@ static KERNEL: KernelVariant = KernelVariant {
     entry_point: "main",
     bindings: &[],
     push_constant_size: 0,
+    uniform_binding: None,
     specialization_constants: &[],
     required_features: &[],
-    host: nothing,
+    host: &nothing,
 };
 
 fn nothing(_: &mut HostDispatch<'_>) -> Result<(), HostError> {
@@ -51,6 +52,7 @@ fn dispatch(windows: &[(Slot, Range<u64>, Access)]) -> Step {
         kernel: KernelKey { variant: &KERNEL, specialization: Vec::new() },
         windows: windows.iter().map(window).collect(),
         push_constants: Vec::new(),
+        uniform: None,
         groups: [1; 3],
     })
 }

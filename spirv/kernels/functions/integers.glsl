@@ -1,0 +1,57 @@
+// Integers of up to 32 bits, and their conversions to single precision and back.
+#version 450
+
+uvec4 sign_extend_8(const uvec4 bits) {
+    return uvec4(ivec4(bits << 24) >> 24);
+}
+
+uvec4 sign_extend_16(const uvec4 bits) {
+    return uvec4(ivec4(bits << 16) >> 16);
+}
+
+uvec4 add(const uvec4 a, const uvec4 b) {
+    return a + b;
+}
+
+// To the nearest, to the even one of two: both parts are exact, so the sum rounds once.
+uvec4 u32_to_f32(const uvec4 a) {
+    return floatBitsToUint(vec4(a >> 16) * 65536.0 + vec4(a & 0xffffu));
+}
+
+uvec4 i32_to_f32(const uvec4 a) {
+    return floatBitsToUint(vec4(ivec4(a) >> 16) * 65536.0 + vec4(a & 0xffffu));
+}
+
+// Towards 0. What is below 0 is 0, what is above the range its end, and NaN is 0.
+uvec4 f32_to_u32(const uvec4 a) {
+    const bvec4 inside = lessThan(a, uvec4(0x4f800000u));
+    const uvec4 towards_0 = uvec4(uintBitsToFloat(mix(uvec4(0u), a, inside)));
+    const bvec4 above = lessThanEqual(a, uvec4(0x7f800000u));
+    return mix(mix(uvec4(0u), uvec4(0xffffffffu), above), towards_0, inside);
+}
+
+uvec4 f32_to_i32(const uvec4 a) {
+    const uvec4 magnitude = a & 0x7fffffffu;
+    const bvec4 negative = notEqual(a >> 31, uvec4(0u));
+    const bvec4 inside = lessThan(magnitude, uvec4(0x4f000000u));
+    const uvec4 towards_0 = uvec4(ivec4(uintBitsToFloat(mix(uvec4(0u), a, inside))));
+    const uvec4 end = mix(uvec4(0x7fffffffu), uvec4(0x80000000u), negative);
+    const uvec4 outside = mix(end, uvec4(0u), greaterThan(magnitude, uvec4(0x7f800000u)));
+    return mix(outside, towards_0, inside);
+}
+
+uvec4 clamp_i8(const uvec4 a) {
+    return uvec4(clamp(ivec4(a), ivec4(-128), ivec4(127)));
+}
+
+uvec4 clamp_i16(const uvec4 a) {
+    return uvec4(clamp(ivec4(a), ivec4(-32768), ivec4(32767)));
+}
+
+uvec4 clamp_u8(const uvec4 a) {
+    return min(a, uvec4(0xffu));
+}
+
+uvec4 clamp_u16(const uvec4 a) {
+    return min(a, uvec4(0xffffu));
+}

@@ -1,0 +1,164 @@
+// Loads and stores of a quad: four elements of a row, of ELEMENT_BITS bits, as raw bits.
+//
+// Classes of the innermost dimension:
+//   whole    stride 1, every row a multiple of four elements that starts at a multiple of them
+//   ragged   any stride, `n` elements of the four
+//   single   stride 0 (loads only)
+// A register is four words: four elements, or two of 64 bits, the low word first. `part` tells which
+// two of the quad. Bits above an element are zero.
+#version 450
+
+uint linked_read1(const uint at) { return 0u; }
+uvec2 linked_read2(const uint at) { return uvec2(0u); }
+uvec4 linked_read4(const uint at) { return uvec4(0u); }
+void linked_write1(const uint at, const uint word) {}
+void linked_write2(const uint at, const uvec2 words) {}
+void linked_write4(const uint at, const uvec4 words) {}
+void linked_merge1(const uint at, const uint mask, const uint word) {}
+
+#if ELEMENT_BITS == 64
+
+uvec2 load_element(const uint e) {
+    return uvec2(linked_read1(2u * e), linked_read1(2u * e + 1u));
+}
+
+uvec4 load_single(const uint e, const uint stride, const uint n, const uint part) {
+    return load_element(e).xyxy;
+}
+
+uvec4 load_whole(const uint e, const uint stride, const uint n, const uint part) {
+    return linked_read4((e >> 1) + part);
+}
+
+uvec4 load_ragged(const uint e, const uint stride, const uint n, const uint part) {
+    const uint first = 2u * part;
+    uvec4 value = uvec4(0u);
+    if (first < n) {
+        value.xy = load_element(e + first * stride);
+    }
+    if (first + 1u < n) {
+        value.zw = load_element(e + (first + 1u) * stride);
+    }
+    return value;
+}
+
+void store_whole(const uint e, const uint stride, const uint n, const uint part, const uvec4 value) {
+    linked_write4((e >> 1) + part, value);
+}
+
+void store_element(const uint e, const uvec2 value) {
+    linked_write1(2u * e, value.x);
+    linked_write1(2u * e + 1u, value.y);
+}
+
+void store_ragged(const uint e, const uint stride, const uint n, const uint part, const uvec4 value) {
+    const uint first = 2u * part;
+    if (first < n) {
+        store_element(e + first * stride, value.xy);
+    }
+    if (first + 1u < n) {
+        store_element(e + (first + 1u) * stride, value.zw);
+    }
+}
+
+#else
+
+#if ELEMENT_BITS == 32
+
+uint load_element(const uint e) {
+    return linked_read1(e);
+}
+
+void store_element(const uint e, const uint value) {
+    linked_write1(e, value);
+}
+
+uvec4 load_quad(const uint e) {
+    return linked_read4(e >> 2);
+}
+
+void store_quad(const uint e, const uvec4 value) {
+    linked_write4(e >> 2, value);
+}
+
+#else
+
+const uint PER_WORD = 32u / uint(ELEMENT_BITS);
+const uint MASK = (1u << uint(ELEMENT_BITS)) - 1u;
+
+uint load_element(const uint e) {
+    return linked_read1(e / PER_WORD) >> e % PER_WORD * uint(ELEMENT_BITS) & MASK;
+}
+
+// Neighbours in the same word may be another invocation's, or no elements of the tensor.
+void store_element(const uint e, const uint value) {
+    const uint shift = e % PER_WORD * uint(ELEMENT_BITS);
+    linked_merge1(e / PER_WORD, MASK << shift, (value & MASK) << shift);
+}
+
+#if ELEMENT_BITS == 16
+
+uvec4 load_quad(const uint e) {
+    const uvec2 words = linked_read2(e >> 2);
+    return uvec4(words.x & MASK, words.x >> 16, words.y & MASK, words.y >> 16);
+}
+
+void store_quad(const uint e, const uvec4 value) {
+    const uvec4 bits = value & MASK;
+    linked_write2(e >> 2, uvec2(bits.x | bits.y << 16, bits.z | bits.w << 16));
+}
+
+#else
+
+uvec4 load_quad(const uint e) {
+    return uvec4(linked_read1(e >> 2)) >> uvec4(0u, 8u, 16u, 24u) & MASK;
+}
+
+void store_quad(const uint e, const uvec4 value) {
+    const uvec4 bits = value & MASK;
+    linked_write1(e >> 2, bits.x | bits.y << 8 | bits.z << 16 | bits.w << 24);
+}
+
+#endif
+#endif
+
+uvec4 load_single(const uint e, const uint stride, const uint n, const uint part) {
+    return uvec4(load_element(e));
+}
+
+uvec4 load_whole(const uint e, const uint stride, const uint n, const uint part) {
+    return load_quad(e);
+}
+
+uvec4 load_ragged(const uint e, const uint stride, const uint n, const uint part) {
+    uvec4 value = uvec4(load_element(e), 0u, 0u, 0u);
+    if (n > 1u) {
+        value.y = load_element(e + stride);
+    }
+    if (n > 2u) {
+        value.z = load_element(e + 2u * stride);
+    }
+    if (n > 3u) {
+        value.w = load_element(e + 3u * stride);
+    }
+    return value;
+}
+
+void store_whole(const uint e, const uint stride, const uint n, const uint part, const uvec4 value) {
+    store_quad(e, value);
+}
+
+void store_ragged(const uint e, const uint stride, const uint n, const uint part, const uvec4 value) {
+    store_element(e, value.x);
+    if (n > 1u) {
+        store_element(e + stride, value.y);
+    }
+    if (n > 2u) {
+        store_element(e + 2u * stride, value.z);
+    }
+    if (n > 3u) {
+        store_element(e + 3u * stride, value.w);
+    }
+}
+
+#endif

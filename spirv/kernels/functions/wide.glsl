@@ -1,0 +1,118 @@
+// Integers of 64 bits, two in a register: the low word of each before the high one.
+//
+// A function with `part` takes elements of 32 bits, and returns the first two or the last two of
+// them; one of `first` and `last` returns elements of 32 bits.
+#version 450
+
+uvec4 add(const uvec4 a, const uvec4 b) {
+    const uvec2 low = a.xz + b.xz;
+    const uvec2 carry = mix(uvec2(0u), uvec2(1u), lessThan(low, a.xz));
+    const uvec2 high = a.yw + b.yw + carry;
+    return uvec4(low.x, high.x, low.y, high.y);
+}
+
+uvec2 half_of(const uvec4 a, const uint part) {
+    return part == 0u ? a.xy : a.zw;
+}
+
+uvec4 u32_to_u64(const uvec4 a, const uint part) {
+    const uvec2 low = half_of(a, part);
+    return uvec4(low.x, 0u, low.y, 0u);
+}
+
+uvec4 i32_to_i64(const uvec4 a, const uint part) {
+    const uvec2 low = half_of(a, part);
+    const uvec2 high = uvec2(ivec2(low) >> 31);
+    return uvec4(low.x, high.x, low.y, high.y);
+}
+
+uvec4 low_words(const uvec4 first, const uvec4 last) {
+    return uvec4(first.xz, last.xz);
+}
+
+uvec2 negate(const uvec2 a) {
+    return uvec2(~a.x + 1u, ~a.y + (a.x == 0u ? 1u : 0u));
+}
+
+// Shifts by less than 64. A shift of a word by 32 is undefined, so it is done in two.
+uvec2 shift_left(const uvec2 a, const uint by) {
+    const uint part = by & 31u;
+    const uint carried = a.x >> 1 >> (31u - part);
+    return by < 32u ? uvec2(a.x << part, a.y << part | carried) : uvec2(0u, a.x << part);
+}
+
+uvec2 shift_right(const uvec2 a, const uint by) {
+    const uint part = by & 31u;
+    const uint carried = a.y << 1 << (31u - part);
+    return by < 32u ? uvec2(a.x >> part | carried, a.y >> part) : uvec2(a.y >> part, 0u);
+}
+
+// The nearest single, the even one of two.
+uint to_f32(const uvec2 magnitude, const uint sign) {
+    const uint top = magnitude.y != 0u ? 32u + findMSB(magnitude.y) : findMSB(magnitude.x | 1u);
+    const uvec2 aligned = shift_left(magnitude, 63u - top);
+    // 24 bits stay, 40 go: 8 of the high word and the low one.
+    const uint significand = aligned.y >> 8;
+    const uint rest = aligned.y << 24 | (aligned.x >> 8) | (aligned.x & 0xffu);
+    const uint up = rest > 0x80000000u || (rest == 0x80000000u && (significand & 1u) != 0u) ? 1u : 0u;
+    // The leading bit adds one to the exponent.
+    const uint bits = (126u + top << 23) + significand + up;
+    return sign | ((magnitude.x | magnitude.y) == 0u ? 0u : bits);
+}
+
+uvec4 u64_to_f32(const uvec4 first, const uvec4 last) {
+    return uvec4(to_f32(first.xy, 0u), to_f32(first.zw, 0u), to_f32(last.xy, 0u), to_f32(last.zw, 0u));
+}
+
+uint signed_to_f32(const uvec2 a) {
+    const bool negative = a.y >> 31 != 0u;
+    return to_f32(negative ? negate(a) : a, negative ? 0x80000000u : 0u);
+}
+
+uvec4 i64_to_f32(const uvec4 first, const uvec4 last) {
+    return uvec4(signed_to_f32(first.xy), signed_to_f32(first.zw), signed_to_f32(last.xy),
+        signed_to_f32(last.zw));
+}
+
+// The integer below a single's magnitude, which is less than 2^64.
+uvec2 integer_of(const uint bits) {
+    const uint exponent = bits >> 23 & 0xffu;
+    const uvec2 significand = uvec2((bits & 0x7fffffu) | 0x800000u, 0u);
+    if (exponent < 127u) {
+        return uvec2(0u);
+    }
+    return exponent < 150u ? shift_right(significand, 150u - exponent)
+                           : shift_left(significand, min(exponent - 150u, 63u));
+}
+
+// Towards 0; what is outside the range is its end, and NaN is 0.
+uvec2 unsigned_of_f32(const uint bits) {
+    const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    if (is_nan || bits >> 31 != 0u) {
+        return uvec2(0u);
+    }
+    return bits >= 0x5f800000u ? uvec2(0xffffffffu) : integer_of(bits);
+}
+
+uvec2 signed_of_f32(const uint bits) {
+    const uint magnitude = bits & 0x7fffffffu;
+    const bool negative = bits >> 31 != 0u;
+    if (magnitude > 0x7f800000u) {
+        return uvec2(0u);
+    }
+    if (magnitude >= 0x5f000000u) {
+        return negative ? uvec2(0u, 0x80000000u) : uvec2(0xffffffffu, 0x7fffffffu);
+    }
+    const uvec2 integer = integer_of(magnitude);
+    return negative ? negate(integer) : integer;
+}
+
+uvec4 f32_to_u64(const uvec4 a, const uint part) {
+    const uvec2 bits = half_of(a, part);
+    return uvec4(unsigned_of_f32(bits.x), unsigned_of_f32(bits.y));
+}
+
+uvec4 f32_to_i64(const uvec4 a, const uint part) {
+    const uvec2 bits = half_of(a, part);
+    return uvec4(signed_of_f32(bits.x), signed_of_f32(bits.y));
+}

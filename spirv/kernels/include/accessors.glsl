@@ -1,0 +1,31 @@
+// Accesses to the operands' words, counted from where an operand's window starts, in units of one,
+// two and four words. A window that is accessed by several words starts at a multiple of them.
+
+#define ACCESSORS(K)                                                                     \
+    uint read1_##K(const uint at) { return words1_##K[base_word(K) + at]; }               \
+    uvec2 read2_##K(const uint at) { return words2_##K[(base_word(K) >> 1) + at]; }       \
+    uvec4 read4_##K(const uint at) { return words4_##K[(base_word(K) >> 2) + at]; }
+
+ACCESSORS(0)
+ACCESSORS(1)
+ACCESSORS(2)
+ACCESSORS(3)
+
+void write1(const uint at, const uint word) {
+    words1_4[base_word(4u) + at] = word;
+}
+
+void write2(const uint at, const uvec2 words) {
+    words2_4[(base_word(4u) >> 1) + at] = words;
+}
+
+void write4(const uint at, const uvec4 words) {
+    words4_4[(base_word(4u) >> 2) + at] = words;
+}
+
+// Replaces the bits of `mask` by those of `word`, which has no others. Two atomics: nobody else
+// writes these bits, and the others keep their value.
+void merge1(const uint at, const uint mask, const uint word) {
+    atomicAnd(words1_4[base_word(4u) + at], ~mask);
+    atomicOr(words1_4[base_word(4u) + at], word);
+}

@@ -1,0 +1,212 @@
+//! What a dispatch is told of its space: the uniform block of `skeletons/include/record.glsl`.
+
+use super::MAX_INPUTS;
+
+/// Dimensions of a space.
+pub const DIMENSIONS: usize = 8;
+const OUTER: usize = DIMENSIONS - 1;
+const OPERANDS: usize = MAX_INPUTS + 1;
+/// Words that a program can be given beside its elements.
+pub const MAX_PARAMETERS: usize = 64;
+
+/// Elements that one invocation has.
+pub const QUAD: u32 = 4;
+
+/// Division by a constant as a multiplication: `n / d` for every `n` of 32 bits, by the round-up
+/// method (Granlund and Montgomery, 1994): with `h` the high word of `n * multiplier`, it is
+/// `(h + (n - h >> shifts.0)) >> shifts.1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Divisor {
+    /// What is multiplied by.
+    pub multiplier: u32,
+    /// The first shift in the low half, the second in the high one.
+    pub shifts: u32,
+}
+
+impl Divisor {
+    /// That of `divisor`, which is not 0.
+    #[expect(clippy::cast_possible_truncation, reason = "the multiplier is less than 2^32")]
+    pub fn of(divisor: u32) -> Self {
+        let bits = u32::BITS - (divisor - 1).leading_zeros();
+        let divisor = u64::from(divisor);
+        let multiplier = ((((1 << bits) - divisor) << 32) / divisor + 1) as u32;
+        Self { multiplier, shifts: bits.min(1) | bits.saturating_sub(1) << 16 }
+    }
+
+    /// `number` divided by it, as the kernel does it.
+    pub fn divide(self, number: u32) -> u32 {
+        let high = ((u64::from(number) * u64::from(self.multiplier)) >> 32) as u32;
+        (((number - high) >> (self.shifts & 0xffff)) + high) >> (self.shifts >> 16)
+    }
+}
+
+/// An operand, as the record has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OperandRecord {
+    /// The element at coordinate 0, counted from the start of the window.
+    pub start: u32,
+    /// Elements from a coordinate to the next, outermost dimension first, modulo 2^32.
+    pub strides: [u32; DIMENSIONS],
+}
+
+/// The space of one dispatch, and the parameters of its program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Elements in each dimension, outermost first; what is not used is 1.
+    pub sizes: [u32; DIMENSIONS],
+    /// The inputs; those that a program does not have are never read.
+    pub inputs: [OperandRecord; MAX_INPUTS],
+    /// The output.
+    pub output: OperandRecord,
+    /// The program's parameters.
+    pub parameters: Vec<u32>,
+}
+
+/// Places in the block, in words.
+const OUTER_AT: usize = 4;
+const STARTS_AT: usize = OUTER_AT + 4 * OUTER;
+const OUTPUT_INNER_STRIDE_AT: usize = STARTS_AT + 7;
+const INNER_STRIDES_AT: usize = STARTS_AT + 8;
+const STRIDES_AT: usize = INNER_STRIDES_AT + 4;
+const PARAMETERS_AT: usize = STRIDES_AT + 8 * OPERANDS;
+/// Words of the block: a descriptor shows all of it.
+pub const BLOCK_WORDS: usize = PARAMETERS_AT + MAX_PARAMETERS;
+
+impl Record {
+    /// Quads of all rows: invocations of the dispatch.
+    pub fn quads(&self) -> u64 {
+        let (inner, outer) = self.sizes.split_last().expect("eight");
+        let rows: u64 = outer.iter().map(|size| u64::from(*size)).product();
+        rows * u64::from(inner.div_ceil(QUAD))
+    }
+
+    /// The outer dimensions that the kernel is compiled for: the least that are enough.
+    pub fn outer_dimensions(&self) -> usize {
+        let unused = self.sizes[..OUTER].iter().take_while(|size| **size == 1).count();
+        OUTER - unused
+    }
+
+    /// The block of a kernel with so many outer dimensions.
+    pub fn words(&self, outer_dimensions: usize) -> Vec<u32> {
+        let mut words = vec![0; BLOCK_WORDS];
+        let inner = self.sizes[OUTER];
+        let quads = inner.div_ceil(QUAD);
+        let Divisor { multiplier, shifts } = Divisor::of(quads);
+        words[..OUTER_AT].copy_from_slice(&[inner, quads, multiplier, shifts]);
+        // The kernel's dimensions are the innermost of the outer ones, from the outermost on.
+        let first = OUTER - outer_dimensions;
+        for (size, place) in self.sizes[first..OUTER].iter().zip(words[OUTER_AT..].chunks_mut(4)) {
+            let Divisor { multiplier, shifts } = Divisor::of(*size);
+            place.copy_from_slice(&[*size, multiplier, shifts, 0]);
+        }
+        for (operand, index) in self.inputs.iter().chain([&self.output]).zip(0..) {
+            words[STARTS_AT + index] = operand.start;
+            let inner_at = match index {
+                MAX_INPUTS => OUTPUT_INNER_STRIDE_AT,
+                _ => INNER_STRIDES_AT + index,
+            };
+            words[inner_at] = operand.strides[OUTER];
+            let strides = &operand.strides[first..OUTER];
+            words[STRIDES_AT + 8 * index..][..strides.len()].copy_from_slice(strides);
+        }
+        words[PARAMETERS_AT..][..self.parameters.len()].copy_from_slice(&self.parameters);
+        words
+    }
+}
+
+/// The block as a kernel reads it.
+pub(super) struct Space {
+    outer_dimensions: usize,
+    words: Vec<u32>,
+}
+
+impl Space {
+    /// Reads the block of a kernel with so many outer dimensions.
+    pub(super) fn of(outer_dimensions: usize, word: impl Fn(usize) -> u32) -> Self {
+        Self { outer_dimensions, words: (0..BLOCK_WORDS).map(word).collect() }
+    }
+
+    /// Elements of a row.
+    pub(super) fn inner(&self) -> u32 {
+        self.words[0]
+    }
+
+    fn divisor(&self, at: usize) -> Divisor {
+        Divisor { multiplier: self.words[at], shifts: self.words[at + 1] }
+    }
+
+    /// Where the `index`-th quad is: its row's coordinate, outermost dimension first, and its first
+    /// element in the row.
+    pub(super) fn coordinate(&self, index: u32) -> ([u32; OUTER], u32) {
+        let mut coordinate = [0; OUTER];
+        if self.outer_dimensions == 0 {
+            return (coordinate, index.wrapping_mul(QUAD));
+        }
+        let mut row = self.divisor(2).divide(index);
+        let x = index.wrapping_sub(row.wrapping_mul(self.words[1])).wrapping_mul(QUAD);
+        for dimension in (1..self.outer_dimensions).rev() {
+            let at = OUTER_AT + 4 * dimension;
+            let rows = self.divisor(at + 1).divide(row);
+            coordinate[dimension] = row.wrapping_sub(rows.wrapping_mul(self.words[at]));
+            row = rows;
+        }
+        coordinate[0] = row;
+        (coordinate, x)
+    }
+
+    /// The element of an operand at `x` of a row.
+    pub(super) fn element(&self, operand: usize, coordinate: &[u32; OUTER], x: u32) -> u32 {
+        let inner_at = match operand {
+            MAX_INPUTS => OUTPUT_INNER_STRIDE_AT,
+            _ => INNER_STRIDES_AT + operand,
+        };
+        let strides = &self.words[STRIDES_AT + 8 * operand..];
+        let first =
+            self.words[STARTS_AT + operand].wrapping_add(x.wrapping_mul(self.words[inner_at]));
+        let terms = coordinate.iter().zip(strides).map(|(at, stride)| at.wrapping_mul(*stride));
+        terms.fold(first, u32::wrapping_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn divisors_divide_every_number() {
+        let edges = (0..32).flat_map(|it| {
+            let power = 1_u32 << it;
+            [power - 1, power, power | 1, u32::MAX - power, u32::MAX / power, power.wrapping_mul(3)]
+        });
+        let edges: Vec<u32> = edges.chain([u32::MAX]).collect();
+        for divisor in edges.iter().copied().filter(|it| *it > 0) {
+            let it = Divisor::of(divisor);
+            let multiples = (0..20).map(|by| divisor.wrapping_mul(by));
+            for number in edges.iter().copied().chain(multiples) {
+                for number in [number.wrapping_sub(1), number, number.wrapping_add(1)] {
+                    assert_eq!(it.divide(number), number / divisor, "{number} / {divisor}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_block_is_at_most_1_kib_whatever_it_holds() {
+        let record = Record {
+            sizes: [2, 3, 4, 5, 6, 7, 8, 9],
+            inputs: Default::default(),
+            output: OperandRecord { start: 5, strides: [1, 2, 3, 4, 5, 6, 7, 8] },
+            parameters: vec![1; MAX_PARAMETERS],
+        };
+        let words = record.words(record.outer_dimensions());
+        assert!(words.len() == BLOCK_WORDS && BLOCK_WORDS <= 256);
+        assert_eq!(words[..2], [9, 3]);
+        assert_eq!(
+            words[OUTER_AT..OUTER_AT + 28].iter().step_by(4).copied().collect::<Vec<_>>(),
+            [2, 3, 4, 5, 6, 7, 8]
+        );
+        assert_eq!((words[STARTS_AT + 4], words[OUTPUT_INNER_STRIDE_AT]), (5, 8));
+        assert_eq!(words[STRIDES_AT + 32..][..7], [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(words[PARAMETERS_AT..], [1; MAX_PARAMETERS]);
+    }
+}

@@ -1,0 +1,177 @@
+//! The functions that programs are made of: one row for each, with its GLSL and its twin.
+//!
+//! A twin computes on the bits of single elements; those of fewer than 64 bits have zeros above.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "Rust's conversions of floats are those that the functions promise"
+)]
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use crate::kernels::{F16, F32, F64, INTEGERS, WIDE};
+use crate::link::Source;
+
+/// How a function takes and gives its elements. Registers have four words: four elements of up to 32
+/// bits, or two of 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Registers to a register of as many elements.
+    Alike,
+    /// Elements of 32 bits to elements of 64, half of them at a time.
+    Widening,
+    /// Elements of 64 bits to elements of 32.
+    Narrowing,
+}
+
+/// A function on elements.
+pub struct Function {
+    /// Its name in GLSL.
+    pub name: &'static str,
+    /// Where its GLSL is.
+    pub library: &'static Source,
+    /// How it takes its elements.
+    pub shape: Shape,
+    /// The same for single elements on the host.
+    pub twin: fn(&[u64]) -> u64,
+}
+
+/// A function is its row.
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Function {}
+
+impl Hash for Function {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::ptr::from_ref(self).hash(state);
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.library.name, self.name)
+    }
+}
+
+/// Rows: `NAME = LIBRARY.function Shape |arguments| twin;`.
+macro_rules! functions {
+    ($($(#[$documentation:meta])* $id:ident = $library:ident.$name:ident $shape:ident |$a:ident| $twin:expr;)*) => {
+        $(
+            $(#[$documentation])*
+            pub static $id: Function = Function {
+                name: stringify!($name),
+                library: &$library,
+                shape: Shape::$shape,
+                twin: |$a| $twin,
+            };
+        )*
+
+        /// All of them.
+        pub static ALL: &[&Function] = &[$(&$id),*];
+    };
+}
+
+fn f32(bits: u64) -> f32 {
+    f32::from_bits(low(bits))
+}
+
+fn f64(bits: u64) -> f64 {
+    f64::from_bits(bits)
+}
+
+fn low(bits: u64) -> u32 {
+    bits as u32
+}
+
+fn i32(bits: u64) -> i32 {
+    low(bits).cast_signed()
+}
+
+functions! {
+    /// Adds numbers, rounding to nearest.
+    ADD_F32 = F32.add Alike |a| (f32(a[0]) + f32(a[1])).to_bits().into();
+    /// Adds integers of up to 32 bits; what does not fit wraps.
+    ADD_I32 = INTEGERS.add Alike |a| low(a[0]).wrapping_add(low(a[1])).into();
+    /// Adds integers of 64 bits; what does not fit wraps.
+    ADD_I64 = WIDE.add Alike |a| a[0].wrapping_add(a[1]);
+    /// The same number.
+    F16_TO_F32 = F16.f16_to_f32 Alike |a| half(a[0]).to_f32().to_bits().into();
+    /// The nearest half.
+    F32_TO_F16 = F16.f32_to_f16 Alike |a| half::f16::from_f32(f32(a[0])).to_bits().into();
+    /// Repeats the sign of 8 bits in the others.
+    SIGN_EXTEND_8 = INTEGERS.sign_extend_8 Alike |a| word(i32(a[0]) << 24 >> 24);
+    /// Repeats the sign of 16 bits in the others.
+    SIGN_EXTEND_16 = INTEGERS.sign_extend_16 Alike |a| word(i32(a[0]) << 16 >> 16);
+    /// The nearest number.
+    U32_TO_F32 = INTEGERS.u32_to_f32 Alike |a| (low(a[0]) as f32).to_bits().into();
+    /// The nearest number.
+    I32_TO_F32 = INTEGERS.i32_to_f32 Alike |a| (i32(a[0]) as f32).to_bits().into();
+    /// Towards 0, within the range; 0 for NaN.
+    F32_TO_U32 = INTEGERS.f32_to_u32 Alike |a| (f32(a[0]) as u32).into();
+    /// Towards 0, within the range; 0 for NaN.
+    F32_TO_I32 = INTEGERS.f32_to_i32 Alike |a| word(f32(a[0]) as i32);
+    /// The nearest integer of 8 bits.
+    CLAMP_I8 = INTEGERS.clamp_i8 Alike |a| word(i32(a[0]).clamp(-128, 127));
+    /// The nearest integer of 16 bits.
+    CLAMP_I16 = INTEGERS.clamp_i16 Alike |a| word(i32(a[0]).clamp(-32768, 32767));
+    /// The nearest integer of 8 bits without a sign.
+    CLAMP_U8 = INTEGERS.clamp_u8 Alike |a| a[0].min(0xff);
+    /// The nearest integer of 16 bits without a sign.
+    CLAMP_U16 = INTEGERS.clamp_u16 Alike |a| a[0].min(0xffff);
+    /// The same number.
+    U32_TO_U64 = WIDE.u32_to_u64 Widening |a| a[0];
+    /// The same number.
+    I32_TO_I64 = WIDE.i32_to_i64 Widening |a| i64::from(i32(a[0])).cast_unsigned();
+    /// The number's last 32 bits.
+    LOW_WORDS = WIDE.low_words Narrowing |a| low(a[0]).into();
+    /// The nearest number.
+    U64_TO_F32 = WIDE.u64_to_f32 Narrowing |a| (a[0] as f32).to_bits().into();
+    /// The nearest number.
+    I64_TO_F32 = WIDE.i64_to_f32 Narrowing |a| (a[0].cast_signed() as f32).to_bits().into();
+    /// Towards 0, within the range; 0 for NaN.
+    F32_TO_U64 = WIDE.f32_to_u64 Widening |a| f32(a[0]) as u64;
+    /// Towards 0, within the range; 0 for NaN.
+    F32_TO_I64 = WIDE.f32_to_i64 Widening |a| (f32(a[0]) as i64).cast_unsigned();
+    /// The nearest number.
+    F64_TO_F32 = F64.f64_to_f32 Narrowing |a| (f64(a[0]) as f32).to_bits().into();
+    /// The nearest half, at once.
+    F64_TO_F16 = F64.f64_to_f16 Narrowing |a| f64_to_f16(a[0]);
+    /// The same number.
+    F32_TO_F64 = F64.f32_to_f64 Widening |a| f64::from(f32(a[0])).to_bits();
+    /// The same number.
+    U32_TO_F64 = F64.u32_to_f64 Widening |a| f64::from(low(a[0])).to_bits();
+    /// The same number.
+    I32_TO_F64 = F64.i32_to_f64 Widening |a| f64::from(i32(a[0])).to_bits();
+    /// The nearest number.
+    U64_TO_F64 = F64.u64_to_f64 Alike |a| (a[0] as f64).to_bits();
+    /// The nearest number.
+    I64_TO_F64 = F64.i64_to_f64 Alike |a| (a[0].cast_signed() as f64).to_bits();
+    /// Towards 0, within the range; 0 for NaN.
+    F64_TO_U64 = F64.f64_to_u64 Alike |a| f64(a[0]) as u64;
+    /// Towards 0, within the range; 0 for NaN.
+    F64_TO_I64 = F64.f64_to_i64 Alike |a| (f64(a[0]) as i64).cast_unsigned();
+    /// Towards 0, within the range; 0 for NaN.
+    F64_TO_U32 = F64.f64_to_u32 Narrowing |a| (f64(a[0]) as u32).into();
+    /// Towards 0, within the range; 0 for NaN.
+    F64_TO_I32 = F64.f64_to_i32 Narrowing |a| word(f64(a[0]) as i32);
+}
+
+fn word(value: i32) -> u64 {
+    value.cast_unsigned().into()
+}
+
+fn half(bits: u64) -> half::f16 {
+    half::f16::from_bits(bits as u16)
+}
+
+/// `half` drops the last 32 bits of a double before it rounds.
+fn f64_to_f16(bits: u64) -> u64 {
+    let sticky = u64::from(low(bits) != 0) << 32;
+    // Whether any of the dropped bits is set is all that rounding has to know of them.
+    half::f16::from_f64(f64::from_bits(bits & !0xffff_ffff | sticky)).to_bits().into()
+}

@@ -1,0 +1,183 @@
+//! Every kernel that can be linked is valid, small, what it was before, and has its roundings where
+//! they are written.
+#![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step, Value};
+use dml_spirv::functions::{self, Function, Shape};
+use dml_spirv::{ElementWidth, kernels};
+
+/// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows.
+const MOST_BYTES: usize = 16 << 10;
+
+/// Arguments that a function takes: what its twin reads.
+fn arguments(function: &Function) -> Vec<Value> {
+    let count = if function.name.starts_with("add") { 2 } else { 1 };
+    (0..count).map(Value::Input).collect()
+}
+
+/// The widths that a function can be given and gives, as far as registers go.
+fn widths(function: &Function) -> [ElementWidth; 2] {
+    let is_wide = ["wide", "f64"].contains(&function.library.name);
+    match function.shape {
+        Shape::Alike if is_wide => [ElementWidth::B64; 2],
+        Shape::Alike => [ElementWidth::B32; 2],
+        Shape::Widening => [ElementWidth::B32, ElementWidth::B64],
+        Shape::Narrowing => [ElementWidth::B64, ElementWidth::B32],
+    }
+}
+
+/// A kernel of one function.
+fn kernel(
+    function: &'static Function,
+    access: [Access; 2],
+    outer_dimensions: usize,
+) -> ElementWise {
+    let [input, output] = widths(function);
+    let arguments = arguments(function);
+    let inputs = arguments.iter().map(|_| Operand { width: input, access: access[0] }).collect();
+    let steps = vec![Step { function, arguments }];
+    let output = Operand { width: output, access: access[1] };
+    ElementWise { program: Program { steps }, inputs, output, outer_dimensions }
+}
+
+/// A kernel that copies elements.
+fn copy(width: ElementWidth, access: [Access; 2], outer_dimensions: usize) -> ElementWise {
+    let [input, output] = access.map(|access| Operand { width, access });
+    ElementWise { program: Program::default(), inputs: vec![input], output, outer_dimensions }
+}
+
+/// Every function on rows without gaps, and every width, class of strides and number of dimensions.
+fn every_kernel() -> BTreeMap<String, ElementWise> {
+    let mut all = BTreeMap::new();
+    for function in functions::ALL {
+        all.insert(format!("{function:?}"), kernel(function, [Access::Whole; 2], 0));
+    }
+    for width in ElementWidth::ALL {
+        for input in [Access::Whole, Access::Ragged, Access::Single] {
+            for output in [Access::Whole, Access::Ragged] {
+                for outer in [0, 1, 2, 4, 7] {
+                    let name = format!("{width:?} {input:?} {output:?} {outer}");
+                    all.insert(name, copy(width, [input, output], outer));
+                }
+            }
+        }
+    }
+    all
+}
+
+fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|it| it.to_le_bytes()).collect()
+}
+
+/// What spirv-val says of a module; nothing where it is valid.
+fn complaint(words: &[u32]) -> String {
+    let mut child = Command::new("spirv-val")
+        .args(["--target-env", "vulkan1.1", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("spirv-val is on PATH: `cargo xtask setup` provides it");
+    child.stdin.take().unwrap().write_all(&bytes(words)).unwrap();
+    let output = child.wait_with_output().unwrap();
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+}
+
+#[test]
+fn every_kernel_is_valid_and_small() {
+    for (name, kernel) in every_kernel() {
+        let words = kernel.spirv();
+        assert_eq!(complaint(&words), "", "{name}");
+        assert!(words.len() * 4 <= MOST_BYTES, "{name}: {} bytes", words.len() * 4);
+    }
+}
+
+/// FNV-1a, which is enough to see a change.
+fn hash(words: &[u32]) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes(words).into_iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// A change here is meant, or it is a defect: the file is written by `DML_UPDATE_LINKED=1`.
+#[test]
+fn every_kernel_is_what_it_was() {
+    let mut text = String::new();
+    for (name, kernel) in every_kernel() {
+        let words = kernel.spirv();
+        assert_eq!(words, kernel.spirv(), "{name} is not linked alike twice");
+        let _ = writeln!(text, "{:016x} {} {name}", hash(&words), words.len() * 4);
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/linked.txt");
+    if std::env::var_os("DML_UPDATE_LINKED").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    let recorded = std::fs::read_to_string(path).unwrap();
+    assert!(text == recorded.replace("\r\n", "\n"), "differs from {path}; it is now\n{text}");
+}
+
+/// Where each instruction of a module begins.
+fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
+    let mut at = 5;
+    std::iter::from_fn(move || {
+        let start = at;
+        at += (*words.get(start)? >> 16) as usize;
+        Some(&words[start..at])
+    })
+}
+
+const OP_DECORATE: u32 = 71;
+const OP_VARIABLE: u32 = 59;
+/// OpFAdd, OpFSub, OpFMul and OpFDiv.
+const ROUNDED: [u32; 4] = [129, 131, 133, 136];
+const NO_CONTRACTION: u32 = 42;
+const ALIASED: u32 = 20;
+const STORAGE_BUFFER: u32 = 12;
+
+#[test]
+fn nothing_is_contracted_and_buffers_may_be_the_same() {
+    let mut found = [0, 0];
+    for (name, kernel) in every_kernel() {
+        let words = kernel.spirv();
+        let is_decorated = |id: u32, decoration: u32| {
+            instructions(&words)
+                .any(|it| it[0] & 0xffff == OP_DECORATE && it[1..] == [id, decoration])
+        };
+        for it in instructions(&words) {
+            let opcode = it[0] & 0xffff;
+            if ROUNDED.contains(&opcode) {
+                assert!(is_decorated(it[2], NO_CONTRACTION), "{name}: {it:?}");
+                found[0] += 1;
+            }
+            if opcode == OP_VARIABLE && it[3] == STORAGE_BUFFER {
+                assert!(is_decorated(it[2], ALIASED), "{name}: {it:?}");
+                found[1] += 1;
+            }
+        }
+    }
+    assert!(found.iter().all(|it| *it > 0), "{found:?}");
+}
+
+#[test]
+fn a_kernel_has_what_it_uses_and_no_more() {
+    let one = kernel(&functions::ADD_F32, [Access::Whole; 2], 0).spirv();
+    let variables = instructions(&one)
+        .filter(|it| it[0] & 0xffff == OP_VARIABLE && it[3] == STORAGE_BUFFER)
+        .count();
+    // Two inputs and the output, each by four words at a time.
+    assert_eq!(variables, 3);
+}
+
+#[test]
+fn every_function_of_a_library_has_its_rows() {
+    let mut named: Vec<&str> = functions::ALL.iter().map(|it| it.library.name).collect();
+    named.dedup();
+    for source in kernels::LINKED {
+        let is_other = source.name.starts_with("memory") || source.name.starts_with("element_wise");
+        assert!(is_other || named.contains(&source.name), "{} has no row", source.name);
+    }
+}
