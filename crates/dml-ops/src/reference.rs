@@ -5,6 +5,7 @@ mod elements;
 mod guarded;
 mod host;
 mod memory;
+pub mod number;
 mod random;
 mod tensors;
 pub(crate) mod value;
