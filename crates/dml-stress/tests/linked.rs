@@ -1,0 +1,326 @@
+//! Linked kernels on every device against their twins on the host: every function, and loads and
+//! stores of every width, class of strides and number of dimensions.
+#![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
+
+use dml::vk::{
+    BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompileInput, Device,
+    DeviceDesc, Instance, InstanceDesc, MemoryLocation, Recorder, Validation,
+};
+use dml_core::host::{HostBuffer, HostMemory, interpret};
+use dml_core::plan::{
+    Access as Touch, BindingRequirement, BoundAt, Dispatch, KernelKey, Plan, Slot,
+    Step as PlanStep, Window,
+};
+use dml_core::{Capabilities, Strategy};
+use dml_fault::compile;
+use dml_ops::reference::Random;
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{
+    Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, OperandRecord, PUSH_CONSTANT_BYTES,
+    Program, Record, Step, Value,
+};
+use dml_spirv::functions::{self, Function, Shape};
+
+/// Work groups have this many invocations.
+const LOCAL_SIZE: u32 = 64;
+
+fn each_device(test: impl Fn(&Device)) {
+    let required = std::env::var("DML_TEST_VALIDATION").is_ok_and(|it| it == "required");
+    let validation = if required { Validation::Required } else { Validation::Off };
+    let instance = Instance::new(&InstanceDesc { validation, ..InstanceDesc::default() }).unwrap();
+    let devices = instance.physical_devices().unwrap();
+    let usable: Vec<_> = devices.iter().filter(|it| it.unsuitable().is_none()).collect();
+    assert!(!usable.is_empty(), "there is no Vulkan device; run `cargo xtask test`");
+    for physical in usable {
+        test(&Device::with_desc(physical, &DeviceDesc::default()).unwrap());
+        let messages = instance.take_validation_messages();
+        assert!(messages.is_empty(), "{}: {messages:#?}", physical.info().name);
+    }
+}
+
+/// One kernel on the elements of a space.
+struct Run {
+    kernel: ElementWise,
+    record: Record,
+    /// The bytes of each input.
+    inputs: Vec<Vec<u8>>,
+    /// The bytes of the output before.
+    output: Vec<u8>,
+}
+
+impl Run {
+    fn plan(&self) -> Plan {
+        let variant = self.kernel.variant();
+        let window = |slot, bytes: &[u8], access, base_word_at| Window {
+            slot,
+            range: 0..bytes.len() as u64,
+            access,
+            base_word_at,
+        };
+        let inputs = self.inputs.iter().zip(0..);
+        let inputs =
+            inputs.map(|(it, index)| window(Slot::Input(index), it, Touch::Read, 4 * index));
+        let access = variant.bindings.last().unwrap().access;
+        let output = window(Slot::Output(0), &self.output, access, 4 * 4);
+        let quads = u32::try_from(self.record.quads()).unwrap();
+        let mut push = vec![0; MAX_INPUTS + 2];
+        push.push(quads);
+        assert_eq!(push.len() * 4, PUSH_CONSTANT_BYTES as usize);
+        let words = self.record.words(self.kernel.skeleton_dimensions());
+        let constants: Vec<u8> = words.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let requirement = |field, bytes: &[u8]| {
+            let (size, bound_at) = (bytes.len() as u64, BoundAt::Execution);
+            Some(BindingRequirement { field, size, alignment: 16, bound_at })
+        };
+        Plan {
+            operator: "LINKED",
+            strategy: Strategy::Kernel,
+            inputs: self.inputs.iter().map(|it| requirement("InputTensor", it)).collect(),
+            outputs: vec![requirement("OutputTensor", &self.output)],
+            init: Vec::new(),
+            exec: vec![PlanStep::Dispatch(Dispatch {
+                kernel: KernelKey { variant, specialization: vec![LOCAL_SIZE] },
+                windows: inputs.chain([output]).collect(),
+                push_constants: push.iter().flat_map(|it: &u32| it.to_le_bytes()).collect(),
+                uniform: Some(0..constants.len() as u64),
+                groups: [quads.div_ceil(LOCAL_SIZE), 1, 1],
+            })],
+            in_place: None,
+            temporary_size: 0,
+            persistent_size: 0,
+            constants,
+        }
+    }
+
+    /// The output's bytes by the kernel's twin.
+    fn on_host(&self) -> Vec<u8> {
+        let plan = self.plan();
+        plan.check(&Capabilities::vulkan_minimum()).unwrap();
+        let mut memory = HostMemory::for_plan(&plan);
+        let bound = |bytes: &Vec<u8>| {
+            Some(HostBuffer { bytes: bytes.clone(), offset: 0, size: bytes.len() as u64 })
+        };
+        memory.inputs = self.inputs.iter().map(bound).collect();
+        memory.outputs = vec![bound(&self.output)];
+        interpret(&plan.exec, &mut memory, &Capabilities::vulkan_minimum()).unwrap();
+        memory.outputs.remove(0).unwrap().bytes
+    }
+
+    /// The output's bytes by the kernel; tensors start where descriptors may not.
+    fn on(&self, device: &Device) -> Vec<u8> {
+        const OFFSET: u64 = 16;
+        let compiled =
+            compile(device, CompileInput { plan: self.plan(), storage_only: None }).unwrap();
+        let buffer = |bytes: &Vec<u8>| -> Buffer {
+            let size = OFFSET + bytes.len() as u64;
+            let (usage, location) = (BufferUsage::all(), MemoryLocation::Device);
+            let desc = BufferDesc { size, usage, location, name: "linked" };
+            let buffer = device.create_buffer(&desc).unwrap();
+            device.write_buffer(&buffer, OFFSET, bytes).unwrap();
+            buffer
+        };
+        let inputs: Vec<Buffer> = self.inputs.iter().map(buffer).collect();
+        let output = buffer(&self.output);
+        let part = |buffer| {
+            let size = Buffer::size(buffer) - OFFSET;
+            Some(BufferBinding { buffer, offset: OFFSET, size })
+        };
+        let (bound, outputs) = (Vec::from_iter(inputs.iter().map(part)), [part(&output)]);
+        let bindings = Bindings { inputs: &bound, outputs: &outputs, ..Bindings::default() };
+        let table = BindingTable::new(&compiled, &bindings).unwrap();
+        let mut recorder = Recorder::new(device).unwrap();
+        recorder.dispatch(&table).unwrap();
+        device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+        device.read_buffer(&output, OFFSET..output.size()).unwrap()
+    }
+}
+
+/// Elements of a function, many of them at edges.
+fn elements(random: &mut Random, width: ElementWidth, count: usize) -> Vec<u8> {
+    let edges = [0_u64, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x7c00, 0x7c01, 0x7fff_ffff]
+        .into_iter()
+        .chain([0x8000_0000, 0x7f80_0000, 0x7f80_0001, 0xff80_0000, 0x477f_efff, 0x477f_f000])
+        .chain([0x4f00_0000, 0xcf00_0000, 0x4f80_0000, 0x5f80_0000, 0x3300_0000, 0x3880_0000])
+        .chain([0x7ff0_0000_0000_0000, 0x7ff0_0000_0000_0001, 0xffef_ffff_ffff_ffff, u64::MAX])
+        .chain([0x40ef_fdff_ffff_ffff, 0x40ef_fe00_0000_0000, 0x47ef_ffff_f000_0000])
+        .chain([0x36a0_0000_0000_0000, 0x3e60_0000_0000_0001, 0xc3e0_0000_0000_0000]);
+    let edges: Vec<u64> = edges.collect();
+    let mut element = || {
+        let bits = u64::from(random.word()) << 32 | u64::from(random.word());
+        match random.word() % 3 {
+            0 => edges[random.word() as usize % edges.len()],
+            1 => bits >> (random.word() % 64),
+            // Doubles near to what other types hold.
+            _ => bits & 0x800f_ffff_ffff_ffff | u64::from(1023 - 40 + random.word() % 120) << 52,
+        }
+    };
+    let bytes = width.bytes() as usize;
+    (0..count).flat_map(|_| element().to_le_bytes()[..bytes].to_vec()).collect()
+}
+
+fn widths(function: &Function) -> [ElementWidth; 2] {
+    let is_wide = ["wide", "f64"].contains(&function.library.name);
+    match function.shape {
+        Shape::Alike if is_wide => [ElementWidth::B64; 2],
+        Shape::Alike => [ElementWidth::B32; 2],
+        Shape::Widening => [ElementWidth::B32, ElementWidth::B64],
+        Shape::Narrowing => [ElementWidth::B64, ElementWidth::B32],
+    }
+}
+
+fn packed(inner: u32) -> OperandRecord {
+    let mut strides = [0; DIMENSIONS];
+    strides[DIMENSIONS - 1] = 1;
+    assert!(inner > 0);
+    OperandRecord { start: 0, strides }
+}
+
+fn run_of(function: &'static Function, count: u32) -> Run {
+    let [input, output] = widths(function);
+    let arguments = if function.name == "add" { 2 } else { 1 };
+    let operand = |width| Operand { width, access: Access::Whole };
+    let arguments: Vec<Value> = (0..arguments).map(Value::Input).collect();
+    let mut random = Random::new(function.name);
+    let kernel = ElementWise {
+        inputs: arguments.iter().map(|_| operand(input)).collect(),
+        output: operand(output),
+        outer_dimensions: 0,
+        program: Program { steps: vec![Step { function, arguments: arguments.clone() }] },
+    };
+    let mut sizes = [1; DIMENSIONS];
+    sizes[DIMENSIONS - 1] = count;
+    let inputs = [packed(count); MAX_INPUTS];
+    let record = Record { sizes, inputs, output: packed(count), parameters: Vec::new() };
+    let count = count as usize;
+    Run {
+        kernel,
+        record,
+        inputs: arguments.iter().map(|_| elements(&mut random, input, count)).collect(),
+        output: vec![0xa5; count * output.bytes() as usize],
+    }
+}
+
+/// The `at`-th word.
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[4 * at..4 * at + 4].try_into().unwrap())
+}
+
+/// Whether the `at`-th sum is what every device promises: NaN is any NaN, and what is subnormal, in
+/// the sum or in what is added, may count as 0.
+fn is_sum(run: &Run, at: usize, found: u32) -> bool {
+    let [a, b] = [0, 1].map(|input| f32::from_bits(word(&run.inputs[input], at)));
+    let is_tiny = |it: f32| it != 0.0 && it.abs() < f32::MIN_POSITIVE;
+    let (sum, found) = (a + b, f32::from_bits(found));
+    let may_vanish = [a, b, sum].into_iter().any(is_tiny);
+    may_vanish || sum.to_bits() == found.to_bits() || (sum.is_nan() && found.is_nan())
+}
+
+#[test]
+fn functions_give_what_their_twins_give() {
+    each_device(|device| {
+        for function in functions::ALL {
+            let run = run_of(function, 4096);
+            let (expected, found) = (run.on_host(), run.on(device));
+            for at in 0..expected.len() / 4 {
+                let [expected, found] = [&expected, &found].map(|it| word(it, at));
+                let is_right = expected == found
+                    || (*function == &functions::ADD_F32 && is_sum(&run, at, found));
+                assert!(is_right, "{function:?}: word {at} is {found:#x}, not {expected:#x}");
+            }
+        }
+    });
+}
+
+/// A space of `outer` dimensions of rows and operands of these classes, whose output has gaps.
+fn copy(
+    random: &mut Random,
+    width: ElementWidth,
+    [input, output]: [Access; 2],
+    outer: usize,
+) -> Run {
+    let is_whole = |access| access == Access::Whole;
+    let mut sizes = [1; DIMENSIONS];
+    for size in &mut sizes[DIMENSIONS - 1 - outer..DIMENSIONS - 1] {
+        *size = 1 + random.word() % 3;
+    }
+    let quads = 1 + random.word() % 5;
+    let any_whole = is_whole(input) || is_whole(output);
+    sizes[DIMENSIONS - 1] = if any_whole { 4 * quads } else { 4 * quads - random.word() % 4 };
+    let mut place = |access: Access| {
+        let gap = |random: &mut Random| random.word() % 3;
+        let inner = match access {
+            Access::Whole => 1,
+            Access::Ragged => 1 + gap(random),
+            Access::Single => 0,
+        };
+        let unit = if is_whole(access) { 4 } else { 1 };
+        let mut strides = [0; DIMENSIONS];
+        strides[DIMENSIONS - 1] = inner;
+        let mut row = (sizes[DIMENSIONS - 1] * inner).max(1);
+        for dimension in (0..DIMENSIONS - 1).rev() {
+            strides[dimension] = row + unit * gap(random);
+            row = strides[dimension] * sizes[dimension];
+        }
+        (OperandRecord { start: unit * gap(random), strides }, row)
+    };
+    let ((from, from_span), (to, to_span)) = (place(input), place(output));
+    let bytes = |record: &OperandRecord, span: u32| {
+        ((record.start + span) * width.bytes()).next_multiple_of(16) as usize
+    };
+    let mut inputs = [OperandRecord::default(); MAX_INPUTS];
+    inputs[0] = from;
+    let data = (0..bytes(&from, from_span)).map(|_| random.word().to_le_bytes()[0]);
+    Run {
+        inputs: vec![data.collect()],
+        output: vec![0xa5; bytes(&to, to_span)],
+        kernel: ElementWise {
+            program: Program::default(),
+            inputs: vec![Operand { width, access: input }],
+            output: Operand { width, access: output },
+            outer_dimensions: outer,
+        },
+        record: Record { sizes, inputs, output: to, parameters: Vec::new() },
+    }
+}
+
+/// What a copy writes, element by element.
+fn copied(run: &Run) -> Vec<u8> {
+    let mut bytes = run.output.clone();
+    let Record { sizes, inputs, output, .. } = &run.record;
+    let width = run.kernel.output.width.bytes() as usize;
+    let total: u32 = sizes.iter().product();
+    for index in 0..total {
+        let (mut rest, mut from, mut to) = (index, inputs[0].start, output.start);
+        for dimension in (0..DIMENSIONS).rev() {
+            let at = rest % sizes[dimension];
+            rest /= sizes[dimension];
+            from += at * inputs[0].strides[dimension];
+            to += at * output.strides[dimension];
+        }
+        let (from, to) = (from as usize * width, to as usize * width);
+        bytes[to..to + width].copy_from_slice(&run.inputs[0][from..from + width]);
+    }
+    bytes
+}
+
+#[test]
+fn loads_and_stores_reach_every_element_and_nothing_else() {
+    let mut random = Random::new("linked");
+    let mut runs = Vec::new();
+    for width in ElementWidth::ALL {
+        for input in [Access::Whole, Access::Ragged, Access::Single] {
+            for output in [Access::Whole, Access::Ragged] {
+                for outer in 0..DIMENSIONS {
+                    runs.push(copy(&mut random, width, [input, output], outer));
+                }
+            }
+        }
+    }
+    each_device(|device| {
+        for run in &runs {
+            let expected = copied(run);
+            assert!(run.on_host() == expected, "the twin of {:?}", run.kernel);
+            assert!(run.on(device) == expected, "{:?} {:?}", run.kernel, run.record);
+        }
+    });
+}
