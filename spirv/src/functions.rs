@@ -10,6 +10,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use crate::ElementWidth;
 use crate::kernels::{F16, F32, F64, INTEGERS, WIDE};
 use crate::link::Source;
 
@@ -31,10 +32,25 @@ pub struct Function {
     pub name: &'static str,
     /// Where its GLSL is.
     pub library: &'static Source,
-    /// How it takes its elements.
+    /// How many elements it takes.
+    pub arity: usize,
+    /// How it takes them.
     pub shape: Shape,
     /// The same for single elements on the host.
     pub twin: fn(&[u64]) -> u64,
+}
+
+impl Function {
+    /// How wide the elements are that fill its registers: those it takes, and those it gives.
+    pub fn widths(&self) -> [ElementWidth; 2] {
+        let is_wide = [&WIDE, &F64].iter().any(|it| std::ptr::eq(*it, self.library));
+        match self.shape {
+            Shape::Alike if is_wide => [ElementWidth::B64; 2],
+            Shape::Alike => [ElementWidth::B32; 2],
+            Shape::Widening => [ElementWidth::B32, ElementWidth::B64],
+            Shape::Narrowing => [ElementWidth::B64, ElementWidth::B32],
+        }
+    }
 }
 
 /// A function is its row.
@@ -58,14 +74,15 @@ impl fmt::Debug for Function {
     }
 }
 
-/// Rows: `NAME = LIBRARY.function Shape |arguments| twin;`.
+/// Rows: `NAME = LIBRARY.function(arity) Shape |arguments| twin;`.
 macro_rules! functions {
-    ($($(#[$documentation:meta])* $id:ident = $library:ident.$name:ident $shape:ident |$a:ident| $twin:expr;)*) => {
+    ($($(#[$documentation:meta])* $id:ident = $library:ident.$name:ident($arity:literal) $shape:ident |$a:ident| $twin:expr;)*) => {
         $(
             $(#[$documentation])*
             pub static $id: Function = Function {
                 name: stringify!($name),
                 library: &$library,
+                arity: $arity,
                 shape: Shape::$shape,
                 twin: |$a| $twin,
             };
@@ -94,71 +111,71 @@ fn i32(bits: u64) -> i32 {
 
 functions! {
     /// Adds numbers, rounding to nearest.
-    ADD_F32 = F32.add Alike |a| (f32(a[0]) + f32(a[1])).to_bits().into();
+    ADD_F32 = F32.add(2) Alike |a| (f32(a[0]) + f32(a[1])).to_bits().into();
     /// Adds integers of up to 32 bits; what does not fit wraps.
-    ADD_I32 = INTEGERS.add Alike |a| low(a[0]).wrapping_add(low(a[1])).into();
+    ADD_I32 = INTEGERS.add(2) Alike |a| low(a[0]).wrapping_add(low(a[1])).into();
     /// Adds integers of 64 bits; what does not fit wraps.
-    ADD_I64 = WIDE.add Alike |a| a[0].wrapping_add(a[1]);
+    ADD_I64 = WIDE.add(2) Alike |a| a[0].wrapping_add(a[1]);
     /// The same number.
-    F16_TO_F32 = F16.f16_to_f32 Alike |a| half(a[0]).to_f32().to_bits().into();
+    F16_TO_F32 = F16.f16_to_f32(1) Alike |a| half(a[0]).to_f32().to_bits().into();
     /// The nearest half.
-    F32_TO_F16 = F16.f32_to_f16 Alike |a| half::f16::from_f32(f32(a[0])).to_bits().into();
+    F32_TO_F16 = F16.f32_to_f16(1) Alike |a| half::f16::from_f32(f32(a[0])).to_bits().into();
     /// Repeats the sign of 8 bits in the others.
-    SIGN_EXTEND_8 = INTEGERS.sign_extend_8 Alike |a| word(i32(a[0]) << 24 >> 24);
+    SIGN_EXTEND_8 = INTEGERS.sign_extend_8(1) Alike |a| word(i32(a[0]) << 24 >> 24);
     /// Repeats the sign of 16 bits in the others.
-    SIGN_EXTEND_16 = INTEGERS.sign_extend_16 Alike |a| word(i32(a[0]) << 16 >> 16);
+    SIGN_EXTEND_16 = INTEGERS.sign_extend_16(1) Alike |a| word(i32(a[0]) << 16 >> 16);
     /// The nearest number.
-    U32_TO_F32 = INTEGERS.u32_to_f32 Alike |a| (low(a[0]) as f32).to_bits().into();
+    U32_TO_F32 = INTEGERS.u32_to_f32(1) Alike |a| (low(a[0]) as f32).to_bits().into();
     /// The nearest number.
-    I32_TO_F32 = INTEGERS.i32_to_f32 Alike |a| (i32(a[0]) as f32).to_bits().into();
+    I32_TO_F32 = INTEGERS.i32_to_f32(1) Alike |a| (i32(a[0]) as f32).to_bits().into();
     /// Towards 0, within the range; 0 for NaN.
-    F32_TO_U32 = INTEGERS.f32_to_u32 Alike |a| (f32(a[0]) as u32).into();
+    F32_TO_U32 = INTEGERS.f32_to_u32(1) Alike |a| (f32(a[0]) as u32).into();
     /// Towards 0, within the range; 0 for NaN.
-    F32_TO_I32 = INTEGERS.f32_to_i32 Alike |a| word(f32(a[0]) as i32);
+    F32_TO_I32 = INTEGERS.f32_to_i32(1) Alike |a| word(f32(a[0]) as i32);
     /// The nearest integer of 8 bits.
-    CLAMP_I8 = INTEGERS.clamp_i8 Alike |a| word(i32(a[0]).clamp(-128, 127));
+    CLAMP_I8 = INTEGERS.clamp_i8(1) Alike |a| word(i32(a[0]).clamp(-128, 127));
     /// The nearest integer of 16 bits.
-    CLAMP_I16 = INTEGERS.clamp_i16 Alike |a| word(i32(a[0]).clamp(-32768, 32767));
+    CLAMP_I16 = INTEGERS.clamp_i16(1) Alike |a| word(i32(a[0]).clamp(-32768, 32767));
     /// The nearest integer of 8 bits without a sign.
-    CLAMP_U8 = INTEGERS.clamp_u8 Alike |a| a[0].min(0xff);
+    CLAMP_U8 = INTEGERS.clamp_u8(1) Alike |a| a[0].min(0xff);
     /// The nearest integer of 16 bits without a sign.
-    CLAMP_U16 = INTEGERS.clamp_u16 Alike |a| a[0].min(0xffff);
+    CLAMP_U16 = INTEGERS.clamp_u16(1) Alike |a| a[0].min(0xffff);
     /// The same number.
-    U32_TO_U64 = WIDE.u32_to_u64 Widening |a| a[0];
+    U32_TO_U64 = WIDE.u32_to_u64(1) Widening |a| a[0];
     /// The same number.
-    I32_TO_I64 = WIDE.i32_to_i64 Widening |a| i64::from(i32(a[0])).cast_unsigned();
+    I32_TO_I64 = WIDE.i32_to_i64(1) Widening |a| i64::from(i32(a[0])).cast_unsigned();
     /// The number's last 32 bits.
-    LOW_WORDS = WIDE.low_words Narrowing |a| low(a[0]).into();
+    LOW_WORDS = WIDE.low_words(1) Narrowing |a| low(a[0]).into();
     /// The nearest number.
-    U64_TO_F32 = WIDE.u64_to_f32 Narrowing |a| (a[0] as f32).to_bits().into();
+    U64_TO_F32 = WIDE.u64_to_f32(1) Narrowing |a| (a[0] as f32).to_bits().into();
     /// The nearest number.
-    I64_TO_F32 = WIDE.i64_to_f32 Narrowing |a| (a[0].cast_signed() as f32).to_bits().into();
+    I64_TO_F32 = WIDE.i64_to_f32(1) Narrowing |a| (a[0].cast_signed() as f32).to_bits().into();
     /// Towards 0, within the range; 0 for NaN.
-    F32_TO_U64 = WIDE.f32_to_u64 Widening |a| f32(a[0]) as u64;
+    F32_TO_U64 = WIDE.f32_to_u64(1) Widening |a| f32(a[0]) as u64;
     /// Towards 0, within the range; 0 for NaN.
-    F32_TO_I64 = WIDE.f32_to_i64 Widening |a| (f32(a[0]) as i64).cast_unsigned();
+    F32_TO_I64 = WIDE.f32_to_i64(1) Widening |a| (f32(a[0]) as i64).cast_unsigned();
     /// The nearest number.
-    F64_TO_F32 = F64.f64_to_f32 Narrowing |a| (f64(a[0]) as f32).to_bits().into();
+    F64_TO_F32 = F64.f64_to_f32(1) Narrowing |a| (f64(a[0]) as f32).to_bits().into();
     /// The nearest half, at once.
-    F64_TO_F16 = F64.f64_to_f16 Narrowing |a| f64_to_f16(a[0]);
+    F64_TO_F16 = F64.f64_to_f16(1) Narrowing |a| f64_to_f16(a[0]);
     /// The same number.
-    F32_TO_F64 = F64.f32_to_f64 Widening |a| f64::from(f32(a[0])).to_bits();
+    F32_TO_F64 = F64.f32_to_f64(1) Widening |a| f64::from(f32(a[0])).to_bits();
     /// The same number.
-    U32_TO_F64 = F64.u32_to_f64 Widening |a| f64::from(low(a[0])).to_bits();
+    U32_TO_F64 = F64.u32_to_f64(1) Widening |a| f64::from(low(a[0])).to_bits();
     /// The same number.
-    I32_TO_F64 = F64.i32_to_f64 Widening |a| f64::from(i32(a[0])).to_bits();
+    I32_TO_F64 = F64.i32_to_f64(1) Widening |a| f64::from(i32(a[0])).to_bits();
     /// The nearest number.
-    U64_TO_F64 = F64.u64_to_f64 Alike |a| (a[0] as f64).to_bits();
+    U64_TO_F64 = F64.u64_to_f64(1) Alike |a| (a[0] as f64).to_bits();
     /// The nearest number.
-    I64_TO_F64 = F64.i64_to_f64 Alike |a| (a[0].cast_signed() as f64).to_bits();
+    I64_TO_F64 = F64.i64_to_f64(1) Alike |a| (a[0].cast_signed() as f64).to_bits();
     /// Towards 0, within the range; 0 for NaN.
-    F64_TO_U64 = F64.f64_to_u64 Alike |a| f64(a[0]) as u64;
+    F64_TO_U64 = F64.f64_to_u64(1) Alike |a| f64(a[0]) as u64;
     /// Towards 0, within the range; 0 for NaN.
-    F64_TO_I64 = F64.f64_to_i64 Alike |a| (f64(a[0]) as i64).cast_unsigned();
+    F64_TO_I64 = F64.f64_to_i64(1) Alike |a| (f64(a[0]) as i64).cast_unsigned();
     /// Towards 0, within the range; 0 for NaN.
-    F64_TO_U32 = F64.f64_to_u32 Narrowing |a| (f64(a[0]) as u32).into();
+    F64_TO_U32 = F64.f64_to_u32(1) Narrowing |a| (f64(a[0]) as u32).into();
     /// Towards 0, within the range; 0 for NaN.
-    F64_TO_I32 = F64.f64_to_i32 Narrowing |a| word(f64(a[0]) as i32);
+    F64_TO_I32 = F64.f64_to_i32(1) Narrowing |a| word(f64(a[0]) as i32);
 }
 
 fn word(value: i32) -> u64 {

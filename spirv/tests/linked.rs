@@ -8,28 +8,11 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step, Value};
-use dml_spirv::functions::{self, Function, Shape};
+use dml_spirv::functions::{self, Function};
 use dml_spirv::{ElementWidth, kernels};
 
 /// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows.
 const MOST_BYTES: usize = 16 << 10;
-
-/// Arguments that a function takes: what its twin reads.
-fn arguments(function: &Function) -> Vec<Value> {
-    let count = if function.name.starts_with("add") { 2 } else { 1 };
-    (0..count).map(Value::Input).collect()
-}
-
-/// The widths that a function can be given and gives, as far as registers go.
-fn widths(function: &Function) -> [ElementWidth; 2] {
-    let is_wide = ["wide", "f64"].contains(&function.library.name);
-    match function.shape {
-        Shape::Alike if is_wide => [ElementWidth::B64; 2],
-        Shape::Alike => [ElementWidth::B32; 2],
-        Shape::Widening => [ElementWidth::B32, ElementWidth::B64],
-        Shape::Narrowing => [ElementWidth::B64, ElementWidth::B32],
-    }
-}
 
 /// A kernel of one function.
 fn kernel(
@@ -37,8 +20,8 @@ fn kernel(
     access: [Access; 2],
     outer_dimensions: usize,
 ) -> ElementWise {
-    let [input, output] = widths(function);
-    let arguments = arguments(function);
+    let [input, output] = function.widths();
+    let arguments: Vec<Value> = (0..function.arity).map(Value::Input).collect();
     let inputs = arguments.iter().map(|_| Operand { width: input, access: access[0] }).collect();
     let steps = vec![Step { function, arguments }];
     let output = Operand { width: output, access: access[1] };

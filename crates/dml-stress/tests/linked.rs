@@ -19,7 +19,7 @@ use dml_spirv::element_wise::{
     Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, OperandRecord, PUSH_CONSTANT_BYTES,
     Program, Record, Step, Value,
 };
-use dml_spirv::functions::{self, Function, Shape};
+use dml_spirv::functions::{self, Function};
 
 /// Work groups have this many invocations.
 const LOCAL_SIZE: u32 = 64;
@@ -158,28 +158,17 @@ fn elements(random: &mut Random, width: ElementWidth, count: usize) -> Vec<u8> {
     (0..count).flat_map(|_| element().to_le_bytes()[..bytes].to_vec()).collect()
 }
 
-fn widths(function: &Function) -> [ElementWidth; 2] {
-    let is_wide = ["wide", "f64"].contains(&function.library.name);
-    match function.shape {
-        Shape::Alike if is_wide => [ElementWidth::B64; 2],
-        Shape::Alike => [ElementWidth::B32; 2],
-        Shape::Widening => [ElementWidth::B32, ElementWidth::B64],
-        Shape::Narrowing => [ElementWidth::B64, ElementWidth::B32],
-    }
-}
-
-fn packed(inner: u32) -> OperandRecord {
+/// A tensor without gaps, of one dimension.
+fn packed() -> OperandRecord {
     let mut strides = [0; DIMENSIONS];
     strides[DIMENSIONS - 1] = 1;
-    assert!(inner > 0);
     OperandRecord { start: 0, strides }
 }
 
 fn run_of(function: &'static Function, count: u32) -> Run {
-    let [input, output] = widths(function);
-    let arguments = if function.name == "add" { 2 } else { 1 };
+    let [input, output] = function.widths();
     let operand = |width| Operand { width, access: Access::Whole };
-    let arguments: Vec<Value> = (0..arguments).map(Value::Input).collect();
+    let arguments: Vec<Value> = (0..function.arity).map(Value::Input).collect();
     let mut random = Random::new(function.name);
     let kernel = ElementWise {
         inputs: arguments.iter().map(|_| operand(input)).collect(),
@@ -189,8 +178,8 @@ fn run_of(function: &'static Function, count: u32) -> Run {
     };
     let mut sizes = [1; DIMENSIONS];
     sizes[DIMENSIONS - 1] = count;
-    let inputs = [packed(count); MAX_INPUTS];
-    let record = Record { sizes, inputs, output: packed(count), parameters: Vec::new() };
+    let inputs = [packed(); MAX_INPUTS];
+    let record = Record { sizes, inputs, output: packed(), parameters: Vec::new() };
     let count = count as usize;
     Run {
         kernel,

@@ -1,27 +1,9 @@
 // Double precision to other types and back, by integers: no device has to know doubles. Two in a
 // register: the low word of each before the high one. `part`, `first` and `last` as in wide.glsl.
 #version 450
+#extension GL_GOOGLE_include_directive : require
 
-uvec2 half_of(const uvec4 a, const uint part) {
-    return part == 0u ? a.xy : a.zw;
-}
-
-uvec2 negate(const uvec2 a) {
-    return uvec2(~a.x + 1u, ~a.y + (a.x == 0u ? 1u : 0u));
-}
-
-// Shifts by less than 64. A shift of a word by 32 is undefined, so it is done in two.
-uvec2 shift_left(const uvec2 a, const uint by) {
-    const uint part = by & 31u;
-    const uint carried = a.x >> 1 >> (31u - part);
-    return by < 32u ? uvec2(a.x << part, a.y << part | carried) : uvec2(0u, a.x << part);
-}
-
-uvec2 shift_right(const uvec2 a, const uint by) {
-    const uint part = by & 31u;
-    const uint carried = a.y << 1 << (31u - part);
-    return by < 32u ? uvec2(a.x >> part | carried, a.y >> part) : uvec2(a.y >> part, 0u);
-}
+#include "include/words64.glsl"
 
 // A number that is significand * 2^(exponent - 52), where the significand of a normal one has 53
 // bits, as the nearest number of a format with `digits` digits whose least exponent is `least`; of

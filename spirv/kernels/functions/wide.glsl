@@ -3,16 +3,15 @@
 // A function with `part` takes elements of 32 bits, and returns the first two or the last two of
 // them; one of `first` and `last` returns elements of 32 bits.
 #version 450
+#extension GL_GOOGLE_include_directive : require
+
+#include "include/words64.glsl"
 
 uvec4 add(const uvec4 a, const uvec4 b) {
     const uvec2 low = a.xz + b.xz;
     const uvec2 carry = mix(uvec2(0u), uvec2(1u), lessThan(low, a.xz));
     const uvec2 high = a.yw + b.yw + carry;
     return uvec4(low.x, high.x, low.y, high.y);
-}
-
-uvec2 half_of(const uvec4 a, const uint part) {
-    return part == 0u ? a.xy : a.zw;
 }
 
 uvec4 u32_to_u64(const uvec4 a, const uint part) {
@@ -28,23 +27,6 @@ uvec4 i32_to_i64(const uvec4 a, const uint part) {
 
 uvec4 low_words(const uvec4 first, const uvec4 last) {
     return uvec4(first.xz, last.xz);
-}
-
-uvec2 negate(const uvec2 a) {
-    return uvec2(~a.x + 1u, ~a.y + (a.x == 0u ? 1u : 0u));
-}
-
-// Shifts by less than 64. A shift of a word by 32 is undefined, so it is done in two.
-uvec2 shift_left(const uvec2 a, const uint by) {
-    const uint part = by & 31u;
-    const uint carried = a.x >> 1 >> (31u - part);
-    return by < 32u ? uvec2(a.x << part, a.y << part | carried) : uvec2(0u, a.x << part);
-}
-
-uvec2 shift_right(const uvec2 a, const uint by) {
-    const uint part = by & 31u;
-    const uint carried = a.y << 1 << (31u - part);
-    return by < 32u ? uvec2(a.x >> part | carried, a.y >> part) : uvec2(a.y >> part, 0u);
 }
 
 // The nearest single, the even one of two.
