@@ -80,7 +80,11 @@ fn wrong_sizes_and_unknown_values_are_refused() {
         assert!(operator.is_null());
     };
     compile(0, &[2, 2], 16, 0, "OutputTensor.DataType: 0 is no data type");
+    compile(99, &[2, 2], 16, 0, "OutputTensor.DataType: 99");
+    compile(1, &[2, 2], 15, 0, "TotalTensorSizeInBytes");
+    compile(1, &[2, 0], 16, 0, "OutputTensor.Sizes[1]");
     compile(1, &[1; 9], 16, 0, "OutputTensor.DimensionCount: 9 is too large");
+    compile(1, &[], 16, 0, "OutputTensor");
     compile(1, &[2, 2], 16, 8, "execution flags: 0x8");
     let mut flagged = Diagonal::new(1, &[2, 2], 16, 0, 1.0);
     flagged.buffer.Flags = 6;
@@ -119,6 +123,8 @@ fn wrong_bindings_are_refused() {
     };
     let at = |offset, size| DmlVkBufferBinding { buffer, offset, size };
     bind(1, &[at(8, 64)], "OutputTensor: offset 8 (accepted: a multiple of 16");
+    bind(1, &[at(80, 64)], "64 bytes at offset 80");
+    bind(1, &[at(0, 60)], "a range of 60 bytes");
     bind(1, &[nothing()], "OutputTensor: nothing is bound");
     bind(1, &[], "outputs: 0 bindings given");
     bind(1, &[at(0, 64), at(64, 64)], "bindings.outputs: 2 elements, more than 1");

@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::caller::each_caller;
+use common::caller::{each_caller, finish_for_host};
 use common::kernels::{fill, plan, ramp, requirement, sum};
 use common::{bind, compile, execute, pattern, try_bind, words};
 use dml_core::capabilities::Features;
@@ -88,6 +88,37 @@ fn operators_are_recorded_between_the_callers_own_commands() {
             expected[start..start + 128].fill(42);
         }
         assert_eq!(words(&caller.bytes(copy.raw(), 0..4096).unwrap()), expected);
+    });
+}
+
+/// Offsets that are a multiple of 16 but not of minStorageBufferOffsetAlignment; bytes around the
+/// binding keep their values.
+#[test]
+fn a_callers_buffer_is_bound_at_any_multiple_of_16() {
+    each_caller(|caller| {
+        let device = wrap(caller);
+        let compiled = compile(&device, plan(64, vec![ramp(OUT, 0..64, 5)]));
+        for offset in [0, 16, 48, 240, 272, 1008] {
+            let buffer = caller.wrapped_buffer(&device, 2048).unwrap();
+            let table = try_bind(&compiled, &buffer, offset, 64).unwrap();
+            let contract = access();
+            let commands = caller.begin().unwrap();
+            // SAFETY: the command buffer is recording.
+            unsafe { caller.device.cmd_fill_buffer(commands.raw(), buffer.raw(), 0, 2048, 9) };
+            let transfer = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
+            commands.barrier(transfer, (contract.stages, contract.outputs));
+            // SAFETY: the command buffer is recording; the table is kept until it has completed.
+            unsafe { record_plan(commands.raw(), &table) };
+            finish_for_host(commands);
+            let mut expected = vec![9; 512];
+            let first = usize::try_from(offset / 4).unwrap();
+            expected[first..first + 16].copy_from_slice(&(5..21).collect::<Vec<_>>());
+            assert_eq!(
+                words(&caller.bytes(buffer.raw(), 0..2048).unwrap()),
+                expected,
+                "at {offset}"
+            );
+        }
     });
 }
 

@@ -44,6 +44,18 @@ fn bytes_come_back_through_staging() {
 }
 
 #[test]
+fn vulkan_1_1_with_the_timeline_extension_is_enough() {
+    let instance = InstanceDesc {
+        max_api_version: Some(dml_vk::ash::vk::API_VERSION_1_1),
+        ..InstanceDesc::default()
+    };
+    each_device_with(instance, &STAGED, |device| {
+        write_and_read(device);
+        device.wait_idle().unwrap();
+    });
+}
+
+#[test]
 fn a_large_buffer_is_staged_in_pieces() {
     each_device_with(InstanceDesc::default(), &STAGED, |device| {
         let bytes = pattern((64 << 20) + 1237);

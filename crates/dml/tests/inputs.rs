@@ -63,6 +63,30 @@ fn the_input_is_kept_outside_of_the_band() {
 }
 
 #[test]
+fn in_place_the_input_becomes_the_output() {
+    on_every_device(|device| {
+        let operator = lower_triangle(device, Some(tensor()));
+        let both = buffer(device, INPUT);
+        device.execute(&operator, &[bind(&both)], &[bind(&both)]).unwrap();
+        assert_eq!(read(device, &both), LOWER);
+    });
+}
+
+#[test]
+fn an_input_that_is_left_out_is_bound_to_nothing() {
+    on_every_device(|device| {
+        let operator = lower_triangle(device, None);
+        let output = buffer(device, INPUT);
+        device.execute(&operator, &[None], &[bind(&output)]).unwrap();
+        assert_eq!(read(device, &output), [0; 9]);
+        for inputs in [&[][..], &[bind(&buffer(device, INPUT))]] {
+            let error = device.execute(&operator, inputs, &[bind(&output)]).unwrap_err();
+            assert!(error.is_invalid(), "{error}");
+        }
+    });
+}
+
+#[test]
 fn an_input_is_missed_also_where_the_value_is_everywhere() {
     on_every_device(|device| {
         let desc = DiagonalMatrix1Desc {
