@@ -218,13 +218,27 @@ impl<T> VkContext<T> for ash::prelude::VkResult<T> {
 mod tests {
     use super::*;
 
-    /// Loss, memory and what is refused are shown on devices, by tests/entry_points.rs and errors.rs.
     #[test]
-    fn pools_are_memory_and_other_codes_are_named() {
+    fn codes_become_typed_errors_that_keep_the_call() {
+        let lost = Error::from_vk("vkQueueSubmit", vk::Result::ERROR_DEVICE_LOST);
+        assert!(lost.is_device_lost());
+        assert!(lost.to_string().contains("vkQueueSubmit"));
+        let host = Error::from_vk("vkCreateBuffer", vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+        assert_eq!(host.to_string(), "out of host memory in vkCreateBuffer");
         let pool = Error::from_vk("vkAllocateDescriptorSets", vk::Result::ERROR_OUT_OF_POOL_MEMORY);
         assert!(pool.is_out_of_memory());
         let other = Error::from_vk("vkCreateDevice", vk::Result::ERROR_FEATURE_NOT_PRESENT);
         assert!(other.to_string().contains("ERROR_FEATURE_NOT_PRESENT"));
-        assert_eq!(other.hresult(), HResult::E_UNEXPECTED);
+    }
+
+    #[test]
+    fn each_kind_has_its_hresult() {
+        let invalid = Error::invalid("size", "0");
+        assert!(invalid.is_invalid());
+        assert_eq!(invalid.hresult(), HResult::E_INVALIDARG);
+        let unsupported = Error::unsupported("a buffer", "maxBufferSize");
+        assert!(unsupported.is_unsupported());
+        assert_eq!(unsupported.hresult(), HResult::DXGI_ERROR_UNSUPPORTED);
+        assert_eq!(Error::internal("x").hresult(), HResult::E_UNEXPECTED);
     }
 }

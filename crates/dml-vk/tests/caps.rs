@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::kernels::{changed, plan, ramp};
+use common::kernels::{changed, plan, ramp, ramp_of_size_in};
 use common::{
     buffer, buffer_with, each_device_with, execute, instance, pattern, try_bind, try_compile, words,
 };
@@ -93,9 +93,19 @@ fn kernels_keep_the_lowered_limits() {
     each_device_under(limited(Limit::MaxPushConstantsSize, 8), |device| {
         refused(count_up(device, 0), "maxPushConstantsSize of this device is 8");
     });
+    each_device_under(limited(Limit::MaxComputeWorkGroupInvocations, 32), |device| {
+        refused(count_up(device, 0), "maxComputeWorkGroupInvocations of this device is 32");
+    });
     each_device_under(limited(Limit::MaxStorageBufferRange, 128), |device| {
         let error = count_up(device, 0).unwrap_err();
         assert!(error.to_string().contains("exceeds maxStorageBufferRange 128"), "{error}");
+    });
+    each_device_under(limited(Limit::MaxComputeWorkGroupSizeZ, 8), |device| {
+        let variant = ramp_of_size_in([false, false, true]);
+        let step = changed(ramp(OUT, 0..256, 1), |it| it.kernel.variant = variant);
+        let error = try_compile(device, plan(256, vec![step])).unwrap_err();
+        let expected = "kernel ramp: needs 64, but maxComputeWorkGroupSize[2] of this device is 8";
+        assert_eq!(error.to_string(), expected);
     });
     // The window fits, but not the descriptor that starts at the aligned address below.
     let exact = limited(Limit::MaxStorageBufferRange, 256)

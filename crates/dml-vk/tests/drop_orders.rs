@@ -6,7 +6,7 @@
 mod common;
 
 use common::kernels::{plan, ramp};
-use common::{NoMessages, bind, buffer, compile, instance};
+use common::{NoMessages, bind, buffer, compile, instance, words};
 use dml_core::plan::Slot;
 use dml_fault::usable_devices;
 use dml_vk::{BindingTable, Buffer, CompiledOperator, Device, Instance, PhysicalDevice, Recorder};
@@ -92,6 +92,17 @@ fn a_ticket_is_dropped_last_and_unfinished() {
         let submission = all.device.submit(recorder.finish().unwrap()).unwrap();
         drop(all);
         drop(submission);
+    });
+}
+
+#[test]
+fn a_ticket_is_dropped_at_once_and_the_work_is_done() {
+    each(|Everything { device, buffer, compiled, table, .. }| {
+        let recorder = recorded(&device, &table);
+        drop((table, compiled));
+        drop(device.submit(recorder.finish().unwrap()).unwrap());
+        let result = words(&device.read_buffer(&buffer, 0..1024).unwrap());
+        assert_eq!(result, (3..259).collect::<Vec<_>>());
     });
 }
 

@@ -122,3 +122,25 @@ fn submissions_follow_each_other_without_the_host() {
         assert!(submissions.iter().all(|submission| submission.is_complete().unwrap()));
     });
 }
+
+#[test]
+fn one_device_serves_many_threads() {
+    each_device(|device| {
+        std::thread::scope(|scope| {
+            for value in 0..4_u8 {
+                scope.spawn(move || {
+                    for _ in 0..8 {
+                        let own = buffer(device, 4096);
+                        let mut recorder = Recorder::new(device).unwrap();
+                        recorder
+                            .fill_buffer(&own, 0..4096, u32::from_ne_bytes([value; 4]))
+                            .unwrap();
+                        device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
+                        assert_eq!(device.read_buffer(&own, 0..4096).unwrap(), [value; 4096]);
+                    }
+                });
+            }
+        });
+        device.wait_idle().unwrap();
+    });
+}

@@ -69,6 +69,10 @@ fn in_place_the_input_becomes_the_output() {
         let both = buffer(device, INPUT);
         device.execute(&operator, &[bind(&both)], &[bind(&both)]).unwrap();
         assert_eq!(read(device, &both), LOWER);
+        let shifted = Some(BufferBinding { buffer: &both, offset: 16, size: 36 });
+        let error = device.execute(&operator, &[bind(&both)], &[shifted]).unwrap_err();
+        assert!(error.is_invalid(), "{error}");
+        assert!(error.to_string().contains("or exactly that of InputTensor"), "{error}");
     });
 }
 
@@ -178,5 +182,17 @@ fn executing_before_initializing_is_refused() {
         assert!(error.to_string().contains("InputTensor: a buffer is bound"), "{error}");
         device.execute(&operator, &[None], &[bind(&output)]).unwrap();
         assert_eq!(read(device, &output), LOWER);
+    });
+}
+
+#[test]
+fn other_inputs_are_not_bound_at_initialization() {
+    on_every_device(|device| {
+        let operator = lower_triangle(device, Some(tensor()));
+        let input = buffer(device, INPUT);
+        let error = device.initialize(&operator, &[bind(&input)]).unwrap_err();
+        assert!(error.to_string().contains("not OWNED_BY_DML"), "{error}");
+        device.initialize(&operator, &[None]).unwrap();
+        device.initialize(&operator, &[]).unwrap();
     });
 }

@@ -304,6 +304,16 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn what_is_damaged_is_rejected_and_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = in_folder(folder.path());
+        fs::write(&file.path, b"not a pipeline cache").unwrap();
+        assert_eq!(file.load(), FileContent::Rejected);
+        assert!(file.store(&data()));
+        assert_eq!(file.load(), FileContent::Data(data()));
+    }
+
+    #[test]
     fn what_would_not_be_read_is_not_written_and_the_older_file_stays() {
         let folder = tempfile::tempdir().unwrap();
         let file = in_folder(folder.path());
