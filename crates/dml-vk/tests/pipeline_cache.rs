@@ -96,8 +96,17 @@ fn nothing_wrong_reaches_a_driver_and_everything_wrong_is_replaced() {
             bad[at] ^= 1;
             bad
         };
-        // Every other damage is shown where files are checked, in `pipeline/file.rs`.
-        let bad = [flipped(24 + 20), good[..good.len() / 2].to_vec(), b"GIF89a".to_vec()];
+        // Damaged in both headers and at the end, truncated, empty, longer, something else.
+        let bad = [
+            flipped(0),
+            flipped(13),
+            flipped(24 + 20),
+            flipped(good.len() - 1),
+            good[..good.len() / 2].to_vec(),
+            vec![],
+            [&good[..], &good[..]].concat(),
+            b"GIF89a".to_vec(),
+        ];
         for (index, bad) in bad.iter().enumerate() {
             fs::write(&file, bad).unwrap();
             run(&physical, &desc);
@@ -106,6 +115,36 @@ fn nothing_wrong_reaches_a_driver_and_everything_wrong_is_replaced() {
             assert_ne!(INITIAL.load(Ordering::SeqCst), 0, "wrong file {index} was not replaced");
         }
     }
+}
+
+#[test]
+fn the_file_of_another_device_is_foreign() {
+    let _guard = one_at_a_time();
+    let (_messages, instance) = watched();
+    let devices: Vec<_> = usable_devices(&instance);
+    for (one, other) in devices.iter().zip(devices.iter().skip(1)) {
+        let folder = tempfile::tempdir().unwrap();
+        run(one, &desc(folder.path()));
+        let ones = files(folder.path()).pop().unwrap();
+        run(other, &desc(folder.path()));
+        let others = files(folder.path()).into_iter().find(|it| *it != ones).unwrap();
+        fs::copy(&ones, &others).unwrap();
+        run(other, &desc(folder.path()));
+        assert_eq!(INITIAL.load(Ordering::SeqCst), 0);
+        assert_ne!(fs::read(&others).unwrap(), fs::read(&ones).unwrap());
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_no_error() {
+    let (_messages, instance) = instance();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a file");
+    fs::write(&file, b"kept").unwrap();
+    for physical in usable_devices(&instance) {
+        run(&physical, &desc(&file.join("below")));
+    }
+    assert_eq!(fs::read(&file).unwrap(), b"kept");
 }
 
 #[test]

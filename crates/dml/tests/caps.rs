@@ -8,7 +8,8 @@ use common::{diagonal, on_every_device_under, options};
 use dml::core::capabilities::Limit;
 use dml::support::Support;
 use dml::{
-    BufferBinding, CapabilityCap, DataType, Device, DeviceOptions, Error, FeatureLevel, TensorDesc,
+    BufferBinding, BufferUsage, CapabilityCap, DataType, Device, DeviceOptions, Error,
+    FeatureLevel, TensorDesc,
 };
 use dml_profiles::Profile;
 
@@ -90,6 +91,20 @@ fn a_range_that_shows_no_element_is_refused_by_the_limit_s_name() {
 }
 
 #[test]
+fn a_buffer_beyond_a_lowered_size_is_refused_by_the_limit_s_name() {
+    for limit in [Limit::MaxBufferSize, Limit::MaxMemoryAllocationSize] {
+        let cap = CapabilityCap::NONE.with_limit(limit, 4096).unwrap();
+        on_every_device_under(cap, |device| {
+            let [_, padded] = tensors(DataType::Float64, 40, 40);
+            let error = execute(device, &padded).unwrap_err();
+            assert!(error.is_unsupported(), "{error}");
+            let expected = format!("but {} of this device is 4096", limit.name());
+            assert!(error.to_string().contains(&expected), "{error}");
+        });
+    }
+}
+
+#[test]
 fn one_dimensional_groups_take_several_dispatches() {
     let cap = [
         (Limit::MaxComputeWorkGroupCountX, 3),
@@ -103,6 +118,15 @@ fn one_dimensional_groups_take_several_dispatches() {
         for tensor in tensors(DataType::Uint8, 40, 50) {
             execute(device, &tensor).unwrap();
         }
+    });
+}
+
+#[test]
+fn buffers_can_be_left_with_storage_usage_alone() {
+    let profile = dml_profiles::find("no-transfer-usage").unwrap();
+    on_every_device_under(profile.cap, |device| {
+        let buffer = device.create_buffer(64).unwrap();
+        assert_eq!(buffer.usage(), BufferUsage::STORAGE);
     });
 }
 
