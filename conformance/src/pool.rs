@@ -56,9 +56,7 @@ impl Pool {
         mut done: impl FnMut(usize, CaseResult),
     ) -> anyhow::Result<()> {
         let numbered: Vec<(usize, &CaseId)> = ids.iter().copied().enumerate().collect();
-        // Several for each job, so that none ends long before the others.
-        let size = (ids.len() / (self.jobs.max(1) * 8)).clamp(1, LARGEST_BATCH);
-        let batches = Mutex::new(numbered.chunks(size));
+        let batches = Mutex::new(numbered.chunks(batch_size(ids.len(), self.jobs)));
         let stopped = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
@@ -168,4 +166,24 @@ impl Lane<'_> {
 /// A case whose worker did not answer.
 fn ended(id: &CaseId, result: ResultCode, detail: String, start: Instant) -> CaseResult {
     CaseResult::new(id, result, Some(detail), Some(start))
+}
+
+/// Cases in a batch: several batches for each job, so that none ends long before the others.
+fn batch_size(cases: usize, jobs: usize) -> usize {
+    (cases / (jobs.max(1) * 8)).clamp(1, LARGEST_BATCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_job_gets_several_batches_and_none_a_large_one() {
+        for (cases, jobs, size) in [(0, 1, 1), (7, 1, 1), (5, 0, 1), (1_000_000, 2, 64)] {
+            assert_eq!(batch_size(cases, jobs), size);
+        }
+        for (cases, jobs) in [(100, 4), (1_000, 3), (160_482, 16)] {
+            assert!(cases / batch_size(cases, jobs) >= jobs * 8, "{cases} {jobs}");
+        }
+    }
 }
