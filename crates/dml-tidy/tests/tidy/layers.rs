@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use toml::{Table, Value};
+use toml::Table;
+
+use crate::manifests;
 
 /// From the bottom up. A crate depends on those of lower layers alone.
 const LAYERS: [&[&str]; 8] = [
@@ -34,7 +36,7 @@ pub(crate) fn upward(manifests: &[String]) -> Vec<String> {
             wrong.push(format!("{name} has no layer"));
             continue;
         };
-        for (section, dependency) in dependencies(&manifest) {
+        for (section, dependency) in manifests::dependencies(&manifest) {
             // A crate's tests may ask for features of its own.
             let is_for_tests = dependency == name || TESTS_WITH.contains(&(name, dependency));
             let is_tool = section == "dev-dependencies" && is_for_tests;
@@ -45,13 +47,6 @@ pub(crate) fn upward(manifests: &[String]) -> Vec<String> {
         }
     }
     wrong
-}
-
-fn dependencies(manifest: &Table) -> impl Iterator<Item = (&'static str, &str)> {
-    ["dependencies", "dev-dependencies", "build-dependencies"].into_iter().flat_map(|section| {
-        let named = manifest.get(section).and_then(Value::as_table);
-        named.into_iter().flat_map(Table::keys).map(move |it| (section, it.as_str()))
-    })
 }
 
 #[cfg(test)]

@@ -8,25 +8,26 @@ pub(crate) fn forbidden_dependencies(text: &str, forbidden: &[&str]) -> Vec<Stri
         Ok(manifest) => manifest,
         Err(error) => return vec![format!("is no manifest: {error}")],
     };
-    let mut found = Vec::new();
-    collect(&manifest, forbidden, &mut found);
-    let targets = manifest.get("target").and_then(Value::as_table);
-    for target in targets.into_iter().flat_map(Table::values).filter_map(Value::as_table) {
-        collect(target, forbidden, &mut found);
-    }
-    found
+    dependencies(&manifest)
+        .filter(|(_, package)| forbidden.contains(package))
+        .map(|(section, package)| format!("[{section}] has {package}"))
+        .collect()
 }
 
-fn collect(table: &Table, forbidden: &[&str], found: &mut Vec<String>) {
-    for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
-        let dependencies = table.get(section).and_then(Value::as_table);
-        for (name, value) in dependencies.into_iter().flatten() {
-            let package = value.get("package").and_then(Value::as_str).unwrap_or(name);
-            if forbidden.contains(&package) {
-                found.push(format!("[{section}] has {package}"));
-            }
-        }
-    }
+/// Every dependency of a manifest, for whatever target and under whatever name: its section and its
+/// package.
+pub(crate) fn dependencies(manifest: &Table) -> impl Iterator<Item = (&'static str, &str)> {
+    let targets = manifest.get("target").and_then(Value::as_table);
+    let targets = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);
+    let sections = ["dependencies", "dev-dependencies", "build-dependencies"];
+    std::iter::once(manifest).chain(targets).flat_map(move |table| {
+        sections.into_iter().flat_map(move |section| {
+            let named = table.get(section).and_then(Value::as_table);
+            named.into_iter().flatten().map(move |(name, value)| {
+                (section, value.get("package").and_then(Value::as_str).unwrap_or(name))
+            })
+        })
+    })
 }
 
 /// Which statements the manifest of a crate lacks.

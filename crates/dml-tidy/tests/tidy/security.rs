@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use toml::{Table, Value};
 
+use crate::manifests;
+
 /// How often a source says `unsafe`, by what it makes so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unsafe {
@@ -92,15 +94,9 @@ pub(crate) fn dependencies(manifests: &[&str]) -> BTreeMap<String, BTreeSet<Stri
         let Ok(manifest) = text.parse::<Table>() else { continue };
         let name = manifest.get("package").and_then(|it| it.get("name")).and_then(Value::as_str);
         let name = name.unwrap_or_default();
-        let targets = manifest.get("target").and_then(Value::as_table);
-        let targets = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);
-        for table in targets.chain([&manifest]) {
-            for section in ["dependencies", "build-dependencies"] {
-                let section = table.get(section).and_then(Value::as_table);
-                for dependency in section.into_iter().flat_map(Table::keys) {
-                    all.entry(dependency.clone()).or_default().insert(name.to_owned());
-                }
-            }
+        let shipped = manifests::dependencies(&manifest).filter(|it| it.0 != "dev-dependencies");
+        for (_, package) in shipped {
+            all.entry(package.to_owned()).or_default().insert(name.to_owned());
         }
     }
     all
