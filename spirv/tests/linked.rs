@@ -164,3 +164,10 @@ fn every_function_of_a_library_has_its_rows() {
         assert!(is_other || named.contains(&source.name), "{} has no row", source.name);
     }
 }
+
+#[test]
+fn spaces_with_one_skeleton_have_one_kernel() {
+    let variant = |outer| copy(ElementWidth::B32, [Access::Whole; 2], outer).variant();
+    assert!(std::ptr::eq(variant(3), variant(4)));
+    assert!(!std::ptr::eq(variant(2), variant(4)));
+}

@@ -64,7 +64,9 @@ impl ElementWise {
         static LINKED: LazyLock<Mutex<HashMap<ElementWise, &'static KernelVariant>>> =
             LazyLock::new(Mutex::default);
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
-        linked.entry(self.clone()).or_insert_with(|| Box::leak(Box::new(self.made())))
+        // Spaces with one skeleton have one kernel.
+        let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
+        linked.entry(kernel).or_insert_with_key(|it| Box::leak(Box::new(it.made())))
     }
 
     fn made(&self) -> KernelVariant {

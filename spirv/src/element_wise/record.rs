@@ -72,6 +72,10 @@ const PARAMETERS_AT: usize = STRIDES_AT + 8 * OPERANDS;
 /// Words of the block: a descriptor shows all of it.
 pub const BLOCK_WORDS: usize = PARAMETERS_AT + MAX_PARAMETERS;
 
+fn inner_stride_at(operand: usize) -> usize {
+    if operand == MAX_INPUTS { OUTPUT_INNER_STRIDE_AT } else { INNER_STRIDES_AT + operand }
+}
+
 impl Record {
     /// Quads of all rows: invocations of the dispatch.
     pub fn quads(&self) -> u64 {
@@ -101,11 +105,7 @@ impl Record {
         }
         for (operand, index) in self.inputs.iter().chain([&self.output]).zip(0..) {
             words[STARTS_AT + index] = operand.start;
-            let inner_at = match index {
-                MAX_INPUTS => OUTPUT_INNER_STRIDE_AT,
-                _ => INNER_STRIDES_AT + index,
-            };
-            words[inner_at] = operand.strides[OUTER];
+            words[inner_stride_at(index)] = operand.strides[OUTER];
             let strides = &operand.strides[first..OUTER];
             words[STRIDES_AT + 8 * index..][..strides.len()].copy_from_slice(strides);
         }
@@ -156,13 +156,9 @@ impl Space {
 
     /// The element of an operand at `x` of a row.
     pub(super) fn element(&self, operand: usize, coordinate: &[u32; OUTER], x: u32) -> u32 {
-        let inner_at = match operand {
-            MAX_INPUTS => OUTPUT_INNER_STRIDE_AT,
-            _ => INNER_STRIDES_AT + operand,
-        };
+        let inner_stride = self.words[inner_stride_at(operand)];
         let strides = &self.words[STRIDES_AT + 8 * operand..];
-        let first =
-            self.words[STARTS_AT + operand].wrapping_add(x.wrapping_mul(self.words[inner_at]));
+        let first = self.words[STARTS_AT + operand].wrapping_add(x.wrapping_mul(inner_stride));
         let terms = coordinate.iter().zip(strides).map(|(at, stride)| at.wrapping_mul(*stride));
         terms.fold(first, u32::wrapping_add)
     }
