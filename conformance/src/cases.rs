@@ -1,9 +1,10 @@
 //! Every case of a feature level, generated from what the documents accept and from the operators'
 //! corner cases.
 
-use dml::{AbstractOperator, DataType, FeatureLevel};
+use dml::core::MAX_DIMENSION_COUNT;
+use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::Operator;
-use dml_ops::reference::{Case as CornerCase, Random};
+use dml_ops::reference::{Case as CornerCase, Random, Signature};
 
 use crate::documents::{self, Answer};
 
@@ -11,9 +12,6 @@ mod id;
 mod rules;
 
 pub use id::CaseId;
-
-/// Dimension counts that a descriptor can have.
-pub(crate) const RANKS: std::ops::RangeInclusive<usize> = 1..=8;
 
 /// What must happen.
 #[derive(Clone, Debug)]
@@ -67,14 +65,14 @@ pub fn generate(level: FeatureLevel) -> Vec<Case> {
     Cell::all(level).flat_map(|cell| cell.cases()).collect()
 }
 
-/// `count` random cases for each operator, data type and rank that `level` accepts; they depend on
+/// `count` random cases for each operator and signature that `level` accepts; they depend on
 /// `seed` alone.
 pub fn random(level: FeatureLevel, count: u32, seed: u64) -> Vec<Case> {
     let accepting = Cell::all(level).filter(|cell| cell.refusal().is_none());
     accepting.flat_map(|cell| (0..count).map(move |index| cell.random(seed, index))).collect()
 }
 
-/// Finds cases by their ids. Fast where one id follows another of the same operator, type and rank.
+/// Finds cases by their ids. Fast where one id follows another of the same operator and signature.
 #[derive(Default)]
 pub struct Finder {
     recent: Option<(Cell, Vec<Case>)>,
@@ -88,58 +86,58 @@ impl Finder {
             return cell.refusal().is_none().then(|| cell.random(seed, index));
         }
         if !self.recent.as_ref().is_some_and(|(recent, _)| recent.is_same(&cell)) {
-            self.recent = Some((cell, cell.cases()));
+            let cases = cell.cases();
+            self.recent = Some((cell, cases));
         }
         let (_, cases) = self.recent.as_ref()?;
         cases.iter().find(|case| case.id == *id).cloned()
     }
 }
 
-/// The cases of one operator at one level with tensors of one type and rank.
-#[derive(Clone, Copy)]
+/// The cases of one operator at one level with tensors of one signature.
 struct Cell {
     operator: &'static Operator,
     level: FeatureLevel,
-    data_type: DataType,
-    rank: usize,
+    signature: Signature,
 }
 
 impl Cell {
     fn all(level: FeatureLevel) -> impl Iterator<Item = Self> {
         dml_ops::OPERATORS.iter().flat_map(move |operator| {
-            DataType::ALL.into_iter().flat_map(move |data_type| {
-                RANKS.map(move |rank| Self { operator: *operator, level, data_type, rank })
-            })
+            let signatures = Signature::all(operator.reference().type_parameters());
+            signatures.map(move |signature| Self { operator: *operator, level, signature })
         })
     }
 
     fn of(id: &CaseId) -> Option<Self> {
         let mut operators = dml_ops::OPERATORS.iter().copied();
         let operator = operators.find(|it| it.schema().name.to_lowercase() == id.operator)?;
-        let (level, data_type, rank) = (id.level, id.data_type, id.rank);
-        RANKS.contains(&rank).then_some(Self { operator, level, data_type, rank })
+        let (level, signature) = (id.level, id.signature.clone());
+        let is_one = signature.types.len() == operator.reference().type_parameters()
+            && (1..=MAX_DIMENSION_COUNT).contains(&signature.rank);
+        is_one.then_some(Self { operator, level, signature })
     }
 
     fn is_same(&self, other: &Self) -> bool {
         self.operator.schema().operator_type == other.operator.schema().operator_type
-            && (self.level, self.data_type, self.rank) == (other.level, other.data_type, other.rank)
+            && (self.level, &self.signature) == (other.level, &other.signature)
     }
 
     fn case(&self, name: &str, operator: AbstractOperator, expectation: Expectation) -> Case {
-        let Self { level, data_type, rank, .. } = *self;
-        let id = CaseId::new(level, self.operator.schema(), data_type, rank, name);
+        let level = self.level;
+        let id = CaseId::new(level, self.operator.schema(), &self.signature, name);
         Case { id, level, operator, expectation }
     }
 
     fn cases(&self) -> Vec<Case> {
         let reference = self.operator.reference();
         if let Some((name, needs)) = self.refusal() {
-            let minimal = reference.minimal(self.data_type, self.rank);
+            let minimal = reference.minimal(&self.signature);
             return vec![self.case(name, minimal, Expectation::NeedsLevel(needs))];
         }
-        let corners = reference.cases(self.data_type, self.rank).into_iter();
+        let corners = reference.cases(&self.signature).into_iter();
         let mut cases: Vec<Case> = corners.map(|corner| self.outputs(corner)).collect();
-        for rule in rules::cases(self.operator, self.data_type, self.rank) {
+        for rule in rules::cases(self.operator, &self.signature) {
             cases.push(self.case(rule.name, rule.operator, rule.expectation));
         }
         cases
@@ -152,30 +150,34 @@ impl Cell {
 
     fn random(&self, seed: u64, index: u32) -> Case {
         let name = format!("random_{seed}_{index}");
-        let Self { data_type, rank, .. } = *self;
+        let (operator, types) = (self.operator.schema().name, self.signature.type_names());
         // Without the level: every level that accepts it sees the same case.
-        let mut random =
-            Random::new(&format!("{}/{data_type}/{rank}/{name}", self.operator.schema().name));
-        let mut corner = self.operator.reference().random(&mut random, data_type, rank);
+        let seed = format!("{operator}/{types}/{}/{name}", self.signature.rank);
+        let reference = self.operator.reference();
+        let mut corner = reference.random(&mut Random::new(&seed), &self.signature);
         corner.name = name.into();
         self.outputs(corner)
     }
 
-    /// Why the level refuses tensors of this type and rank, and the lowest level that does not.
+    /// Why the level refuses tensors of this signature, and the level that the refusal must name.
     fn refusal(&self) -> Option<(&'static str, Option<FeatureLevel>)> {
         let name = self.operator.schema().name;
-        let case = match documents::ask(name, self.level, self.data_type, self.rank) {
+        let minimal = self.operator.reference().minimal(&self.signature);
+        let tensors = documents::tensors(&minimal);
+        let case = match documents::ask(name, self.level, &tensors) {
             Answer::Accepted => return None,
             Answer::NoOperator => "refused_operator",
             Answer::NoDataType => "refused_data_type",
             Answer::NoRank => "refused_dimension_count",
         };
-        Some((case, documents::lowest_level(name, self.data_type, self.rank)))
+        Some((case, documents::needed_level(name, self.level, &tensors)))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use dml::DataType;
+
     use super::*;
 
     fn ids(level: FeatureLevel) -> Vec<String> {
@@ -198,7 +200,7 @@ mod tests {
         for level in FeatureLevel::ALL {
             let ids = ids(level);
             for data_type in DataType::ALL {
-                for rank in RANKS {
+                for rank in 1..=MAX_DIMENSION_COUNT {
                     let data_type = data_type.name().to_lowercase();
                     let prefix = format!("{level}/diagonal_matrix/{data_type}/rank{rank}/");
                     assert!(ids.iter().any(|id| id.starts_with(&prefix)), "{prefix}");
@@ -220,6 +222,7 @@ mod tests {
             "5_1/no_operator/int64/rank3/offset_zero",
             "5_1/diagonal_matrix/int64/rank3/no_such_case",
             "5_1/diagonal_matrix/int64/rank9/offset_zero",
+            "5_1/diagonal_matrix/int64-int64/rank3/offset_zero",
             "5_0/diagonal_matrix/int64/rank3/random_0_0",
         ] {
             assert!(finder.find(&unknown.parse().unwrap()).is_none(), "{unknown}");

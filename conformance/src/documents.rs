@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use dml::{DataType, FeatureLevel};
+use dml::{AbstractOperator, DataType, FeatureLevel};
 use serde_json::Value;
 
 const TABLES: &str = include_str!("../../crates/dml-core/tests/data/directml_support_tables.json");
@@ -18,53 +18,88 @@ static PAGES: LazyLock<BTreeMap<String, Page>> = LazyLock::new(|| {
 });
 
 /// An operator's page: a table for each level that changed something, the lowest level first.
-struct Page(Vec<(FeatureLevel, Vec<Tensor>)>);
+struct Page(Vec<(FeatureLevel, Table)>);
+
+/// A table: a row for each tensor field, by the field's name.
+type Table = BTreeMap<String, Row>;
 
 /// A row of a table: what one tensor may be.
-struct Tensor {
+struct Row {
     ranks: std::ops::RangeInclusive<usize>,
     data_types: Vec<DataType>,
 }
 
-/// Whether a level takes tensors of a type and a rank.
+/// A tensor that a page is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tensor<'a> {
+    /// The field that it stands in.
+    pub(crate) field: &'a str,
+    /// Its type.
+    pub(crate) data_type: DataType,
+    /// Its dimensions.
+    pub(crate) rank: usize,
+}
+
+/// The tensors of `operator`, in the order of its fields.
+pub(crate) fn tensors(operator: &AbstractOperator) -> Vec<Tensor<'_>> {
+    let tensor = |(field, desc): (&'static str, &dml::TensorDesc)| Tensor {
+        field,
+        data_type: desc.data_type,
+        rank: desc.sizes.len(),
+    };
+    operator.tensors().map(tensor).collect()
+}
+
+/// Whether a level takes an operator with its tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// It does.
     Accepted,
     /// The level does not have the operator.
     NoOperator,
-    /// It does not take the type.
+    /// It does not take the type of a tensor.
     NoDataType,
-    /// It takes the type, but not this number of dimensions.
+    /// It takes all types, but not the number of dimensions of a tensor.
     NoRank,
 }
 
-/// Whether `level` takes tensors of `data_type` and `rank` for `operator`, all of them alike; no
-/// level has an operator without a page.
-pub(crate) fn ask(operator: &str, level: FeatureLevel, data_type: DataType, rank: usize) -> Answer {
-    let page = PAGES.get(operator);
-    let tables = page.iter().flat_map(|page| &page.0);
-    // The highest table at or below the level applies.
-    let Some((_, tensors)) = tables.rev().find(|(from, _)| *from <= level) else {
-        return Answer::NoOperator;
+/// Whether `level` takes these tensors for `operator`, each by the row of its field; no level has an
+/// operator without a page.
+pub(crate) fn ask(operator: &str, level: FeatureLevel, tensors: &[Tensor<'_>]) -> Answer {
+    let Some(table) = table_at(operator, level) else { return Answer::NoOperator };
+    let all = |accepts: &dyn Fn(&Row, &Tensor<'_>) -> bool| {
+        tensors.iter().all(|tensor| table.get(tensor.field).is_some_and(|row| accepts(row, tensor)))
     };
-    if !tensors.iter().all(|tensor| tensor.data_types.contains(&data_type)) {
+    if !all(&|row, tensor| row.data_types.contains(&tensor.data_type)) {
         Answer::NoDataType
-    } else if !tensors.iter().all(|tensor| tensor.ranks.contains(&rank)) {
+    } else if !all(&|row, tensor| row.ranks.contains(&tensor.rank)) {
         Answer::NoRank
     } else {
         Answer::Accepted
     }
 }
 
-/// The lowest level that takes tensors of `data_type` and `rank` for `operator`.
-pub(crate) fn lowest_level(
+/// The level that a refusal at `level` names: a refusal is about the first tensor that the level does
+/// not take, and names the lowest level that takes that one, or none. Before the operator exists
+/// that is the first tensor that its first level does not take; if it takes all, that level is named.
+pub(crate) fn needed_level(
     operator: &str,
-    data_type: DataType,
-    rank: usize,
+    level: FeatureLevel,
+    tensors: &[Tensor<'_>],
 ) -> Option<FeatureLevel> {
-    let accepts = |level: &FeatureLevel| ask(operator, *level, data_type, rank) == Answer::Accepted;
-    FeatureLevel::ALL.into_iter().find(accepts)
+    let has = |level: &FeatureLevel| table_at(operator, *level).is_some();
+    let first = FeatureLevel::ALL.into_iter().find(has)?;
+    let takes = |level, tensor: &Tensor<'_>| ask(operator, level, &[*tensor]) == Answer::Accepted;
+    match tensors.iter().find(|tensor| !takes(level.max(first), tensor)) {
+        Some(tensor) => FeatureLevel::ALL.into_iter().find(|level| takes(*level, tensor)),
+        None => Some(first),
+    }
+}
+
+/// The highest table at or below `level`, which is the one that applies.
+fn table_at(operator: &str, level: FeatureLevel) -> Option<&'static Table> {
+    let mut tables = PAGES.get(operator)?.0.iter().rev();
+    tables.find(|(from, _)| *from <= level).map(|(_, table)| table)
 }
 
 fn page(row: &Value) -> Option<(String, Page)> {
@@ -74,22 +109,24 @@ fn page(row: &Value) -> Option<(String, Page)> {
     Some((row.get(0)?.as_str()?.to_owned(), Page(tables)))
 }
 
-fn table(table: &Value) -> Option<(FeatureLevel, Vec<Tensor>)> {
+fn table(table: &Value) -> Option<(FeatureLevel, Table)> {
     let level = table.get(0)?.as_str()?.parse().ok()?;
-    let tensors = table.get(2)?.as_array()?.iter();
-    Some((level, tensors.map(|cell| tensor(cell.as_str()?)).collect::<Option<_>>()?))
+    let rows = table.get(2)?.as_array()?.iter();
+    Some((level, rows.map(|cell| named_row(cell.as_str()?)).collect::<Option<_>>()?))
 }
 
 /// Reads `InputTensor input? 2-4 FLOAT32 FLOAT16`; types that the page does not state are none.
-fn tensor(cell: &str) -> Option<Tensor> {
-    let mut words = cell.split_whitespace().skip(2);
+fn named_row(cell: &str) -> Option<(String, Row)> {
+    let mut words = cell.split_whitespace();
+    let (name, _kind) = (words.next()?, words.next()?);
     let ranks = words.next()?;
     let (first, last) = ranks.split_once('-').unwrap_or((ranks, ranks));
     let data_types = words.filter(|word| *word != "?").map(|word| word.parse().ok());
-    Some(Tensor {
+    let row = Row {
         ranks: first.parse().ok()?..=last.parse().ok()?,
         data_types: data_types.collect::<Option<_>>()?,
-    })
+    };
+    Some((name.to_owned(), row))
 }
 
 #[cfg(test)]
@@ -112,6 +149,8 @@ mod tests {
         use DataType::{Float32, Int32, Int64, Uint4};
         use FeatureLevel as Level;
         let name = "DIAGONAL_MATRIX";
+        let output = |data_type, rank| Tensor { field: "OutputTensor", data_type, rank };
+        let ask = |name, level, data_type, rank| ask(name, level, &[output(data_type, rank)]);
         assert_eq!(ask(name, Level::V1_0, Float32, 4), NoOperator);
         assert_eq!(ask(name, Level::V2_0, Float32, 4), Accepted);
         assert_eq!(ask(name, Level::V2_0, Int32, 4), NoDataType);
@@ -120,9 +159,47 @@ mod tests {
         assert_eq!(ask(name, Level::V5_1, Int64, 2), Accepted);
         assert_eq!(ask(name, Level::V6_4, Uint4, 2), NoDataType);
         assert_eq!(ask("NO_SUCH_OPERATOR", Level::V6_4, Float32, 4), NoOperator);
-        assert_eq!(lowest_level(name, Int32, 4), Some(Level::V2_1));
-        assert_eq!(lowest_level(name, Int32, 2), Some(Level::V4_0));
-        assert_eq!(lowest_level(name, Int32, 5), None);
-        assert_eq!(lowest_level("DIAGONAL_MATRIX1", Float32, 4), Some(Level::V5_1));
+        let needed = |level, data_type, rank| needed_level(name, level, &[output(data_type, rank)]);
+        assert_eq!(needed(Level::V1_0, Float32, 4), Some(Level::V2_0));
+        assert_eq!(needed(Level::V1_0, Int32, 4), Some(Level::V2_1));
+        assert_eq!(needed(Level::V3_0, Int32, 2), Some(Level::V4_0));
+        assert_eq!(needed(Level::V2_0, Int32, 5), None);
+    }
+
+    /// CAST's rows: at 1_0 FLOAT32 to INT8 with 4 dimensions, from 3_0 INT32, from 3_1 1 to 8
+    /// dimensions, from 4_1 FLOAT64.
+    #[test]
+    fn each_tensor_is_looked_up_in_its_own_row() {
+        use Answer::{Accepted, NoDataType, NoRank};
+        use DataType::{Float32, Float64, Int4, Int8, Int32, Uint32};
+        use FeatureLevel as Level;
+        let cast = |from, to, rank| {
+            [("InputTensor", from), ("OutputTensor", to)].map(|(field, data_type)| Tensor {
+                field,
+                data_type,
+                rank,
+            })
+        };
+        let check = |level, tensors: [Tensor<'_>; 2], answer, needed| {
+            assert_eq!(ask("CAST", level, &tensors), answer, "{tensors:?}");
+            if answer != Accepted {
+                assert_eq!(needed_level("CAST", level, &tensors), needed, "{tensors:?}");
+            }
+        };
+        check(Level::V1_0, cast(Float32, Int8, 4), Accepted, None);
+        check(Level::V1_0, cast(Float32, Int32, 4), NoDataType, Some(Level::V3_0));
+        check(Level::V1_0, cast(Int32, Float64, 4), NoDataType, Some(Level::V3_0));
+        check(Level::V3_0, cast(Int32, Float64, 4), NoDataType, Some(Level::V4_1));
+        check(Level::V3_0, cast(Int32, Float32, 2), NoRank, Some(Level::V3_1));
+        check(Level::V6_4, cast(Float32, Int4, 4), NoDataType, None);
+        // GATHER's indices have types of their own.
+        let gather = |indices| {
+            [("InputTensor", Float32), ("IndicesTensor", indices), ("OutputTensor", Float32)]
+                .map(|(field, data_type)| Tensor { field, data_type, rank: 4 })
+        };
+        assert_eq!(ask("GATHER", Level::V1_0, &gather(Uint32)), Accepted);
+        assert_eq!(ask("GATHER", Level::V1_0, &gather(Int32)), NoDataType);
+        let unknown = [Tensor { field: "NoSuchTensor", data_type: Float32, rank: 4 }];
+        assert_eq!(ask("CAST", Level::V6_4, &unknown), NoDataType);
     }
 }

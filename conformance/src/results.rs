@@ -123,7 +123,7 @@ pub struct SupportCell {
     pub operator: String,
     /// The feature level.
     pub level: String,
-    /// The data type.
+    /// The data type; where tensors differ in type, the types with a dash between them.
     pub data_type: String,
     /// Dimensions.
     pub rank: usize,

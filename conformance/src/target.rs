@@ -13,6 +13,7 @@ use dml::{
     Validation, support,
 };
 use dml_ops::TransferUse;
+use dml_ops::reference::Signature;
 use serde::{Deserialize, Serialize};
 
 use crate::cases::Case;
@@ -138,19 +139,18 @@ impl Target {
         let mut cells = Vec::new();
         for operator in dml_ops::OPERATORS {
             for level in levels {
-                for data_type in dml::DataType::ALL {
-                    for rank in crate::cases::RANKS {
-                        let schema = operator.schema();
-                        let answer = support::query(schema, data_type, rank, *level, &device);
-                        cells.push(SupportCell {
-                            operator: schema.name.to_owned(),
-                            level: level.to_string(),
-                            data_type: data_type.to_string(),
-                            rank,
-                            answer: answer.name().to_owned(),
-                            text: answer.to_string(),
-                        });
-                    }
+                let reference = operator.reference();
+                for signature in Signature::all(reference.type_parameters()) {
+                    let minimal = reference.minimal(&signature);
+                    let answer = support::query_tensors(&minimal, *level, &device);
+                    cells.push(SupportCell {
+                        operator: operator.schema().name.to_owned(),
+                        level: level.to_string(),
+                        data_type: signature.type_names(),
+                        rank: signature.rank,
+                        answer: answer.name().to_owned(),
+                        text: answer.to_string(),
+                    });
                 }
             }
         }

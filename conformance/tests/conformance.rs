@@ -43,7 +43,9 @@ fn every_case_passes_on_every_device() {
 /// One type and rank; `cargo xtask conformance --full` runs all of them.
 #[test]
 fn the_interpreter_passes_under_every_profile() {
-    let is_chosen = |case: &Case| case.id.data_type == DataType::Int16 && case.id.rank == 3;
+    let is_chosen = |case: &Case| {
+        case.id.signature.data_type() == DataType::Int16 && case.id.signature.rank == 3
+    };
     let chosen = || generate(FeatureLevel::HIGHEST).into_iter().filter(is_chosen);
     let random = random(FeatureLevel::HIGHEST, 8, 1).into_iter().filter(is_chosen);
     let cases: Vec<Case> = chosen().chain(random).collect();

@@ -3,22 +3,22 @@
 use std::fmt;
 use std::str::FromStr;
 
+use dml::FeatureLevel;
 use dml::core::schema::OperatorSchema;
-use dml::{DataType, FeatureLevel};
+use dml_ops::reference::Signature;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The stable name of a case: `5_1/diagonal_matrix/int64/rank3/offset_past_right`.
+/// The stable name of a case: `5_1/diagonal_matrix/int64/rank3/offset_past_right`. Where tensors differ
+/// in type, the types stand with a dash between them: `5_1/cast/float32-int8/rank4/same_sizes`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CaseId {
     /// The feature level.
     pub level: FeatureLevel,
     /// The operator's name in lower case.
     pub operator: String,
-    /// The data type of its tensors.
-    pub data_type: DataType,
-    /// The dimensions of its tensors.
-    pub rank: usize,
+    /// The data types and the dimensions of its tensors.
+    pub signature: Signature,
     /// What is special about it, in snake case.
     pub name: String,
 }
@@ -27,12 +27,11 @@ impl CaseId {
     pub(super) fn new(
         level: FeatureLevel,
         schema: &OperatorSchema,
-        data_type: DataType,
-        rank: usize,
+        signature: &Signature,
         name: &str,
     ) -> Self {
         let operator = schema.name.to_lowercase();
-        Self { level, operator, data_type, rank, name: name.to_owned() }
+        Self { level, operator, signature: signature.clone(), name: name.to_owned() }
     }
 
     /// The seed and the index of a random case, `random_SEED_INDEX`; `None` for all others.
@@ -46,9 +45,9 @@ impl CaseId {
 
 impl fmt::Display for CaseId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { level, operator, data_type, rank, name } = self;
-        let data_type = data_type.name().to_lowercase();
-        write!(f, "{level}/{operator}/{data_type}/rank{rank}/{name}")
+        let Self { level, operator, signature, name } = self;
+        let types = signature.type_names().to_lowercase();
+        write!(f, "{level}/{operator}/{types}/rank{}/{name}", signature.rank)
     }
 }
 
@@ -65,10 +64,10 @@ fn parse(text: &str) -> Option<CaseId> {
     let mut next = || parts.next().filter(|part| !part.is_empty());
     let level = next()?.parse().ok()?;
     let operator = next()?.to_owned();
-    let data_type = next()?.to_uppercase().parse().ok()?;
+    let types = next()?.to_uppercase();
     let rank = next()?.strip_prefix("rank")?.parse().ok()?;
     let name = next()?.to_owned();
-    Some(CaseId { level, operator, data_type, rank, name })
+    Some(CaseId { level, operator, signature: Signature::from_names(&types, rank)?, name })
 }
 
 /// A text that cannot be the id of a case.
@@ -97,9 +96,12 @@ mod tests {
         let text = "5_1/diagonal_matrix/int64/rank3/offset_past_right";
         let id: CaseId = text.parse().unwrap();
         assert_eq!(id.to_string(), text);
-        assert_eq!((id.level, id.rank), (FeatureLevel::V5_1, 3));
+        assert_eq!((id.level, id.signature.rank), (FeatureLevel::V5_1, 3));
         assert_eq!((&*id.operator, &*id.name), ("diagonal_matrix", "offset_past_right"));
         assert_eq!(serde_json::to_string(&id).unwrap(), format!("{text:?}"));
+        let pair = "5_1/cast/float32-int8/rank4/same_sizes";
+        let id: CaseId = pair.parse().unwrap();
+        assert_eq!((&*id.signature.type_names(), &*id.to_string()), ("FLOAT32-INT8", pair));
     }
 
     #[test]
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused_with_an_example() {
-        for text in ["", "5_1", "9_9/a/int8/rank2/b", "5_1/a/int7/rank2/b", "5_1/a/int8/2/b"] {
+        for text in ["", "5_1", "9_9/a/int8/rank2/b", "5_1/a/int8-int7/rank2/b", "5_1/a/int8/2/b"] {
             let error = text.parse::<CaseId>().unwrap_err().to_string();
             assert!(error.contains("5_1/diagonal_matrix"), "{error}");
         }

@@ -1,10 +1,11 @@
 //! One negative case for each rule of tensors and bindings, for every operator: made by breaking a
 //! legal descriptor. Rules between an operator's own fields come from its file.
 
+use dml::AbstractOperator;
 use dml::core::schema::FieldKind;
 use dml::core::{FieldValue, TensorDesc, TensorFlags};
-use dml::{AbstractOperator, DataType};
 use dml_ops::Operator;
+use dml_ops::reference::Signature;
 
 use super::{BadBinding, Expectation};
 
@@ -57,18 +58,18 @@ const BAD_BINDINGS: &[(&str, BadBinding)] = &[
     ("binding_missing", BadBinding::Missing),
 ];
 
-/// The broken rules for an operator that a level accepts with this type and rank.
-pub(super) fn cases(operator: &Operator, data_type: DataType, rank: usize) -> Vec<RuleCase> {
-    let legal = operator.reference().minimal(data_type, rank);
+/// The broken rules for an operator that a level accepts with this signature.
+pub(super) fn cases(operator: &Operator, signature: &Signature) -> Vec<RuleCase> {
+    let legal = operator.reference().minimal(signature);
     let mut cases: Vec<RuleCase> = BREAKS
         .iter()
-        .filter(|(_, _, least_rank, _)| rank >= *least_rank)
+        .filter(|(_, _, least_rank, _)| signature.rank >= *least_rank)
         .filter_map(|(name, field, _, change)| {
             let operator = with_output(&legal, change)?;
             Some(RuleCase { name, operator, expectation: Expectation::InvalidField(field) })
         })
         .collect();
-    cases.extend(operator.reference().broken_rules(data_type, rank).into_iter().map(|broken| {
+    cases.extend(operator.reference().broken_rules(signature).into_iter().map(|broken| {
         let expectation = Expectation::InvalidField(broken.field);
         RuleCase { name: broken.name, operator: broken.operator, expectation }
     }));

@@ -29,8 +29,9 @@ fn validation() -> Validation {
 fn cases() -> Vec<Case> {
     use DataType::{Float16, Float32, Int64, Uint8};
     let types = [Uint8, Float16, Float32, Int64];
-    let cases = generate(FeatureLevel::HIGHEST).into_iter();
-    cases.filter(|case| types.contains(&case.id.data_type)).collect()
+    let is_chosen =
+        |case: &Case| case.id.signature.types.iter().all(|data_type| types.contains(data_type));
+    generate(FeatureLevel::HIGHEST).into_iter().filter(is_chosen).collect()
 }
 
 /// Every device, with its name and plans from `lowering`.

@@ -96,7 +96,7 @@ fn one_past_the_end(operator: &Validated, target: &Target<'_>) -> Result<Plan, E
 
 #[test]
 fn a_write_one_byte_past_the_output_is_found() {
-    let bytes = |case: &Case| case.id.data_type == DataType::Uint8;
+    let bytes = |case: &Case| case.id.signature.types == [DataType::Uint8];
     let cases = cases().into_iter().filter(bytes).collect();
     let words = "relative to the tensor, which no element covers, was overwritten";
     check_in(cases, &one_past_the_end, words);

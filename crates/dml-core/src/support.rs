@@ -8,8 +8,9 @@ use std::fmt;
 
 use crate::capabilities::{Capabilities, Feature};
 use crate::operators::OPERATORS;
+use crate::schema::operator::AbstractOperator;
 use crate::schema::{OperatorSchema, SupportTable, TensorSupport};
-use crate::tensor::MAX_DIMENSION_COUNT;
+use crate::tensor::{MAX_DIMENSION_COUNT, TensorDesc};
 use crate::types::{DataType, FeatureLevel};
 
 /// Whether something runs. Where several answers hold, it is the first of them in this order.
@@ -34,6 +35,23 @@ impl Support {
     /// Whether it runs.
     pub fn runs(self) -> bool {
         matches!(self, Self::Emulated(_) | Self::Native)
+    }
+
+    /// What two tensors come to of which one has each of these answers.
+    fn worse(self, other: Self) -> Self {
+        let order = |it: Self| match it {
+            Self::Never => 0,
+            Self::Undocumented => 1,
+            Self::NeedsLevel(_) => 2,
+            Self::NotImplemented => 3,
+            Self::Emulated(_) => 4,
+            Self::Native => 5,
+        };
+        match (self, other) {
+            (Self::NeedsLevel(one), Self::NeedsLevel(other)) => Self::NeedsLevel(one.max(other)),
+            (one, other) if order(other) < order(one) => other,
+            (one, _) => one,
+        }
     }
 
     /// A word for each answer, for programs.
@@ -114,7 +132,7 @@ pub fn emulation(data_type: DataType, capabilities: &Capabilities) -> Option<Emu
 /// offers `capabilities.features`.
 ///
 /// Where the operator's tensors differ, or an attribute decides, it is the best answer of any;
-/// [`query_tensor`] tells them apart.
+/// [`query_tensor`] tells them apart, and [`query_tensors`] asks for all of them together.
 pub fn query(
     schema: &OperatorSchema,
     data_type: DataType,
@@ -137,6 +155,22 @@ pub fn query_tensor(
     let mut tables = schema.every_tables().flat_map(|(_, tables)| tables);
     tables.find(|table| table.tensor(field).is_some())?;
     Some(answer(schema, data_type, rank, level, capabilities, |tensor| tensor.field == field))
+}
+
+/// The same for `operator` with the types and dimension counts of its tensors: as the worst of the
+/// answers for each of them.
+pub fn query_tensors(
+    operator: &AbstractOperator,
+    level: FeatureLevel,
+    capabilities: &Capabilities,
+) -> Support {
+    let schema = operator.schema();
+    let ask = |(field, desc): (&'static str, &TensorDesc)| {
+        let rank = desc.sizes.len();
+        let answer = query_tensor(schema, field, desc.data_type, rank, level, capabilities);
+        answer.unwrap_or(Support::Undocumented)
+    };
+    operator.tensors().map(ask).reduce(Support::worse).unwrap_or(Support::Undocumented)
 }
 
 /// DML_FEATURE_FEATURE_LEVELS: the highest of `requested` that a device created at `created_at`

@@ -7,6 +7,7 @@ mod host;
 mod memory;
 pub mod number;
 mod random;
+mod signature;
 mod tensors;
 pub(crate) mod value;
 
@@ -17,9 +18,10 @@ pub use guarded::{Difference, GUARD, Output, SENTINEL, Tensor, coordinate};
 pub use host::run_on_host;
 pub use memory::{Input, Memory, MemoryAfter};
 pub use random::Random;
+pub use signature::Signature;
 pub(crate) use tensors::{MIXED, TensorMaker};
 
-use dml_core::{AbstractOperator, DataType, Error, Validated};
+use dml_core::{AbstractOperator, Error, Validated};
 
 /// An operator's documented meaning. Implementations follow the documentation's pseudocode and
 /// share nothing with lowering, kernels or [`dml_core::value`].
@@ -35,20 +37,25 @@ pub trait Reference: Sync {
         inputs: &[Option<Vec<u64>>],
     ) -> Result<Vec<Vec<u64>>, Error>;
 
-    /// A smallest operator whose tensors have `data_type` and `rank` dimensions, whether or not any
-    /// feature level accepts that.
-    fn minimal(&self, data_type: DataType, rank: usize) -> AbstractOperator;
+    /// How many data types a signature has: 1 where all tensors have the same.
+    fn type_parameters(&self) -> usize {
+        1
+    }
 
-    /// Corner cases for tensors of `data_type` and `rank`, which some level accepts.
-    fn cases(&self, data_type: DataType, rank: usize) -> Vec<Case>;
+    /// A smallest operator whose tensors have this signature, whether or not any feature level
+    /// accepts that.
+    fn minimal(&self, signature: &Signature) -> AbstractOperator;
 
-    /// A case for tensors of `data_type` and `rank`, which some level accepts, that depends on
-    /// `random` alone. It gets its name from whoever asked for it.
-    fn random(&self, random: &mut Random, data_type: DataType, rank: usize) -> Case;
+    /// Corner cases for tensors of this signature, which some level accepts.
+    fn cases(&self, signature: &Signature) -> Vec<Case>;
 
-    /// Operators that break one of the rules between this operator's fields, for tensors of
-    /// `data_type` and `rank`, which some level accepts.
-    fn broken_rules(&self, _data_type: DataType, _rank: usize) -> Vec<BrokenRule> {
+    /// A case for tensors of this signature, which some level accepts, that depends on `random`
+    /// alone. It gets its name from whoever asked for it.
+    fn random(&self, random: &mut Random, signature: &Signature) -> Case;
+
+    /// Operators that break one of the rules between this operator's fields, for tensors of this
+    /// signature, which some level accepts.
+    fn broken_rules(&self, _signature: &Signature) -> Vec<BrokenRule> {
         vec![]
     }
 }
@@ -67,8 +74,8 @@ pub struct BrokenRule {
 /// One execution of an operator.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What is special about it, in snake case; unique among the operator's cases of one type and
-    /// rank.
+    /// What is special about it, in snake case; unique among the operator's cases of one
+    /// signature.
     pub name: Cow<'static, str>,
     /// The operator.
     pub operator: AbstractOperator,

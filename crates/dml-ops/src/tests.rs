@@ -1,11 +1,9 @@
 //! Every operator's cases, lowered and run by the host interpreter, against its reference.
 
 use dml_core::plan::{Plan, Step};
-use dml_core::{
-    AbstractOperator, Capabilities, DataType, FeatureLevel, Strategy, Tuning, validate,
-};
+use dml_core::{AbstractOperator, Capabilities, FeatureLevel, Strategy, Tuning, validate};
 
-use crate::reference::{Case, Memory, run_on_host};
+use crate::reference::{Case, Memory, Signature, run_on_host};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
 mod huge;
@@ -39,14 +37,16 @@ pub(crate) fn lower_with(
     crate::lower(&operator, &Target { capabilities, tuning, transfer }).unwrap()
 }
 
-fn accepts(operator: &Operator, data_type: DataType, rank: usize) -> bool {
-    let table = operator.schema().table_at(FeatureLevel::HIGHEST).unwrap();
-    table.tensors.iter().all(|t| t.data_types.contains(data_type) && t.ranks.contains(rank))
+/// What the highest level accepts.
+fn signatures(operator: &Operator) -> impl Iterator<Item = Signature> {
+    let reference = operator.reference();
+    let accepts = |it: &Signature| validate(&reference.minimal(it), FeatureLevel::HIGHEST).is_ok();
+    Signature::all(reference.type_parameters()).filter(accepts)
 }
 
-fn check_cases(operator: &Operator, data_type: DataType, rank: usize, target: &Target<'_>) {
-    for case in operator.reference().cases(data_type, rank) {
-        let name = format!("{} {data_type} {rank} {}", operator.schema().name, case.name);
+fn check_cases(operator: &Operator, signature: &Signature, target: &Target<'_>) {
+    for case in operator.reference().cases(signature) {
+        let name = format!("{} {signature:?} {}", operator.schema().name, case.name);
         let validated = validate(&case.operator, FeatureLevel::HIGHEST).expect(&name);
         let case = Case {
             input_offset: case.input_offset + MOVED,
@@ -83,10 +83,8 @@ pub(crate) fn with_window(window: u64, alignment: u64) -> Capabilities {
 
 fn check_everything(target: &Target<'_>) {
     for operator in OPERATORS {
-        for data_type in DataType::ALL {
-            for rank in (1..=8).filter(|rank| accepts(operator, data_type, *rank)) {
-                check_cases(operator, data_type, rank, target);
-            }
+        for signature in signatures(operator) {
+            check_cases(operator, &signature, target);
         }
     }
 }
@@ -95,8 +93,7 @@ fn check_everything(target: &Target<'_>) {
 fn documented_examples_are_what_the_reference_says() {
     let mut counts = vec![];
     for operator in OPERATORS {
-        let cases = (1..=8).filter(|rank| accepts(operator, DataType::Float32, *rank));
-        let cases = cases.flat_map(|rank| operator.reference().cases(DataType::Float32, rank));
+        let cases = signatures(operator).flat_map(|it| operator.reference().cases(&it));
         let documented: Vec<_> = cases.filter(|case| case.documented.is_some()).collect();
         for case in &documented {
             let validated = validate(&case.operator, operator.schema().introduced()).unwrap();

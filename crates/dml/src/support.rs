@@ -17,7 +17,7 @@ use dml_core::{Capabilities, DataType, FeatureLevel};
 
 pub use dml_core::support::{
     Emulation, EmulationMethod, Support, data_type_supported, emulation, highest_supported_level,
-    query, query_tensor,
+    query, query_tensor, query_tensors,
 };
 
 use crate::device::Device;

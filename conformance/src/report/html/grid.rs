@@ -1,8 +1,11 @@
-//! What runs where: data types by ranks, for every operator and feature level.
+//! What runs where: data types by ranks, for every operator and feature level. Where tensors differ in
+//! type it is types by types, over all ranks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use dml::{DataType, FeatureLevel};
+use dml_ops::reference::Signature;
 
 use super::mark::Mark;
 use crate::results::{CaseResult, Counts, TargetRun};
@@ -35,41 +38,60 @@ pub(super) const ANSWERS: [Answer; 6] = [
 /// For cases that the support query was not asked about, and for answers of other versions.
 const UNKNOWN: Answer = answer("unknown", " ", "no answer");
 
-/// A data type and a rank.
-type Place = (DataType, usize);
-
-/// What is known about a place at one level.
+/// What is known about one signature at one level, or about types at every rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
+    answers: Vec<RankAnswer>,
+    counts: Counts,
+}
+
+/// What the support query says of one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RankAnswer {
+    rank: usize,
     answer: String,
     text: String,
-    counts: Counts,
 }
 
 /// What holds at one level, or at several that are alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
     levels: (FeatureLevel, FeatureLevel),
-    places: BTreeMap<Place, Entry>,
+    places: BTreeMap<Signature, Entry>,
+}
+
+/// What a column stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Column {
+    Rank(usize),
+    Type(DataType),
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rank(rank) => write!(f, "{rank}"),
+            Self::Type(data_type) => f.write_str(data_type.name()),
+        }
+    }
 }
 
 /// The grids of a target's operators, by name.
 pub(super) fn operators(target: &TargetRun) -> Vec<(String, Vec<Grid>)> {
-    let mut entries = BTreeMap::<(String, FeatureLevel), BTreeMap<Place, Entry>>::new();
+    let mut entries = BTreeMap::<(String, FeatureLevel), BTreeMap<Signature, Entry>>::new();
     for cell in &target.support {
-        let (Ok(level), Ok(data_type)) = (cell.level.parse(), cell.data_type.parse()) else {
-            continue;
-        };
+        let signature = Signature::from_names(&cell.data_type, cell.rank);
+        let (Ok(level), Some(signature)) = (cell.level.parse(), signature) else { continue };
         let places = entries.entry((cell.operator.to_lowercase(), level)).or_default();
-        let entry = places.entry((data_type, cell.rank)).or_default();
-        entry.answer.clone_from(&cell.answer);
-        entry.text.clone_from(&cell.text);
+        let (answer, text) = (cell.answer.clone(), cell.text.clone());
+        let answer = RankAnswer { rank: cell.rank, answer, text };
+        places.entry(signature).or_default().answers.push(answer);
     }
     for CaseResult { id, result, .. } in &target.cases {
         let mut counts = Counts::on(&target.device);
         counts.add(*result);
         let places = entries.entry((id.operator.clone(), id.level)).or_default();
-        places.entry((id.data_type, id.rank)).or_default().counts.merge(counts);
+        places.entry(id.signature.clone()).or_default().counts.merge(counts);
     }
     let mut operators = Vec::<(String, Vec<Grid>)>::new();
     for ((name, level), places) in entries {
@@ -104,25 +126,56 @@ impl Grid {
         Mark::of(total)
     }
 
-    pub(super) fn ranks(&self) -> BTreeSet<usize> {
-        self.places.keys().map(|(_, rank)| *rank).collect()
+    /// Whether it shows types by types: a column is the last type of a signature, an entry has every
+    /// rank.
+    pub(super) fn is_by_types(&self) -> bool {
+        self.places.keys().any(|signature| signature.types.len() > 1)
     }
 
-    /// A row for each data type, with an entry for each rank.
-    pub(super) fn rows(&self) -> Vec<(&'static str, Vec<Entry>)> {
-        let ranks = self.ranks();
-        let has = |data_type: &DataType| self.places.keys().any(|(it, _)| it == data_type);
-        let entry = |place: Place| self.places.get(&place).cloned().unwrap_or_default();
-        let row = |data_type: DataType| {
-            (data_type.name(), ranks.iter().map(|rank| entry((data_type, *rank))).collect())
+    /// The headings of the columns.
+    pub(super) fn headings(&self) -> Vec<String> {
+        self.columns().iter().map(ToString::to_string).collect()
+    }
+
+    fn columns(&self) -> BTreeSet<Column> {
+        self.places.keys().map(|signature| self.place(signature).1).collect()
+    }
+
+    /// A row for each data type, or for each list of types but the last, with an entry for each
+    /// column.
+    pub(super) fn rows(&self) -> Vec<(String, Vec<Entry>)> {
+        let columns = self.columns();
+        let mut rows = BTreeMap::<Vec<DataType>, BTreeMap<Column, Entry>>::new();
+        for (signature, entry) in &self.places {
+            let (row, column) = self.place(signature);
+            rows.entry(row).or_default().entry(column).or_default().merge(entry);
+        }
+        let row = |(types, mut entries): (Vec<DataType>, BTreeMap<Column, Entry>)| {
+            let names: Vec<&str> = types.iter().map(|it| it.name()).collect();
+            let entry = |column| entries.remove(column).unwrap_or_default();
+            (names.join("-"), columns.iter().map(entry).collect())
         };
-        DataType::ALL.into_iter().filter(has).map(row).collect()
+        rows.into_iter().map(row).collect()
+    }
+
+    /// The row and the column of a signature.
+    fn place(&self, signature: &Signature) -> (Vec<DataType>, Column) {
+        let mut types = signature.types.clone();
+        let last = if self.is_by_types() { types.pop() } else { None };
+        (types, last.map_or(Column::Rank(signature.rank), Column::Type))
     }
 }
 
 impl Entry {
+    fn merge(&mut self, other: &Self) {
+        self.answers.extend_from_slice(&other.answers);
+        self.counts.merge(other.counts);
+    }
+
+    /// The best of the answers.
     pub(super) fn answer(&self) -> Answer {
-        ANSWERS.into_iter().find(|answer| answer.name == self.answer).unwrap_or(UNKNOWN)
+        let is_said = |answer: &Answer| self.answers.iter().any(|it| it.answer == answer.name);
+        ANSWERS.into_iter().find(is_said).unwrap_or(UNKNOWN)
     }
 
     pub(super) fn mark(&self) -> Mark {
@@ -134,9 +187,25 @@ impl Entry {
         self.counts.failures()
     }
 
-    /// The answer and the counts in words.
+    /// The answers and the counts in words.
     pub(super) fn text(&self) -> String {
-        let text = if self.text.is_empty() { self.answer().meaning } else { &self.text };
-        format!("{text}: {}", self.mark().words)
+        format!("{}: {}", self.answer_text(), self.mark().words)
+    }
+
+    /// `native`, or `native at rank 4, needs feature level 3_0 at ranks 1, 2, 3`.
+    fn answer_text(&self) -> String {
+        let mut ranks = BTreeMap::<&str, Vec<String>>::new();
+        for answer in &self.answers {
+            ranks.entry(&answer.text).or_default().push(answer.rank.to_string());
+        }
+        if ranks.len() < 2 {
+            let text = ranks.into_keys().next().filter(|text| !text.is_empty());
+            return text.unwrap_or(self.answer().meaning).to_owned();
+        }
+        let part = |(text, ranks): (&str, Vec<String>)| {
+            let word = if ranks.len() == 1 { "rank" } else { "ranks" };
+            format!("{text} at {word} {}", ranks.join(", "))
+        };
+        ranks.into_iter().map(part).collect::<Vec<_>>().join(", ")
     }
 }

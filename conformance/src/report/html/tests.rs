@@ -184,6 +184,51 @@ fn levels_that_are_alike_share_a_grid() {
     assert_eq!(cell.text(), "native: 1 crash");
 }
 
+/// A cell of `operator` at 5_1.
+fn support(operator: &str, types: &str, rank: usize, answer: &str) -> SupportCell {
+    SupportCell {
+        operator: operator.to_owned(),
+        level: "5_1".to_owned(),
+        data_type: types.to_owned(),
+        rank,
+        answer: answer.to_owned(),
+        text: answer.to_owned(),
+    }
+}
+
+#[test]
+fn tensors_that_differ_in_type_have_a_grid_of_types_by_types() {
+    let mut run = samples::run();
+    let target = &mut run.targets[0];
+    target.support = vec![
+        support("CAST", "FLOAT32-INT8", 3, "needs-level"),
+        support("CAST", "FLOAT32-INT8", 4, "native"),
+        support("CAST", "INT8-INT8", 4, "native"),
+        support("CAST", "INT8-UINT4", 4, "never"),
+    ];
+    let id = |rank| format!("5_1/cast/float32-int8/rank{rank}/same_sizes");
+    target.cases = vec![
+        samples::case(&id(3), ResultCode::Pass),
+        samples::case(&id(4), ResultCode::Crash),
+        samples::case(&id(4), ResultCode::Pass),
+    ];
+    let (_, grids) = &grid::operators(target)[0];
+    assert_eq!(grids.len(), 1);
+    assert_eq!(grids[0].headings(), ["INT8", "UINT4"]);
+    let rows = grids[0].rows();
+    let names: Vec<_> = rows.iter().map(|(name, entries)| (&**name, entries.len())).collect();
+    assert_eq!(names, [("FLOAT32", 2), ("INT8", 2)]);
+    let cell = &rows[0].1[0];
+    assert_eq!((cell.answer().name, cell.mark().class, cell.failures()), ("native", "bad", 1));
+    assert_eq!(cell.text(), "native at rank 4, needs-level at rank 3: 2 pass, 1 crash");
+    assert_eq!(rows[0].1[1].answer().name, "unknown");
+    assert_eq!(rows[1].1[1].text(), "never: no cases");
+    let text = page(&run);
+    for part in ["row-column", "<span>UINT4</span>", "<th scope=\"row\">FLOAT32</th>"] {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+}
+
 #[test]
 fn every_answer_of_the_runtime_has_a_cell() {
     let names: Vec<_> = ANSWERS.iter().map(|answer| answer.name).collect();

@@ -122,6 +122,19 @@ impl AbstractOperator {
         let index = self.schema.fields.iter().position(|field| field.name == name)?;
         self.fields.get(index)
     }
+
+    /// The tensors that are not left out, each with the name of its field, in the schema's order.
+    pub fn tensors(&self) -> impl Iterator<Item = (&'static str, &TensorDesc)> {
+        let pairs = self.schema.fields.iter().zip(&self.fields);
+        pairs.flat_map(|(field, value)| {
+            let tensors = match value {
+                FieldValue::Tensor(desc) => desc.as_slice(),
+                FieldValue::TensorArray(descs) => descs,
+                _ => &[],
+            };
+            tensors.iter().map(|desc| (field.name, desc))
+        })
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::capabilities::Features;
+use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::schema::{FieldKind, FieldSchema, FieldType, RankSet};
 use crate::types::DataTypeSet;
 
@@ -30,12 +31,18 @@ const TABLES: &[SupportTable] = &[
     },
 ];
 
+/// `MADE_UP` with the types of its tensors, of 4 dimensions.
+fn of_types(schema: &'static OperatorSchema, types: [DataType; 2]) -> AbstractOperator {
+    let tensor = |it| FieldValue::Tensor(Some(TensorDesc::packed(it, &[1; 4])));
+    AbstractOperator::new(schema, types.map(tensor).to_vec()).unwrap()
+}
+
 const fn made_up(implemented: bool) -> OperatorSchema {
     let row = OperatorSchema::made_up("MADE_UP");
     OperatorSchema { implemented, fields: FIELDS, tables: TABLES, ..row }
 }
 
-const MADE_UP: OperatorSchema = made_up(true);
+static MADE_UP: OperatorSchema = made_up(true);
 
 fn all_features() -> Capabilities {
     let features = Feature::ALL.into_iter().fold(Features::default(), |all, it| all.with(it, true));
@@ -117,4 +124,49 @@ fn a_data_type_is_supported_where_an_operator_runs_with_it() {
     assert!(!supported(DataType::Int64, FeatureLevel::V4_0));
     assert!(supported(DataType::Int64, FeatureLevel::V5_1));
     assert!(!supported(DataType::Uint4, FeatureLevel::HIGHEST));
+}
+
+/// A takes INT8 at 3_0 and INT64 at 5_0; the types of B are not stated.
+#[test]
+fn of_several_tensors_the_worst_answer_counts() {
+    use DataType::{Float32, Int4, Int8, Int64};
+    static BOTH: OperatorSchema = OperatorSchema {
+        tables: &[
+            SupportTable {
+                level: FeatureLevel::V3_0,
+                tensors: &[
+                    TensorSupport::new("A", RankSet::range(4, 4), SMALL),
+                    TensorSupport::new("B", RankSet::range(4, 4), SMALL),
+                ],
+            },
+            SupportTable {
+                level: FeatureLevel::V5_0,
+                tensors: &[
+                    TensorSupport::new("A", RankSet::range(4, 4), SMALL.with(&[Int64])),
+                    TensorSupport::new("B", RankSet::range(4, 4), SMALL),
+                ],
+            },
+            SupportTable {
+                level: FeatureLevel::V6_0,
+                tensors: &[
+                    TensorSupport::new("A", RankSet::range(4, 4), SMALL.with(&[Int64])),
+                    TensorSupport::new("B", RankSet::range(4, 4), SMALL.with(&[Int64])),
+                ],
+            },
+        ],
+        ..made_up(true)
+    };
+    let device = Capabilities::vulkan_minimum();
+    let ask = |schema, types, level| query_tensors(&of_types(schema, types), level, &device);
+    let both = |types| ask(&BOTH, types, FeatureLevel::V5_0);
+    assert_eq!(both([Float32, Float32]), Support::Native);
+    for types in [[Float32, Int8], [Int8, Float32]] {
+        assert!(matches!(both(types), Support::Emulated(_)), "{types:?}");
+    }
+    assert!(both([Int64, Int8]).runs());
+    assert_eq!(both([Int64, Int64]), Support::NeedsLevel(FeatureLevel::V6_0));
+    let levels = ask(&BOTH, [Int64, Int64], FeatureLevel::V3_0);
+    assert_eq!(levels, Support::NeedsLevel(FeatureLevel::V6_0));
+    assert_eq!(both([Int64, Int4]), Support::Never);
+    assert_eq!(ask(&MADE_UP, [Int8, Float32], FeatureLevel::V1_0), Support::Undocumented);
 }

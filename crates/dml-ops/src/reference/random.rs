@@ -68,8 +68,8 @@ impl Random {
     }
 
     /// One of `choices`, of which there is at least one.
-    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.index(choices.len())]
+    pub fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.index(choices.len())].clone()
     }
 
     /// A number below `count`, which is small and not 0.

@@ -175,17 +175,20 @@ fn reverse(steps: &mut [Step], capabilities: &Capabilities) {
 mod tests {
     use super::*;
     use dml::core::Strategy;
-    use dml_ops::reference::{Input, MemoryAfter, Random};
+    use dml_ops::reference::{Input, MemoryAfter, Random, Signature};
 
     #[test]
     fn an_element_that_is_not_written_and_an_input_that_is_are_found() {
         for implementation in dml_ops::OPERATORS {
-            let minimal = implementation.reference().minimal(dml::DataType::Int16, 4);
+            let reference = implementation.reference();
+            let types = vec![dml::DataType::Int16; reference.type_parameters()];
+            let minimal = reference.minimal(&Signature { types, rank: 4 });
             let operator = validate(&minimal, dml::FeatureLevel::HIGHEST).unwrap();
             let case = dml_ops::reference::Case::new("a", minimal);
             let mut memory = execute::memory(&operator, &case).unwrap();
             let outputs = memory.outputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone()));
-            let mut after = MemoryAfter { inputs: vec![], outputs: outputs.collect() };
+            let inputs = memory.inputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone()));
+            let mut after = MemoryAfter { inputs: inputs.collect(), outputs: outputs.collect() };
             let found = memory.check(&after).unwrap_err().problem;
             assert!(found.contains("(not written)"), "{found}");
             let expected = memory.outputs[0].as_ref().unwrap();
@@ -193,7 +196,7 @@ mod tests {
             let (output, at) =
                 (after.outputs[0].as_mut().unwrap(), usize::try_from(GUARD).unwrap());
             output[at..at + 2].copy_from_slice(&expected.elements[0].to_le_bytes()[..2]);
-            assert_eq!(memory.check(&after), Ok(output_bytes(&after)));
+            assert_eq!(memory.check(&after), Ok(bytes(&after)));
             let tensor = expected.tensor.clone();
             after.inputs = vec![Some(vec![0; 4])];
             memory.inputs = vec![Some(Input { tensor, is_owned: false, is_output: false })];
@@ -202,8 +205,8 @@ mod tests {
         }
     }
 
-    fn output_bytes(after: &MemoryAfter) -> u64 {
-        after.outputs.iter().flatten().map(|it| it.len() as u64).sum()
+    fn bytes(after: &MemoryAfter) -> u64 {
+        after.inputs.iter().chain(&after.outputs).flatten().map(|it| it.len() as u64).sum()
     }
 
     fn outcomes(seed: &str, count: u32) -> Vec<Outcome> {

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use dml::core::{Capabilities, Strategy, Tuning, validate};
 use dml::{AbstractOperator, DataType, FeatureLevel};
-use dml_ops::reference::{Case, Random};
+use dml_ops::reference::{Case, Random, Signature};
 use dml_ops::{OPERATORS, Operator, TransferUse};
 
 use super::hostile;
@@ -56,15 +56,14 @@ impl Draw {
 /// A case of which mostly `level` accepts the operator, and some level always does.
 pub fn legal(random: &mut Random, level: FeatureLevel) -> Case {
     let cell = Cell::new(random, level);
-    cell.operator.reference().random(random, cell.data_type, cell.rank)
+    cell.operator.reference().random(random, &cell.signature)
 }
 
-/// An operator with tensors of one type and rank.
-#[derive(Clone, Copy)]
+/// An operator with tensors of one signature.
+#[derive(Clone)]
 struct Cell {
     operator: &'static Operator,
-    data_type: DataType,
-    rank: usize,
+    signature: Signature,
 }
 
 impl Cell {
@@ -73,29 +72,31 @@ impl Cell {
         let operator = random.pick(OPERATORS);
         let accepted = accepted(level, operator);
         if accepted.is_empty() || random.one_in(32) {
-            let data_type = random.pick(&DataType::ALL);
+            let parameters = 0..operator.reference().type_parameters();
+            let types = parameters.map(|_| random.pick(&DataType::ALL)).collect();
             let rank = random.pick(&[1, 2, 3, 4, 5, 6, 7, 8]);
-            return Self { operator, data_type, rank }.drawable();
+            return Self { operator, signature: Signature { types, rank } }.drawable();
         }
         random.pick(accepted)
     }
 
     fn all(operator: &'static Operator) -> impl Iterator<Item = Self> {
-        DataType::ALL
-            .into_iter()
-            .flat_map(move |data_type| (1..=8).map(move |rank| Self { operator, data_type, rank }))
+        let signatures = Signature::all(operator.reference().type_parameters());
+        signatures.map(move |signature| Self { operator, signature })
     }
 
     fn minimal(&self) -> AbstractOperator {
-        self.operator.reference().minimal(self.data_type, self.rank)
+        self.operator.reference().minimal(&self.signature)
     }
 
     /// Operators draw cases only for what some level accepts; of the rest there is the rank that
     /// comes next.
     fn drawable(self) -> Self {
         let is_accepted = |cell: &Self| validate(&cell.minimal(), FeatureLevel::HIGHEST).is_ok();
-        let ranks = (1..=8).map(|rank| Self { rank, ..self });
-        let distance = |cell: &Self| cell.rank.abs_diff(self.rank);
+        let with_rank =
+            |rank| Self { signature: Signature { rank, ..self.signature.clone() }, ..self };
+        let ranks = (1..=8).map(with_rank);
+        let distance = |cell: &Self| cell.signature.rank.abs_diff(self.signature.rank);
         ranks.filter(is_accepted).min_by_key(distance).unwrap_or(self)
     }
 }

@@ -4,7 +4,7 @@ use dml_core::operators::DIAGONAL_MATRIX1;
 use dml_core::{AbstractOperator, DataType, Error, FieldValue, ScalarUnion, TensorDesc, Validated};
 
 use super::cases::{band, diagonal, diagonal_matrix, diagonal_matrix1};
-use crate::reference::{BrokenRule, Case, Random, Reference, value};
+use crate::reference::{BrokenRule, Case, Random, Reference, Signature, value};
 
 pub(super) struct DiagonalMatrix;
 
@@ -20,16 +20,16 @@ impl Reference for DiagonalMatrix {
         elements(operator, |y, x| if y + offset == x { value } else { 0 })
     }
 
-    fn minimal(&self, data_type: DataType, rank: usize) -> AbstractOperator {
-        diagonal(TensorDesc::packed(data_type, &vec![1; rank]), 0, 1.0).into()
+    fn minimal(&self, signature: &Signature) -> AbstractOperator {
+        diagonal(smallest(signature), 0, 1.0).into()
     }
 
-    fn cases(&self, data_type: DataType, rank: usize) -> Vec<Case> {
-        diagonal_matrix::all(data_type, rank)
+    fn cases(&self, signature: &Signature) -> Vec<Case> {
+        diagonal_matrix::all(signature.data_type(), signature.rank)
     }
 
-    fn random(&self, random: &mut Random, data_type: DataType, rank: usize) -> Case {
-        let sizes = random.sizes(rank);
+    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
+        let (data_type, sizes) = (signature.data_type(), random.sizes(signature.rank));
         let operator =
             diagonal(random.tensor(data_type, &sizes), random.diagonal(&sizes), random.float());
         Case::new("random", operator).with_random_buffers(random)
@@ -57,19 +57,20 @@ impl Reference for DiagonalMatrix1 {
         })
     }
 
-    fn minimal(&self, data_type: DataType, rank: usize) -> AbstractOperator {
-        band(None, TensorDesc::packed(data_type, &vec![1; rank]), 1, (0, 1)).into()
+    fn minimal(&self, signature: &Signature) -> AbstractOperator {
+        band(None, smallest(signature), 1, (0, 1)).into()
     }
 
-    fn cases(&self, data_type: DataType, rank: usize) -> Vec<Case> {
-        diagonal_matrix1::all(data_type, rank)
+    fn cases(&self, signature: &Signature) -> Vec<Case> {
+        diagonal_matrix1::all(signature.data_type(), signature.rank)
     }
 
-    fn random(&self, random: &mut Random, data_type: DataType, rank: usize) -> Case {
-        diagonal_matrix1::random(random, data_type, rank)
+    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
+        diagonal_matrix1::random(random, signature.data_type(), signature.rank)
     }
 
-    fn broken_rules(&self, data_type: DataType, rank: usize) -> Vec<BrokenRule> {
+    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
+        let (data_type, rank) = (signature.data_type(), signature.rank);
         let other = if data_type == DataType::Int32 { DataType::Uint32 } else { DataType::Int32 };
         let other_rank = if rank == 4 { 3 } else { rank + 1 };
         let packed = |data_type, rank| TensorDesc::packed(data_type, &vec![2; rank]);
@@ -103,6 +104,10 @@ impl Reference for DiagonalMatrix1 {
         ];
         rules.into_iter().flatten().collect()
     }
+}
+
+fn smallest(signature: &Signature) -> TensorDesc {
+    TensorDesc::packed(signature.data_type(), &vec![1; signature.rank])
 }
 
 /// The output, with `element(y, x)` in row `y` and column `x` of every matrix, matrix by matrix.

@@ -4,7 +4,7 @@ use dml_core::operators::FILL_VALUE_CONSTANT;
 use dml_core::{AbstractOperator, DataType, Error, FieldValue, ScalarUnion, TensorDesc, Validated};
 
 use super::cases::{self, desc};
-use crate::reference::{BrokenRule, Case, Random, Reference, value};
+use crate::reference::{BrokenRule, Case, Random, Reference, Signature, value};
 
 pub(super) struct FillValueConstant;
 
@@ -19,21 +19,22 @@ impl Reference for FillValueConstant {
         Ok(vec![output.element_offsets().map(|_| value).collect()])
     }
 
-    fn minimal(&self, data_type: DataType, rank: usize) -> AbstractOperator {
-        desc(TensorDesc::packed(data_type, &vec![1; rank]), 1).into()
+    fn minimal(&self, signature: &Signature) -> AbstractOperator {
+        desc(TensorDesc::packed(signature.data_type(), &vec![1; signature.rank]), 1).into()
     }
 
-    fn cases(&self, data_type: DataType, rank: usize) -> Vec<Case> {
-        cases::all(data_type, rank)
+    fn cases(&self, signature: &Signature) -> Vec<Case> {
+        cases::all(signature.data_type(), signature.rank)
     }
 
-    fn random(&self, random: &mut Random, data_type: DataType, rank: usize) -> Case {
-        let sizes = random.sizes(rank);
+    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
+        let (data_type, sizes) = (signature.data_type(), random.sizes(signature.rank));
         let operator = desc(random.tensor(data_type, &sizes), random.element(data_type));
         Case::new("random", operator).with_random_buffers(random)
     }
 
-    fn broken_rules(&self, data_type: DataType, rank: usize) -> Vec<BrokenRule> {
+    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
+        let (data_type, rank) = (signature.data_type(), signature.rank);
         let other = if data_type == DataType::Int32 { DataType::Uint32 } else { DataType::Int32 };
         let broken = |name, value_data_type: u32| {
             let tensor = TensorDesc::packed(data_type, &vec![1; rank]);
