@@ -6,15 +6,20 @@
 
 use std::ops::Range;
 
+/// Kernels that access single words: windows begin at a multiple of one.
+pub(crate) const WORD: u64 = 4;
+
 /// Where the elements of an operand are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placement<const N: usize> {
-    /// The first element, counted from the start of the slot.
-    pub(crate) first: u64,
+    /// The element at coordinate 0, counted from the start of the slot.
+    pub(crate) first: i64,
     /// In elements, outermost dimension first. Those of dimensions of size 1 mean nothing.
-    pub(crate) strides: [u32; N],
+    pub(crate) strides: [i64; N],
     /// 1, 2, 4 or 8.
     pub(crate) element_bytes: u32,
+    /// Windows begin at a multiple of so many bytes, a power of two, at least [`WORD`].
+    pub(crate) granule: u64,
 }
 
 /// A part of a tensor.
@@ -29,22 +34,35 @@ pub(crate) struct TensorBox<const N: usize> {
 /// What a window has to show of an operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct View {
-    /// Bytes relative to the start of the slot, in whole words.
+    /// Bytes relative to the start of the slot, from a multiple of the granule, in whole words.
     pub(crate) range: Range<u64>,
-    /// The first element, counted from the start of the range; below the elements in a word.
+    /// The element at the box's origin, counted from the start of the range. Without negative strides
+    /// it is below the elements of a granule.
     pub(crate) start: u32,
 }
 
 impl<const N: usize> Placement<N> {
+    /// An operand of a kernel that accesses single words.
+    pub(crate) fn in_words(first: u64, strides: [u32; N], element_bytes: u32) -> Self {
+        let first = first.cast_signed();
+        Self { first, strides: strides.map(i64::from), element_bytes, granule: WORD }
+    }
+
     /// The words that hold the elements of `part`.
     pub(crate) fn view(&self, part: &TensorBox<N>) -> View {
         let width = u64::from(self.element_bytes);
-        let begin = (self.first + self.distance(part.origin)) * width;
-        let end = begin + (self.reach(part.sizes) + 1) * width;
-        let lead = begin % 4;
+        let origin = self.first + self.distance(part.origin);
+        // Elements below the one at the origin, by negative strides.
+        let lasts = part.sizes.map(|size| size - 1);
+        let below = lasts.into_iter().zip(self.strides);
+        let below: i64 = below.map(|(last, stride)| i64::from(last) * stride.min(0)).sum();
+        let lowest = (origin + below).cast_unsigned();
+        let (begin, end) = (lowest * width, (lowest + self.reach(part.sizes) + 1) * width);
+        let lead = begin % self.granule;
+        let start = lead / width + below.unsigned_abs();
         View {
-            range: begin - lead..end.next_multiple_of(4),
-            start: u32::try_from(lead / width).expect("less than the elements in a word"),
+            range: begin - lead..end.next_multiple_of(WORD),
+            start: u32::try_from(start).expect("within a window"),
         }
     }
 
@@ -53,43 +71,45 @@ impl<const N: usize> Placement<N> {
     /// `None` where not even one element fits.
     fn cut(&self, mut sizes: [u32; N], window: u64) -> Option<[u32; N]> {
         let width = u64::from(self.element_bytes);
-        // A box can begin after the first element of a word.
-        let usable = (window - window % 4).checked_sub(4u64.saturating_sub(width))?;
+        // A box can begin after the first element of a granule.
+        let usable = (window - window % WORD).checked_sub(self.granule.saturating_sub(width))?;
         let most = (usable / width).checked_sub(1)?;
         let mut order: [usize; N] = std::array::from_fn(|dimension| dimension);
-        order.sort_by_key(|dimension| std::cmp::Reverse(self.strides[*dimension]));
+        order.sort_by_key(|dimension| std::cmp::Reverse(self.strides[*dimension].unsigned_abs()));
         for dimension in order {
             let all = self.reach(sizes);
             if all <= most {
                 break;
             }
-            let stride = u64::from(self.strides[dimension]);
+            let stride = self.strides[dimension].unsigned_abs();
             let others = all - u64::from(sizes[dimension] - 1) * stride;
             let neighbours = most.checked_sub(others).map_or(0, |room| room / stride);
             let fitting = u32::try_from(neighbours + 1).expect("less than the size");
-            sizes[dimension] = self.in_whole_words(dimension, fitting);
+            sizes[dimension] = self.in_whole_granules(dimension, fitting);
         }
         Some(sizes)
     }
 
-    /// At most `size`, and such that boxes which touch in this dimension share no word, where that
+    /// At most `size`, and such that boxes which touch in this dimension share no granule, where that
     /// is possible: then neither has to wait for the other.
-    fn in_whole_words(&self, dimension: usize, size: u32) -> u32 {
-        let in_word = (4 / self.element_bytes).max(1);
-        let common = self.strides[dimension].trailing_zeros().min(in_word.trailing_zeros());
-        let multiple = in_word >> common;
+    fn in_whole_granules(&self, dimension: usize, size: u32) -> u32 {
+        let elements =
+            (u32::try_from(self.granule).unwrap_or(u32::MAX) / self.element_bytes).max(1);
+        let common = self.strides[dimension].trailing_zeros().min(elements.trailing_zeros());
+        let multiple = elements >> common;
         if size < multiple { size } else { size - size % multiple }
     }
 
-    /// Elements from the first one to the one at `coordinate`.
-    fn distance(&self, coordinate: [u32; N]) -> u64 {
+    /// Elements from the one at coordinate 0 to the one at `coordinate`.
+    fn distance(&self, coordinate: [u32; N]) -> i64 {
         let terms = coordinate.into_iter().zip(self.strides);
-        terms.map(|(at, stride)| u64::from(at) * u64::from(stride)).sum()
+        terms.map(|(at, stride)| i64::from(at) * stride).sum()
     }
 
-    /// Elements from the first one of a box to the last one.
+    /// Elements from the lowest one of a box to the highest one.
     fn reach(&self, sizes: [u32; N]) -> u64 {
-        self.distance(sizes.map(|size| size - 1))
+        let terms = sizes.into_iter().zip(self.strides);
+        terms.map(|(size, stride)| u64::from(size - 1) * stride.unsigned_abs()).sum()
     }
 }
 

@@ -96,7 +96,7 @@ fn write(
         access: Access::Read,
         base_word_at: PushConstants::CONSTANTS_WORD_AT,
     };
-    let placement = Placement { first: 0, strides, element_bytes: element_width.bytes() };
+    let placement = Placement::in_words(0, strides, element_width.bytes());
     let [value_low, value_high] = words(value);
     let mut dispatches = Dispatches::new(FILL_VALUE_CONSTANT.name, "OutputTensor", target);
     for part in dispatches.boxes(padded(output.sizes(), 1), &[placement])? {

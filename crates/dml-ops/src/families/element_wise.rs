@@ -1,0 +1,60 @@
+//! Operators that compute each element of the output from the elements at the same coordinates of the
+//! inputs: a row for each. Inputs of any strides, 0 included, so broadcasts as well.
+
+mod arithmetic;
+#[cfg(feature = "reference")]
+pub(crate) mod cases;
+mod lowering;
+#[cfg(feature = "reference")]
+mod reference;
+#[cfg(test)]
+mod tests;
+
+use dml_core::operators;
+use dml_spirv::functions as f;
+
+use crate::Operator;
+use arithmetic::{Arithmetic, arithmetic, conversion, scale_bias};
+use lowering::lower;
+#[cfg(feature = "reference")]
+use reference::{ElementWise, exact, rounded};
+
+/// `x`, or `x * Scale + Bias` in single precision.
+pub(crate) static ELEMENT_WISE_IDENTITY: Operator = Operator {
+    schema: &operators::ELEMENT_WISE_IDENTITY,
+    lower: |operator, target| lower(operator, target, scale_bias),
+    #[cfg(feature = "reference")]
+    reference: &ElementWise {
+        schema: &operators::ELEMENT_WISE_IDENTITY,
+        element: reference::scale_bias,
+    },
+};
+
+/// `a + b`; integers wrap around.
+pub(crate) static ELEMENT_WISE_ADD: Operator = Operator {
+    schema: &operators::ELEMENT_WISE_ADD,
+    lower: |operator, target| lower(operator, target, |it| arithmetic(it, &ADD)),
+    #[cfg(feature = "reference")]
+    reference: &ElementWise {
+        schema: &operators::ELEMENT_WISE_ADD,
+        element: |operator, x| rounded(operator, x, |x| x[0] + x[1], |x| x[0] + x[1]),
+    },
+};
+
+const ADD: Arithmetic = Arithmetic {
+    f32: Some(&f::ADD_F32),
+    i32: Some(&f::ADD_I32),
+    u32: Some(&f::ADD_I32),
+    i64: Some(&f::ADD_I64),
+    u64: Some(&f::ADD_I64),
+    in_bytes: Some(&f::ADD_I8X4),
+    in_halves: Some(&f::ADD_I16X2),
+};
+
+/// `x` in another type.
+pub(crate) static CAST: Operator = Operator {
+    schema: &operators::CAST,
+    lower: |operator, target| lower(operator, target, conversion),
+    #[cfg(feature = "reference")]
+    reference: &ElementWise { schema: &operators::CAST, element: exact },
+};

@@ -1,0 +1,269 @@
+//! The corner cases of element-wise operators, of any number of inputs.
+
+use dml_core::schema::FieldType;
+use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc, TensorFlags, TensorLayout};
+
+use super::reference::ElementWise;
+use crate::reference::{BrokenRule, Case, Random, Reference as _, Signature, TensorMaker};
+
+/// Sizes and strides of tensors of 8 dimensions, of which the last ones are used.
+type Sizes = [u32; 8];
+
+/// Makes the tensors of one operator's cases.
+struct Maker<'a> {
+    reference: &'a ElementWise,
+    signature: &'a Signature,
+}
+
+/// Small, odd in every dimension that is not 1 or 2.
+const SMALL: Sizes = [2, 1, 2, 1, 2, 3, 2, 3];
+/// With gaps between neighbours and more between rows.
+const PADDED: Sizes = [800, 1, 300, 0, 130, 40, 11, 3];
+/// The first dimension innermost.
+const REVERSED: Sizes = [1, 0, 2, 0, 4, 8, 24, 48];
+/// Rows of 32, which are four words of any type at least.
+const ROWS: Sizes = [1, 1, 1, 2, 1, 2, 3, 32];
+
+pub(super) fn all(reference: &ElementWise, signature: &Signature) -> Vec<Case> {
+    let make = Maker { reference, signature };
+    let groups = [make.values(), make.shapes(), make.layouts(), make.broadcasts(), make.buffers()];
+    let all = groups.concat().into_iter().enumerate();
+    // Where two types make many signatures, each has the case of values and some of the others.
+    let [first, .., last] = signature.types.as_slice() else {
+        return all.map(|(_, case)| case).collect();
+    };
+    let share = (*first as usize + 3 * *last as usize + signature.rank) % SHARES;
+    all.filter(|(at, _)| *at == 0 || at % SHARES == share).map(|(_, case)| case).collect()
+}
+
+/// Signatures of two types share the cases of layouts in so many parts.
+const SHARES: usize = 5;
+
+impl Maker<'_> {
+    /// A tensor for each of the operator's, by its number.
+    fn operator(&self, tensor: impl Fn(usize, TensorMaker) -> TensorDesc) -> AbstractOperator {
+        let rank = self.signature.rank;
+        let types = self.reference.types(self.signature).into_iter().enumerate();
+        let tensors = types.map(|(at, data_type)| tensor(at, TensorMaker { data_type, rank }));
+        self.reference.operator(&tensors.collect::<Vec<_>>())
+    }
+
+    fn packed(&self, sizes: Sizes) -> AbstractOperator {
+        self.operator(|_, make| make.packed(sizes))
+    }
+
+    fn output(&self) -> usize {
+        self.reference.arity()
+    }
+
+    /// Every element at an edge with every other.
+    fn values(&self) -> Vec<Case> {
+        let edges = edges(self.signature.data_type());
+        let mut inputs = vec![vec![]; self.reference.arity()];
+        let count = u32::try_from(edges.len().pow(u32::try_from(inputs.len()).unwrap_or(1)));
+        for index in 0..count.unwrap_or(u32::MAX) as usize {
+            let mut rest = index;
+            for input in &mut inputs {
+                input.push(edges[rest % edges.len()]);
+                rest /= edges.len();
+            }
+        }
+        let mut sizes = [1; 8];
+        sizes[7] = count.unwrap_or(u32::MAX);
+        let packed = self.packed(sizes);
+        let with_scale_bias = with_scale_bias(&packed, [-1.5, 0.375]);
+        let case = |name, operator| Case::new(name, operator).with_inputs(inputs.clone());
+        let scaled = with_scale_bias.map(|operator| case("values_scaled_and_biased", operator));
+        [case("values", packed)].into_iter().chain(scaled).collect()
+    }
+
+    fn shapes(&self) -> Vec<Case> {
+        let case = |name, sizes| Case::new(name, self.packed(sizes));
+        let first = 8 - self.signature.rank;
+        vec![
+            case("shape_single_element", [1; 8]),
+            case("shape_all_dimensions", [2, 1, 3, 2, 1, 2, 3, 2]),
+            case("shape_innermost_only", [1, 1, 1, 1, 1, 1, 1, 131]),
+            case("shape_outermost_only", std::array::from_fn(|at| if at == first { 37 } else { 1 })),
+            case("shape_many_groups", [1, 1, 1, 2, 3, 5, 17, 67]),
+            case("shape_long_row", [1, 1, 1, 1, 1, 1, 1, 4099]),
+        ]
+    }
+
+    fn layouts(&self) -> Vec<Case> {
+        let strided = |which: &dyn Fn(usize) -> bool, strides| {
+            self.operator(|at, make| match which(at) {
+                true => make.strided(SMALL, strides),
+                false => make.packed(SMALL),
+            })
+        };
+        let output = self.output();
+        let rows = self.operator(|_, make| make.strided(ROWS, [0, 0, 0, 480, 0, 240, 48, 1]));
+        vec![
+            Case::new("strides_padded_output", strided(&|at| at == output, PADDED)),
+            Case::new("strides_padded_inputs", strided(&|at| at != output, PADDED)),
+            Case::new("strides_reversed_output", strided(&|at| at == output, REVERSED)),
+            Case::new("strides_reversed_first", strided(&|at| at == 0, REVERSED)),
+            Case::new("strides_reversed_all", strided(&|_| true, REVERSED)),
+            Case::new("strides_padded_all", strided(&|_| true, PADDED)),
+            Case::new("strides_padded_rows", rows),
+        ]
+    }
+
+    /// One input repeated along some dimensions, while the others are whole.
+    fn broadcasts(&self) -> Vec<Case> {
+        let patterns: [(&str, Sizes, Sizes); 5] = [
+            ("everywhere", SMALL, [0; 8]),
+            ("by_channel", SMALL, [0, 0, 0, 0, 0, 1, 0, 0]),
+            ("by_row", SMALL, [24, 0, 12, 0, 6, 2, 1, 0]),
+            ("by_column", ROWS, [0, 0, 0, 0, 0, 0, 0, 1]),
+            ("by_whole_row", ROWS, [0, 0, 0, 6, 0, 3, 1, 0]),
+        ];
+        let broadcast = |input: usize| {
+            patterns.iter().map(move |(name, sizes, strides)| {
+                let operator = self.operator(|at, make| match at == input {
+                    true => make.strided(*sizes, *strides),
+                    false => make.packed(*sizes),
+                });
+                Case::new(format!("broadcast_{input}_{name}"), operator)
+            })
+        };
+        (0..self.reference.arity()).flat_map(broadcast).collect()
+    }
+
+    fn buffers(&self) -> Vec<Case> {
+        let packed = || self.packed(SMALL);
+        let padded = || self.operator(|_, make| make.strided(SMALL, PADDED));
+        let larger = self.operator(|_, make| {
+            let tensor = make.packed(SMALL);
+            let total = TensorLayout::new(&tensor).map_or(0, |layout| layout.total_size());
+            tensor.with_total_size(total + 9)
+        });
+        let owned = |which: &dyn Fn(usize) -> bool| {
+            self.operator(|at, make| {
+                let owned = which(at) && at != self.output();
+                let flags = if owned { TensorFlags::OWNED_BY_DML } else { TensorFlags::NONE };
+                TensorDesc { flags, ..make.packed(SMALL) }
+            })
+        };
+        let in_place = self.reference.schema.in_place;
+        let mut cases = vec![
+            Case::new("total_size_larger", larger),
+            Case::new("base_offset_16", packed()).at_output_offset(16),
+            Case::new("base_offset_272", packed()).at_input_offset(272),
+            Case::new("base_offset_48_padded", padded()).at_output_offset(48).at_input_offset(16),
+            Case::new("storage_only", packed()).storage_only(),
+            Case::new("storage_only_padded", padded()).storage_only().at_output_offset(80),
+            Case::new("owned_first", owned(&|at| at == 0)),
+            Case::new("owned_all", owned(&|_| true)),
+            Case::new("owned_storage_only", owned(&|_| true)).storage_only(),
+        ];
+        if in_place {
+            cases.push(Case::new("in_place", packed()).in_place());
+            cases.push(Case::new("in_place_padded", padded()).in_place());
+        }
+        cases
+    }
+}
+
+/// The operator with a scale and a bias, where it takes them.
+fn with_scale_bias(operator: &AbstractOperator, scale_bias: [f32; 2]) -> Option<AbstractOperator> {
+    let schema = operator.schema();
+    let at = schema.fields.iter().position(|it| it.field_type == FieldType::ScaleBias)?;
+    let mut fields = operator.fields().to_vec();
+    fields[at] = FieldValue::ScaleBias(Some(scale_bias));
+    AbstractOperator::new(schema, fields).ok()
+}
+
+/// Elements of a type that are easily got wrong: of floats zeros, ones, halves, both ends of normal and
+/// subnormal numbers and of every integer type, infinities and NaNs; of integers the ends of their own
+/// and of narrower types.
+fn edges(data_type: DataType) -> Vec<u64> {
+    if let Some((least, most)) = data_type.integer_range() {
+        let powers = [7, 8, 11, 15, 16, 24, 31, 32, 53, 63].map(|it| 1_i128 << it);
+        let near = powers.into_iter().flat_map(|it| [it - 1, it, it + 1, -it, -it - 1]);
+        let edges = near.chain([0, 1, 2, 3, -1, -2, least, most, 65_519, 65_520]);
+        let mut edges: Vec<u64> = edges
+            .filter(|it| (least..=most).contains(it))
+            .map(|it| data_type.integer_bits(it))
+            .collect();
+        edges.sort_unstable();
+        edges.dedup();
+        return edges;
+    }
+    let (digits, bits) = match data_type {
+        DataType::Float16 => (10, 16),
+        DataType::Float64 => (52, 64),
+        _ => (23, 32),
+    };
+    let infinity = ((1_u64 << (bits - 1 - digits)) - 1) << digits;
+    let format = [0, 1, 1 << (digits - 1), (1 << digits) - 1, 1 << digits, (1 << digits) + 1]
+        .into_iter()
+        .chain([infinity - 1, infinity, infinity + 1, infinity | 1 << (digits - 1)]);
+    let values = [0.5, 1.0, 1.5, 2.5, 0.3, 127.5, 128.0, 255.5, 256.0, 2047.0, 2049.0, 32_767.5]
+        .into_iter()
+        .chain([65_503.999, 65_519.999, 65_520.0, 65_535.5, 65_536.0, 5.96e-8, 2.98e-8, 6.1e-5])
+        .chain([31, 32, 63, 64].map(|it| 2_f64.powi(it)))
+        .chain([2_147_483_647.0, 4_294_967_295.0, 9.223_372_036_854_775e18, 3.402_823_5e38]);
+    let exact = |it: f64| {
+        let number = crate::reference::number::Number::decode(DataType::Float64, it.to_bits());
+        number.encode(data_type)
+    };
+    let mut edges: Vec<u64> = format
+        .chain(values.map(exact))
+        .flat_map(|it| [it, it | 1 << (bits - 1)])
+        .collect();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+pub(super) fn random(
+    reference: &ElementWise,
+    random: &mut Random,
+    signature: &Signature,
+) -> Case {
+    let sizes = random.sizes(signature.rank);
+    let types = reference.types(signature);
+    let (inputs, output) = types.split_at(types.len() - 1);
+    let mut tensors: Vec<TensorDesc> =
+        inputs.iter().map(|data_type| random.input_tensor(*data_type, &sizes)).collect();
+    tensors.push(random.tensor(output[0], &sizes));
+    let operator = reference.operator(&tensors);
+    let operator = match random.one_in(2) {
+        true => with_scale_bias(&operator, [random.float(), random.float()]).unwrap_or(operator),
+        false => operator,
+    };
+    Case::new("random", operator).with_random_buffers(random)
+}
+
+pub(super) fn broken_rules(reference: &ElementWise, signature: &Signature) -> Vec<BrokenRule> {
+    const SIZES: [&str; 2] = ["rule_sizes_differ_in_first", "rule_sizes_differ_in_second"];
+    const TYPES: [&str; 2] = ["rule_types_differ_in_first", "rule_types_differ_in_second"];
+    let rank = signature.rank;
+    let types = reference.types(signature);
+    let packed = |data_type, sizes: &[u32]| TensorDesc::packed(data_type, sizes);
+    let all: Vec<TensorDesc> = types.iter().map(|it| packed(*it, &vec![2; rank])).collect();
+    let with = |input: usize, tensor: TensorDesc| {
+        let mut tensors = all.clone();
+        tensors[input] = tensor;
+        reference.operator(&tensors)
+    };
+    let mut broken = Vec::new();
+    for input in 0..reference.arity().min(SIZES.len()) {
+        let mut sizes = vec![2; rank];
+        sizes[0] = 1;
+        let operator = with(input, packed(types[input], &sizes));
+        broken.push(BrokenRule { name: SIZES[input], operator, field: "Sizes" });
+        if reference.type_parameters() == 1 {
+            let operator = with(input, packed(other_type(types[input]), &vec![2; rank]));
+            broken.push(BrokenRule { name: TYPES[input], operator, field: "DataType" });
+        }
+    }
+    broken
+}
+
+/// Another type of the same kind, which every level that accepts the first accepts too.
+fn other_type(data_type: DataType) -> DataType {
+    if data_type == DataType::Float32 { DataType::Float16 } else { DataType::Float32 }
+}

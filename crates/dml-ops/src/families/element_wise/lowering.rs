@@ -1,0 +1,53 @@
+//! How element-wise operators are executed: one program over the space of their tensors.
+
+use dml_core::plan::{BindingRequirement, Plan, Slot};
+use dml_core::schema::FieldKind;
+use dml_core::{Error, Strategy, Validated};
+
+use crate::Target;
+use crate::lowering::constants::Constants;
+use crate::lowering::element_wise::{self, Computation};
+use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::lowering::owned::Kept;
+
+/// The plan of an operator with the output `OutputTensor` and inputs of the same sizes.
+pub(super) fn lower(
+    operator: &Validated,
+    target: &Target<'_>,
+    computation: fn(&Validated) -> Result<Computation, Error>,
+) -> Result<Plan, Error> {
+    let name = operator.schema().name;
+    let output = operator.required_tensor("OutputTensor")?;
+    let (mut constants, mut kept) = (Constants::default(), Kept::default());
+    let mut inputs = Vec::new();
+    let mut requirements = Vec::new();
+    for ((field, tensor), index) in operator.tensors(FieldKind::Input).zip(0..) {
+        let tensor = tensor
+            .ok_or_else(|| Error::internal(name, format!("{} is left out", field.name)))?;
+        let (slot, start) = kept.source(name, index, tensor, target, &mut constants)?;
+        let operand = Operand::of(name, slot, tensor)?;
+        let base = (start / u64::from(operand.width.bytes())).cast_signed();
+        inputs.push(Operand { base, ..operand });
+        requirements.push(Some(BindingRequirement::of(field.name, tensor)));
+    }
+    let space = IterationSpace {
+        sizes: leading(output.sizes(), 1),
+        inputs,
+        output: Operand::of(name, Slot::Output(0), output)?,
+    };
+    let computation = computation(operator)?;
+    let exec =
+        element_wise::steps(name, "OutputTensor", space, &computation, target, &mut constants)?;
+    Ok(Plan {
+        operator: name,
+        strategy: Strategy::Kernel,
+        inputs: requirements,
+        outputs: vec![Some(BindingRequirement::of("OutputTensor", output))],
+        init: kept.init,
+        exec,
+        in_place: None,
+        temporary_size: 0,
+        persistent_size: kept.size,
+        constants: constants.bytes,
+    })
+}

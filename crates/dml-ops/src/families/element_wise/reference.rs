@@ -1,0 +1,128 @@
+//! Element-wise operators as their documentation has them: one function of exact numbers for each.
+
+use dml_core::operators;
+use dml_core::schema::{FieldKind, OperatorSchema};
+use dml_core::{AbstractOperator, DataType, Error, FieldValue, TensorDesc, Validated};
+
+use super::cases;
+use crate::reference::number::Number;
+use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
+
+/// The reference of an operator whose tensors are alike but for their types.
+pub(super) struct ElementWise {
+    /// Its row.
+    pub(super) schema: &'static OperatorSchema,
+    /// The bits of the output's element for those of the inputs.
+    pub(super) element: fn(&Validated, &[u64]) -> u64,
+}
+
+/// The types of an operator's input and output.
+fn types(operator: &Validated) -> [DataType; 2] {
+    let first = |kind| {
+        let mut tensors = operator.tensors(kind).filter_map(|(_, tensor)| tensor);
+        tensors.next().map_or(DataType::Float32, dml_core::TensorLayout::data_type)
+    };
+    [first(FieldKind::Input), first(FieldKind::Output)]
+}
+
+/// What `float` or `integer` gives, as the nearest float or the integer that wraps. Doubles have more
+/// than twice the digits of single precision, so that what is rounded twice is rounded once.
+pub(super) fn rounded(
+    operator: &Validated,
+    elements: &[u64],
+    float: fn(&[f64]) -> f64,
+    integer: fn(&[i128]) -> i128,
+) -> u64 {
+    let [from, to] = types(operator);
+    let integers: Option<Vec<i128>> = elements.iter().map(|it| from.integer_value(*it)).collect();
+    if let Some(integers) = integers {
+        return to.integer_bits(integer(&integers));
+    }
+    let double = |bits: &u64| {
+        f64::from_bits(Number::decode(from, *bits).encode(DataType::Float64))
+    };
+    let doubles: Vec<f64> = elements.iter().map(double).collect();
+    Number::decode(DataType::Float64, float(&doubles).to_bits()).encode(to)
+}
+
+/// The same number, or the nearest one; integers that become integers wrap.
+pub(super) fn exact(operator: &Validated, elements: &[u64]) -> u64 {
+    let [from, to] = types(operator);
+    match (from.integer_value(elements[0]), to.integer_range()) {
+        (Some(integer), Some(_)) => to.integer_bits(integer),
+        _ => Number::decode(from, elements[0]).encode(to),
+    }
+}
+
+/// The same bits, or scaled and biased in single precision.
+pub(super) fn scale_bias(operator: &Validated, elements: &[u64]) -> u64 {
+    let [from, to] = types(operator);
+    let Ok(Some([scale, bias])) = operator.scale_bias("ScaleBias") else { return elements[0] };
+    let single = Number::decode(from, elements[0]).encode(DataType::Float32);
+    let single = f32::from_bits(u32::try_from(single).unwrap_or_default());
+    let result = single * scale + bias;
+    Number::decode(DataType::Float32, result.to_bits().into()).encode(to)
+}
+
+impl ElementWise {
+    /// An operator of these tensors, the output last, whose attributes are left out.
+    pub(super) fn operator(&self, tensors: &[TensorDesc]) -> AbstractOperator {
+        let mut tensors = tensors.iter().cloned();
+        let fields = self.schema.fields.iter().map(|field| match field.kind {
+            FieldKind::Attribute => FieldValue::ScaleBias(None),
+            _ => FieldValue::Tensor(tensors.next()),
+        });
+        AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
+    }
+
+    /// How many inputs there are.
+    pub(super) fn arity(&self) -> usize {
+        self.schema.fields.iter().filter(|field| field.kind == FieldKind::Input).count()
+    }
+
+    /// The type of each tensor, that of the output last.
+    pub(super) fn types(&self, signature: &Signature) -> Vec<DataType> {
+        let (first, last) = (signature.data_type(), *signature.types.last().expect("one at least"));
+        let mut types = vec![first; self.arity()];
+        types.push(last);
+        types
+    }
+}
+
+impl Reference for ElementWise {
+    fn type_parameters(&self) -> usize {
+        if self.schema.operator_type == operators::CAST.operator_type { 2 } else { 1 }
+    }
+
+    fn outputs(
+        &self,
+        operator: &Validated,
+        inputs: &[Option<Vec<u64>>],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        let inputs: Option<Vec<&Vec<u64>>> = inputs.iter().map(Option::as_ref).collect();
+        let inputs = inputs.ok_or_else(|| Error::internal(self.schema.name, "no input"))?;
+        let count = inputs.iter().map(|input| input.len()).min().unwrap_or_default();
+        let element = |at: usize| {
+            let elements: Vec<u64> = inputs.iter().map(|input| input[at]).collect();
+            (self.element)(operator, &elements)
+        };
+        Ok(vec![(0..count).map(element).collect()])
+    }
+
+    fn minimal(&self, signature: &Signature) -> AbstractOperator {
+        let tensor = |data_type| TensorDesc::packed(data_type, &vec![1; signature.rank]);
+        self.operator(&self.types(signature).into_iter().map(tensor).collect::<Vec<_>>())
+    }
+
+    fn cases(&self, signature: &Signature) -> Vec<Case> {
+        cases::all(self, signature)
+    }
+
+    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
+        cases::random(self, random, signature)
+    }
+
+    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
+        cases::broken_rules(self, signature)
+    }
+}

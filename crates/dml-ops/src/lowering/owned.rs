@@ -1,0 +1,77 @@
+//! Inputs that are OWNED_BY_DML: initialization copies them, padding included, into the persistent
+//! resource, and executions read them there.
+
+use dml_core::plan::{Copy, CopyRegion, Slot, Step};
+use dml_core::{Error, TensorFlags, TensorLayout};
+use dml_spirv::ElementWidth;
+
+use crate::lowering::constants::Constants;
+use crate::lowering::element_wise::{self, Computation};
+use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::{Target, TransferUse};
+
+/// Parts of the persistent resource begin at a multiple of so many bytes, as tensors do.
+const ALIGNMENT: u64 = 16;
+
+/// What initialization keeps of the inputs.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// The steps of initialization.
+    pub(crate) init: Vec<Step>,
+    /// Bytes of the persistent resource.
+    pub(crate) size: u64,
+}
+
+impl Kept {
+    /// Where executions read an input: its slot, or where it is kept, and how many bytes into that.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLimit`]: the device cannot carry the copy.
+    pub(crate) fn source(
+        &mut self,
+        operator: &'static str,
+        input: u32,
+        tensor: &TensorLayout,
+        target: &Target<'_>,
+        constants: &mut Constants,
+    ) -> Result<(Slot, u64), Error> {
+        let slot = Slot::Input(input);
+        if !tensor.flags().contains(TensorFlags::OWNED_BY_DML) {
+            return Ok((slot, 0));
+        }
+        let (start, bytes) = (self.size.next_multiple_of(ALIGNMENT), tensor.minimum_size());
+        self.size = start + bytes;
+        self.init.extend(match target.transfer {
+            TransferUse::Allowed => vec![Step::Copy(Copy {
+                source: slot,
+                destination: Slot::Persistent,
+                regions: vec![CopyRegion::once(0, start, bytes)],
+            })],
+            TransferUse::StorageOnly => {
+                let space = words(slot, start, bytes, tensor.data_type().bits());
+                let copy = Computation::copy();
+                element_wise::steps(operator, "InputTensor", space, &copy, target, constants)?
+            }
+        });
+        Ok((Slot::Persistent, start))
+    }
+}
+
+/// The words of an input, and those from `start` in the persistent resource; of elements of two words
+/// both at a time, so that they are less than 2^32.
+fn words(input: Slot, start: u64, bytes: u64, element_bits: u32) -> IterationSpace {
+    let width = if element_bits == 64 { ElementWidth::B64 } else { ElementWidth::B32 };
+    let unit = u64::from(width.bytes());
+    let operand = |slot, start: u64| Operand {
+        slot,
+        width,
+        base: (start / unit).cast_signed(),
+        strides: leading(&[1], 0).map(i64::from),
+    };
+    let count = u32::try_from(bytes / unit).expect("no more than the tensor's span");
+    IterationSpace {
+        sizes: leading(&[count], 1),
+        inputs: vec![operand(input, 0)],
+        output: operand(Slot::Persistent, start),
+    }
+}
