@@ -34,6 +34,8 @@ pub struct Function {
     pub library: &'static Source,
     /// How many elements it takes.
     pub arity: usize,
+    /// How many parameters it takes after them, a word each, the same for all elements.
+    pub parameters: usize,
     /// How it takes them.
     pub shape: Shape,
     /// The same for single elements on the host.
@@ -74,15 +76,17 @@ impl fmt::Debug for Function {
     }
 }
 
-/// Rows: `NAME = LIBRARY.function(arity) Shape |arguments| twin;`.
+/// Rows: `NAME = LIBRARY.function(arity) Shape |arguments| twin;`, with `(arity; parameters)` where there
+/// are any.
 macro_rules! functions {
-    ($($(#[$documentation:meta])* $id:ident = $library:ident.$name:ident($arity:literal) $shape:ident |$a:ident| $twin:expr;)*) => {
+    ($($(#[$documentation:meta])* $id:ident = $library:ident.$name:ident($arity:literal $(; $parameters:literal)?) $shape:ident |$a:ident| $twin:expr;)*) => {
         $(
             $(#[$documentation])*
             pub static $id: Function = Function {
                 name: stringify!($name),
                 library: &$library,
                 arity: $arity,
+                parameters: 0 $(+ $parameters)?,
                 shape: Shape::$shape,
                 twin: |$a| $twin,
             };
@@ -112,6 +116,16 @@ fn i32(bits: u64) -> i32 {
 functions! {
     /// Adds numbers, rounding to nearest.
     ADD_F32 = F32.add(2) Alike |a| (f32(a[0]) + f32(a[1])).to_bits().into();
+    /// `x * scale + bias`, with two roundings to nearest.
+    SCALE_BIAS_F32 = F32.scale_bias(1; 2) Alike |a| (f32(a[0]) * f32(a[1]) + f32(a[2])).to_bits().into();
+    /// Adds the four integers of 8 bits in a word; what does not fit wraps.
+    ADD_I8X4 = INTEGERS.add_8(2) Alike |a| in_lanes::<8>(a, u64::wrapping_add);
+    /// Adds the two integers of 16 bits in a word; what does not fit wraps.
+    ADD_I16X2 = INTEGERS.add_16(2) Alike |a| in_lanes::<16>(a, u64::wrapping_add);
+    /// Repeats 8 bits in the whole word.
+    SPLAT_8 = INTEGERS.splat_8(1) Alike |a| (a[0] & 0xff) * 0x0101_0101;
+    /// Repeats 16 bits in the whole word.
+    SPLAT_16 = INTEGERS.splat_16(1) Alike |a| (a[0] & 0xffff) * 0x0001_0001;
     /// Adds integers of up to 32 bits; what does not fit wraps.
     ADD_I32 = INTEGERS.add(2) Alike |a| low(a[0]).wrapping_add(low(a[1])).into();
     /// Adds integers of 64 bits; what does not fit wraps.
@@ -176,6 +190,12 @@ functions! {
     F64_TO_U32 = F64.f64_to_u32(1) Narrowing |a| (f64(a[0]) as u32).into();
     /// Towards 0, within the range; 0 for NaN.
     F64_TO_I32 = F64.f64_to_i32(1) Narrowing |a| word(f64(a[0]) as i32);
+}
+
+/// What `of` gives for the same `BITS` bits of two words, in each place of a word.
+fn in_lanes<const BITS: usize>(a: &[u64], of: fn(u64, u64) -> u64) -> u64 {
+    let lane = |at| (of(a[0] >> at, a[1] >> at) & ((1 << BITS) - 1)) << at;
+    (0..32).step_by(BITS).map(lane).sum()
 }
 
 fn word(value: i32) -> u64 {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step, Value};
+use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step};
 use dml_spirv::functions::{self, Function};
 use dml_spirv::{ElementWidth, kernels};
 
@@ -21,9 +21,8 @@ fn kernel(
     outer_dimensions: usize,
 ) -> ElementWise {
     let [input, output] = function.widths();
-    let arguments: Vec<Value> = (0..function.arity).map(Value::Input).collect();
-    let inputs = arguments.iter().map(|_| Operand { width: input, access: access[0] }).collect();
-    let steps = vec![Step { function, arguments }];
+    let inputs = vec![Operand { width: input, access: access[0] }; function.arity];
+    let steps = vec![Step::of(function)];
     let output = Operand { width: output, access: access[1] };
     ElementWise { program: Program { steps }, inputs, output, outer_dimensions }
 }

@@ -13,6 +13,23 @@ uvec4 add(const uvec4 a, const uvec4 b) {
     return a + b;
 }
 
+// Several integers in each word: their upper bits are added apart, so that no carry leaves a place.
+uvec4 add_8(const uvec4 a, const uvec4 b) {
+    return ((a & 0x7f7f7f7fu) + (b & 0x7f7f7f7fu)) ^ ((a ^ b) & 0x80808080u);
+}
+
+uvec4 add_16(const uvec4 a, const uvec4 b) {
+    return ((a & 0x7fff7fffu) + (b & 0x7fff7fffu)) ^ ((a ^ b) & 0x80008000u);
+}
+
+uvec4 splat_8(const uvec4 a) {
+    return (a & 0xffu) * 0x01010101u;
+}
+
+uvec4 splat_16(const uvec4 a) {
+    return (a & 0xffffu) * 0x00010001u;
+}
+
 // To the nearest, to the even one of two: both parts are exact, so the sum rounds once.
 uvec4 u32_to_f32(const uvec4 a) {
     return floatBitsToUint(vec4(a >> 16) * 65536.0 + vec4(a & 0xffffu));

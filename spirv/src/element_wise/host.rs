@@ -4,17 +4,16 @@ use dml_core::host::{HostDispatch, HostError};
 
 use super::program::{Access, OUTPUT, Operand};
 use super::record::{QUAD, Space};
-use super::{ElementWise, MAX_INPUTS};
+use super::{ElementWise, PushConstants};
 use crate::twins::dispatch::for_each_index;
-
-/// Words of the push constants.
-const FIRST_GROUP: usize = MAX_INPUTS + 1;
-const COUNT: usize = MAX_INPUTS + 2;
 
 /// Runs the kernel for every quad of a dispatch.
 pub(super) fn run(kernel: &ElementWise, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
     let space = Space::of(kernel.skeleton_dimensions(), |index| dispatch.uniform_word(index));
-    let (first_group, count) = (dispatch.push_word(FIRST_GROUP), dispatch.push_word(COUNT));
+    let (first_group, count) = {
+        let word = |index| dispatch.push_word(index);
+        (word(PushConstants::FIRST_GROUP), word(PushConstants::COUNT))
+    };
     for_each_index(dispatch, first_group, count, |dispatch, index| {
         let (coordinate, x) = space.coordinate(index);
         let mut quad = Vec::with_capacity(QUAD as usize);
@@ -25,7 +24,7 @@ pub(super) fn run(kernel: &ElementWise, dispatch: &mut HostDispatch<'_>) -> Resu
                 let element = space.element(number, &coordinate, x + lane);
                 elements.push(load(dispatch, *operand, number, element)?);
             }
-            quad.push(kernel.program.run(&elements));
+            quad.push(kernel.program.run(&elements, |index| space.parameter(index)));
         }
         if kernel.output.access == Access::Whole && kernel.output.width.bits() < 32 {
             return store_whole(dispatch, kernel, space.element(OUTPUT, &coordinate, x), &quad);

@@ -2,6 +2,7 @@
 
 mod host;
 mod program;
+mod push;
 mod record;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use crate::link::{self, Source};
 use crate::{ElementWidth, kernels};
 
 pub use program::{Access, MAX_INPUTS, Operand, Program, Step, Value};
+pub use push::{PUSH_CONSTANT_BYTES, PushConstants};
 pub use record::{BLOCK_WORDS, DIMENSIONS, Divisor, MAX_PARAMETERS, OperandRecord, QUAD, Record};
 
 /// The skeletons by the number of outer dimensions that they have.
@@ -103,14 +105,11 @@ impl ElementWise {
         let steps: Vec<String> =
             self.program.steps.iter().map(|it| format!("{:?}", it.function)).collect();
         let inputs: Vec<String> = self.inputs.iter().map(operand).collect();
-        let (skeleton, steps) = (self.skeleton().1.name, steps.join(" "));
+        let steps = if steps.is_empty() { "copy".to_owned() } else { steps.join(" ") };
+        let skeleton = self.skeleton().1.name;
         format!("{skeleton} {steps} ({}) {}", inputs.join(", "), operand(&self.output))
     }
 }
 
 /// After those of the inputs; the record's follows.
 const OUTPUT_BINDING: u32 = 4;
-
-/// Bytes of the push constants: a base word for each operand, the first group, the number of quads.
-pub const PUSH_CONSTANT_BYTES: u32 = 28;
-const _: () = assert!(PUSH_CONSTANT_BYTES as usize == 4 * (MAX_INPUTS + 3));

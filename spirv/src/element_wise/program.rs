@@ -36,6 +36,9 @@ pub enum Value {
     Input(usize),
     /// The result of the n-th step.
     Result(usize),
+    /// The n-th parameter of the program, the same for all elements; below
+    /// [`super::MAX_PARAMETERS`].
+    Parameter(u32),
 }
 
 /// A function, applied to values.
@@ -43,8 +46,17 @@ pub enum Value {
 pub struct Step {
     /// The function.
     pub function: &'static Function,
-    /// What it is applied to.
+    /// What it is applied to: as many elements as it takes, then as many parameters.
     pub arguments: Vec<Value>,
+}
+
+impl Step {
+    /// A function on the first inputs and the first parameters.
+    pub fn of(function: &'static Function) -> Self {
+        let parameters = (0..).take(function.parameters).map(Value::Parameter);
+        let arguments = (0..function.arity).map(Value::Input).chain(parameters).collect();
+        Self { function, arguments }
+    }
 }
 
 /// What is computed for every element: steps in order, the last of which gives the output. Without
@@ -56,13 +68,34 @@ pub struct Program {
 }
 
 impl Program {
-    /// The output's element for those of the inputs.
-    pub fn run(&self, inputs: &[u64]) -> u64 {
+    /// The steps that apply one function after the other to the first input.
+    pub fn chain(functions: impl IntoIterator<Item = &'static Function>) -> Self {
+        let mut program = Self::default();
+        for function in functions {
+            program.apply(function, vec![program.last()]);
+        }
+        program
+    }
+
+    /// Adds a step, and returns its result.
+    pub fn apply(&mut self, function: &'static Function, arguments: Vec<Value>) -> Value {
+        self.steps.push(Step { function, arguments });
+        self.last()
+    }
+
+    /// The result of the last step.
+    pub fn last(&self) -> Value {
+        self.steps.len().checked_sub(1).map_or(Value::Input(0), Value::Result)
+    }
+
+    /// The output's element for those of the inputs, with the values of the parameters.
+    pub(super) fn run(&self, inputs: &[u64], parameter: impl Fn(usize) -> u32) -> u64 {
         let mut results: Vec<u64> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             let value = |it: &Value| match *it {
                 Value::Input(index) => inputs[index],
                 Value::Result(index) => results[index],
+                Value::Parameter(index) => parameter(index as usize).into(),
             };
             let arguments: Vec<u64> = step.arguments.iter().map(value).collect();
             results.push((step.function.twin)(&arguments));
@@ -78,12 +111,16 @@ pub(super) fn calls(program: &Program, inputs: &[Operand], output: Operand) -> V
         inputs.iter().zip(0..).map(|(operand, index)| calls.load(*operand, index)).collect();
     let mut results: Vec<Registers> = Vec::new();
     for step in &program.steps {
-        let value = |it: &Value| match *it {
-            Value::Input(index) => inputs[index].clone(),
-            Value::Result(index) => results[index].clone(),
-        };
-        let arguments: Vec<Registers> = step.arguments.iter().map(value).collect();
-        results.push(calls.apply(step.function, &arguments));
+        let mut arguments = Vec::with_capacity(step.arguments.len());
+        for argument in &step.arguments {
+            arguments.push(match *argument {
+                Value::Input(index) => inputs[index].clone(),
+                Value::Result(index) => results[index].clone(),
+                Value::Parameter(index) => vec![calls.parameter(index)],
+            });
+        }
+        let (elements, parameters) = arguments.split_at(step.function.arity);
+        results.push(calls.apply(step.function, elements, &parameters.concat()));
     }
     let result = results.last().unwrap_or(&inputs[0]).clone();
     calls.store(output, &result);
@@ -156,27 +193,35 @@ impl Calls {
         (0..parts).map(|part| of(self, Argument::Literal(part))).collect()
     }
 
-    fn apply(&mut self, function: &Function, arguments: &[Registers]) -> Registers {
+    fn parameter(&mut self, index: u32) -> Argument {
+        self.call(Callee::Exported("parameter"), vec![Argument::Literal(index)])
+    }
+
+    fn apply(
+        &mut self,
+        function: &Function,
+        elements: &[Registers],
+        parameters: &[Argument],
+    ) -> Registers {
         let callee = Callee::Function {
             library: function.library,
             name: function.name,
             imports: Vec::new(),
         };
+        let mut call = |registers: &mut dyn Iterator<Item = Argument>| {
+            self.call(callee.clone(), registers.chain(parameters.iter().copied()).collect())
+        };
         match function.shape {
-            Shape::Alike => (0..arguments[0].len())
-                .map(|part| {
-                    let registers = arguments.iter().map(|it| it[part]).collect();
-                    self.call(callee.clone(), registers)
-                })
+            Shape::Alike => (0..elements[0].len())
+                .map(|part| call(&mut elements.iter().map(|it| it[part])))
                 .collect(),
             Shape::Widening => (0..2)
                 .map(|part| {
-                    let registers = arguments.iter().map(|it| it[0]);
-                    let registers = registers.chain([Argument::Literal(part)]).collect();
-                    self.call(callee.clone(), registers)
+                    let part = Argument::Literal(part);
+                    call(&mut elements.iter().map(|it| it[0]).chain([part]))
                 })
                 .collect(),
-            Shape::Narrowing => vec![self.call(callee, arguments.concat())],
+            Shape::Narrowing => vec![call(&mut elements.concat().into_iter())],
         }
     }
 }

@@ -131,6 +131,11 @@ impl Space {
         self.words[0]
     }
 
+    /// A parameter of the program.
+    pub(super) fn parameter(&self, index: usize) -> u32 {
+        self.words[PARAMETERS_AT + index]
+    }
+
     fn divisor(&self, at: usize) -> Divisor {
         Divisor { multiplier: self.words[at], shifts: self.words[at + 1] }
     }
