@@ -73,7 +73,8 @@ impl Error {
         }
     }
 
-    pub(crate) fn internal(operator: &'static str, problem: impl Into<String>) -> Self {
+    /// A defect of this runtime, found in `operator`.
+    pub fn internal(operator: &'static str, problem: impl Into<String>) -> Self {
         Self::Internal { operator, problem: problem.into() }
     }
 }

@@ -2,7 +2,11 @@
 
 pub(crate) mod boxes;
 pub(crate) mod constants;
+pub(crate) mod conversion;
 pub(crate) mod dispatches;
+pub(crate) mod element_wise;
 pub(crate) mod fill;
 pub(crate) mod grid;
+pub(crate) mod iteration;
+pub(crate) mod owned;
 pub(crate) mod seed;

@@ -1,5 +1,7 @@
 //! Dispatches of kernels that are given an index for each element that they write.
 
+use std::ops::Range;
+
 use dml_core::kernel::KernelVariant;
 use dml_core::plan::{Dispatch, Step, Window};
 use dml_core::{DataType, Error, ScalarUnion};
@@ -62,6 +64,20 @@ impl<'a> Dispatches<'a> {
         windows: &[Window],
         push: &impl PushBlock,
     ) -> Result<(), Error> {
+        self.push_with_block(variant, windows, push, None)
+    }
+
+    /// The same for a kernel that has a uniform block, with that block's place in the constants.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub(crate) fn push_with_block(
+        &mut self,
+        variant: &'static KernelVariant,
+        windows: &[Window],
+        push: &impl PushBlock,
+        uniform: Option<Range<u64>>,
+    ) -> Result<(), Error> {
         let sizes = windows.iter().map(|window| window.range.end - window.range.start);
         if let Some(size) = sizes.max().filter(|size| *size > self.target.max_window()) {
             return Err(self.beyond_window(size));
@@ -77,7 +93,7 @@ impl<'a> Dispatches<'a> {
                 kernel: self.target.kernel_key(variant),
                 windows: windows.to_vec(),
                 push_constants: push.with_first_group(first_group).to_bytes(),
-                uniform: None,
+                uniform: uniform.clone(),
                 groups,
             }));
         }

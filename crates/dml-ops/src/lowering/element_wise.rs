@@ -69,7 +69,10 @@ pub(crate) fn steps(
 }
 
 /// A long single row that is no multiple of four words: as much of it as is, and the rest.
-fn whole_and_rest(part: &TensorBox<DIMENSIONS>, space: &IterationSpace) -> Vec<TensorBox<DIMENSIONS>> {
+fn whole_and_rest(
+    part: &TensorBox<DIMENSIONS>,
+    space: &IterationSpace,
+) -> Vec<TensorBox<DIMENSIONS>> {
     const LAST: usize = DIMENSIONS - 1;
     let inner = part.sizes[LAST];
     let narrowest = space.operands().map(|it| it.width.bits()).min().unwrap_or(32).min(32);
@@ -163,10 +166,9 @@ impl<'a> Piece<'a> {
 
     fn windows(&self, output_access: Touch) -> Vec<Window> {
         let inputs = self.space.inputs.iter().zip(0..);
-        let inputs = inputs
-            .map(|(it, index)| (it, Touch::Read, PushConstants::input_base_word_at(index)));
-        let output =
-            (&self.space.output, output_access, PushConstants::OUTPUT_BASE_WORD_AT);
+        let inputs =
+            inputs.map(|(it, index)| (it, Touch::Read, PushConstants::input_base_word_at(index)));
+        let output = (&self.space.output, output_access, PushConstants::OUTPUT_BASE_WORD_AT);
         let windows = inputs.chain([output]).zip(&self.views);
         windows
             .map(|((operand, access, base_word_at), (range, _))| Window {

@@ -7,11 +7,11 @@
 use dml_core::plan::Slot;
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS};
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD};
 
 use crate::lowering::boxes::Placement;
 
-/// Kernels that access up to four words at a time: windows begin at a multiple of them.
+/// Kernels access up to four words at a time, and four elements: windows begin at a multiple of both.
 const FOUR_WORDS: u64 = 16;
 
 /// A tensor in a space.
@@ -51,7 +51,7 @@ impl Operand {
             first: self.base,
             strides: self.strides,
             element_bytes: self.width.bytes(),
-            granule: FOUR_WORDS,
+            granule: FOUR_WORDS.max(u64::from(QUAD * self.width.bytes())),
         }
     }
 }

@@ -33,11 +33,12 @@ use dml_core::plan::{BindingRequirement, BoundAt, Copy, CopyRegion, InPlace, Pla
 use dml_core::{Error, Strategy, TensorLayout};
 use dml_spirv::ElementWidth;
 
+use crate::Target;
 use crate::families::diagonal::band::Band;
 use crate::lowering::constants::Constants;
 use crate::lowering::fill::{fill, fill_by_kernel, inline};
+use crate::lowering::owned::Kept;
 use crate::lowering::seed;
-use crate::{Target, TransferUse};
 use steps::{BandedOutput, Batches, Source};
 use strategy::{Background, choose};
 
@@ -72,21 +73,20 @@ impl BandMatrix<'_> {
         };
         let strategy = choose(&banded, background, target.tuning, target.transfer);
         let exec = banded.steps(strategy, background, target, &mut constants)?;
-        let kept = source.as_ref().filter(|_| is_owned && !is_everything);
-        let init = match kept {
-            Some(source) => self.keep(source, target, &mut constants)?,
-            None => vec![],
-        };
+        let mut kept = Kept::default();
+        if let Some(input) = self.input.filter(|_| !is_everything) {
+            kept.source(self.operator, 0, input, target, &mut constants)?;
+        }
         Ok(Plan {
             operator: self.operator,
             strategy,
             inputs: input.into_iter().map(Some).collect(),
             outputs: vec![Some(BindingRequirement::of("OutputTensor", self.output))],
-            init,
+            init: kept.init,
             exec,
             in_place: self.in_place(&banded, source.as_ref(), target, &mut constants)?,
             temporary_size: 0,
-            persistent_size: kept.map_or(0, |source| source.bytes),
+            persistent_size: kept.size,
             constants: constants.bytes,
         })
     }
@@ -116,7 +116,6 @@ impl BandMatrix<'_> {
         Ok(Some(Source {
             slot: if is_owned { Slot::Persistent } else { Slot::Input(0) },
             batches: self.batches(input)?,
-            bytes: input.minimum_size(),
         }))
     }
 
@@ -132,19 +131,6 @@ impl BandMatrix<'_> {
             batches.strides[at] = if *size == 1 { 0 } else { *stride };
         }
         Ok(batches)
-    }
-
-    /// Copies an input that is bound at initialization only, padding included.
-    fn keep(
-        &self,
-        source: &Source,
-        target: &Target<'_>,
-        constants: &mut Constants,
-    ) -> Result<Vec<Step>, Error> {
-        match target.transfer {
-            TransferUse::Allowed => Ok(vec![copy(Slot::Input(0), source.slot, source.bytes)]),
-            TransferUse::StorageOnly => steps::copy_words(self.operator, source, target, constants),
-        }
     }
 
     /// In place the input is there already. Its layout has to be the output's: then no element of

@@ -84,7 +84,8 @@ fn coalescing_keeps_together_what_belongs_together() {
             let chance = random.pick(&[1, 4, 100]);
             operand(packed.map(|it| if random.one_in(chance) { 0 } else { it }))
         };
-        let space = IterationSpace { sizes, inputs: vec![input(), input()], output: operand(packed) };
+        let space =
+            IterationSpace { sizes, inputs: vec![input(), input()], output: operand(packed) };
         let coalesced = space.clone().coalesced();
         assert_eq!(tuples(&coalesced), tuples(&space), "{space:?}");
         let strides = coalesced.output.strides;

@@ -40,8 +40,6 @@ pub(super) struct BandedOutput {
 pub(super) struct Source {
     pub(super) slot: Slot,
     pub(super) batches: Batches,
-    /// Bytes from the first element to the end of the last one, in whole words.
-    pub(super) bytes: u64,
 }
 
 impl Batches {
@@ -65,11 +63,8 @@ impl BandedOutput {
         // The sum can only pass 32 bits where the diagonal is one element long and needs no stride.
         let along = if diagonal.length > 1 { row_stride + column_stride } else { 0 };
         let first = diagonal.row * row_stride + diagonal.column * column_stride;
-        let output = Placement {
-            first: first.into(),
-            strides: [stride0, stride1, along],
-            element_bytes: self.element_width.bytes(),
-        };
+        let strides = [stride0, stride1, along];
+        let output = Placement::in_words(first.into(), strides, self.element_width.bytes());
         let [value_low, value_high] = words(self.value);
         let variant = kernels::DIAGONAL_SCATTER.variant(self.element_width);
         let mut dispatches = self.dispatches(target);
@@ -97,7 +92,7 @@ impl BandedOutput {
 
     /// The value in the band, and zero in every other element.
     pub(super) fn write(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
-        let output = self.placement();
+        let output = self.placement(&self.batches);
         let variant = kernels::DIAGONAL_WRITE.variant(self.element_width);
         let mut dispatches = self.dispatches(target);
         for part in dispatches.boxes(self.batches.sizes, &[output])? {
@@ -106,7 +101,7 @@ impl BandedOutput {
             let push = diagonal_write::PushConstants {
                 count: part.sizes.iter().product(),
                 matrices: self.matrices(&part, view.start),
-                strides: output.strides,
+                strides: self.batches.strides,
                 band_begin,
                 band_length,
                 ..Default::default()
@@ -122,7 +117,7 @@ impl BandedOutput {
     pub(super) fn band(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
         let mut dispatches = self.dispatches(target);
         if !self.band.parts().is_empty() {
-            for part in dispatches.boxes(self.batches.sizes, &[self.placement()])? {
+            for part in dispatches.boxes(self.batches.sizes, &[self.placement(&self.batches)])? {
                 for band in self.band.within(&part).parts() {
                     self.band_in_box(&part, band, &mut dispatches)?;
                 }
@@ -137,7 +132,7 @@ impl BandedOutput {
         band: &Range<u32>,
         dispatches: &mut Dispatches<'_>,
     ) -> Result<(), Error> {
-        let output = self.placement();
+        let output = self.placement(&self.batches);
         let view = output.view(part);
         let [size0, size1, height, width] = part.sizes;
         let columns = (band.end - band.start).min(width);
@@ -145,7 +140,7 @@ impl BandedOutput {
             count: size0 * size1 * height * columns,
             columns,
             matrices: self.matrices(part, view.start),
-            strides: output.strides,
+            strides: self.batches.strides,
             band_begin: band.start,
             band_end: band.end,
             ..Default::default()
@@ -163,9 +158,8 @@ impl BandedOutput {
         target: &Target<'_>,
         constants: &mut Constants,
     ) -> Result<Vec<Step>, Error> {
-        let output = self.placement();
-        let input = Placement { strides: source.batches.strides, ..output };
-        let block = add_strides(constants, output.strides, input.strides);
+        let (output, input) = (self.placement(&self.batches), self.placement(&source.batches));
+        let block = add_strides(constants, self.batches.strides, source.batches.strides);
         let mut dispatches = self.dispatches(target);
         for part in dispatches.boxes(self.batches.sizes, &[output, input])? {
             let (to, from) = (output.view(&part), input.view(&part));
@@ -188,9 +182,8 @@ impl BandedOutput {
         Dispatches::new(self.operator, "OutputTensor", target)
     }
 
-    fn placement(&self) -> Placement<4> {
-        let strides = self.batches.strides;
-        Placement { first: 0, strides, element_bytes: self.element_width.bytes() }
+    fn placement(&self, batches: &Batches) -> Placement<4> {
+        Placement::in_words(0, batches.strides, self.element_width.bytes())
     }
 
     /// What kernels are told of a box whose first element is at `start` in its window.
@@ -212,26 +205,6 @@ fn add_strides(
     input_strides: [u32; 4],
 ) -> Range<u64> {
     constants.add(&diagonal_merge::Constants { output_strides, input_strides }.to_bytes())
-}
-
-/// Copies the input to `source` word by word: merges without a band, each of as many words as fit
-/// a window.
-pub(super) fn copy_words(
-    operator: &'static str,
-    source: &Source,
-    target: &Target<'_>,
-    constants: &mut Constants,
-) -> Result<Vec<Step>, Error> {
-    let strides = [0, 0, 0, 1];
-    let block = add_strides(constants, strides, strides);
-    let mut dispatches = Dispatches::new(operator, "InputTensor", target);
-    for (range, count) in target.word_pieces(source.bytes) {
-        let matrices = twins::Matrices { size1: 1, height: 1, width: count, ..Default::default() };
-        let push = diagonal_merge::PushConstants { count, matrices, ..Default::default() };
-        let tensors = [(source.slot, range.clone()), (Slot::Input(0), range)];
-        push_merge(&mut dispatches, ElementWidth::B32, tensors, block.clone(), push)?;
-    }
-    Ok(dispatches.into_steps())
 }
 
 /// Adds a dispatch of the merge kernel for a destination, a source and the strides of both.
