@@ -104,8 +104,8 @@ fn documented_examples_are_what_the_reference_says() {
         counts.push((operator.schema().name, documented.len()));
     }
     // Four of one page, and five of the other with 2, 3 and 4 dimensions.
-    let expected = [("DIAGONAL_MATRIX", 4), ("FILL_VALUE_CONSTANT", 0), ("DIAGONAL_MATRIX1", 15)];
-    assert_eq!(counts, expected);
+    counts.retain(|(_, count)| *count > 0);
+    assert_eq!(counts, [("DIAGONAL_MATRIX", 4), ("DIAGONAL_MATRIX1", 15)]);
 }
 
 #[test]

@@ -403,6 +403,26 @@ typedef struct DML_FEATURE_DATA_FEATURE_LEVELS {
     DML_FEATURE_LEVEL MaxSupportedFeatureLevel;
 } DML_FEATURE_DATA_FEATURE_LEVELS;
 
+// From schema/element_wise.toml
+typedef struct DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC {
+    const DML_TENSOR_DESC *InputTensor;
+    const DML_TENSOR_DESC *OutputTensor;
+    const DML_SCALE_BIAS *ScaleBias; /* may be null */
+} DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC;
+
+// From schema/element_wise.toml
+typedef struct DML_ELEMENT_WISE_ADD_OPERATOR_DESC {
+    const DML_TENSOR_DESC *ATensor;
+    const DML_TENSOR_DESC *BTensor;
+    const DML_TENSOR_DESC *OutputTensor;
+} DML_ELEMENT_WISE_ADD_OPERATOR_DESC;
+
+// From schema/data_movement.toml
+typedef struct DML_CAST_OPERATOR_DESC {
+    const DML_TENSOR_DESC *InputTensor;
+    const DML_TENSOR_DESC *OutputTensor;
+} DML_CAST_OPERATOR_DESC;
+
 // From schema/diagonal.toml
 typedef struct DML_DIAGONAL_MATRIX_OPERATOR_DESC {
     const DML_TENSOR_DESC *OutputTensor;

@@ -3,7 +3,9 @@
 //! A rule sees an operator whose fields are all valid by themselves.
 
 use crate::error::Error;
+use crate::schema::FieldKind;
 use crate::schema::validated::Validated;
+use crate::tensor::TensorLayout;
 use crate::types::InvalidField;
 
 /// `ValueDataType` is the type of `OutputTensor`.
@@ -18,30 +20,65 @@ pub(crate) fn value_data_type_matches_output(operator: &Validated) -> Result<(),
     Err(Error::Invalid { operator: operator.schema().name, field })
 }
 
-/// As [`value_data_type_matches_output`], and `InputTensor`, unless it is left out, has the type and
-/// the sizes of `OutputTensor`.
+/// As [`value_data_type_matches_output`] and [`tensors_match_output`].
 pub(crate) fn value_and_input_match_output(operator: &Validated) -> Result<(), Error> {
     value_data_type_matches_output(operator)?;
-    let Some(input) = operator.tensor("InputTensor")? else { return Ok(()) };
+    tensors_match_output(operator)
+}
+
+/// All inputs have the type and the sizes of `OutputTensor`.
+pub(crate) fn tensors_match_output(operator: &Validated) -> Result<(), Error> {
     let output = operator.required_tensor("OutputTensor")?;
-    let (given, accepted) = (input.data_type(), output.data_type());
-    let differs = |field, given: String, accepted: String| {
-        let path = format!("InputTensor.{field}");
-        let problem = format!("differs from OutputTensor.{field}");
-        let field = InvalidField::new(path, given, problem, accepted);
-        Err(Error::Invalid { operator: operator.schema().name, field })
-    };
-    if given != accepted {
-        return differs("DataType", given.to_string(), accepted.to_string());
-    }
-    let (given, accepted) = (input.sizes(), output.sizes());
-    if given.len() != accepted.len() {
-        return differs("DimensionCount", given.len().to_string(), accepted.len().to_string());
-    }
-    if given != accepted {
-        return differs("Sizes", format!("{given:?}"), format!("{accepted:?}"));
+    for (field, input) in inputs(operator) {
+        let (given, accepted) = (input.data_type(), output.data_type());
+        if given != accepted {
+            return Err(differs(operator, field, "DataType", &given, &accepted));
+        }
+        sizes_match(operator, field, input, output)?;
     }
     Ok(())
+}
+
+/// All inputs have the sizes of `OutputTensor`, whatever their types.
+pub(crate) fn sizes_match_output(operator: &Validated) -> Result<(), Error> {
+    let output = operator.required_tensor("OutputTensor")?;
+    inputs(operator).try_for_each(|(field, input)| sizes_match(operator, field, input, output))
+}
+
+/// The inputs that are not left out.
+fn inputs(operator: &Validated) -> impl Iterator<Item = (&'static str, &TensorLayout)> {
+    operator.tensors(FieldKind::Input).filter_map(|(field, input)| Some((field.name, input?)))
+}
+
+fn sizes_match(
+    operator: &Validated,
+    field: &'static str,
+    input: &TensorLayout,
+    output: &TensorLayout,
+) -> Result<(), Error> {
+    let (given, accepted) = (input.sizes(), output.sizes());
+    if given.len() != accepted.len() {
+        return Err(differs(operator, field, "DimensionCount", &given.len(), &accepted.len()));
+    }
+    if given != accepted {
+        let (given, accepted) = (format!("{given:?}"), format!("{accepted:?}"));
+        return Err(differs(operator, field, "Sizes", &given, &accepted));
+    }
+    Ok(())
+}
+
+/// A refusal of a tensor whose `member` is not that of `OutputTensor`.
+fn differs(
+    operator: &Validated,
+    tensor: &str,
+    member: &str,
+    given: &impl ToString,
+    accepted: &impl ToString,
+) -> Error {
+    let path = format!("{tensor}.{member}");
+    let problem = format!("differs from OutputTensor.{member}");
+    let field = InvalidField::new(path, given.to_string(), problem, accepted.to_string());
+    Error::Invalid { operator: operator.schema().name, field }
 }
 
 #[cfg(test)]

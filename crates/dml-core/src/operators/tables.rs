@@ -301,15 +301,16 @@ pub static ELEMENT_WISE_IDENTITY: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_IDENTITY",
     operator_type: 1,
     summary: "each element as it is, or scaled and biased",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparison: Comparison::BitExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
-    fields_complete: false,
-    rule: None,
+    fields_complete: true,
+    rule: Some(Rule { name: "tensors_match_output", check: rules::tensors_match_output }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -431,16 +432,16 @@ pub static ELEMENT_WISE_ADD: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ADD",
     operator_type: 4,
     summary: "the sum of two tensors, element by element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparison: Comparison::BitExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    fields_complete: false,
-    rule: None,
+    fields_complete: true,
+    rule: Some(Rule { name: "tensors_match_output", check: rules::tensors_match_output }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -3255,15 +3256,15 @@ pub static CAST: OperatorSchema = OperatorSchema {
     name: "CAST",
     operator_type: 61,
     summary: "each element in another data type",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparison: Comparison::BitExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    fields_complete: false,
-    rule: None,
+    fields_complete: true,
+    rule: Some(Rule { name: "sizes_match_output", check: rules::sizes_match_output }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,

@@ -88,6 +88,7 @@ impl Validated {
         uint, Uint: u32 = "UINT";
         float, Float: f32 = "FLOAT";
         scalar, ScalarUnion: ScalarUnion = "scalar union";
+        scale_bias, ScaleBias: Option<[f32; 2]> = "scale and bias";
     }
 
     /// The value of a `UINT` field that holds a data type.

@@ -62,8 +62,7 @@ pub(super) fn arithmetic(
     let chained = |program: &mut Program, first: Value, chain: Vec<&'static Function>| {
         chain.into_iter().fold(first, |value, function| program.apply(function, vec![value]))
     };
-    let operands =
-        inputs().map(|input| chained(&mut program, input, widened(data_type))).collect();
+    let operands = inputs().map(|input| chained(&mut program, input, widened(data_type))).collect();
     let result = program.apply(function, operands);
     chained(&mut program, result, narrowed(data_type));
     let packed = functions.packed(data_type).map(|function| {
@@ -91,8 +90,7 @@ pub(super) fn scale_bias(operator: &Validated) -> Result<Computation, Error> {
         return Ok(Computation::copy());
     };
     let data_type = operator.required_tensor("OutputTensor")?.data_type();
-    let mut program =
-        Program::chain(conversion::conversion(data_type, DataType::Float32));
+    let mut program = Program::chain(conversion::conversion(data_type, DataType::Float32));
     let parameters = [Value::Parameter(0), Value::Parameter(1)];
     program.apply(&SCALE_BIAS_F32, [&[program.last()], parameters.as_slice()].concat());
     for function in conversion::conversion(DataType::Float32, data_type) {

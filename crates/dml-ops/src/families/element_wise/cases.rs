@@ -84,7 +84,10 @@ impl Maker<'_> {
             case("shape_single_element", [1; 8]),
             case("shape_all_dimensions", [2, 1, 3, 2, 1, 2, 3, 2]),
             case("shape_innermost_only", [1, 1, 1, 1, 1, 1, 1, 131]),
-            case("shape_outermost_only", std::array::from_fn(|at| if at == first { 37 } else { 1 })),
+            case(
+                "shape_outermost_only",
+                std::array::from_fn(|at| if at == first { 37 } else { 1 }),
+            ),
             case("shape_many_groups", [1, 1, 1, 2, 3, 5, 17, 67]),
             case("shape_long_row", [1, 1, 1, 1, 1, 1, 1, 4099]),
         ]
@@ -209,20 +212,14 @@ fn edges(data_type: DataType) -> Vec<u64> {
         let number = crate::reference::number::Number::decode(DataType::Float64, it.to_bits());
         number.encode(data_type)
     };
-    let mut edges: Vec<u64> = format
-        .chain(values.map(exact))
-        .flat_map(|it| [it, it | 1 << (bits - 1)])
-        .collect();
+    let mut edges: Vec<u64> =
+        format.chain(values.map(exact)).flat_map(|it| [it, it | 1 << (bits - 1)]).collect();
     edges.sort_unstable();
     edges.dedup();
     edges
 }
 
-pub(super) fn random(
-    reference: &ElementWise,
-    random: &mut Random,
-    signature: &Signature,
-) -> Case {
+pub(super) fn random(reference: &ElementWise, random: &mut Random, signature: &Signature) -> Case {
     let sizes = random.sizes(signature.rank);
     let types = reference.types(signature);
     let (inputs, output) = types.split_at(types.len() - 1);

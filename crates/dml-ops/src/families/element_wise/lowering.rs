@@ -1,6 +1,6 @@
 //! How element-wise operators are executed: one program over the space of their tensors.
 
-use dml_core::plan::{BindingRequirement, Plan, Slot};
+use dml_core::plan::{BindingRequirement, InPlace, Plan, Slot, Step};
 use dml_core::schema::FieldKind;
 use dml_core::{Error, Strategy, Validated};
 
@@ -22,8 +22,8 @@ pub(super) fn lower(
     let mut inputs = Vec::new();
     let mut requirements = Vec::new();
     for ((field, tensor), index) in operator.tensors(FieldKind::Input).zip(0..) {
-        let tensor = tensor
-            .ok_or_else(|| Error::internal(name, format!("{} is left out", field.name)))?;
+        let tensor =
+            tensor.ok_or_else(|| Error::internal(name, format!("{} is left out", field.name)))?;
         let (slot, start) = kept.source(name, index, tensor, target, &mut constants)?;
         let operand = Operand::of(name, slot, tensor)?;
         let base = (start / u64::from(operand.width.bytes())).cast_signed();
@@ -35,6 +35,7 @@ pub(super) fn lower(
         inputs,
         output: Operand::of(name, Slot::Output(0), output)?,
     };
+    let in_place = if operator.schema().in_place { in_place(&space) } else { None };
     let computation = computation(operator)?;
     let exec =
         element_wise::steps(name, "OutputTensor", space, &computation, target, &mut constants)?;
@@ -44,10 +45,36 @@ pub(super) fn lower(
         inputs: requirements,
         outputs: vec![Some(BindingRequirement::of("OutputTensor", output))],
         init: kept.init,
-        exec,
-        in_place: None,
+        exec: exec.clone(),
+        in_place: in_place.map(|input| InPlace { input, output: 0, exec: renamed(&exec, input) }),
         temporary_size: 0,
         persistent_size: kept.size,
         constants: constants.bytes,
     })
+}
+
+fn in_place(space: &IterationSpace) -> Option<u32> {
+    let output = &space.output;
+    let is_same = |input: &Operand, index| {
+        let dimensions = space.sizes.iter().zip(input.strides.iter().zip(&output.strides));
+        let mut used = dimensions.filter(|(size, _)| **size > 1);
+        input.slot == Slot::Input(index)
+            && input.width == output.width
+            && used.all(|(_, (from, to))| from == to)
+    };
+    (0..).zip(&space.inputs).find(|(index, input)| is_same(input, *index)).map(|it| it.0)
+}
+
+fn renamed(steps: &[Step], input: u32) -> Vec<Step> {
+    let mut steps = steps.to_vec();
+    for step in &mut steps {
+        if let Step::Dispatch(dispatch) = step {
+            for window in &mut dispatch.windows {
+                if window.slot == Slot::Input(input) {
+                    window.slot = Slot::Output(0);
+                }
+            }
+        }
+    }
+    steps
 }

@@ -38,9 +38,7 @@ pub(super) fn rounded(
     if let Some(integers) = integers {
         return to.integer_bits(integer(&integers));
     }
-    let double = |bits: &u64| {
-        f64::from_bits(Number::decode(from, *bits).encode(DataType::Float64))
-    };
+    let double = |bits: &u64| f64::from_bits(Number::decode(from, *bits).encode(DataType::Float64));
     let doubles: Vec<f64> = elements.iter().map(double).collect();
     Number::decode(DataType::Float64, float(&doubles).to_bits()).encode(to)
 }
