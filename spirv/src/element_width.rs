@@ -1,4 +1,4 @@
-use dml_core::kernel::KernelVariant;
+use dml_core::kernel::KernelModule;
 
 /// The width of the elements that a kernel variant moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,15 +41,15 @@ impl ElementWidth {
 /// A kernel with a variant for every element width.
 #[derive(Debug)]
 pub struct Kernel {
-    pub(crate) b8: &'static KernelVariant,
-    pub(crate) b16: &'static KernelVariant,
-    pub(crate) b32: &'static KernelVariant,
-    pub(crate) b64: &'static KernelVariant,
+    pub(crate) b8: &'static KernelModule,
+    pub(crate) b16: &'static KernelModule,
+    pub(crate) b32: &'static KernelModule,
+    pub(crate) b64: &'static KernelModule,
 }
 
 impl Kernel {
     /// The variant for elements of `element width`.
-    pub fn variant(&self, element_width: ElementWidth) -> &'static KernelVariant {
+    pub fn variant(&self, element_width: ElementWidth) -> &'static KernelModule {
         match element_width {
             ElementWidth::B8 => self.b8,
             ElementWidth::B16 => self.b16,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dml_core::kernel::{Feature, KernelVariant};
+use dml_core::kernel::{Feature, KernelModule};
 use dml_core::plan::MAX_PUSH_CONSTANT_BYTES;
 use dml_spirv::{ElementWidth, kernels};
 
@@ -56,17 +56,17 @@ fn a_kernel_is_asked_for_by_width() {
 
 #[test]
 fn a_variant_is_identified_by_what_it_is() {
-    let one: &KernelVariant = kernels::DIAGONAL_SCATTER.variant(ElementWidth::B8);
+    let one: &KernelModule = kernels::DIAGONAL_SCATTER.variant(ElementWidth::B8);
     assert_eq!(one, &kernels::DIAGONAL_SCATTER_B8);
     assert_ne!(one, &kernels::DIAGONAL_SCATTER_B16);
-    assert_eq!(one, &KernelVariant { host: &|_| Ok(()), ..*one });
+    assert_eq!(one, &KernelModule { host: &|_| Ok(()), ..*one });
     let others = [
-        KernelVariant { spirv: kernels::DIAGONAL_SCATTER_B16.spirv, ..*one },
-        KernelVariant { entry_point: "other", ..*one },
-        KernelVariant { bindings: &[], ..*one },
-        KernelVariant { push_constant_size: 4, ..*one },
-        KernelVariant { specialization_constants: &[], ..*one },
-        KernelVariant { required_features: &[Feature::ShaderInt64], ..*one },
+        KernelModule { spirv: kernels::DIAGONAL_SCATTER_B16.spirv, ..*one },
+        KernelModule { entry_point: "other", ..*one },
+        KernelModule { bindings: &[], ..*one },
+        KernelModule { push_constant_size: 4, ..*one },
+        KernelModule { specialization_constants: &[], ..*one },
+        KernelModule { required_features: &[Feature::ShaderInt64], ..*one },
     ];
     others.iter().for_each(|other| assert_ne!(one, other));
 }

@@ -6,7 +6,7 @@ mod common;
 use common::{bytes_to, element, indices};
 use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostError, HostMemory, interpret};
-use dml_core::kernel::KernelVariant;
+use dml_core::kernel::KernelModule;
 use dml_core::plan::{Dispatch, Fill, KernelKey, Slot, Step, Window};
 use dml_spirv::twins::PushBlock as _;
 use dml_spirv::{ElementWidth, Kernel, kernels, twins};
@@ -169,7 +169,7 @@ fn dispatch(
 /// Indices of one invocation of the kernels that take runs, in these tests.
 const RUN_LENGTH: u32 = 3;
 
-fn specialization(variant: &KernelVariant, local_size: u32) -> Vec<u32> {
+fn specialization(variant: &KernelModule, local_size: u32) -> Vec<u32> {
     [local_size, RUN_LENGTH][..variant.specialization_constants.len()].to_vec()
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use dml::core::kernel::KernelVariant;
+use dml::core::kernel::KernelModule;
 use dml::core::plan::{Plan, Step};
 use dml::core::{Error, Validated};
 use dml_conformance::execute::Lowering;
@@ -22,7 +22,7 @@ type Change = fn(&mut Module) -> usize;
 struct ChangedKernels {
     name: &'static str,
     change: Change,
-    made: Mutex<HashMap<&'static str, &'static KernelVariant>>,
+    made: Mutex<HashMap<&'static str, &'static KernelModule>>,
 }
 
 impl ChangedKernels {
@@ -30,19 +30,19 @@ impl ChangedKernels {
         Self { name, change, made: Mutex::default() }
     }
 
-    fn variant(&self, right: &'static KernelVariant) -> &'static KernelVariant {
+    fn variant(&self, right: &'static KernelModule) -> &'static KernelModule {
         let mut made = self.made.lock().unwrap();
         made.entry(right.name).or_insert_with(|| self.make(right))
     }
 
     /// It lives as long as the program, as any kernel does.
-    fn make(&self, right: &'static KernelVariant) -> &'static KernelVariant {
+    fn make(&self, right: &'static KernelModule) -> &'static KernelModule {
         let mut module = rspirv::dr::load_bytes(right.spirv).unwrap();
         if (self.change)(&mut module) == 0 {
             return right;
         }
         let spirv: Vec<u8> = module.assemble().into_iter().flat_map(u32::to_le_bytes).collect();
-        Box::leak(Box::new(KernelVariant {
+        Box::leak(Box::new(KernelModule {
             name: String::leak(format!("{}_{}", right.name, self.name)),
             spirv: Vec::leak(spirv),
             ..*right

@@ -28,7 +28,7 @@ use std::ops::Range;
 use crate::tensor::{TensorFlags, TensorLayout};
 use crate::types::Strategy;
 pub(crate) use check::check_window_size;
-use kernel::KernelVariant;
+use kernel::KernelModule;
 pub(crate) use slot::span;
 
 /// Push constants of one dispatch are at most this many bytes, half of what Vulkan guarantees.
@@ -85,7 +85,7 @@ pub struct Copy {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KernelKey {
     /// The compiled kernel.
-    pub variant: &'static KernelVariant,
+    pub variant: &'static KernelModule,
     /// One value for each of the variant's specialization constants, in their order.
     pub specialization: Vec<u32>,
 }

@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 
-use dml_core::kernel::KernelVariant;
+use dml_core::kernel::KernelModule;
 use dml_vk::ash::{self, vk};
 use dml_vk::{Error, Result};
 
@@ -23,7 +23,7 @@ const BUFFER: u64 = 64 << 10;
 /// # Errors
 ///
 /// [`Error::NoLoader`], [`Error::NoDevice`] where there is no such device, and what Vulkan reports.
-pub fn device_cycle(index: usize, kernel: &KernelVariant) -> Result<()> {
+pub fn device_cycle(index: usize, kernel: &KernelModule) -> Result<()> {
     let entry = loader()?;
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
     let info = vk::InstanceCreateInfo::default().application_info(&application);
@@ -84,7 +84,7 @@ struct Compiled {
 }
 
 impl Compiled {
-    fn new(device: &ash::Device, kernel: &KernelVariant) -> Result<Self> {
+    fn new(device: &ash::Device, kernel: &KernelModule) -> Result<Self> {
         let bindings: Vec<_> = kernel.bindings.iter().map(|it| storage(it.binding)).collect();
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         // SAFETY: the bindings outlive the call.
@@ -182,7 +182,7 @@ fn allocate(
 fn pipeline(
     device: &ash::Device,
     layout: vk::PipelineLayout,
-    kernel: &KernelVariant,
+    kernel: &KernelModule,
 ) -> Result<(vk::Pipeline, vk::PipelineCache)> {
     let info = vk::PipelineCacheCreateInfo::default();
     // SAFETY: the cache has no initial data.

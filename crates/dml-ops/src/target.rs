@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use dml_core::kernel::KernelVariant;
+use dml_core::kernel::KernelModule;
 use dml_core::plan::KernelKey;
 use dml_core::{Capabilities, Tuning};
 
@@ -63,14 +63,14 @@ impl Target<'_> {
 
     /// The key of a kernel whose specialization constants are its local size and, where it has one,
     /// its run length.
-    pub fn kernel_key(&self, variant: &'static KernelVariant) -> KernelKey {
+    pub fn kernel_key(&self, variant: &'static KernelModule) -> KernelKey {
         let mut specialization = vec![self.local_size(), RUN_LENGTH];
         specialization.truncate(variant.specialization_constants.len());
         KernelKey { variant, specialization }
     }
 
     /// Indices of a work group of `variant`: those of each invocation, times how many these are.
-    pub(crate) fn group_length(&self, variant: &'static KernelVariant) -> u32 {
+    pub(crate) fn group_length(&self, variant: &'static KernelModule) -> u32 {
         self.kernel_key(variant).specialization.iter().product()
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 use dml_core::capabilities::{Capabilities, Limit};
-use dml_core::kernel::{KernelBinding, KernelVariant};
+use dml_core::kernel::{KernelBinding, KernelModule};
 use dml_core::plan::KernelKey;
 
 use crate::error::{Error, Result};
@@ -171,7 +171,7 @@ impl Drop for ShaderModule<'_> {
     }
 }
 
-fn make_set_layout(raw: &RawDevice, variant: &KernelVariant) -> Result<vk::DescriptorSetLayout> {
+fn make_set_layout(raw: &RawDevice, variant: &KernelModule) -> Result<vk::DescriptorSetLayout> {
     let binding = |number, ty| {
         vk::DescriptorSetLayoutBinding::default()
             .binding(number)
@@ -191,7 +191,7 @@ fn make_set_layout(raw: &RawDevice, variant: &KernelVariant) -> Result<vk::Descr
 
 fn make_layout(
     raw: &RawDevice,
-    variant: &KernelVariant,
+    variant: &KernelModule,
     set_layout: vk::DescriptorSetLayout,
 ) -> Result<vk::PipelineLayout> {
     let set_layouts = [set_layout];
@@ -240,7 +240,7 @@ fn make_pipeline(
     made.first().copied().ok_or_else(|| Error::internal("vkCreateComputePipelines made nothing"))
 }
 
-pub(crate) fn spirv_words(variant: &KernelVariant) -> Result<Vec<u32>> {
+pub(crate) fn spirv_words(variant: &KernelModule) -> Result<Vec<u32>> {
     let (words, rest) = variant.spirv.as_chunks::<4>();
     if words.is_empty() || !rest.is_empty() {
         return Err(Error::internal(format!("{}: truncated SPIR-V", variant.name)));
@@ -249,7 +249,7 @@ pub(crate) fn spirv_words(variant: &KernelVariant) -> Result<Vec<u32>> {
 }
 
 /// Writes the kernel's SPIR-V into the folder that DML_DUMP_KERNELS names, for whoever has to debug it.
-fn dump(variant: &KernelVariant) {
+fn dump(variant: &KernelModule) {
     let Some(folder) = std::env::var_os("DML_DUMP_KERNELS").filter(|it| !it.is_empty()) else {
         return;
     };

@@ -50,18 +50,12 @@ pub(crate) fn render_table(intent: &Intent, variants: &[Variant]) -> String {
     push_line(&mut text, "", "pub static LINKED: &[&Source] = &", &names, ";");
     text.push_str("\n/// Every variant of every kernel.\n");
     let all = variants.iter().map(|variant| format!("&{}", upper(&variant.name)));
-    push_line(
-        &mut text,
-        "",
-        "pub static ALL: &[&KernelVariant] = &",
-        &all.collect::<Vec<_>>(),
-        ";",
-    );
+    push_line(&mut text, "", "pub static ALL: &[&KernelModule] = &", &all.collect::<Vec<_>>(), ";");
     text
 }
 
 fn imports(intent: &Intent, variants: &[Variant]) -> String {
-    let mut kernel = BTreeSet::from(["KernelVariant"]);
+    let mut kernel = BTreeSet::from(["KernelModule"]);
     let has_bindings = variants.iter().any(|variant| !variant.reflection.bindings.is_empty());
     if has_bindings {
         kernel.insert("KernelBinding");
@@ -123,7 +117,7 @@ fn push_variant(text: &mut String, variant: &Variant) {
         variant.reflection.required_features.iter().map(|feature| format!("Feature::{feature}"));
 
     let _ = writeln!(text, "\n/// `{kernel_name}` for {element_width} elements.");
-    let _ = writeln!(text, "pub static {}: KernelVariant = KernelVariant {{", upper(name));
+    let _ = writeln!(text, "pub static {}: KernelModule = KernelModule {{", upper(name));
     let _ = writeln!(text, "    name: \"{name}\",");
     let _ = writeln!(text, "    spirv: include_bytes!(\"../compiled/{name}.spv\"),");
     let _ = writeln!(text, "    entry_point: \"{}\",", ENTRY_POINT);
@@ -212,7 +206,7 @@ mod tests {
         variants.push(variant("fill", "b32"));
         let text = table(&[("copy", kernel(&full)), ("fill", kernel(&["b32"]))], &variants);
         assert!(text.contains("pub static COPY: Kernel"), "{text}");
-        assert!(text.contains("pub static FILL_B32: KernelVariant"), "{text}");
+        assert!(text.contains("pub static FILL_B32: KernelModule"), "{text}");
         assert!(!text.contains("pub static FILL: Kernel"), "{text}");
         assert!(
             text.ends_with("&[&COPY_B8, &COPY_B16, &COPY_B32, &COPY_B64, &FILL_B32];\n"),

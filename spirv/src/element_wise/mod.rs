@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use dml_core::host::HostDispatch;
-use dml_core::kernel::{KernelBinding, KernelVariant, SpecializationConstant};
+use dml_core::kernel::{KernelBinding, KernelModule, SpecializationConstant};
 use dml_core::plan::Access as Touch;
 
 use crate::link::{self, Source};
@@ -62,8 +62,8 @@ impl ElementWise {
 
     /// The kernel as plans name it, linked at the first call. There are as many as there are programs
     /// and classes of strides, never as many as shapes, so none is ever given up.
-    pub fn variant(&self) -> &'static KernelVariant {
-        static LINKED: LazyLock<Mutex<HashMap<ElementWise, &'static KernelVariant>>> =
+    pub fn variant(&self) -> &'static KernelModule {
+        static LINKED: LazyLock<Mutex<HashMap<ElementWise, &'static KernelModule>>> =
             LazyLock::new(Mutex::default);
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         // Spaces with one skeleton have one kernel.
@@ -71,7 +71,7 @@ impl ElementWise {
         linked.entry(kernel).or_insert_with_key(|it| Box::leak(Box::new(it.made())))
     }
 
-    fn made(&self) -> KernelVariant {
+    fn made(&self) -> KernelModule {
         let spirv: Vec<u8> = self.spirv().into_iter().flat_map(u32::to_le_bytes).collect();
         let inputs = (0..).take(self.inputs.len());
         let inputs = inputs.map(|binding| KernelBinding { binding, access: Touch::Read });
@@ -82,7 +82,7 @@ impl ElementWise {
         let output = KernelBinding { binding: OUTPUT_BINDING, access };
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
-        KernelVariant {
+        KernelModule {
             name: String::leak(self.name()),
             spirv: Vec::leak(spirv),
             entry_point: "main",

@@ -1,9 +1,9 @@
 use super::*;
-use crate::plan::kernel::{KernelBinding, KernelVariant, SpecializationConstant};
+use crate::plan::kernel::{KernelBinding, KernelModule, SpecializationConstant};
 use crate::plan::{Access, CopyRegion, KernelKey, Window};
 
 /// Writes the base word and the second push constant into the first two words of the window.
-static PROBE: KernelVariant = KernelVariant {
+static PROBE: KernelModule = KernelModule {
     name: "probe",
     spirv: &[],
     entry_point: "main",

@@ -1,7 +1,7 @@
 //! What a compiled kernel is, as far as plans and executors need to know.
 //!
 //! The table of kernels is generated into `dml-spirv`; this module only gives its type. A plan
-//! refers to a `&'static KernelVariant`, never to a name, so a kernel that does not exist cannot
+//! refers to a `&'static KernelModule`, never to a name, so a kernel that does not exist cannot
 //! be asked for.
 
 use std::fmt;
@@ -32,7 +32,7 @@ pub struct SpecializationConstant {
 }
 
 /// One kernel compiled for one type family.
-pub struct KernelVariant {
+pub struct KernelModule {
     /// What it is called in messages and tools, such as `copy_b32`: kernel and family.
     pub name: &'static str,
     /// SPIR-V in host byte order of a little-endian machine, a multiple of 4 bytes.
@@ -53,15 +53,15 @@ pub struct KernelVariant {
     pub host: HostKernel,
 }
 
-impl fmt::Debug for KernelVariant {
+impl fmt::Debug for KernelModule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("KernelVariant").field(&self.name).finish()
+        f.debug_tuple("KernelModule").field(&self.name).finish()
     }
 }
 
 /// Everything that a pipeline and its layout are made from. The twin on the host is no part of it:
 /// functions have no identity.
-impl PartialEq for KernelVariant {
+impl PartialEq for KernelModule {
     fn eq(&self, other: &Self) -> bool {
         let content = |it: &Self| {
             (
@@ -73,9 +73,9 @@ impl PartialEq for KernelVariant {
     }
 }
 
-impl Eq for KernelVariant {}
+impl Eq for KernelModule {}
 
-impl Hash for KernelVariant {
+impl Hash for KernelModule {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // Plans are compiled by the thousand: not the words, which seldom differ where this does not.
         (self.name, self.spirv.len(), self.push_constant_size).hash(state);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use dml_core::kernel::KernelVariant;
+use dml_core::kernel::KernelModule;
 use dml_core::plan::{Dispatch, Step, Window};
 use dml_core::{DataType, Error, ScalarUnion};
 use dml_spirv::twins::PushBlock;
@@ -60,7 +60,7 @@ impl<'a> Dispatches<'a> {
     /// are more than [`MAX_STEPS`] dispatches.
     pub(crate) fn push(
         &mut self,
-        variant: &'static KernelVariant,
+        variant: &'static KernelModule,
         windows: &[Window],
         push: &impl PushBlock,
     ) -> Result<(), Error> {
@@ -73,7 +73,7 @@ impl<'a> Dispatches<'a> {
     /// As [`Self::push`].
     pub(crate) fn push_with_block(
         &mut self,
-        variant: &'static KernelVariant,
+        variant: &'static KernelModule,
         windows: &[Window],
         push: &impl PushBlock,
         uniform: Option<Range<u64>>,

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use dml::core::kernel::KernelVariant;
+use dml::core::kernel::KernelModule;
 use dml::core::plan::Step;
 use dml::core::{Strategy, Tuning, validate};
 use dml::ops::{Target, TransferUse, lower};
@@ -74,7 +74,7 @@ fn tuning() -> Tuning {
 }
 
 /// The kernel that the operator is executed with.
-fn kernel(place: &Place) -> Result<&'static KernelVariant> {
+fn kernel(place: &Place) -> Result<&'static KernelModule> {
     let device = place.open()?;
     let operator = validate(&desc().into(), FeatureLevel::V6_4)?;
     let (capabilities, transfer) = (device.capabilities(), TransferUse::Allowed);

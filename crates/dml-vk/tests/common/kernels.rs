@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use dml_core::Strategy;
 use dml_core::host::{HostDispatch, HostError};
-use dml_core::kernel::{KernelBinding, KernelVariant, SpecializationConstant};
+use dml_core::kernel::{KernelBinding, KernelModule, SpecializationConstant};
 use dml_core::plan::{
     Access, BindingRequirement, BoundAt, Copy, CopyRegion, Dispatch, Fill, KernelKey, Plan, Slot,
     Step, Update, Window,
@@ -16,7 +16,7 @@ const LOCAL_SIZE: &[SpecializationConstant] =
     &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }];
 
 /// `data[base + i] = value + i`.
-pub static RAMP: KernelVariant = KernelVariant {
+pub static RAMP: KernelModule = KernelModule {
     name: "ramp",
     spirv: include_bytes!("../data/ramp.spv"),
     entry_point: "main",
@@ -29,7 +29,7 @@ pub static RAMP: KernelVariant = KernelVariant {
 };
 
 /// `to[to_base + i] += from[from_base + i]`.
-pub static SUM: KernelVariant = KernelVariant {
+pub static SUM: KernelModule = KernelModule {
     name: "sum",
     spirv: include_bytes!("../data/sum.spv"),
     entry_point: "main",
@@ -62,13 +62,13 @@ fn sum_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
 }
 
 /// Lives as long as the program, as any kernel does.
-pub fn leaked(variant: KernelVariant) -> &'static KernelVariant {
+pub fn leaked(variant: KernelModule) -> &'static KernelModule {
     Box::leak(Box::new(variant))
 }
 
 /// [`RAMP`], with its specialization constant as the work group's size in these of x, y and z, and 1
 /// in the others.
-pub fn ramp_of_size_in(axes: [bool; 3]) -> &'static KernelVariant {
+pub fn ramp_of_size_in(axes: [bool; 3]) -> &'static KernelModule {
     const OP_SPEC_CONSTANT_COMPOSITE: u32 = 51 | 6 << 16;
     let mut words: Vec<u32> = super::words(RAMP.spirv);
     let at = words.iter().position(|word| *word == OP_SPEC_CONSTANT_COMPOSITE).unwrap();
@@ -76,14 +76,14 @@ pub fn ramp_of_size_in(axes: [bool; 3]) -> &'static KernelVariant {
     let ids = axes.map(|has_size| if has_size { size } else { one });
     words[at + 3..at + 6].copy_from_slice(&ids);
     let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-    leaked(KernelVariant { spirv: Vec::leak(bytes), ..RAMP })
+    leaked(KernelModule { spirv: Vec::leak(bytes), ..RAMP })
 }
 
 fn count(range: &Range<u64>) -> u32 {
     u32::try_from((range.end - range.start) / 4).unwrap()
 }
 
-pub fn key(variant: &'static KernelVariant) -> KernelKey {
+pub fn key(variant: &'static KernelModule) -> KernelKey {
     KernelKey { variant, specialization: vec![64] }
 }
 

@@ -1,4 +1,4 @@
-use super::super::kernel::{KernelBinding, KernelVariant};
+use super::super::kernel::{KernelBinding, KernelModule};
 use super::super::{Access, Fill, InPlace, KernelKey, Update, Window};
 use super::*;
 use crate::types::Strategy;
@@ -6,7 +6,7 @@ use crate::types::Strategy;
 const OUT: Slot = Slot::Output(0);
 const IN: Slot = Slot::Input(0);
 
-static KERNEL: KernelVariant = KernelVariant {
+static KERNEL: KernelModule = KernelModule {
     name: "kernel",
     spirv: &[],
     entry_point: "main",
@@ -156,9 +156,9 @@ fn a_dispatch_fits_its_kernel_and_the_device() {
 
 #[test]
 fn a_uniform_block_is_the_kernel_s_and_where_every_device_takes_it() {
-    static BLOCK: KernelVariant = KernelVariant { uniform_binding: Some(1), ..KERNEL };
+    static BLOCK: KernelModule = KernelModule { uniform_binding: Some(1), ..KERNEL };
     let window = Window { slot: OUT, range: 0..64, access: Access::Write, base_word_at: 0 };
-    let refused = |variant: &'static KernelVariant, uniform: Option<Range<u64>>| {
+    let refused = |variant: &'static KernelModule, uniform: Option<Range<u64>>| {
         let step = Step::Dispatch(Dispatch {
             kernel: KernelKey { variant, specialization: vec![] },
             windows: vec![window.clone()],

@@ -1,6 +1,6 @@
 use ash::vk::{AccessFlags as A, PipelineStageFlags as S};
 use dml_core::host::{HostDispatch, HostError};
-use dml_core::kernel::KernelVariant;
+use dml_core::kernel::KernelModule;
 use dml_core::plan::{Access, Copy, CopyRegion, Dispatch, Fill, KernelKey, Update, Window};
 
 use super::*;
@@ -10,7 +10,7 @@ fn derive_barriers(steps: &[Step]) -> Vec<Option<Barrier>> {
     super::derive_barriers(steps, BINDING_ALIGNMENT)
 }
 
-static KERNEL: KernelVariant = KernelVariant {
+static KERNEL: KernelModule = KernelModule {
     name: "test",
     spirv: &[],
     entry_point: "main",

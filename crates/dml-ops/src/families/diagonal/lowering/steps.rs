@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use dml_core::Error;
-use dml_core::kernel::KernelVariant;
+use dml_core::kernel::KernelModule;
 use dml_core::plan::{Slot, Step, Window};
 use dml_spirv::twins::{self, diagonal_band, diagonal_merge, diagonal_scatter, diagonal_write};
 use dml_spirv::{ElementWidth, kernels};
@@ -194,7 +194,7 @@ impl BandedOutput {
     }
 }
 
-fn output_window(variant: &KernelVariant, range: Range<u64>, base_word_at: u32) -> Window {
+fn output_window(variant: &KernelModule, range: Range<u64>, base_word_at: u32) -> Window {
     Window { slot: Slot::Output(0), range, access: variant.bindings[0].access, base_word_at }
 }
 
