@@ -118,7 +118,7 @@ fn a_changed_output_is_named() {
     copy.assert_findings(&[&format!("{name}: is missing")]);
 
     let copy = Copy::new();
-    copy.replace("src/kernels.rs", "push_constant_size: 44", "push_constant_size: 45");
+    copy.replace("src/kernels.rs", "\"stride0\", 20", "\"stride0\", 24");
     copy.assert_findings(&["src/kernels.rs: is not what was generated"]);
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dml_core::kernel::{Feature, KernelModule};
+use dml_core::kernel::{Feature, KernelDescription, KernelModule, PushField};
 use dml_core::plan::MAX_PUSH_CONSTANT_BYTES;
 use dml_spirv::{ElementWidth, kernels};
 
@@ -21,7 +21,11 @@ fn names_are_unique_and_spirv_is_spirv() {
 #[test]
 fn push_constants_leave_room_on_every_device() {
     for variant in kernels::ALL {
-        assert!(variant.push_constant_size as usize <= MAX_PUSH_CONSTANT_BYTES, "{}", variant.name);
+        assert!(
+            variant.push_constant_size() as usize <= MAX_PUSH_CONSTANT_BYTES,
+            "{}",
+            variant.name
+        );
     }
 }
 
@@ -59,14 +63,38 @@ fn a_variant_is_identified_by_what_it_is() {
     let one: &KernelModule = kernels::DIAGONAL_SCATTER.variant(ElementWidth::B8);
     assert_eq!(one, &kernels::DIAGONAL_SCATTER_B8);
     assert_ne!(one, &kernels::DIAGONAL_SCATTER_B16);
-    assert_eq!(one, &KernelModule { host: &|_| Ok(()), ..*one });
+    const OTHER: &[PushField] = &[PushField::word("other", 0)];
+    let it = *one.description();
+    assert_eq!(one, &KernelModule::new(KernelDescription { host: &|_| Ok(()), ..it }));
     let others = [
-        KernelModule { spirv: kernels::DIAGONAL_SCATTER_B16.spirv, ..*one },
-        KernelModule { entry_point: "other", ..*one },
-        KernelModule { bindings: &[], ..*one },
-        KernelModule { push_constant_size: 4, ..*one },
-        KernelModule { specialization_constants: &[], ..*one },
-        KernelModule { required_features: &[Feature::ShaderInt64], ..*one },
+        KernelDescription { name: "other", ..it },
+        KernelDescription { spirv: kernels::DIAGONAL_SCATTER_B16.spirv, ..it },
+        KernelDescription { entry_point: "other", ..it },
+        KernelDescription { bindings: &[], ..it },
+        KernelDescription { push_fields: OTHER, ..it },
+        KernelDescription { uniform_binding: Some(1), ..it },
+        KernelDescription { specialization_constants: &[], ..it },
+        KernelDescription { required_features: &[Feature::ShaderInt64], ..it },
     ];
-    others.iter().for_each(|other| assert_ne!(one, other));
+    others.into_iter().for_each(|other| assert_ne!(one, &KernelModule::new(other)));
+}
+
+#[test]
+fn identities_are_all_different_and_the_same_again() {
+    let all: BTreeSet<u128> = kernels::ALL.iter().map(|variant| variant.identity()).collect();
+    assert_eq!(all.len(), kernels::ALL.len());
+    for variant in kernels::ALL {
+        // What the compiler has computed, computed again.
+        let again = KernelModule::new(*variant.description());
+        assert_eq!(again.identity(), variant.identity(), "{}", variant.name);
+    }
+}
+
+#[test]
+fn every_window_has_a_base_word_of_its_own() {
+    for variant in kernels::ALL {
+        let fields = variant.push_fields.iter().filter(|it| it.takes_base_words());
+        let words: u32 = fields.map(|it| it.size / 4).sum();
+        assert_eq!(words as usize, variant.bindings.len(), "{}", variant.name);
+    }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use dml::core::kernel::KernelModule;
+use dml::core::kernel::{KernelDescription, KernelModule};
 use dml::core::plan::{Plan, Step};
 use dml::core::{Error, Validated};
 use dml_conformance::execute::Lowering;
@@ -42,11 +42,11 @@ impl ChangedKernels {
             return right;
         }
         let spirv: Vec<u8> = module.assemble().into_iter().flat_map(u32::to_le_bytes).collect();
-        Box::leak(Box::new(KernelModule {
+        Box::leak(Box::new(KernelModule::new(KernelDescription {
             name: String::leak(format!("{}_{}", right.name, self.name)),
             spirv: Vec::leak(spirv),
-            ..*right
-        }))
+            ..*right.description()
+        })))
     }
 }
 

@@ -97,7 +97,7 @@ fn run_dispatch(
     if let Some(feature) = variant.required_features.iter().find(is_missing) {
         return Err(HostError::MissingFeature { kernel, feature: *feature });
     }
-    let (size, limit) = (variant.push_constant_size, limits.max_push_constants_size);
+    let (size, limit) = (variant.push_constant_size(), limits.max_push_constants_size);
     if size > limit {
         return Err(HostError::PushConstants { kernel, size, limit });
     }
@@ -120,10 +120,13 @@ fn run_dispatch(
     let constants = bound(memory, Slot::Constants)?;
     let uniform = dispatch.uniform.clone().map(|it| constants.indices(it));
     let uniform = uniform.map_or(Vec::new(), |it| constants.bytes[it].to_vec());
+    let names = variant.specialization_constants.iter().map(|it| it.name);
+    let specialization: Vec<_> =
+        names.zip(dispatch.kernel.specialization.iter().copied()).collect();
     let mut context = HostDispatch {
         kernel,
         groups: dispatch.groups,
-        specialization: &dispatch.kernel.specialization,
+        specialization: &specialization,
         push_constants: &push_constants,
         uniform: &uniform,
         descriptors: &descriptors,

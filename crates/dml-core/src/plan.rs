@@ -14,6 +14,7 @@ mod describe;
 mod invalid;
 pub mod kernel;
 pub(crate) mod memory;
+mod push;
 mod region;
 mod slot;
 pub(crate) mod twin;
@@ -31,8 +32,9 @@ pub(crate) use check::check_window_size;
 use kernel::KernelModule;
 pub(crate) use slot::span;
 
-/// Push constants of one dispatch are at most this many bytes, half of what Vulkan guarantees.
-pub const MAX_PUSH_CONSTANT_BYTES: usize = 64;
+/// Push constants of one dispatch are at most this many bytes: what every device takes (Vulkan's
+/// required limits, maxPushConstantsSize).
+pub const MAX_PUSH_CONSTANT_BYTES: usize = 128;
 
 /// The most that any device may demand of the start of a uniform block (Vulkan's required limits,
 /// minUniformBufferOffsetAlignment).
@@ -99,7 +101,8 @@ pub struct Window {
     pub range: Range<u64>,
     /// How the kernel touches it.
     pub access: Access,
-    /// Byte offset of the push constant that receives [`PlacedWindow::base_word`].
+    /// Byte offset of the push constant that receives [`PlacedWindow::base_word`]: in a field of the
+    /// kernel that [takes base words](kernel::PushField::takes_base_words), one for each window.
     pub base_word_at: u32,
 }
 

@@ -91,7 +91,7 @@ impl Compiled {
         let set_layout = unsafe { device.create_descriptor_set_layout(&info, None) }
             .call("vkCreateDescriptorSetLayout")?;
         let set_layouts = [set_layout];
-        let push = kernel.push_constant_size;
+        let push = kernel.push_constant_size();
         let ranges = [vk::PushConstantRange::default()
             .stage_flags(vk::ShaderStageFlags::COMPUTE)
             .size(push)];

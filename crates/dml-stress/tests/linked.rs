@@ -16,11 +16,12 @@ use dml_fault::compile;
 use dml_ops::reference::Random;
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
-    Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, OperandRecord, PUSH_CONSTANT_BYTES,
-    Program, Record, Step,
+    Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, OperandRecord, Program, PushConstants,
+    Record, Step,
 };
 use dml_spirv::functions::{self, Function};
 use dml_spirv::kernels::F32;
+use dml_spirv::twins::PushBlock as _;
 
 /// Work groups have this many invocations.
 const LOCAL_SIZE: u32 = 64;
@@ -59,14 +60,14 @@ impl Run {
             base_word_at,
         };
         let inputs = self.inputs.iter().zip(0..);
-        let inputs =
-            inputs.map(|(it, index)| window(Slot::Input(index), it, Touch::Read, 4 * index));
+        let inputs = inputs.map(|(it, index)| {
+            window(Slot::Input(index), it, Touch::Read, PushConstants::base_word_at(index))
+        });
         let access = variant.bindings.last().unwrap().access;
-        let output = window(Slot::Output(0), &self.output, access, 4 * 4);
+        let output =
+            window(Slot::Output(0), &self.output, access, PushConstants::BASE_WORD_OF_OUTPUT_AT);
         let quads = u32::try_from(self.record.quads()).unwrap();
-        let mut push = vec![0; MAX_INPUTS + 2];
-        push.push(quads);
-        assert_eq!(push.len() * 4, PUSH_CONSTANT_BYTES as usize);
+        let push = PushConstants { count: quads, ..PushConstants::default() };
         let words = self.record.words(self.kernel.skeleton_dimensions());
         let constants: Vec<u8> = words.iter().flat_map(|it| it.to_le_bytes()).collect();
         let requirement = |field, bytes: &[u8]| {
@@ -82,7 +83,7 @@ impl Run {
             exec: vec![PlanStep::Dispatch(Dispatch {
                 kernel: KernelKey { variant, specialization: vec![LOCAL_SIZE] },
                 windows: inputs.chain([output]).collect(),
-                push_constants: push.iter().flat_map(|it: &u32| it.to_le_bytes()).collect(),
+                push_constants: push.to_bytes(),
                 uniform: Some(0..constants.len() as u64),
                 groups: [quads.div_ceil(LOCAL_SIZE), 1, 1],
             })],

@@ -197,9 +197,9 @@ fn make_layout(
     let set_layouts = [set_layout];
     let ranges = [vk::PushConstantRange::default()
         .stage_flags(vk::ShaderStageFlags::COMPUTE)
-        .size(variant.push_constant_size)];
+        .size(variant.push_constant_size())];
     let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
-    if variant.push_constant_size > 0 {
+    if variant.push_constant_size() > 0 {
         info = info.push_constant_ranges(&ranges);
     }
     // SAFETY: `info` points to arrays that outlive the call; the size was checked.
@@ -286,7 +286,7 @@ fn check(key: &KernelKey, words: &[u32], capabilities: &Capabilities) -> Result<
         .ok_or_else(|| Error::internal(format!("{}: no work group size", variant.name)))?;
     let [x, y, z] = size.map(u64::from);
     let checks = [
-        (Limit::MaxPushConstantsSize, u64::from(variant.push_constant_size)),
+        (Limit::MaxPushConstantsSize, u64::from(variant.push_constant_size())),
         (Limit::MaxComputeWorkGroupSizeX, x),
         (Limit::MaxComputeWorkGroupSizeY, y),
         (Limit::MaxComputeWorkGroupSizeZ, z),

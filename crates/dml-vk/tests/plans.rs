@@ -11,7 +11,7 @@ use common::{
     try_compile_both, words,
 };
 use dml_core::capabilities::Limit;
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelDescription, KernelModule};
 use dml_core::plan::{Copy, CopyRegion, KernelKey, Plan, Slot, Step, Update};
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompileInput, CompiledOperator,
@@ -227,7 +227,7 @@ fn kernels_keep_the_limits_of_the_device() {
 fn two_kernels_of_one_name_are_two_pipelines() {
     each_device(|device| {
         let named = |step, of: &'static KernelModule| {
-            let variant = leaked(KernelModule { name: "one name", ..*of });
+            let variant = leaked(KernelDescription { name: "one name", ..*of.description() });
             changed(step, |it| it.kernel.variant = variant)
         };
         let first = named(ramp(OUT, 0..256, 5), &RAMP);

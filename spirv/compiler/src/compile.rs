@@ -20,6 +20,8 @@ const KERNELS: &str = "spirv/kernels/";
 pub(crate) struct Compiled {
     /// SPIR-V.
     pub(crate) spirv: Vec<u8>,
+    /// The same without optimization, which takes the names away.
+    pub(crate) named: Vec<u8>,
     /// The files in `kernels/` that it was made from.
     pub(crate) sources: BTreeSet<String>,
 }
@@ -30,7 +32,7 @@ pub(crate) fn compile(tree: &Tree, variant: &VariantIntent<'_>) -> Result<Compil
     let text = read_text(&tree.kernels().join(source))?;
     let sources = RefCell::new(BTreeSet::from([source.clone()]));
     let compiler = Compiler::new().context("could not start shaderc")?;
-    let options = options(tree, variant, &sources)?;
+    let mut options = options(tree, variant, &sources)?;
     let name = shown(source);
     let mut text = lf(&text);
     if variant.entry.kind == Kind::Library {
@@ -38,10 +40,15 @@ pub(crate) fn compile(tree: &Tree, variant: &VariantIntent<'_>) -> Result<Compil
         text += &calling_all(&preprocessed.as_text())?;
     }
     let kind = ShaderKind::Compute;
-    let result = compiler.compile_into_spirv(&text, kind, &name, ENTRY_POINT, Some(&options))?;
-    let spirv = result.as_binary_u8().to_vec();
+    let compiled = |options: &CompileOptions<'_>| -> Result<Vec<u8>> {
+        let made = compiler.compile_into_spirv(&text, kind, &name, ENTRY_POINT, Some(options))?;
+        Ok(made.as_binary_u8().to_vec())
+    };
+    let spirv = compiled(&options)?;
+    options.set_optimization_level(OptimizationLevel::Zero);
+    let named = compiled(&options)?;
     drop(options);
-    Ok(Compiled { spirv, sources: sources.into_inner() })
+    Ok(Compiled { spirv, named, sources: sources.into_inner() })
 }
 
 fn options<'a>(

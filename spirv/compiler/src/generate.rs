@@ -10,7 +10,7 @@ use dml_spirv_manifest::{Manifest, Tree, hash};
 use crate::compile::{Compiled, compile};
 use crate::digest::{Digest, digest};
 use crate::intent::{Intent, Kind, VariantIntent};
-use crate::reflect::reflect;
+use crate::reflect::{Reflection, reflect, reflect_skeleton};
 use crate::table::{Variant, render_table};
 use crate::validate::validate;
 
@@ -31,7 +31,7 @@ pub(crate) fn generate(tree: &Tree) -> Result<Generated> {
         generated.insert(tree.spirv(&variant.name), built.spirv);
         generated.extend(built.relocations.map(|it| (tree.relocations(&variant.name), it)));
         used.extend(built.sources);
-        table.extend(built.variant);
+        table.push(built.variant);
     }
     generated.insert(tree.table(), render_table(&intent, &table).into_bytes());
     let manifest = manifest(tree, &generated)?;
@@ -56,25 +56,30 @@ struct Built {
     relocations: Option<Vec<u8>>,
     /// Files in `kernels/`.
     sources: BTreeSet<String>,
-    /// Of a kernel.
-    variant: Option<Variant>,
+    variant: Variant,
 }
 
 fn build(tree: &Tree, intent: &VariantIntent<'_>) -> Result<Built> {
-    let Compiled { spirv, sources } = compile(tree, intent)?;
+    let Compiled { spirv, named, sources } = compile(tree, intent)?;
     validate(&spirv)?;
-    if intent.entry.kind != Kind::Kernel {
-        let Digest { spirv, relocations } = digest(&spirv)?;
-        validate(&spirv)?;
-        return Ok(Built { spirv, relocations: Some(relocations), sources, variant: None });
-    }
+    let constants = &intent.entry.specialization;
+    let reflection = match intent.entry.kind {
+        Kind::Kernel => reflect(&spirv, &named, constants)?,
+        Kind::Skeleton => reflect_skeleton(&spirv, constants)?,
+        Kind::Library => Reflection::default(),
+    };
     let variant = Variant {
         name: intent.name.clone(),
         kernel: intent.kernel.to_owned(),
         element_width: intent.element_width.to_owned(),
-        reflection: reflect(&spirv, &intent.entry.specialization)?,
+        reflection,
     };
-    Ok(Built { spirv, relocations: None, sources, variant: Some(variant) })
+    if intent.entry.kind == Kind::Kernel {
+        return Ok(Built { spirv, relocations: None, sources, variant });
+    }
+    let Digest { spirv, relocations } = digest(&spirv)?;
+    validate(&spirv)?;
+    Ok(Built { spirv, relocations: Some(relocations), sources, variant })
 }
 
 /// Writes what differs from the disk and removes compiled kernels that are no longer generated.

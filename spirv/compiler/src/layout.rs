@@ -1,4 +1,4 @@
-//! Sizes of explicitly laid out types.
+//! Members and sizes of explicitly laid out types.
 
 use anyhow::{Context, Result, bail, ensure};
 use rspirv::dr::{Instruction, Module, Operand};
@@ -6,13 +6,55 @@ use rspirv::spirv::{Decoration, Op};
 
 use crate::instruction::{decoration, definition, id_operand, literal};
 
-/// Bytes up to the end of the block that `variable` points to.
-pub(crate) fn size_of_block(module: &Module, variable: &Instruction) -> Result<u32> {
+/// A member of a block or of a structure in one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    /// Empty where the module has no names.
+    pub(crate) name: String,
+    /// Bytes from the start of what it is a member of.
+    pub(crate) offset: u32,
+    pub(crate) size: u32,
+    /// Of a structure.
+    pub(crate) members: Vec<Field>,
+}
+
+impl Field {
+    /// Whether both are laid out alike, whatever they are called.
+    pub(crate) fn has_place_of(&self, other: &Self) -> bool {
+        (self.offset, self.size) == (other.offset, other.size)
+            && have_same_places(&self.members, &other.members)
+    }
+}
+
+pub(crate) fn have_same_places(one: &[Field], other: &[Field]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.has_place_of(b))
+}
+
+/// The members of the block that `variable` points to, by ascending offset.
+pub(crate) fn fields_of_block(module: &Module, variable: &Instruction) -> Result<Vec<Field>> {
     let pointer = variable
         .result_type
         .and_then(|id| definition(module, id))
         .context("a variable without a type")?;
-    size_of(module, id_operand(pointer, 1).context("a pointer to nothing")?)
+    fields_of_struct(module, id_operand(pointer, 1).context("a pointer to nothing")?)
+}
+
+/// None of what is no structure.
+fn fields_of_struct(module: &Module, id: u32) -> Result<Vec<Field>> {
+    let found = definition(module, id).context("a type that is not defined")?;
+    if found.class.opcode != Op::TypeStruct {
+        return Ok(Vec::new());
+    }
+    let field = |(index, member): (u32, &Operand)| {
+        let offset = member_offset(module, id, index).context("a member without an offset")?;
+        let ty = member.id_ref_any().context("a member without a type")?;
+        let name = member_name(module, id, index).unwrap_or_default();
+        let (size, members) = (size_of(module, ty)?, fields_of_struct(module, ty)?);
+        Ok(Field { name, offset, size, members })
+    };
+    let mut fields = (0..).zip(&found.operands).map(field).collect::<Result<Vec<_>>>()?;
+    fields.sort_by_key(|it| it.offset);
+    Ok(fields)
 }
 
 fn size_of(module: &Module, id: u32) -> Result<u32> {
@@ -24,7 +66,10 @@ fn size_of(module: &Module, id: u32) -> Result<u32> {
             Ok(component * literal(found, 1).context("a vector without a length")?)
         }
         Op::TypeArray => size_of_array(module, id, found),
-        Op::TypeStruct => size_of_struct(module, id, found),
+        Op::TypeStruct => {
+            let fields = fields_of_struct(module, id)?;
+            Ok(fields.last().map_or(0, |it| it.offset + it.size))
+        }
         other => bail!("Op{other:?} in a push constant block: its size is not known here"),
     }
 }
@@ -38,14 +83,16 @@ fn size_of_array(module: &Module, id: u32, array: &Instruction) -> Result<u32> {
     Ok(stride * literal(length, 0).context("an array without a length")?)
 }
 
-fn size_of_struct(module: &Module, id: u32, members: &Instruction) -> Result<u32> {
-    let mut end = 0;
-    for (index, member) in (0..).zip(&members.operands) {
-        let offset = member_offset(module, id, index).context("a member without an offset")?;
-        let size = size_of(module, member.id_ref_any().context("a member without a type")?)?;
-        end = end.max(offset + size);
+fn member_name(module: &Module, id: u32, member: u32) -> Option<String> {
+    let is_it = |it: &&Instruction| {
+        it.class.opcode == Op::MemberName
+            && id_operand(it, 0) == Some(id)
+            && literal(it, 1) == Some(member)
+    };
+    match module.debug_names.iter().find(is_it)?.operands.get(2)? {
+        Operand::LiteralString(name) => Some(name.clone()),
+        _ => None,
     }
-    Ok(end)
 }
 
 fn member_offset(module: &Module, id: u32, member: u32) -> Option<u32> {

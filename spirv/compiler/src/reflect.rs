@@ -9,7 +9,7 @@ use rspirv::spirv::{Capability, Decoration, ExecutionModel, Op, StorageClass};
 use crate::ENTRY_POINT;
 use crate::access::buffer_accesses;
 use crate::instruction::{decoration, literal};
-use crate::layout::size_of_block;
+use crate::layout::{Field, fields_of_block, have_same_places};
 
 /// SPIR-V for Vulkan 1.1.
 const VERSION: (u8, u8) = (1, 3);
@@ -39,20 +39,64 @@ pub(crate) struct Specialization {
 pub(crate) struct Reflection {
     /// The storage buffers, by ascending binding.
     pub(crate) bindings: Vec<Binding>,
-    /// The end of the push constant block, 0 without one.
-    pub(crate) push_constant_bytes: u32,
+    /// The members of the push constant block, by ascending offset.
+    pub(crate) push_fields: Vec<Field>,
+    /// The binding of a skeleton's uniform block.
+    pub(crate) uniform_binding: Option<u32>,
     /// The specialization constants, by ascending id.
     pub(crate) specialization: Vec<Specialization>,
     /// Variants of `dml_core::kernel::Feature`.
     pub(crate) required_features: Vec<String>,
 }
 
-/// Reads the interface of the kernel in `spirv`.
+/// Reads the interface of the kernel in `spirv`; `named` is the same with the names of the source.
 ///
 /// # Errors
 /// It is not what a pipeline layout of this project can express, or `names`, the specialization
 /// constants of `kernels.toml`, are not those that it has.
-pub(crate) fn reflect(spirv: &[u8], names: &BTreeMap<String, u32>) -> Result<Reflection> {
+pub(crate) fn reflect(
+    spirv: &[u8],
+    named: &[u8],
+    names: &BTreeMap<String, u32>,
+) -> Result<Reflection> {
+    let module = checked(spirv)?;
+    let push_fields = push_fields(&checked(named)?)?;
+    ensure!(
+        have_same_places(&push_fields, &self::push_fields(&module)?),
+        "the optimized kernel has not all of its push constants"
+    );
+    Ok(Reflection {
+        bindings: bindings(&module)?,
+        push_fields,
+        uniform_binding: None,
+        specialization: self::named(names, &specialization(&module)?)?,
+        required_features: required_features(&module)?,
+    })
+}
+
+/// Reads what the kernels have in common that are linked from the skeleton in `spirv`. What they bind
+/// and need is known when they are linked.
+///
+/// # Errors
+/// As [`reflect`].
+pub(crate) fn reflect_skeleton(spirv: &[u8], names: &BTreeMap<String, u32>) -> Result<Reflection> {
+    let module = checked(spirv)?;
+    let mut blocks = Vec::new();
+    for variable in variables(&module).filter(|it| storage_class(it) == Some(StorageClass::Uniform))
+    {
+        let id = variable.result_id.context("a variable without a result")?;
+        blocks.push(decoration(&module, id, Decoration::Binding).context("no binding")?);
+    }
+    ensure!(blocks.len() <= 1, "more than one uniform block");
+    Ok(Reflection {
+        push_fields: push_fields(&module)?,
+        uniform_binding: blocks.first().copied(),
+        specialization: named(names, &specialization(&module)?)?,
+        ..Reflection::default()
+    })
+}
+
+fn checked(spirv: &[u8]) -> Result<Module> {
     let module = match rspirv::dr::load_bytes(spirv) {
         Ok(module) => module,
         Err(state) => bail!("not SPIR-V: {state}"),
@@ -60,12 +104,7 @@ pub(crate) fn reflect(spirv: &[u8], names: &BTreeMap<String, u32>) -> Result<Ref
     let version = module.header.as_ref().context("the module has no header")?.version();
     ensure!(version == VERSION, "SPIR-V {version:?} instead of {VERSION:?}");
     check_entry_point(&module)?;
-    Ok(Reflection {
-        bindings: bindings(&module)?,
-        push_constant_bytes: push_constant_bytes(&module)?,
-        specialization: named(names, &specialization(&module)?)?,
-        required_features: required_features(&module)?,
-    })
+    Ok(module)
 }
 
 fn check_entry_point(module: &Module) -> Result<()> {
@@ -135,13 +174,13 @@ fn bindings(module: &Module) -> Result<Vec<Binding>> {
     Ok(bindings)
 }
 
-fn push_constant_bytes(module: &Module) -> Result<u32> {
+fn push_fields(module: &Module) -> Result<Vec<Field>> {
     let blocks: Vec<&Instruction> = variables(module)
         .filter(|variable| storage_class(variable) == Some(StorageClass::PushConstant))
         .collect();
     match blocks.as_slice() {
-        [] => Ok(0),
-        [block] => size_of_block(module, block),
+        [] => Ok(Vec::new()),
+        [block] => fields_of_block(module, block),
         _ => bail!("more than one push constant block"),
     }
 }

@@ -6,10 +6,11 @@ use std::fmt::Write;
 use dml_spirv_manifest::BUILD_COMMAND;
 
 use crate::ENTRY_POINT;
-use crate::intent::{ELEMENT_WIDTHS, Intent, KernelIntent, Kind, VariantIntent};
+use crate::intent::{ELEMENT_WIDTHS, Intent, KernelIntent, Kind};
+use crate::layout::Field;
 use crate::reflect::Reflection;
 
-/// A compiled variant.
+/// A compiled variant, skeleton or library.
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
     /// Kernel and element width, such as `copy_b32`.
@@ -18,7 +19,7 @@ pub(crate) struct Variant {
     pub(crate) kernel: String,
     /// The element width's name.
     pub(crate) element_width: String,
-    /// What its SPIR-V asks for.
+    /// What its SPIR-V asks for; of a library nothing.
     pub(crate) reflection: Reflection,
 }
 
@@ -38,24 +39,37 @@ pub(crate) fn render_table(intent: &Intent, variants: &[Variant]) -> String {
             push_kernel(&mut text, name, kernel);
         }
         for variant in variants.iter().filter(|variant| variant.kernel == *name) {
-            push_variant(&mut text, variant);
-            push_size_check(&mut text, variant);
+            match kernel.kind {
+                Kind::Kernel => push_variant(&mut text, variant),
+                Kind::Skeleton | Kind::Library => push_source(&mut text, kernel, variant),
+            }
         }
     }
-    let linked = intent.variants().filter(|variant| variant.entry.kind != Kind::Kernel);
-    let linked: Vec<VariantIntent<'_>> = linked.collect();
-    linked.iter().for_each(|variant| push_source(&mut text, variant));
-    let names: Vec<String> = linked.iter().map(|it| format!("&{}", upper(&it.name))).collect();
+    let names = |are_kernels| {
+        let is_one = move |it: &&Variant| is_kernel(intent, it) == are_kernels;
+        let names = variants.iter().filter(is_one).map(|it| format!("&{}", upper(&it.name)));
+        names.collect::<Vec<_>>()
+    };
     text.push_str("\n/// Every skeleton and every library.\n");
-    push_line(&mut text, "", "pub static LINKED: &[&Source] = &", &names, ";");
+    push_line(&mut text, "", "pub static LINKED: &[&Source] = &", &names(false), ";");
     text.push_str("\n/// Every variant of every kernel.\n");
-    let all = variants.iter().map(|variant| format!("&{}", upper(&variant.name)));
-    push_line(&mut text, "", "pub static ALL: &[&KernelModule] = &", &all.collect::<Vec<_>>(), ";");
+    push_line(&mut text, "", "pub static ALL: &[&KernelModule] = &", &names(true), ";");
     text
+}
+
+fn is_kernel(intent: &Intent, variant: &Variant) -> bool {
+    intent.kernels.get(&variant.kernel).is_some_and(|it| it.kind == Kind::Kernel)
 }
 
 fn imports(intent: &Intent, variants: &[Variant]) -> String {
     let mut kernel = BTreeSet::from(["KernelModule"]);
+    let has_kernels = variants.iter().any(|variant| is_kernel(intent, variant));
+    if has_kernels {
+        kernel.extend(["KernelDescription", "are_same_fields"]);
+    }
+    if variants.iter().any(|variant| !variant.reflection.push_fields.is_empty()) {
+        kernel.insert("PushField");
+    }
     let has_bindings = variants.iter().any(|variant| !variant.reflection.bindings.is_empty());
     if has_bindings {
         kernel.insert("KernelBinding");
@@ -72,7 +86,7 @@ fn imports(intent: &Intent, variants: &[Variant]) -> String {
     }
     text.push('\n');
     let mut own = BTreeSet::new();
-    if !variants.is_empty() {
+    if has_kernels {
         own.insert("twins");
     }
     if intent.kernels.values().any(KernelIntent::has_every_width) {
@@ -81,7 +95,7 @@ fn imports(intent: &Intent, variants: &[Variant]) -> String {
     if !own.is_empty() {
         text.push_str(&import("crate", &own));
     }
-    text.push_str("use crate::link::Source;\n");
+    text.push_str("use crate::link::{Interface, Source};\n");
     text
 }
 
@@ -109,43 +123,70 @@ fn push_variant(text: &mut String, variant: &Variant) {
         let (binding, access) = (binding.binding, &binding.access);
         format!("KernelBinding {{ binding: {binding}, access: Access::{access} }}")
     });
-    let constants = reflection.specialization.iter().map(|constant| {
-        let (id, name, default) = (constant.id, &constant.name, constant.default);
-        format!("SpecializationConstant {{ id: {id}, name: \"{name}\", default: {default} }}")
-    });
     let features =
         variant.reflection.required_features.iter().map(|feature| format!("Feature::{feature}"));
 
     let _ = writeln!(text, "\n/// `{kernel_name}` for {element_width} elements.");
-    let _ = writeln!(text, "pub static {}: KernelModule = KernelModule {{", upper(name));
-    let _ = writeln!(text, "    name: \"{name}\",");
-    let _ = writeln!(text, "    spirv: include_bytes!(\"../compiled/{name}.spv\"),");
-    let _ = writeln!(text, "    entry_point: \"{}\",", ENTRY_POINT);
-    push_line(text, "    ", "bindings: &", &bindings.collect::<Vec<_>>(), ",");
-    let _ = writeln!(text, "    push_constant_size: {},", variant.reflection.push_constant_bytes);
-    text.push_str("    uniform_binding: None,\n");
-    push_line(text, "    ", "specialization_constants: &", &constants.collect::<Vec<_>>(), ",");
-    push_line(text, "    ", "required_features: &", &features.collect::<Vec<_>>(), ",");
-    let _ = writeln!(text, "    host: &twins::{kernel_name}::{element_width},");
-    text.push_str("};\n");
+    let _ = writeln!(text, "pub static {}: KernelModule =", upper(name));
+    text.push_str("    KernelModule::new(KernelDescription {\n");
+    let _ = writeln!(text, "        name: \"{name}\",");
+    let _ = writeln!(text, "        spirv: include_bytes!(\"../compiled/{name}.spv\"),");
+    let _ = writeln!(text, "        entry_point: \"{}\",", ENTRY_POINT);
+    push_line(text, INDENT, "bindings: &", &bindings.collect::<Vec<_>>(), ",");
+    push_interface(text, reflection);
+    push_line(text, INDENT, "required_features: &", &features.collect::<Vec<_>>(), ",");
+    let _ = writeln!(text, "        host: &twins::{kernel_name}::{element_width},");
+    text.push_str("    });\n");
+    // Twin and shader must agree on the push constants, or nothing compiles.
+    let _ = writeln!(
+        text,
+        "const _: () = assert!(are_same_fields(\n    {}.description().push_fields,\n    \
+         twins::{kernel_name}::PushConstants::FIELDS,\n));",
+        upper(name)
+    );
 }
 
-fn push_source(text: &mut String, VariantIntent { name, entry, .. }: &VariantIntent<'_>) {
+const INDENT: &str = "        ";
+
+/// What kernels and skeletons have in common.
+fn push_interface(text: &mut String, reflection: &Reflection) {
+    let fields: Vec<String> = reflection.push_fields.iter().map(push_field).collect();
+    push_line(text, INDENT, "push_fields: &", &fields, ",");
+    let _ = writeln!(text, "{INDENT}uniform_binding: {:?},", reflection.uniform_binding);
+    let constants = reflection.specialization.iter().map(|constant| {
+        let (id, name, default) = (constant.id, &constant.name, constant.default);
+        format!("SpecializationConstant {{ id: {id}, name: \"{name}\", default: {default} }}")
+    });
+    push_line(text, INDENT, "specialization_constants: &", &constants.collect::<Vec<_>>(), ",");
+}
+
+fn push_field(Field { name, offset, size, members }: &Field) -> String {
+    if members.is_empty() && *size == 4 {
+        return format!("PushField::word(\"{name}\", {offset})");
+    }
+    let members: Vec<String> = members.iter().map(push_field).collect();
+    let members = members.join(", ");
+    format!(
+        "PushField {{ name: \"{name}\", offset: {offset}, size: {size}, members: &[{members}] }}"
+    )
+}
+
+fn push_source(text: &mut String, entry: &KernelIntent, variant: &Variant) {
+    let Variant { name, reflection, .. } = variant;
     let _ = writeln!(text, "\n/// {}", entry.summary);
     let _ = writeln!(text, "pub static {}: Source = Source {{", upper(name));
     let _ = writeln!(text, "    name: \"{name}\",");
     let _ = writeln!(text, "    spirv: include_bytes!(\"../compiled/{name}.spv\"),");
     let _ = writeln!(text, "    relocations: include_bytes!(\"../compiled/{name}.ids\"),");
+    match entry.kind {
+        Kind::Library => text.push_str("    interface: Interface::NONE,\n"),
+        Kind::Kernel | Kind::Skeleton => {
+            text.push_str("    interface: Interface {\n");
+            push_interface(text, reflection);
+            text.push_str("    },\n");
+        }
+    }
     text.push_str("};\n");
-}
-
-/// Twin and shader must agree on the push constants, or nothing compiles.
-fn push_size_check(text: &mut String, variant: &Variant) {
-    let (kernel, bytes) = (&variant.kernel, variant.reflection.push_constant_bytes);
-    let _ = writeln!(
-        text,
-        "const _: () = assert!(twins::{kernel}::PushConstants::WORDS * 4 == {bytes});"
-    );
 }
 
 /// An array: on one line where it fits, else one item a line.
@@ -174,7 +215,7 @@ mod tests {
             name: format!("{name}_{element_width}"),
             kernel: name.to_owned(),
             element_width: element_width.to_owned(),
-            reflection: Reflection { push_constant_bytes: 4, ..Reflection::default() },
+            reflection: Reflection::default(),
         }
     }
 
@@ -221,7 +262,7 @@ mod tests {
         long.reflection.bindings = (0..3).map(binding).collect();
         let text = table(&[("copy", kernel(&["b32"]))], &[long]);
         let broken =
-            "bindings: &[\n        KernelBinding { binding: 0, access: Access::ReadWrite },";
+            "bindings: &[\n            KernelBinding { binding: 0, access: Access::ReadWrite },";
         assert!(text.contains(broken), "{text}");
     }
 }

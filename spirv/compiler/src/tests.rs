@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use dml_spirv_manifest::Tree;
 use tempfile::TempDir;
 
-use crate::compile::compile;
+use crate::compile::{Compiled, compile};
 use crate::generate::{differences, generate, write};
 use crate::intent::Intent;
+use crate::layout::Field;
 use crate::reflect::{Binding, Reflection, Specialization, reflect};
 
 const HEAD: &str = "#version 450\n#extension GL_GOOGLE_include_directive : require\n";
@@ -32,43 +33,55 @@ fn tree(body: &str) -> (TempDir, Tree) {
     (folder, tree)
 }
 
-fn compiled(body: &str) -> anyhow::Result<Vec<u8>> {
+fn compiled(body: &str) -> anyhow::Result<Compiled> {
     let (_folder, tree) = tree(body);
     let intent = Intent::read(&tree.intent()).unwrap();
     let variant = intent.variants().next().unwrap();
-    Ok(compile(&tree, &variant)?.spirv)
+    Ok(compile(&tree, &variant)?)
 }
 
 fn reflected(declarations: &str, main: &str) -> anyhow::Result<Reflection> {
     let names = [("FLAG", 1), ("LOCAL", 3), ("N", 7)].map(|(name, id)| (name.to_owned(), id));
     let is_specialized = declarations.contains("constant_id");
     let names = BTreeMap::from(names).into_iter().filter(|_| is_specialized).collect();
-    reflect(&compiled(&format!("{HEAD}{declarations}void main() {{ {main} }}\n"))?, &names)
+    let Compiled { spirv, named, .. } =
+        compiled(&format!("{HEAD}{declarations}void main() {{ {main} }}\n"))?;
+    reflect(&spirv, &named, &names)
 }
 
 #[track_caller]
-fn assert_refused<T: std::fmt::Debug>(result: anyhow::Result<T>, expected: &str) {
-    let message = format!("{:#}", result.unwrap_err());
+fn assert_refused<T>(result: anyhow::Result<T>, expected: &str) {
+    let message = format!("{:#}", result.err().unwrap());
     assert!(message.contains(expected), "{message}");
 }
 
 #[test]
 fn accesses_and_sizes_are_read_from_the_instructions() {
-    let push = "layout(push_constant) uniform P { uint a; uvec3 b; uint c[3]; } push;\n";
+    let push = "struct Inner { uint d; uvec2 e; };\n\
+                layout(push_constant) uniform P { uint a; uvec3 b; uint c[3]; Inner f; } push;\n";
     let reflection = reflected(
         &format!("{LOCAL}{DATA}{push}"),
-        "target[push.a] = source[push.b.x] + push.c[push.a];",
+        "target[push.a] = source[push.b.x] + push.c[push.a] + push.f.e.y;",
     )
     .unwrap();
     let binding = |binding, access: &str| Binding { binding, access: access.to_owned() };
     assert_eq!(reflection.bindings, [binding(0, "Read"), binding(1, "Write")]);
-    assert_eq!(reflection.push_constant_bytes, 40);
+    let field =
+        |name: &str, offset, size, members| Field { name: name.to_owned(), offset, size, members };
+    let inner = vec![field("d", 0, 4, vec![]), field("e", 8, 8, vec![])];
+    let expected = [
+        field("a", 0, 4, vec![]),
+        field("b", 16, 12, vec![]),
+        field("c", 28, 12, vec![]),
+        field("f", 40, 16, inner),
+    ];
+    assert_eq!(reflection.push_fields, expected);
     assert!(reflection.specialization.is_empty() && reflection.required_features.is_empty());
 
     let reflection =
         reflected(&format!("{LOCAL}{DATA}"), "atomicAdd(target[0], source[1]);").unwrap();
     assert_eq!(reflection.bindings[1].access, "ReadWrite");
-    assert_eq!(reflection.push_constant_bytes, 0);
+    assert_eq!(reflection.push_fields, []);
 }
 
 #[test]

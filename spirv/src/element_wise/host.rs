@@ -10,11 +10,8 @@ use crate::twins::dispatch::for_each_index;
 /// Runs the kernel for every quad of a dispatch.
 pub(super) fn run(kernel: &ElementWise, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
     let space = Space::of(kernel.skeleton_dimensions(), |index| dispatch.uniform_word(index));
-    let (first_group, count) = {
-        let word = |index| dispatch.push_word(index);
-        (word(PushConstants::FIRST_GROUP), word(PushConstants::COUNT))
-    };
-    for_each_index(dispatch, first_group, count, |dispatch, index| {
+    let push = PushConstants::of(dispatch);
+    for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
         let (coordinate, x) = space.coordinate(index);
         let mut quad = Vec::with_capacity(QUAD as usize);
         for lane in 0..QUAD.min(space.inner() - x) {
@@ -61,6 +58,9 @@ fn low_word(value: u64) -> u32 {
     u32::try_from(low_bits(value, 32)).expect("32 bits")
 }
 
+/// Which word of the push constants is the first operand's base word.
+const BASE_WORDS: usize = PushConstants::BASE_WORDS_AT as usize / 4;
+
 /// The first word of an element, counted from the descriptor's start, and its place in that word.
 fn place(dispatch: &HostDispatch<'_>, operand: Operand, number: usize, element: u32) -> (u32, u32) {
     let bits = operand.width.bits();
@@ -69,7 +69,7 @@ fn place(dispatch: &HostDispatch<'_>, operand: Operand, number: usize, element: 
         32 => (element, 0),
         _ => (element / (32 / bits), element % (32 / bits) * bits),
     };
-    (dispatch.push_word(number).wrapping_add(words), shift)
+    (dispatch.push_word(BASE_WORDS + number).wrapping_add(words), shift)
 }
 
 fn load(

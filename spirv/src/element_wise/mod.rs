@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use dml_core::host::HostDispatch;
-use dml_core::kernel::{KernelBinding, KernelModule, SpecializationConstant};
+use dml_core::kernel::{KernelBinding, KernelDescription, KernelModule};
 use dml_core::plan::Access as Touch;
 
 use crate::link::{self, Source};
 use crate::{ElementWidth, kernels};
 
 pub use program::{Access, MAX_INPUTS, Operand, Program, Step, Value};
-pub use push::{PUSH_CONSTANT_BYTES, PushConstants};
+pub use push::PushConstants;
 pub use record::{BLOCK_WORDS, DIMENSIONS, Divisor, MAX_PARAMETERS, OperandRecord, QUAD, Record};
 
 /// The skeletons by the number of outer dimensions that they have.
@@ -82,21 +82,18 @@ impl ElementWise {
         let output = KernelBinding { binding: OUTPUT_BINDING, access };
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
-        KernelModule {
+        let interface = self.skeleton().1.interface;
+        KernelModule::new(KernelDescription {
             name: String::leak(self.name()),
             spirv: Vec::leak(spirv),
             entry_point: "main",
             bindings: Vec::leak(inputs.chain([output]).collect()),
-            push_constant_size: PUSH_CONSTANT_BYTES,
-            uniform_binding: Some(OUTPUT_BINDING + 1),
-            specialization_constants: &[SpecializationConstant {
-                id: 0,
-                name: "LOCAL_SIZE",
-                default: 64,
-            }],
+            push_fields: interface.push_fields,
+            uniform_binding: interface.uniform_binding,
+            specialization_constants: interface.specialization_constants,
             required_features: &[],
             host: Box::leak(Box::new(host)),
-        }
+        })
     }
 
     /// Such as `element_wise_1 f32.add (b32 whole, b32 single) b32 whole`.

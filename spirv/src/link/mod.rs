@@ -12,7 +12,7 @@ mod emit;
 mod module;
 mod spirv;
 
-pub use module::Source;
+pub use module::{Interface, Source};
 
 /// What a call leads to.
 #[derive(Clone, Debug)]

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
+use dml_core::kernel::{PushField, SpecializationConstant};
+
 use super::spirv::op;
 
 /// A compiled GLSL file, a skeleton or a library of functions, as it is checked in.
@@ -15,6 +17,25 @@ pub struct Source {
     /// One little-endian word for each instruction, which says which of its words are ids
     /// ([`Instruction::ids`]). The build has made it with the grammar of SPIR-V.
     pub relocations: &'static [u8],
+    /// What the kernels that are linked from it have in common; nothing for a library.
+    pub interface: Interface,
+}
+
+/// What every kernel of a skeleton asks of whoever runs it, whatever is linked.
+#[derive(Clone, Copy, Debug)]
+pub struct Interface {
+    /// The members of the push constant block, by ascending offset.
+    pub push_fields: &'static [PushField],
+    /// The binding number of the uniform block.
+    pub uniform_binding: Option<u32>,
+    /// The specialization constants, by ascending id.
+    pub specialization_constants: &'static [SpecializationConstant],
+}
+
+impl Interface {
+    /// That of a library.
+    pub const NONE: Self =
+        Self { push_fields: &[], uniform_binding: None, specialization_constants: &[] };
 }
 
 impl fmt::Debug for Source {

@@ -7,10 +7,11 @@ use super::band::in_band;
 use super::dispatch::for_each_run;
 use super::element::{load, store};
 use super::matrices::{Matrices, offset_of};
+use super::push::push_constants;
 use crate::ElementWidth;
 
 push_constants! {
-    @patched input_word at INPUT_WORD_AT, constants_word at CONSTANTS_WORD_AT;
+    @patched base_word at BASE_WORD_AT, input_word at INPUT_WORD_AT, constants_word at CONSTANTS_WORD_AT;
     /// Words from the start of the descriptor to the output window's first byte.
     base_word: u32,
     /// Words from the start of the second descriptor to the input window's first byte.

@@ -5,9 +5,11 @@ use dml_core::host::{HostDispatch, HostError};
 
 use super::dispatch::for_each_index;
 use super::element::{Pattern, store_on_zero};
+use super::push::push_constants;
 use crate::ElementWidth;
 
 push_constants! {
+    @patched base_word at BASE_WORD_AT;
     /// Words from the start of the descriptor to the window's first byte.
     base_word: u32,
     /// Where a dispatch split over several continues.

@@ -2,11 +2,6 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-/// Index of the specialization constant `LOCAL_SIZE`.
-const LOCAL_SIZE: usize = 0;
-/// Index of the specialization constant `RUN_LENGTH`, of the kernels that have it.
-const RUN_LENGTH: usize = 1;
-
 /// The indices of one invocation: as many as `count`, each `step` after the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
@@ -37,7 +32,7 @@ pub(super) fn for_each_run(
     count: u32,
     mut main: impl FnMut(&mut HostDispatch<'_>, Run) -> Result<(), HostError>,
 ) -> Result<(), HostError> {
-    let run_length = dispatch.specialization(RUN_LENGTH);
+    let run_length = dispatch.specialization("RUN_LENGTH");
     for_each_invocation(dispatch, first_group, |dispatch, group, local, local_size| {
         match run_of(group, local, local_size, run_length, count) {
             Some(run) => main(dispatch, run),
@@ -52,7 +47,7 @@ fn for_each_invocation(
     first_group: u32,
     mut main: impl FnMut(&mut HostDispatch<'_>, u32, u32, u32) -> Result<(), HostError>,
 ) -> Result<(), HostError> {
-    let local_size = dispatch.specialization(LOCAL_SIZE);
+    let local_size = dispatch.specialization("LOCAL_SIZE");
     let groups = dispatch.groups();
     for z in 0..groups[2] {
         for y in 0..groups[1] {

@@ -4,9 +4,11 @@ use dml_core::host::{HostDispatch, HostError};
 
 use super::dispatch::for_each_run;
 use super::element::{Pattern, store};
+use super::push::push_constants;
 use crate::ElementWidth;
 
 push_constants! {
+    @patched base_word at BASE_WORD_AT;
     /// Words from the start of the descriptor to the window's first byte.
     base_word: u32,
     /// Where a dispatch split over several continues.

@@ -5,12 +5,13 @@ use dml_core::host::{HostDispatch, HostError};
 
 use super::dispatch::{add_with_carry, for_each_run};
 use super::element::{Pattern, store};
+use super::push::push_constants;
 use crate::ElementWidth;
 
 // The length of `sizes` is a literal: rustc 1.95 crashes on closures that capture an array field with
 // a named one.
 push_constants! {
-    @patched constants_word at CONSTANTS_WORD_AT;
+    @patched base_word at BASE_WORD_AT, constants_word at CONSTANTS_WORD_AT;
     /// Words from the start of the descriptor to the window's first byte.
     base_word: u32,
     /// Words from the start of the second descriptor to [`Constants`].

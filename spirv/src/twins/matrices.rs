@@ -2,25 +2,25 @@
 
 use super::dispatch::{Run, add_with_carry};
 use super::element::Pattern;
-use super::words::Words;
+use super::push::push_structure;
 
-/// A stack of matrices as the kernels on bands of diagonals are told: a whole tensor, or a box of
-/// one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct Matrices {
-    /// The first element, counted from the window's first word.
-    pub start: u32,
-    /// Size of the inner batch dimension.
-    pub size1: u32,
-    /// Number of rows.
-    pub height: u32,
-    /// Number of columns.
-    pub width: u32,
-    /// The value's low 32 bits, zero above a narrower element.
-    pub value_low: u32,
-    /// The value's high 32 bits, for 64-bit elements.
-    pub value_high: u32,
+push_structure! {
+    /// A stack of matrices as the kernels on bands of diagonals are told: a whole tensor, or a box of
+    /// one.
+    Matrices {
+        /// The first element, counted from the window's first word.
+        start: u32,
+        /// Size of the inner batch dimension.
+        size1: u32,
+        /// Number of rows.
+        height: u32,
+        /// Number of columns.
+        width: u32,
+        /// The value's low 32 bits, zero above a narrower element.
+        value_low: u32,
+        /// The value's high 32 bits, for 64-bit elements.
+        value_high: u32,
+    }
 }
 
 impl Matrices {
@@ -59,16 +59,4 @@ impl Matrices {
 pub(super) fn offset_of(coordinate: [u32; 4], strides: [u32; 4]) -> u32 {
     let terms = coordinate.into_iter().zip(strides);
     terms.fold(0, |sum, (at, stride)| sum.wrapping_add(at.wrapping_mul(stride)))
-}
-
-impl Words for Matrices {
-    fn append(&self, words: &mut Vec<u32>) {
-        let Self { start, size1, height, width, value_low, value_high } = *self;
-        words.extend([start, size1, height, width, value_low, value_high]);
-    }
-
-    fn take(words: &mut impl Iterator<Item = u32>) -> Self {
-        let [start, size1, height, width, value_low, value_high] = Words::take(words);
-        Self { start, size1, height, width, value_low, value_high }
-    }
 }

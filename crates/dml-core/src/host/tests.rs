@@ -1,14 +1,16 @@
 use super::*;
-use crate::plan::kernel::{KernelBinding, KernelModule, SpecializationConstant};
+use crate::plan::kernel::{
+    KernelBinding, KernelDescription, KernelModule, PushField, SpecializationConstant,
+};
 use crate::plan::{Access, CopyRegion, KernelKey, Window};
 
 /// Writes the base word and the second push constant into the first two words of the window.
-static PROBE: KernelModule = KernelModule {
+static PROBE: KernelModule = KernelModule::new(KernelDescription {
     name: "probe",
     spirv: &[],
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 8,
+    push_fields: &[PushField::word("base_word", 0), PushField::word("value", 4)],
     uniform_binding: None,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 1 }],
     required_features: &[],
@@ -17,7 +19,7 @@ static PROBE: KernelModule = KernelModule {
         dispatch.store(0, base, base)?;
         dispatch.store(0, base + 1, dispatch.push_word(1))
     },
-};
+});
 
 fn probe(range: std::ops::Range<u64>) -> Dispatch {
     Dispatch {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::invalid::{InvalidDispatch, InvalidPlan, InvalidStep, Phase};
+use super::push::PushField;
 use super::slot::{Slot, Use};
 use super::{
     BindingRequirement, BoundAt, Dispatch, MAX_PUSH_CONSTANT_BYTES, MAX_UNIFORM_BYTES,
@@ -93,7 +94,7 @@ impl Dispatch {
     fn check(&self, limits: &Limits) -> Result<(), InvalidDispatch> {
         let variant = self.kernel.variant;
         let size = self.push_constants.len();
-        let push_constants = (variant.push_constant_size as usize).min(MAX_PUSH_CONSTANT_BYTES);
+        let push_constants = (variant.push_constant_size() as usize).min(MAX_PUSH_CONSTANT_BYTES);
         for (what, given, accepted) in [
             ("bytes of push constants", size, push_constants),
             ("windows", self.windows.len(), variant.bindings.len()),
@@ -108,10 +109,13 @@ impl Dispatch {
             }
         }
         self.check_uniform()?;
-        for window in &self.windows {
+        for (index, window) in self.windows.iter().enumerate() {
             let at = window.base_word_at;
-            if u64::from(at) + 4 > size as u64 {
-                return Err(InvalidDispatch::BaseWord { at, size });
+            let is_taken = self.windows[..index].iter().any(|it| it.base_word_at == at);
+            let takes = |it: &&PushField| it.takes_base_words();
+            let mut fields = variant.push_fields.iter().filter(takes);
+            if is_taken || !fields.any(|it| it.has_word_at(at)) {
+                return Err(InvalidDispatch::BaseWord { at, fields: variant.push_fields });
             }
             // Where the descriptor has to start below the window, binding checks once more.
             check_window_size(window.range.end.saturating_sub(window.range.start), limits)?;

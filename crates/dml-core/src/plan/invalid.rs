@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::MAX_UPDATE_BYTES;
+use super::push::PushField;
 use super::region::CopyRegion;
 use super::slot::Slot;
 
@@ -97,13 +98,13 @@ pub enum InvalidDispatch {
         /// How many the kernel declares and a plan may have.
         accepted: usize,
     },
-    /// The place of a window's base word is not in the push constants.
-    #[error("a base word at byte {at} of {size} bytes of push constants")]
+    /// The place of a window's base word is none, or another window's.
+    #[error("a base word at byte {at} (accepted: each once, in {})", base_words(fields))]
     BaseWord {
         /// The place, in bytes.
         at: u32,
-        /// Bytes of push constants.
-        size: usize,
+        /// The kernel's push constants.
+        fields: &'static [PushField],
     },
     /// The uniform block is missing, not the kernel's, or not where and as large as it may be.
     #[error(
@@ -132,6 +133,13 @@ pub enum InvalidDispatch {
         /// The device's limit.
         limit: [u32; 3],
     },
+}
+
+/// The fields that take base words, with their places.
+fn base_words(fields: &[PushField]) -> String {
+    let fields = fields.iter().filter(|it| it.takes_base_words());
+    let names: Vec<String> = fields.map(ToString::to_string).collect();
+    if names.is_empty() { "no field".to_owned() } else { names.join(", ") }
 }
 
 /// Why a copy is refused.

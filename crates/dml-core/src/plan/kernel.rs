@@ -4,12 +4,17 @@
 //! refers to a `&'static KernelModule`, never to a name, so a kernel that does not exist cannot
 //! be asked for.
 
+mod identity;
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Deref;
 
+pub use super::push::{PushField, are_same_fields};
 use super::slot::Access;
 use super::twin::HostKernel;
 pub use crate::capabilities::Feature;
+use identity::Identity;
 
 /// A storage buffer of descriptor set 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +36,9 @@ pub struct SpecializationConstant {
     pub default: u32,
 }
 
-/// One kernel compiled for one type family.
-pub struct KernelModule {
+/// What a kernel consists of, and what it asks of whoever runs it.
+#[derive(Clone, Copy)]
+pub struct KernelDescription {
     /// What it is called in messages and tools, such as `copy_b32`: kernel and family.
     pub name: &'static str,
     /// SPIR-V in host byte order of a little-endian machine, a multiple of 4 bytes.
@@ -41,16 +47,62 @@ pub struct KernelModule {
     pub entry_point: &'static str,
     /// The storage buffers of set 0, by ascending binding number.
     pub bindings: &'static [KernelBinding],
-    /// Size of the push constant block in bytes.
-    pub push_constant_size: u32,
+    /// The members of the push constant block, by ascending offset.
+    pub push_fields: &'static [PushField],
     /// The binding number of its uniform block, where it has one: [`crate::plan::Dispatch::uniform`].
     pub uniform_binding: Option<u32>,
     /// The specialization constants, by ascending id.
     pub specialization_constants: &'static [SpecializationConstant],
-    /// Optional Vulkan features without which the variant may not be used.
+    /// Optional Vulkan features without which the kernel may not be used.
     pub required_features: &'static [Feature],
     /// The same computation on the host.
     pub host: HostKernel,
+}
+
+impl KernelDescription {
+    /// Bytes of the push constant block; 0 without one.
+    pub const fn push_constant_size(&self) -> u32 {
+        match self.push_fields {
+            [] => 0,
+            [.., last] => last.offset + last.size,
+        }
+    }
+}
+
+/// One kernel compiled or linked for one type family: its description, and an identity that is computed
+/// from everything that a pipeline is made from.
+///
+/// Modules are equal where their identities are. The twin on the host is no part of it: functions have
+/// no identity.
+pub struct KernelModule {
+    description: KernelDescription,
+    identity: u128,
+}
+
+impl KernelModule {
+    /// The module that is described: where a table of kernels is compiled, or where one is linked.
+    pub const fn new(description: KernelDescription) -> Self {
+        Self { identity: Identity::of(&description), description }
+    }
+
+    /// What it consists of. The same by dereferencing, where that is not constant enough.
+    pub const fn description(&self) -> &KernelDescription {
+        &self.description
+    }
+
+    /// A hash of its name, its SPIR-V and its interface. It is the same in every process and on every
+    /// machine.
+    pub const fn identity(&self) -> u128 {
+        self.identity
+    }
+}
+
+impl Deref for KernelModule {
+    type Target = KernelDescription;
+
+    fn deref(&self) -> &KernelDescription {
+        &self.description
+    }
 }
 
 impl fmt::Debug for KernelModule {
@@ -59,17 +111,9 @@ impl fmt::Debug for KernelModule {
     }
 }
 
-/// Everything that a pipeline and its layout are made from. The twin on the host is no part of it:
-/// functions have no identity.
 impl PartialEq for KernelModule {
     fn eq(&self, other: &Self) -> bool {
-        let content = |it: &Self| {
-            (
-                (it.name, it.entry_point, it.bindings, it.push_constant_size),
-                (it.specialization_constants, it.uniform_binding, it.required_features, it.spirv),
-            )
-        };
-        std::ptr::eq(self, other) || content(self) == content(other)
+        self.identity == other.identity
     }
 }
 
@@ -77,7 +121,6 @@ impl Eq for KernelModule {}
 
 impl Hash for KernelModule {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // Plans are compiled by the thousand: not the words, which seldom differ where this does not.
-        (self.name, self.spirv.len(), self.push_constant_size).hash(state);
+        self.identity.hash(state);
     }
 }

@@ -69,7 +69,8 @@ pub struct HostDispatch<'a> {
     /// The kernel's name.
     pub(crate) kernel: &'static str,
     pub(crate) groups: [u32; 3],
-    pub(crate) specialization: &'a [u32],
+    /// The specialization constants by name.
+    pub(crate) specialization: &'a [(&'static str, u32)],
     pub(crate) push_constants: &'a [u8],
     /// The bytes of the uniform block.
     pub(crate) uniform: &'a [u8],
@@ -83,9 +84,14 @@ impl HostDispatch<'_> {
         self.groups
     }
 
-    /// The `index`-th specialization constant's value.
-    pub fn specialization(&self, index: usize) -> u32 {
-        self.specialization[index]
+    /// The value of a specialization constant, by its name in the shader.
+    ///
+    /// # Panics
+    /// The kernel has none of that name: a twin asks for those of its shader.
+    pub fn specialization(&self, name: &str) -> u32 {
+        let found = self.specialization.iter().find(|it| it.0 == name);
+        let (_, value) = found.unwrap_or_else(|| panic!("{} has no {name}", self.kernel));
+        *value
     }
 
     /// The `index`-th 32-bit word of the push constants.

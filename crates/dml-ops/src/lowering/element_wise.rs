@@ -158,7 +158,7 @@ impl<'a> Piece<'a> {
         let block = record.words(kernel.skeleton_dimensions());
         let block = constants.add_uniform(block.into_iter().flat_map(u32::to_le_bytes).collect());
         let count = u32::try_from(record.quads()).expect("less than the elements of a tensor");
-        let push = PushConstants { first_group: 0, count };
+        let push = PushConstants { count, ..Default::default() };
         let variant = kernel.variant();
         let access = variant.bindings.last().map_or(Touch::ReadWrite, |output| output.access);
         dispatches.push_with_block(variant, &self.windows(access), &push, Some(block))
@@ -167,8 +167,8 @@ impl<'a> Piece<'a> {
     fn windows(&self, output_access: Touch) -> Vec<Window> {
         let inputs = self.space.inputs.iter().zip(0..);
         let inputs =
-            inputs.map(|(it, index)| (it, Touch::Read, PushConstants::input_base_word_at(index)));
-        let output = (&self.space.output, output_access, PushConstants::OUTPUT_BASE_WORD_AT);
+            inputs.map(|(it, index)| (it, Touch::Read, PushConstants::base_word_at(index)));
+        let output = (&self.space.output, output_access, PushConstants::BASE_WORD_OF_OUTPUT_AT);
         let windows = inputs.chain([output]).zip(&self.views);
         windows
             .map(|((operand, access, base_word_at), (range, _))| Window {

@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use dml_core::Strategy;
 use dml_core::host::{HostDispatch, HostError};
-use dml_core::kernel::{KernelBinding, KernelModule, SpecializationConstant};
+use dml_core::kernel::{
+    KernelBinding, KernelDescription, KernelModule, PushField, SpecializationConstant,
+};
 use dml_core::plan::{
     Access, BindingRequirement, BoundAt, Copy, CopyRegion, Dispatch, Fill, KernelKey, Plan, Slot,
     Step, Update, Window,
@@ -16,20 +18,24 @@ const LOCAL_SIZE: &[SpecializationConstant] =
     &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 }];
 
 /// `data[base + i] = value + i`.
-pub static RAMP: KernelModule = KernelModule {
+pub static RAMP: KernelModule = KernelModule::new(KernelDescription {
     name: "ramp",
     spirv: include_bytes!("../data/ramp.spv"),
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 12,
+    push_fields: &[
+        PushField::word("base_word", 0),
+        PushField::word("count", 4),
+        PushField::word("value", 8),
+    ],
     uniform_binding: None,
     specialization_constants: LOCAL_SIZE,
     required_features: &[],
     host: &ramp_on_host,
-};
+});
 
 /// `to[to_base + i] += from[from_base + i]`.
-pub static SUM: KernelModule = KernelModule {
+pub static SUM: KernelModule = KernelModule::new(KernelDescription {
     name: "sum",
     spirv: include_bytes!("../data/sum.spv"),
     entry_point: "main",
@@ -37,16 +43,20 @@ pub static SUM: KernelModule = KernelModule {
         KernelBinding { binding: 0, access: Access::ReadWrite },
         KernelBinding { binding: 1, access: Access::Read },
     ],
-    push_constant_size: 12,
+    push_fields: &[
+        PushField::word("to_word", 0),
+        PushField::word("from_word", 4),
+        PushField::word("count", 8),
+    ],
     uniform_binding: None,
     specialization_constants: LOCAL_SIZE,
     required_features: &[],
     host: &sum_on_host,
-};
+});
 
 fn ramp_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
     let [base, count, value] = [0, 1, 2].map(|index| kernel.push_word(index));
-    for i in 0..count.min(kernel.groups()[0] * kernel.specialization(0)) {
+    for i in 0..count.min(kernel.groups()[0] * kernel.specialization("LOCAL_SIZE")) {
         kernel.store(0, base + i, value.wrapping_add(i))?;
     }
     Ok(())
@@ -54,7 +64,7 @@ fn ramp_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
 
 fn sum_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
     let [to, from, count] = [0, 1, 2].map(|index| kernel.push_word(index));
-    for i in 0..count.min(kernel.groups()[0] * kernel.specialization(0)) {
+    for i in 0..count.min(kernel.groups()[0] * kernel.specialization("LOCAL_SIZE")) {
         let sum = kernel.load(0, to + i)?.wrapping_add(kernel.load(1, from + i)?);
         kernel.store(0, to + i, sum)?;
     }
@@ -62,8 +72,8 @@ fn sum_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
 }
 
 /// Lives as long as the program, as any kernel does.
-pub fn leaked(variant: KernelModule) -> &'static KernelModule {
-    Box::leak(Box::new(variant))
+pub fn leaked(description: KernelDescription) -> &'static KernelModule {
+    Box::leak(Box::new(KernelModule::new(description)))
 }
 
 /// [`RAMP`], with its specialization constant as the work group's size in these of x, y and z, and 1
@@ -76,7 +86,7 @@ pub fn ramp_of_size_in(axes: [bool; 3]) -> &'static KernelModule {
     let ids = axes.map(|has_size| if has_size { size } else { one });
     words[at + 3..at + 6].copy_from_slice(&ids);
     let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-    leaked(KernelModule { spirv: Vec::leak(bytes), ..RAMP })
+    leaked(KernelDescription { spirv: Vec::leak(bytes), ..*RAMP.description() })
 }
 
 fn count(range: &Range<u64>) -> u32 {

@@ -1,4 +1,4 @@
-use super::super::kernel::{KernelBinding, KernelModule};
+use super::super::kernel::{KernelBinding, KernelDescription, KernelModule};
 use super::super::{Access, Fill, InPlace, KernelKey, Update, Window};
 use super::*;
 use crate::types::Strategy;
@@ -6,17 +6,17 @@ use crate::types::Strategy;
 const OUT: Slot = Slot::Output(0);
 const IN: Slot = Slot::Input(0);
 
-static KERNEL: KernelModule = KernelModule {
+static KERNEL: KernelModule = KernelModule::new(KernelDescription {
     name: "kernel",
     spirv: &[],
     entry_point: "main",
     bindings: &[KernelBinding { binding: 0, access: Access::Write }],
-    push_constant_size: 8,
+    push_fields: &[PushField::word("base_word", 0), PushField::word("value", 4)],
     uniform_binding: None,
     specialization_constants: &[],
     required_features: &[],
     host: &|_| Ok(()),
-};
+});
 
 fn requirement(bound_at: BoundAt) -> Option<BindingRequirement> {
     Some(BindingRequirement { field: "Tensor", size: 64, alignment: 16, bound_at })
@@ -131,11 +131,15 @@ fn a_dispatch_fits_its_kernel_and_the_device() {
     let limit = [65_535; 3];
     let count = |what, given, accepted| InvalidDispatch::Count { what, given, accepted };
     type Change = fn(&mut Dispatch);
-    let changes: [(Change, InvalidDispatch); 6] = [
+    let base_word = |at| InvalidDispatch::BaseWord { at, fields: KERNEL.push_fields };
+    let changes: [(Change, InvalidDispatch); 8] = [
         (|it| it.push_constants.push(0), count("bytes of push constants", 9, 8)),
         (|it| it.windows.clear(), count("windows", 0, 1)),
         (|it| it.kernel.specialization.push(0), count("specialization constants", 1, 0)),
-        (|it| it.windows[0].base_word_at = 5, InvalidDispatch::BaseWord { at: 5, size: 8 }),
+        (|it| it.windows[0].base_word_at = 2, base_word(2)),
+        // That field is no base word.
+        (|it| it.windows[0].base_word_at = 4, base_word(4)),
+        (|it| it.windows[0].base_word_at = 8, base_word(8)),
         (|it| it.groups[1] = 0, InvalidDispatch::Groups { groups: [1, 0, 1], limit }),
         (|it| it.groups[2] = 65_536, InvalidDispatch::Groups { groups: [1, 1, 65_536], limit }),
     ];
@@ -155,8 +159,34 @@ fn a_dispatch_fits_its_kernel_and_the_device() {
 }
 
 #[test]
+fn a_base_word_has_a_field_of_its_own() {
+    static TWO: KernelModule = KernelModule::new(KernelDescription {
+        bindings: &[KernelBinding { binding: 0, access: Access::Write }; 2],
+        push_fields: &[PushField { size: 8, ..PushField::word("base_words", 0) }],
+        ..*KERNEL.description()
+    });
+    let window =
+        |base_word_at| Window { slot: OUT, range: 0..64, access: Access::Write, base_word_at };
+    let refused = |places: [u32; 2]| {
+        let step = Step::Dispatch(Dispatch {
+            kernel: KernelKey { variant: &TWO, specialization: vec![] },
+            windows: places.map(window).into(),
+            push_constants: vec![0; 8],
+            uniform: None,
+            groups: [1; 3],
+        });
+        checked(&plan(Phase::Execution, vec![step])).err().map(|it| it.to_string())
+    };
+    assert_eq!(refused([4, 0]), None);
+    let expected = "Execution, step 0: kernel: a base word at byte 4 (accepted: each once, in \
+                    base_words at 0..8)";
+    assert_eq!(refused([4, 4]).as_deref(), Some(expected));
+}
+
+#[test]
 fn a_uniform_block_is_the_kernel_s_and_where_every_device_takes_it() {
-    static BLOCK: KernelModule = KernelModule { uniform_binding: Some(1), ..KERNEL };
+    static BLOCK: KernelModule =
+        KernelModule::new(KernelDescription { uniform_binding: Some(1), ..*KERNEL.description() });
     let window = Window { slot: OUT, range: 0..64, access: Access::Write, base_word_at: 0 };
     let refused = |variant: &'static KernelModule, uniform: Option<Range<u64>>| {
         let step = Step::Dispatch(Dispatch {

@@ -1,6 +1,6 @@
 use ash::vk::{AccessFlags as A, PipelineStageFlags as S};
 use dml_core::host::{HostDispatch, HostError};
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelDescription, KernelModule};
 use dml_core::plan::{Access, Copy, CopyRegion, Dispatch, Fill, KernelKey, Update, Window};
 
 use super::*;
@@ -10,17 +10,17 @@ fn derive_barriers(steps: &[Step]) -> Vec<Option<Barrier>> {
     super::derive_barriers(steps, BINDING_ALIGNMENT)
 }
 
-static KERNEL: KernelModule = KernelModule {
+static KERNEL: KernelModule = KernelModule::new(KernelDescription {
     name: "test",
     spirv: &[],
     entry_point: "main",
     bindings: &[],
-    push_constant_size: 0,
+    push_fields: &[],
     uniform_binding: None,
     specialization_constants: &[],
     required_features: &[],
     host: &nothing,
-};
+});
 
 fn nothing(_: &mut HostDispatch<'_>) -> Result<(), HostError> {
     Ok(())
