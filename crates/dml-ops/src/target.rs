@@ -2,13 +2,17 @@
 
 use std::ops::Range;
 
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelModule, SpecializationConstant};
 use dml_core::plan::KernelKey;
 use dml_core::{Capabilities, Tuning};
 
-/// Indices of one invocation, of the kernels that take runs. On both CPU drivers an element of 16
-/// takes a third of the time of an element by itself.
-const RUN_LENGTH: u32 = 16;
+/// The specialization constants that kernels have: invocations of a work group in x, and indices of an
+/// invocation, of the kernels that take runs.
+const LOCAL_SIZE: &str = "LOCAL_SIZE";
+const RUN_LENGTH: &str = "RUN_LENGTH";
+
+/// On both CPU drivers an element of 16 takes a third of the time of an element by itself.
+const INDICES_IN_A_RUN: u32 = 16;
 
 /// Whether a plan may use fills and copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,16 +65,82 @@ impl Target<'_> {
         })
     }
 
-    /// The key of a kernel whose specialization constants are its local size and, where it has one,
-    /// its run length.
+    /// The key of a kernel, with what is best here for each of its specialization constants. One that
+    /// nothing is known of keeps the shader's own value; a test names those of this project's kernels.
     pub fn kernel_key(&self, variant: &'static KernelModule) -> KernelKey {
-        let mut specialization = vec![self.local_size(), RUN_LENGTH];
-        specialization.truncate(variant.specialization_constants.len());
-        KernelKey { variant, specialization }
+        let constants = variant.specialization_constants.iter();
+        let value = |it: &SpecializationConstant| self.value_of(it.name).unwrap_or(it.default);
+        KernelKey { variant, specialization: constants.map(value).collect() }
+    }
+
+    /// The value of a specialization constant, by its name in the shaders.
+    fn value_of(&self, name: &str) -> Option<u32> {
+        match name {
+            LOCAL_SIZE => Some(self.local_size()),
+            RUN_LENGTH => Some(INDICES_IN_A_RUN),
+            _ => None,
+        }
     }
 
     /// Indices of a work group of `variant`: those of each invocation, times how many these are.
     pub(crate) fn group_length(&self, variant: &'static KernelModule) -> u32 {
-        self.kernel_key(variant).specialization.iter().product()
+        let has_runs = variant.specialization_constants.iter().any(|it| it.name == RUN_LENGTH);
+        self.local_size() * if has_runs { INDICES_IN_A_RUN } else { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dml_core::kernel::KernelDescription;
+    use dml_spirv::element_wise::{Access, ElementWise, Operand, Program};
+    use dml_spirv::{ElementWidth, kernels};
+
+    use super::*;
+
+    fn with_target(test: impl FnOnce(&Target<'_>)) {
+        let capabilities = Capabilities::vulkan_minimum();
+        let tuning = Tuning::new().with_local_size(32);
+        test(&Target { capabilities: &capabilities, tuning, transfer: TransferUse::Allowed });
+    }
+
+    /// A kernel of each skeleton.
+    fn linked() -> impl Iterator<Item = &'static KernelModule> {
+        let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
+        (0..8).map(move |outer_dimensions| {
+            let (program, inputs) = (Program::default(), vec![operand]);
+            ElementWise { program, inputs, output: operand, outer_dimensions }.variant()
+        })
+    }
+
+    #[test]
+    fn every_constant_of_every_kernel_is_given_a_value() {
+        with_target(|target| {
+            for variant in kernels::ALL.iter().copied().chain(linked()) {
+                for constant in variant.specialization_constants {
+                    let (kernel, name) = (variant.name, constant.name);
+                    assert!(target.value_of(name).is_some(), "{kernel}: {name}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn constants_go_by_their_names_whatever_their_order() {
+        let constant = |id, name| SpecializationConstant { id, name, default: 7 };
+        let constants =
+            [constant(0, "RUN_LENGTH"), constant(3, "OTHER"), constant(5, "LOCAL_SIZE")];
+        let described = |count: usize| {
+            let specialization_constants = Vec::leak(constants[..count].to_vec());
+            let like = *kernels::FILL_WORDS_B32.description();
+            let description = KernelDescription { specialization_constants, ..like };
+            &*Box::leak(Box::new(KernelModule::new(description)))
+        };
+        with_target(|target| {
+            let all = described(3);
+            assert_eq!(target.kernel_key(all).specialization, [16, 7, 32]);
+            assert_eq!(target.group_length(all), 16 * 32);
+            assert_eq!(target.kernel_key(described(0)).specialization, [0; 0]);
+            assert_eq!(target.group_length(described(0)), 32);
+        });
     }
 }
