@@ -44,6 +44,10 @@ struct Entry {
 struct Limits {
     max_storage_buffer_range: u64,
     min_storage_buffer_offset_alignment: u64,
+    max_uniform_buffer_range: u64,
+    min_uniform_buffer_offset_alignment: u64,
+    max_per_stage_descriptor_storage_buffers: u32,
+    max_per_stage_descriptor_uniform_buffers: u32,
     max_compute_work_group_count: [u32; 3],
     max_compute_work_group_invocations: u32,
     max_push_constants_size: u32,
@@ -70,6 +74,12 @@ impl Entry {
             limits: Limits {
                 max_storage_buffer_range: limits.max_storage_buffer_range,
                 min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
+                max_uniform_buffer_range: limits.max_uniform_buffer_range,
+                min_uniform_buffer_offset_alignment: limits.min_uniform_buffer_offset_alignment,
+                max_per_stage_descriptor_storage_buffers: limits
+                    .max_per_stage_descriptor_storage_buffers,
+                max_per_stage_descriptor_uniform_buffers: limits
+                    .max_per_stage_descriptor_uniform_buffers,
                 max_compute_work_group_count: limits.max_compute_work_group_count,
                 max_compute_work_group_invocations: limits.max_compute_work_group_invocations,
                 max_push_constants_size: limits.max_push_constants_size,

@@ -13,6 +13,10 @@ pub use feature::{Feature, Features};
 pub use limit::Limit;
 pub use version::ApiVersion;
 
+/// Storage buffers that a device must let a kernel bind (maxPerStageDescriptorStorageBuffers). Vulkan
+/// guarantees 4, which is not enough; no device is known that has fewer than 31.
+pub const REQUIRED_STORAGE_BUFFERS: u32 = 8;
+
 /// Limits of a device, under Vulkan's names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -20,6 +24,14 @@ pub struct Limits {
     pub max_storage_buffer_range: u64,
     /// minStorageBufferOffsetAlignment: a power of two, at most 256.
     pub min_storage_buffer_offset_alignment: u64,
+    /// maxUniformBufferRange: bytes that a uniform block can have.
+    pub max_uniform_buffer_range: u64,
+    /// minUniformBufferOffsetAlignment: a power of two, at most 256.
+    pub min_uniform_buffer_offset_alignment: u64,
+    /// maxPerStageDescriptorStorageBuffers: storage buffers that a kernel can bind.
+    pub max_per_stage_descriptor_storage_buffers: u32,
+    /// maxPerStageDescriptorUniformBuffers: uniform blocks that a kernel can have.
+    pub max_per_stage_descriptor_uniform_buffers: u32,
     /// maxComputeWorkGroupCount.
     pub max_compute_work_group_count: [u32; 3],
     /// maxComputeWorkGroupInvocations.
@@ -45,13 +57,18 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// The least that Vulkan 1.1 guarantees, with no optional feature: what every device can do.
+    /// The least that Vulkan 1.1 guarantees, with no optional feature, and
+    /// [`REQUIRED_STORAGE_BUFFERS`]: what every device can do that the runtime takes.
     pub fn vulkan_minimum() -> Self {
         Self {
             features: Features::default(),
             limits: Limits {
                 max_storage_buffer_range: 1 << 27,
                 min_storage_buffer_offset_alignment: 256,
+                max_uniform_buffer_range: 16 << 10,
+                min_uniform_buffer_offset_alignment: 256,
+                max_per_stage_descriptor_storage_buffers: REQUIRED_STORAGE_BUFFERS,
+                max_per_stage_descriptor_uniform_buffers: 12,
                 max_compute_work_group_count: [65_535; 3],
                 max_compute_work_group_invocations: 128,
                 max_compute_work_group_size: [128, 128, 64],

@@ -97,9 +97,11 @@ fn run_dispatch(
     if let Some(feature) = variant.required_features.iter().find(is_missing) {
         return Err(HostError::MissingFeature { kernel, feature: *feature });
     }
-    let (size, limit) = (variant.push_constant_size(), limits.max_push_constants_size);
-    if size > limit {
-        return Err(HostError::PushConstants { kernel, size, limit });
+    for (limit, needed) in variant.needed_limits() {
+        let available = limits.get(limit);
+        if needed > available {
+            return Err(HostError::Limit { kernel, limit, needed, available });
+        }
     }
     let mut push_constants = dispatch.push_constants.clone();
     let mut descriptors = Vec::with_capacity(dispatch.windows.len());

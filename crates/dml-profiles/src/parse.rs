@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dml_core::capabilities::{CapabilityCap, Limit};
+use dml_core::capabilities::{Capabilities, CapabilityCap, Limit};
 use dml_core::kernel::Feature;
 use toml::{Table, Value};
 
@@ -10,9 +10,13 @@ use crate::error::{Error, InvalidKey};
 use crate::{Origin, Profile};
 
 /// Limits with their keys; several have one key where Vulkan has an array.
-const LIMITS: [(&str, &[Limit]); 8] = [
+const LIMITS: [(&str, &[Limit]); 12] = [
     ("maxStorageBufferRange", &[Limit::MaxStorageBufferRange]),
     ("minStorageBufferOffsetAlignment", &[Limit::MinStorageBufferOffsetAlignment]),
+    ("maxUniformBufferRange", &[Limit::MaxUniformBufferRange]),
+    ("minUniformBufferOffsetAlignment", &[Limit::MinUniformBufferOffsetAlignment]),
+    ("maxPerStageDescriptorStorageBuffers", &[Limit::MaxPerStageDescriptorStorageBuffers]),
+    ("maxPerStageDescriptorUniformBuffers", &[Limit::MaxPerStageDescriptorUniformBuffers]),
     (
         "maxComputeWorkGroupCount",
         &[
@@ -33,6 +37,13 @@ const LIMITS: [(&str, &[Limit]); 8] = [
     ("maxPushConstantsSize", &[Limit::MaxPushConstantsSize]),
     ("maxMemoryAllocationSize", &[Limit::MaxMemoryAllocationSize]),
     ("maxBufferSize", &[Limit::MaxBufferSize]),
+];
+
+/// Limits that the files of devices may leave out, so that devices have what every one has.
+const ASSUMED: [Limit; 3] = [
+    Limit::MaxUniformBufferRange,
+    Limit::MinUniformBufferOffsetAlignment,
+    Limit::MaxPerStageDescriptorUniformBuffers,
 ];
 
 /// Keys whose value is an array of three.
@@ -88,7 +99,17 @@ fn cap(table: &Table) -> Result<CapabilityCap, InvalidKey> {
     {
         cap = cap.without_transfer_usage();
     }
-    limits(features(cap, table)?, table)
+    let cap = limits(features(cap, table)?, table)?;
+    Ok(if table.contains_key("device") { assumed(cap) } else { cap })
+}
+
+/// What a real device is taken to have where its file does not state it: as little as Vulkan lets it.
+fn assumed(cap: CapabilityCap) -> CapabilityCap {
+    let least = Capabilities::vulkan_minimum().limits;
+    let unstated = |it: &&Limit| cap.limit(**it).is_none();
+    ASSUMED.iter().filter(unstated).fold(cap, |cap, limit| {
+        cap.with_limit(*limit, least.get(*limit)).expect("Vulkan's own limit is one")
+    })
 }
 
 fn features(mut cap: CapabilityCap, table: &Table) -> Result<CapabilityCap, InvalidKey> {

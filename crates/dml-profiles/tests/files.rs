@@ -29,6 +29,7 @@ fn every_file_is_part_of_the_crate_and_loads() {
 fn a_device_states_every_feature_and_the_limits_that_every_report_has() {
     let sometimes_absent = [
         Limit::MaxBufferSize,
+        Limit::MaxPerStageDescriptorStorageBuffers,
         Limit::MaxComputeWorkGroupSizeX,
         Limit::MaxComputeWorkGroupSizeY,
         Limit::MaxComputeWorkGroupSizeZ,
@@ -45,6 +46,13 @@ fn a_device_states_every_feature_and_the_limits_that_every_report_has() {
         assert!(limits.max_memory_allocation_size >= 1 << 30, "{}", profile.name);
         assert!(limits.max_compute_work_group_count.iter().all(|it| *it >= 65_535));
         assert!(limits.max_push_constants_size >= 128, "{}", profile.name);
+        // None of the reports that the files are from was read for these.
+        let uniform = (
+            limits.max_uniform_buffer_range,
+            limits.min_uniform_buffer_offset_alignment,
+            limits.max_per_stage_descriptor_uniform_buffers,
+        );
+        assert_eq!(uniform, (16 << 10, 256, 12), "{}", profile.name);
     }
 }
 

@@ -286,13 +286,12 @@ fn check(key: &KernelKey, words: &[u32], capabilities: &Capabilities) -> Result<
         .ok_or_else(|| Error::internal(format!("{}: no work group size", variant.name)))?;
     let [x, y, z] = size.map(u64::from);
     let checks = [
-        (Limit::MaxPushConstantsSize, u64::from(variant.push_constant_size())),
         (Limit::MaxComputeWorkGroupSizeX, x),
         (Limit::MaxComputeWorkGroupSizeY, y),
         (Limit::MaxComputeWorkGroupSizeZ, z),
         (Limit::MaxComputeWorkGroupInvocations, x.saturating_mul(y).saturating_mul(z)),
     ];
-    for (limit, needed) in checks {
+    for (limit, needed) in variant.needed_limits().into_iter().chain(checks) {
         let available = capabilities.limits.get(limit);
         if needed > available {
             let (what, limit) = (format!("kernel {}", variant.name), limit.name());

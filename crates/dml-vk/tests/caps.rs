@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::kernels::{changed, plan, ramp, ramp_of_size_in};
+use common::kernels::{changed, plan, ramp, ramp_of_size_in, sum};
 use common::{
     buffer, buffer_with, each_device_with, execute, instance, pattern, try_bind, try_compile, words,
 };
@@ -94,6 +94,13 @@ fn what_a_device_cannot_represent_is_reported() {
 fn kernels_keep_the_lowered_limits() {
     each_device_under(limited(Limit::MaxPushConstantsSize, 8), |device| {
         refused(count_up(device, 0), "maxPushConstantsSize of this device is 8");
+    });
+    each_device_under(limited(Limit::MaxPerStageDescriptorStorageBuffers, 1), |device| {
+        assert_eq!(count_up(device, 0).unwrap(), (1..65).collect::<Vec<_>>());
+        let step = sum((OUT, 0..128), (OUT, 128..256));
+        let error = try_compile(device, plan(256, vec![step])).unwrap_err();
+        let limit = "maxPerStageDescriptorStorageBuffers of this device is 1";
+        assert_eq!(error.to_string(), format!("kernel sum: needs 2, but {limit}"));
     });
     each_device_under(limited(Limit::MaxComputeWorkGroupInvocations, 32), |device| {
         refused(count_up(device, 0), "maxComputeWorkGroupInvocations of this device is 32");

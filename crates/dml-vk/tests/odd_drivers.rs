@@ -14,13 +14,24 @@ use dml_vk::{Device, DeviceDesc, DeviceType, EntryPoints, InstanceDesc, Timestam
 #[derive(Clone, Copy)]
 struct Answers {
     offset_alignment: Option<u64>,
+    uniform_alignment: Option<u64>,
+    uniform_range: Option<u32>,
+    storage_buffers: Option<u32>,
+    uniform_buffers: Option<u32>,
     timestamp_period: Option<f32>,
     /// Whether memory that host and device share is.
     is_coherent: bool,
 }
 
-const USUAL: Answers =
-    Answers { offset_alignment: None, timestamp_period: None, is_coherent: true };
+const USUAL: Answers = Answers {
+    offset_alignment: None,
+    uniform_alignment: None,
+    uniform_range: None,
+    storage_buffers: None,
+    uniform_buffers: None,
+    timestamp_period: None,
+    is_coherent: true,
+};
 
 static ANSWERS: Mutex<Answers> = Mutex::new(USUAL);
 /// Names, offsets and sizes.
@@ -30,6 +41,14 @@ fn change(limits: &mut vk::PhysicalDeviceLimits) {
     let answers = *ANSWERS.lock().unwrap();
     let alignment = &mut limits.min_storage_buffer_offset_alignment;
     *alignment = answers.offset_alignment.unwrap_or(*alignment);
+    let alignment = &mut limits.min_uniform_buffer_offset_alignment;
+    *alignment = answers.uniform_alignment.unwrap_or(*alignment);
+    let range = &mut limits.max_uniform_buffer_range;
+    *range = answers.uniform_range.unwrap_or(*range);
+    let count = &mut limits.max_per_stage_descriptor_storage_buffers;
+    *count = answers.storage_buffers.unwrap_or(*count);
+    let count = &mut limits.max_per_stage_descriptor_uniform_buffers;
+    *count = answers.uniform_buffers.unwrap_or(*count);
     limits.timestamp_period = answers.timestamp_period.unwrap_or(limits.timestamp_period);
 }
 
@@ -112,19 +131,52 @@ fn with_answers(answers: Answers, test: impl FnOnce(InstanceDesc)) {
     test(InstanceDesc { entry_points: odd(), ..InstanceDesc::default() });
 }
 
+/// Devices that answer so are refused, for this reason.
+fn unusable(answers: Answers, expected: &str) {
+    with_answers(answers, |desc| {
+        let (_messages, instance) = instance_with(desc);
+        for physical in instance.physical_devices().unwrap() {
+            let reason = physical.unsuitable().unwrap();
+            assert!(reason.contains(expected), "{reason}");
+            assert!(Device::new(&physical).unwrap_err().is_unsupported());
+        }
+    });
+}
+
 #[test]
 fn a_device_with_an_impossible_alignment_is_unusable() {
     for alignment in [0, 24, 512] {
-        with_answers(Answers { offset_alignment: Some(alignment), ..USUAL }, |desc| {
-            let (_messages, instance) = instance_with(desc);
-            for physical in instance.physical_devices().unwrap() {
-                let reason = physical.unsuitable().unwrap();
-                let wanted = format!("minStorageBufferOffsetAlignment is {alignment},");
-                assert!(reason.contains(&wanted), "{reason}");
-                assert!(Device::new(&physical).unwrap_err().is_unsupported());
-            }
-        });
+        let answers = Answers { offset_alignment: Some(alignment), ..USUAL };
+        unusable(answers, &format!("minStorageBufferOffsetAlignment is {alignment},"));
+        let answers = Answers { uniform_alignment: Some(alignment), ..USUAL };
+        unusable(answers, &format!("minUniformBufferOffsetAlignment is {alignment},"));
     }
+}
+
+#[test]
+fn a_device_with_too_few_or_too_small_buffers_in_a_shader_is_unusable() {
+    let answers = Answers { storage_buffers: Some(7), ..USUAL };
+    unusable(answers, "its maxPerStageDescriptorStorageBuffers is 7, 8 is needed");
+    let answers = Answers { uniform_buffers: Some(0), ..USUAL };
+    unusable(answers, "its maxPerStageDescriptorUniformBuffers is 0, 1 is needed");
+    let answers = Answers { uniform_range: Some(16_383), ..USUAL };
+    unusable(answers, "its maxUniformBufferRange is 16383, 16384 is needed");
+    let enough = Answers {
+        storage_buffers: Some(8),
+        uniform_buffers: Some(1),
+        uniform_range: Some(16_384),
+        uniform_alignment: Some(256),
+        ..USUAL
+    };
+    with_answers(enough, |desc| {
+        each_device_with(desc, &DeviceDesc::default(), |device| {
+            let limits = &device.capabilities().limits;
+            assert_eq!(limits.max_per_stage_descriptor_storage_buffers, 8);
+            assert_eq!(limits.max_per_stage_descriptor_uniform_buffers, 1);
+            assert_eq!(limits.max_uniform_buffer_range, 16_384);
+            assert_eq!(limits.min_uniform_buffer_offset_alignment, 256);
+        });
+    });
 }
 
 #[test]

@@ -45,6 +45,13 @@ limits! {
     MaxStorageBufferRange, max_storage_buffer_range, "maxStorageBufferRange";
     MinStorageBufferOffsetAlignment, min_storage_buffer_offset_alignment,
         "minStorageBufferOffsetAlignment";
+    MaxUniformBufferRange, max_uniform_buffer_range, "maxUniformBufferRange";
+    MinUniformBufferOffsetAlignment, min_uniform_buffer_offset_alignment,
+        "minUniformBufferOffsetAlignment";
+    MaxPerStageDescriptorStorageBuffers, max_per_stage_descriptor_storage_buffers,
+        "maxPerStageDescriptorStorageBuffers";
+    MaxPerStageDescriptorUniformBuffers, max_per_stage_descriptor_uniform_buffers,
+        "maxPerStageDescriptorUniformBuffers";
     MaxComputeWorkGroupCountX, max_compute_work_group_count[0], "maxComputeWorkGroupCount[0]";
     MaxComputeWorkGroupCountY, max_compute_work_group_count[1], "maxComputeWorkGroupCount[1]";
     MaxComputeWorkGroupCountZ, max_compute_work_group_count[2], "maxComputeWorkGroupCount[2]";
@@ -61,16 +68,19 @@ limits! {
 impl Limit {
     /// The one of two values that promises less: for an alignment the larger one.
     pub(super) fn lower(self, one: u64, other: u64) -> u64 {
-        match self {
-            Self::MinStorageBufferOffsetAlignment => one.max(other),
-            _ => one.min(other),
-        }
+        if self.is_alignment() { one.max(other) } else { one.min(other) }
+    }
+
+    fn is_alignment(self) -> bool {
+        matches!(
+            self,
+            Self::MinStorageBufferOffsetAlignment | Self::MinUniformBufferOffsetAlignment
+        )
     }
 
     /// Refuses what no device could have.
     pub(super) fn check(self, value: u64) -> Result<(), InvalidField> {
-        let is_alignment = self == Self::MinStorageBufferOffsetAlignment;
-        if is_alignment && !(value.is_power_of_two() && value <= 256) {
+        if self.is_alignment() && !(value.is_power_of_two() && value <= 256) {
             let problem = "is no alignment that a device may have";
             return Err(InvalidField::new(self.name(), value, problem, "a power of two up to 256"));
         }
@@ -101,8 +111,13 @@ mod tests {
     #[test]
     fn what_no_device_has_is_refused() {
         for value in [0, 3, 512] {
-            let error = Limit::MinStorageBufferOffsetAlignment.check(value).unwrap_err();
-            assert!(error.to_string().ends_with("accepted: a power of two up to 256"), "{error}");
+            for limit in
+                [Limit::MinStorageBufferOffsetAlignment, Limit::MinUniformBufferOffsetAlignment]
+            {
+                let error = limit.check(value).unwrap_err();
+                let accepted = "accepted: a power of two up to 256";
+                assert!(error.to_string().ends_with(accepted), "{error}");
+            }
         }
         assert!(Limit::MaxComputeWorkGroupCountY.check(0).is_err());
         assert!(Limit::MaxComputeWorkGroupCountY.check(1).is_ok());

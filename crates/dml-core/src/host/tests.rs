@@ -1,4 +1,5 @@
 use super::*;
+use crate::capabilities::Limit;
 use crate::plan::kernel::{
     KernelBinding, KernelDescription, KernelModule, PushField, SpecializationConstant,
 };
@@ -103,4 +104,19 @@ fn leaving_the_descriptor_is_reported() {
     read_only.windows[0].access = Access::Read;
     let error = interpret(&[Step::Dispatch(read_only)], &mut memory(8), &aligned(4)).unwrap_err();
     assert!(matches!(error, HostError::OutOfDescriptor { access: "write", .. }), "{error}");
+}
+
+#[test]
+fn a_kernel_that_asks_for_more_than_the_device_has_is_reported() {
+    for limit in [Limit::MaxPushConstantsSize, Limit::MaxPerStageDescriptorStorageBuffers] {
+        let needed = PROBE.needed_limits().into_iter().find(|it| it.0 == limit).unwrap().1;
+        let mut capabilities = aligned(4);
+        capabilities.limits = capabilities.limits.with(limit, needed);
+        interpret(&[Step::Dispatch(probe(0..8))], &mut memory(8), &capabilities).unwrap();
+        let available = needed - 1;
+        capabilities.limits = capabilities.limits.with(limit, available);
+        let error = interpret(&[Step::Dispatch(probe(0..8))], &mut memory(8), &capabilities);
+        let kernel = "probe";
+        assert_eq!(error, Err(HostError::Limit { kernel, limit, needed, available }));
+    }
 }

@@ -108,7 +108,7 @@ impl Dispatch {
                 return Err(InvalidDispatch::Count { what, given, accepted });
             }
         }
-        self.check_uniform()?;
+        self.check_uniform(limits)?;
         for (index, window) in self.windows.iter().enumerate() {
             let at = window.base_word_at;
             let is_taken = self.windows[..index].iter().any(|it| it.base_word_at == at);
@@ -129,15 +129,16 @@ impl Dispatch {
 }
 
 impl Dispatch {
-    fn check_uniform(&self) -> Result<(), InvalidDispatch> {
+    fn check_uniform(&self, limits: &Limits) -> Result<(), InvalidDispatch> {
+        let most = limits.max_uniform_buffer_range.min(MAX_UNIFORM_BYTES);
         let is_right = |range: &Range<u64>| {
             range.start.is_multiple_of(UNIFORM_ALIGNMENT)
-                && range.end.saturating_sub(range.start) <= MAX_UNIFORM_BYTES
+                && range.end.saturating_sub(range.start) <= most
         };
         let is_wanted = self.kernel.variant.uniform_binding.is_some();
         if self.uniform.is_some() != is_wanted || !self.uniform.iter().all(is_right) {
             let given = self.uniform.clone();
-            return Err(InvalidDispatch::Uniform { given, is_wanted });
+            return Err(InvalidDispatch::Uniform { given, most: is_wanted.then_some(most) });
         }
         Ok(())
     }

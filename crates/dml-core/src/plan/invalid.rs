@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::MAX_UPDATE_BYTES;
 use super::push::PushField;
 use super::region::CopyRegion;
 use super::slot::Slot;
+use super::{MAX_UPDATE_BYTES, UNIFORM_ALIGNMENT};
 
 /// When steps of a plan are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,15 +107,13 @@ pub enum InvalidDispatch {
         fields: &'static [PushField],
     },
     /// The uniform block is missing, not the kernel's, or not where and as large as it may be.
-    #[error(
-        "uniform block {given:?} (accepted: {})",
-        if *is_wanted { "at most 16384 bytes from a multiple of 256" } else { "none" }
-    )]
+    #[error("uniform block {given:?} (accepted: {})", uniform(*most))]
     Uniform {
         /// The bytes of the constants.
         given: Option<Range<u64>>,
-        /// Whether the kernel has a uniform block.
-        is_wanted: bool,
+        /// The bytes that it may have: `maxUniformBufferRange`, and what plans take. `None` where the
+        /// kernel has no uniform block.
+        most: Option<u64>,
     },
     /// A window, or the descriptor that shows it, is too large.
     #[error("a window of {size} bytes exceeds maxStorageBufferRange {limit}")]
@@ -133,6 +131,12 @@ pub enum InvalidDispatch {
         /// The device's limit.
         limit: [u32; 3],
     },
+}
+
+fn uniform(most: Option<u64>) -> String {
+    most.map_or("none".to_owned(), |most| {
+        format!("at most {most} bytes from a multiple of {UNIFORM_ALIGNMENT}")
+    })
 }
 
 /// The fields that take base words, with their places.

@@ -14,6 +14,7 @@ pub use super::push::{PushField, are_same_fields};
 use super::slot::Access;
 use super::twin::HostKernel;
 pub use crate::capabilities::Feature;
+use crate::capabilities::Limit;
 use identity::Identity;
 
 /// A storage buffer of descriptor set 0.
@@ -66,6 +67,15 @@ impl KernelDescription {
             [] => 0,
             [.., last] => last.offset + last.size,
         }
+    }
+
+    /// What its pipeline layout needs of a device: at least so much of each limit.
+    pub fn needed_limits(&self) -> [(Limit, u64); 3] {
+        [
+            (Limit::MaxPushConstantsSize, self.push_constant_size().into()),
+            (Limit::MaxPerStageDescriptorStorageBuffers, self.bindings.len() as u64),
+            (Limit::MaxPerStageDescriptorUniformBuffers, self.uniform_binding.iter().len() as u64),
+        ]
     }
 }
 

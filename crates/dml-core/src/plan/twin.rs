@@ -3,7 +3,7 @@
 use super::invalid::InvalidStep;
 use super::memory::HostMemory;
 use super::slot::{Access, Slot};
-use crate::capabilities::Feature;
+use crate::capabilities::{Feature, Limit};
 
 /// A kernel's computation on the host: the twin of the shader of the same name.
 pub type HostKernel =
@@ -24,15 +24,17 @@ pub enum HostError {
         /// The first feature that it misses.
         feature: Feature,
     },
-    /// A kernel has more push constants than the device takes.
-    #[error("{kernel}: {size} bytes of push constants exceed maxPushConstantsSize ({limit})")]
-    PushConstants {
+    /// A kernel has more push constants or bindings than the device takes.
+    #[error("{kernel}: {needed} exceeds {} ({available})", limit.name())]
+    Limit {
         /// The kernel.
         kernel: &'static str,
-        /// Bytes of push constants.
-        size: u32,
         /// The device's limit.
-        limit: u32,
+        limit: Limit,
+        /// What the kernel needs of it.
+        needed: u64,
+        /// What the device has.
+        available: u64,
     },
     /// A kernel touches a word outside the descriptor that it was given, or against its access.
     #[error(

@@ -55,6 +55,22 @@ fn a_real_device_names_its_driver_source_and_version() {
 }
 
 #[test]
+fn a_real_device_has_the_uniform_blocks_that_every_device_has_unless_it_states_others() {
+    let device =
+        "device = \"D\"\ndriver = \"1\"\nsource = \"S\"\napi_version = \"1.1\"\n[limits]\n";
+    let uniform = [
+        Limit::MaxUniformBufferRange,
+        Limit::MinUniformBufferOffsetAlignment,
+        Limit::MaxPerStageDescriptorUniformBuffers,
+    ];
+    let limits = |text: &str| uniform.map(|it| profile("x.toml", text).unwrap().cap.limit(it));
+    assert_eq!(limits(device), [16_384, 256, 12].map(Some));
+    let stated = format!("{device}maxUniformBufferRange = 65_536\n");
+    assert_eq!(limits(&stated), [65_536, 256, 12].map(Some));
+    assert_eq!(limits("about = \"made up\"\n"), [None; 3]);
+}
+
+#[test]
 fn unknown_and_duplicate_keys_are_refused() {
     refused("about = \"a\"\nlimit = 1", "limit: unknown key; accepted: about, device, driver");
     refused("about = \"a\"\n[limits]\nmaxFoo = 1", "limits.maxFoo: unknown key; accepted: maxStor");

@@ -85,7 +85,8 @@ impl Device {
     /// device is none of the instance's, the queue family is none of the device's or does not
     /// compute, an extension or a feature is said to be enabled that the physical device does not
     /// offer, a device function is missing, or a queue is given without timeline semaphores;
-    /// [`Error::Unsupported`] where the physical device is too old; [`Error::OutOfMemory`].
+    /// [`Error::Unsupported`] where the physical device is too old, or a limit of its shaders' buffers is
+    /// below what every device needs; [`Error::OutOfMemory`].
     ///
     /// # Safety
     ///

@@ -152,6 +152,10 @@ fn limits(limits: &vk::PhysicalDeviceLimits, max_allocation: u64, max_buffer: u6
     Limits {
         max_storage_buffer_range: u64::from(limits.max_storage_buffer_range),
         min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
+        max_uniform_buffer_range: u64::from(limits.max_uniform_buffer_range),
+        min_uniform_buffer_offset_alignment: limits.min_uniform_buffer_offset_alignment,
+        max_per_stage_descriptor_storage_buffers: limits.max_per_stage_descriptor_storage_buffers,
+        max_per_stage_descriptor_uniform_buffers: limits.max_per_stage_descriptor_uniform_buffers,
         max_compute_work_group_count: limits.max_compute_work_group_count,
         max_compute_work_group_invocations: limits.max_compute_work_group_invocations,
         max_compute_work_group_size: limits.max_compute_work_group_size,

@@ -6,7 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::{khr, vk};
-use dml_core::capabilities::{CapResult, Capabilities, CapabilityCap, Shortfall};
+use dml_core::capabilities::{
+    CapResult, Capabilities, CapabilityCap, Limit, REQUIRED_STORAGE_BUFFERS, Shortfall,
+};
+use dml_core::plan::MAX_UNIFORM_BYTES;
 
 use crate::error::{Error, Result, VkContext};
 use crate::instance::InstanceShared;
@@ -163,11 +166,23 @@ fn check_answers(found: &capabilities::DeviceAnswers) -> Result<(), String> {
     if found.info.api_version < vk::API_VERSION_1_1 {
         return Err("it supports Vulkan 1.0, 1.1 is needed".to_owned());
     }
-    let alignment = found.capabilities.limits.min_storage_buffer_offset_alignment;
-    if !alignment.is_power_of_two() || alignment > 256 {
-        return Err(format!(
-            "its minStorageBufferOffsetAlignment is {alignment}, Vulkan has powers of two up to 256"
-        ));
+    let limits = &found.capabilities.limits;
+    for limit in [Limit::MinStorageBufferOffsetAlignment, Limit::MinUniformBufferOffsetAlignment] {
+        let alignment = limits.get(limit);
+        if !alignment.is_power_of_two() || alignment > 256 {
+            let name = limit.name();
+            return Err(format!("its {name} is {alignment}, Vulkan has powers of two up to 256"));
+        }
+    }
+    for (limit, needed) in [
+        (Limit::MaxUniformBufferRange, MAX_UNIFORM_BYTES),
+        (Limit::MaxPerStageDescriptorUniformBuffers, 1),
+        (Limit::MaxPerStageDescriptorStorageBuffers, REQUIRED_STORAGE_BUFFERS.into()),
+    ] {
+        let available = limits.get(limit);
+        if available < needed {
+            return Err(format!("its {} is {available}, {needed} is needed", limit.name()));
+        }
     }
     Ok(())
 }

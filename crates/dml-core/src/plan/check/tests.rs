@@ -188,7 +188,7 @@ fn a_uniform_block_is_the_kernel_s_and_where_every_device_takes_it() {
     static BLOCK: KernelModule =
         KernelModule::new(KernelDescription { uniform_binding: Some(1), ..*KERNEL.description() });
     let window = Window { slot: OUT, range: 0..64, access: Access::Write, base_word_at: 0 };
-    let refused = |variant: &'static KernelModule, uniform: Option<Range<u64>>| {
+    let made = |variant: &'static KernelModule, uniform: Option<Range<u64>>| {
         let step = Step::Dispatch(Dispatch {
             kernel: KernelKey { variant, specialization: vec![] },
             windows: vec![window.clone()],
@@ -198,7 +198,10 @@ fn a_uniform_block_is_the_kernel_s_and_where_every_device_takes_it() {
         });
         let mut plan = plan(Phase::Execution, vec![step]);
         plan.constants = vec![0; 20 << 10];
-        checked(&plan).err().map(|it| it.to_string())
+        plan
+    };
+    let refused = |variant, uniform| {
+        checked(&made(variant, uniform)).err().map(|it: InvalidPlan| it.to_string())
     };
     assert_eq!(refused(&BLOCK, Some(256..256 + (16 << 10))), None);
     assert_eq!(refused(&KERNEL, None), None);
@@ -214,6 +217,12 @@ fn a_uniform_block_is_the_kernel_s_and_where_every_device_takes_it() {
     }
     let wrong = refused(&KERNEL, Some(0..256)).unwrap();
     assert!(wrong.ends_with("uniform block Some(0..256) (accepted: none)"), "{wrong}");
+    // A device that shows less is asked for less.
+    let mut capabilities = Capabilities::vulkan_minimum();
+    capabilities.limits.max_uniform_buffer_range = 256;
+    let wrong = made(&BLOCK, Some(0..260)).check(&capabilities).unwrap_err().to_string();
+    assert!(wrong.ends_with("(accepted: at most 256 bytes from a multiple of 256)"), "{wrong}");
+    assert_eq!(made(&BLOCK, Some(0..256)).check(&capabilities), Ok(()));
     // Beyond the constants it is refused as any range is.
     let wrong = refused(&BLOCK, Some((20 << 10)..(20 << 10) + 256)).unwrap();
     assert!(wrong.contains("constants"), "{wrong}");
