@@ -21,13 +21,14 @@ pub enum Expectation {
     /// Compilation refuses it because of the feature level, naming the lowest level that accepts
     /// it, or that none does.
     NeedsLevel(Option<FeatureLevel>),
-    /// Compilation refuses the descriptor, naming this field.
-    InvalidField(&'static str),
-    /// It compiles, and binding refuses the output.
+    /// Compilation refuses the descriptor, naming this field by its whole path, such as
+    /// `OutputTensor.Sizes[3]`.
+    InvalidField(String),
+    /// It compiles and executes, and does not with any one of its tensors bound in this way.
     InvalidBinding(BadBinding),
 }
 
-/// A wrong way to bind an output.
+/// A wrong way to bind a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadBinding {
     /// 4 bytes less than the tensor needs.
@@ -137,8 +138,8 @@ impl Cell {
         }
         let corners = reference.cases(&self.signature).into_iter();
         let mut cases: Vec<Case> = corners.map(|corner| self.outputs(corner)).collect();
-        for rule in rules::cases(self.operator, &self.signature) {
-            cases.push(self.case(rule.name, rule.operator, rule.expectation));
+        for rule in rules::cases(self.operator, self.level, &self.signature) {
+            cases.push(self.case(&rule.name, rule.operator, rule.expectation));
         }
         cases
     }

@@ -7,8 +7,10 @@ pub mod plan_text;
 use std::time::Instant;
 
 use dml::core::Error as OperatorError;
-use dml::core::plan::Plan;
+use dml::core::plan::{Plan, Slot};
+use dml::core::schema::FieldKind;
 use dml::core::{Error as LoweringError, Validated, validate};
+use dml::core::{TensorFlags, TensorLayout};
 use dml::{AbstractOperator, FeatureLevel, HResult};
 use dml_ops::Target;
 use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter};
@@ -101,8 +103,9 @@ pub trait Executable {
     /// Execution failed.
     fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<MemoryAfter, String>;
 
-    /// Binds an output in a wrong way and executes; `None` where there is nothing to bind to.
-    fn bind(&self, bad: BadBinding) -> Option<dml::Result<()>>;
+    /// Binds every tensor as it must be but for one that is `wrong`, and executes; `None` where there
+    /// is nothing to bind to.
+    fn bind(&self, wrong: Option<(Slot, BadBinding)>) -> Option<dml::Result<()>>;
 }
 
 /// Of which cases the matrices are kept.
@@ -218,25 +221,47 @@ pub fn memory(operator: &Validated, corner: &CornerCase) -> Result<Memory, Strin
 
 fn refusal(case: &Case, executor: &dyn Executor) -> Result<(), String> {
     match (&case.expectation, executor.compile(&case.operator, case.level)) {
-        (Expectation::InvalidBinding(bad), Ok(compiled)) => match compiled.bind(*bad) {
-            None => Err("there is no device to bind to".to_owned()),
-            Some(Ok(())) => Err("bound and executed, but it must be refused".to_owned()),
-            Some(Err(error)) if error.is_invalid() => Ok(()),
-            Some(Err(error)) => Err(format!("refused in the wrong way: {error}")),
-        },
+        (Expectation::InvalidBinding(bad), Ok(compiled)) => bindings(&*compiled, *bad),
         (Expectation::NeedsLevel(needs), Err(dml::Error::Operator(error))) => match error {
             OperatorError::FeatureLevel(refusal) if refusal.needs == *needs => Ok(()),
             other => Err(format!("expected a refusal that names {needs:?}, found: {other}")),
         },
         (Expectation::InvalidField(field), Err(dml::Error::Operator(error))) => match error {
-            OperatorError::Invalid { field: found, .. }
-                if found.path.rsplit('.').next().is_some_and(|leaf| leaf.starts_with(field)) =>
-            {
-                Ok(())
-            }
+            OperatorError::Invalid { field: found, .. } if found.path == *field => Ok(()),
             other => Err(format!("expected a refusal of {field}, found: {other}")),
         },
         (_, Ok(_)) => Err("accepted, but it must be refused".to_owned()),
         (_, Err(error)) => Err(format!("refused in the wrong way: {error}")),
     }
+}
+
+/// Binds each tensor in a wrong way while all others are right. That all are right must be taken, or a
+/// refusal would say nothing about the one that is wrong.
+fn bindings(compiled: &dyn Executable, bad: BadBinding) -> Result<(), String> {
+    let bind = |wrong| compiled.bind(wrong).ok_or("there is no device to bind to");
+    bind(None)?.map_err(|error| format!("right bindings are refused: {error}"))?;
+    for slot in bound_slots(compiled.operator()) {
+        match bind(Some((slot, bad)))? {
+            Ok(()) => {
+                let problem = "bound and executed, but it must be refused";
+                return Err(format!("{slot:?} with a wrong binding ({bad:?}): {problem}"));
+            }
+            Err(error) if error.is_invalid() => {}
+            Err(error) => return Err(format!("{slot:?}: refused in the wrong way: {error}")),
+        }
+    }
+    Ok(())
+}
+
+/// The tensors that are bound to executions.
+fn bound_slots(operator: &Validated) -> Vec<Slot> {
+    let of = |kind, slot: fn(u32) -> Slot| {
+        let is_bound = |layout: Option<&TensorLayout>| {
+            layout.is_some_and(|it| !it.flags().contains(TensorFlags::OWNED_BY_DML))
+        };
+        let tensors = (0..).zip(operator.tensors(kind));
+        let bound = tensors.filter(move |(_, (_, layout))| is_bound(*layout));
+        bound.map(move |(index, _)| slot(index)).collect::<Vec<Slot>>()
+    };
+    [of(FieldKind::Output, Slot::Output), of(FieldKind::Input, Slot::Input)].concat()
 }

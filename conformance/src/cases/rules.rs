@@ -1,54 +1,85 @@
 //! One negative case for each rule of tensors and bindings, for every operator: made by breaking a
 //! legal descriptor. Rules between an operator's own fields come from its file.
 
-use dml::AbstractOperator;
 use dml::core::schema::FieldKind;
 use dml::core::{FieldValue, TensorDesc, TensorFlags};
+use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::Operator;
 use dml_ops::reference::Signature;
 
 use super::{BadBinding, Expectation};
+use crate::documents::{self, Answer};
 
 /// A broken rule.
 pub(super) struct RuleCase {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) operator: AbstractOperator,
     pub(super) expectation: Expectation,
 }
 
-/// How to break the first output, the field that must be named, and the least number of dimensions.
-type Break = (&'static str, &'static str, usize, fn(&mut TensorDesc));
+/// How to break a tensor.
+struct Break {
+    name: &'static str,
+    /// The field of the tensor that must be named.
+    field: &'static str,
+    /// Whether it is the last element of that field.
+    is_last: bool,
+    least_rank: usize,
+    /// Whether inputs may be so.
+    is_legal_input: bool,
+    change: fn(&mut TensorDesc),
+}
+
+const fn breaking(name: &'static str, field: &'static str, change: fn(&mut TensorDesc)) -> Break {
+    Break { name, field, is_last: false, least_rank: 1, is_legal_input: false, change }
+}
 
 const BREAKS: &[Break] = &[
-    ("rule_size_zero", "Sizes[", 1, |tensor| last(&mut tensor.sizes, 0)),
-    ("rule_no_dimensions", "DimensionCount", 1, |tensor| tensor.sizes.clear()),
-    ("rule_nine_dimensions", "DimensionCount", 1, |tensor| tensor.sizes = vec![1; 9]),
-    ("rule_too_many_elements", "Sizes", 2, |tensor| tensor.sizes.fill(u32::MAX)),
-    ("rule_stride_count", "Strides", 1, |tensor| tensor.strides = Some(vec![1; 9])),
-    ("rule_strides_zero", "Strides", 1, |tensor| {
-        last(&mut tensor.sizes, 2);
-        tensor.strides = Some(vec![0; tensor.sizes.len()]);
-    }),
-    ("rule_strides_overlapping", "Strides", 2, |tensor| {
-        let first_of_two = tensor.sizes.len() - 2;
-        tensor.sizes[first_of_two..].fill(3);
-        let mut strides = vec![9; tensor.sizes.len()];
-        strides[first_of_two..].copy_from_slice(&[2, 1]);
-        tensor.strides = Some(strides);
-    }),
-    ("rule_strides_too_far", "Strides", 1, |tensor| {
+    Break {
+        is_last: true,
+        ..breaking("rule_size_zero", "Sizes", |tensor| last(&mut tensor.sizes, 0))
+    },
+    breaking("rule_no_dimensions", "DimensionCount", |tensor| tensor.sizes.clear()),
+    breaking("rule_nine_dimensions", "DimensionCount", |tensor| tensor.sizes = vec![1; 9]),
+    Break {
+        least_rank: 2,
+        ..breaking("rule_too_many_elements", "Sizes", |tensor| tensor.sizes.fill(u32::MAX))
+    },
+    breaking("rule_stride_count", "Strides", |tensor| tensor.strides = Some(vec![1; 9])),
+    Break {
+        is_legal_input: true,
+        ..breaking("rule_strides_zero", "Strides", |tensor| {
+            last(&mut tensor.sizes, 2);
+            tensor.strides = Some(vec![0; tensor.sizes.len()]);
+        })
+    },
+    Break {
+        least_rank: 2,
+        is_legal_input: true,
+        ..breaking("rule_strides_overlapping", "Strides", |tensor| {
+            let first_of_two = tensor.sizes.len() - 2;
+            tensor.sizes[first_of_two..].fill(3);
+            let mut strides = vec![9; tensor.sizes.len()];
+            strides[first_of_two..].copy_from_slice(&[2, 1]);
+            tensor.strides = Some(strides);
+        })
+    },
+    breaking("rule_strides_too_far", "Strides", |tensor| {
         last(&mut tensor.sizes, 3);
         tensor.strides = Some(vec![u32::MAX; tensor.sizes.len()]);
     }),
-    ("rule_total_size_too_small", "TotalTensorSizeInBytes", 1, |tensor| {
+    breaking("rule_total_size_too_small", "TotalTensorSizeInBytes", |tensor| {
         last(&mut tensor.sizes, 5);
         tensor.total_tensor_size_in_bytes = Some(4);
     }),
-    ("rule_alignment_not_a_power_of_two", "GuaranteedBaseOffsetAlignment", 1, |tensor| {
+    breaking("rule_alignment_not_a_power_of_two", "GuaranteedBaseOffsetAlignment", |tensor| {
         tensor.guaranteed_base_offset_alignment = 48;
     }),
-    ("rule_unknown_flags", "Flags", 1, |tensor| tensor.flags = TensorFlags::from_bits(2)),
-    ("rule_owned_output", "Flags", 1, |tensor| tensor.flags = TensorFlags::OWNED_BY_DML),
+    breaking("rule_unknown_flags", "Flags", |tensor| tensor.flags = TensorFlags::from_bits(2)),
+    Break {
+        is_legal_input: true,
+        ..breaking("rule_owned_output", "Flags", |tensor| tensor.flags = TensorFlags::OWNED_BY_DML)
+    },
 ];
 
 const BAD_BINDINGS: &[(&str, BadBinding)] = &[
@@ -58,27 +89,72 @@ const BAD_BINDINGS: &[(&str, BadBinding)] = &[
     ("binding_missing", BadBinding::Missing),
 ];
 
-/// The broken rules for an operator that a level accepts with this signature.
-pub(super) fn cases(operator: &Operator, signature: &Signature) -> Vec<RuleCase> {
+/// The broken rules for an operator that `level` accepts with this signature.
+pub(super) fn cases(
+    operator: &Operator,
+    level: FeatureLevel,
+    signature: &Signature,
+) -> Vec<RuleCase> {
     let legal = operator.reference().minimal(signature);
-    let mut cases: Vec<RuleCase> = BREAKS
-        .iter()
-        .filter(|(_, _, least_rank, _)| signature.rank >= *least_rank)
-        .filter_map(|(name, field, _, change)| {
-            let operator = with_output(&legal, change)?;
-            Some(RuleCase { name, operator, expectation: Expectation::InvalidField(field) })
-        })
-        .collect();
+    let mut cases = broken_tensors(&with_inputs(&legal, level), signature.rank);
     cases.extend(operator.reference().broken_rules(signature).into_iter().map(|broken| {
-        let expectation = Expectation::InvalidField(broken.field);
-        RuleCase { name: broken.name, operator: broken.operator, expectation }
+        let expectation = Expectation::InvalidField(broken.field.to_owned());
+        RuleCase { name: broken.name.to_owned(), operator: broken.operator, expectation }
     }));
     cases.extend(BAD_BINDINGS.iter().map(|(name, binding)| RuleCase {
-        name,
+        name: (*name).to_owned(),
         operator: legal.clone(),
         expectation: Expectation::InvalidBinding(*binding),
     }));
     cases
+}
+
+/// `legal` with each of its tensors broken in turn, in every way that is none for it.
+fn broken_tensors(legal: &AbstractOperator, rank: usize) -> Vec<RuleCase> {
+    let schema = legal.schema();
+    let is_output = |index: &usize| schema.fields[*index].kind == FieldKind::Output;
+    let indices = || 0..schema.fields.len();
+    // The first output's cases have no field in their names.
+    let first_output = indices().find(is_output);
+    let others = indices().filter(|index| Some(*index) != first_output);
+    let mut cases = Vec::new();
+    for index in first_output.into_iter().chain(others) {
+        let field = &schema.fields[index];
+        let breaks = BREAKS.iter().filter(|it| rank >= it.least_rank);
+        for broken in breaks.filter(|it| is_output(&index) || !it.is_legal_input) {
+            let Some(operator) = with_tensor(legal, index, broken.change) else { continue };
+            let last = if broken.is_last { format!("[{}]", rank - 1) } else { String::new() };
+            let path = format!("{}.{}{last}", field.name, broken.field);
+            let place = match Some(index) == first_output {
+                true => String::new(),
+                false => format!("_in_{}", snake_case(field.name)),
+            };
+            let name = format!("{}{place}", broken.name);
+            cases.push(RuleCase { name, operator, expectation: Expectation::InvalidField(path) });
+        }
+    }
+    cases
+}
+
+/// `operator` with the inputs that it leaves out like its first output, where `level` takes them so.
+/// Whether they fit the other tensors does not matter: each tensor is looked at by itself first.
+fn with_inputs(operator: &AbstractOperator, level: FeatureLevel) -> AbstractOperator {
+    let (schema, mut fields) = (operator.schema(), operator.fields().to_vec());
+    let mut kinds = schema.fields.iter().zip(operator.fields());
+    let output = kinds.find_map(|(field, value)| match value {
+        FieldValue::Tensor(Some(desc)) if field.kind == FieldKind::Output => Some(desc.clone()),
+        _ => None,
+    });
+    for (field, value) in schema.fields.iter().zip(&mut fields) {
+        if field.kind == FieldKind::Input && *value == FieldValue::Tensor(None) {
+            *value = FieldValue::Tensor(output.clone());
+        }
+    }
+    let Ok(filled) = AbstractOperator::new(schema, fields) else { return operator.clone() };
+    match documents::ask(schema.name, level, &documents::tensors(&filled)) {
+        Answer::Accepted => filled,
+        _ => operator.clone(),
+    }
 }
 
 fn last(sizes: &mut [u32], size: u32) {
@@ -87,15 +163,63 @@ fn last(sizes: &mut [u32], size: u32) {
     }
 }
 
-/// `operator` with its first output changed; `None` where it has none.
-fn with_output(
+/// `operator` with the tensor of one of its fields changed; `None` where it has none there.
+fn with_tensor(
     operator: &AbstractOperator,
-    change: &fn(&mut TensorDesc),
+    index: usize,
+    change: fn(&mut TensorDesc),
 ) -> Option<AbstractOperator> {
-    let schema = operator.schema();
-    let output = schema.fields.iter().position(|field| field.kind == FieldKind::Output)?;
     let mut fields = operator.fields().to_vec();
-    let FieldValue::Tensor(Some(tensor)) = &mut fields[output] else { return None };
+    let FieldValue::Tensor(Some(tensor)) = &mut fields[index] else { return None };
     change(tensor);
-    AbstractOperator::new(schema, fields).ok()
+    AbstractOperator::new(operator.schema(), fields).ok()
+}
+
+/// `ATensor` as `a_tensor`.
+fn snake_case(name: &str) -> String {
+    let mut text = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.push(letter.to_ascii_lowercase());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dml::DataType;
+
+    /// The names and the fields of the cases of an operator at the highest level.
+    fn fields(name: &str) -> Vec<(String, String)> {
+        let operator = dml_ops::OPERATORS.iter().find(|it| it.schema().name == name).unwrap();
+        let signature = Signature::of(DataType::Float32, 4);
+        let cases = cases(operator, FeatureLevel::HIGHEST, &signature);
+        let field = |case: RuleCase| match case.expectation {
+            Expectation::InvalidField(field) => Some((case.name, field)),
+            _ => None,
+        };
+        cases.into_iter().filter_map(field).collect()
+    }
+
+    #[test]
+    fn every_tensor_is_broken_and_inputs_only_in_ways_that_they_may_not_be() {
+        let fields = fields("DIAGONAL_MATRIX1");
+        let has = |name: &str, field: &str| fields.contains(&(name.to_owned(), field.to_owned()));
+        assert!(has("rule_size_zero", "OutputTensor.Sizes[3]"), "{fields:?}");
+        assert!(has("rule_strides_zero", "OutputTensor.Strides"), "{fields:?}");
+        assert!(has("rule_size_zero_in_input_tensor", "InputTensor.Sizes[3]"), "{fields:?}");
+        assert!(has("rule_unknown_flags_in_input_tensor", "InputTensor.Flags"), "{fields:?}");
+        let of_input = fields.iter().filter(|(name, _)| name.ends_with("_in_input_tensor"));
+        assert_eq!(of_input.count(), BREAKS.len() - 3);
+        assert!(fields.iter().all(|(name, _)| !name.contains("strides_zero_in_")));
+    }
+
+    #[test]
+    fn a_field_s_name_in_snake_case_has_its_words_apart() {
+        assert_eq!(snake_case("ATensor"), "a_tensor");
+        assert_eq!(snake_case("OutputGradientTensor"), "output_gradient_tensor");
+    }
 }

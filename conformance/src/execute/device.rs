@@ -1,8 +1,8 @@
 //! Runs cases on a Vulkan device.
 
-use dml::core::Validated;
-use dml::core::plan::Plan;
+use dml::core::plan::{Plan, Slot};
 use dml::core::schema::FieldKind;
+use dml::core::{TensorLayout, Validated};
 use dml::vk::CompileInput;
 use dml::{
     AbstractOperator, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device,
@@ -105,23 +105,44 @@ impl Executable for DeviceOperator<'_> {
             .map_err(|error| error.to_string())
     }
 
-    fn bind(&self, bad: BadBinding) -> Option<dml::Result<()>> {
+    fn bind(&self, wrong: Option<(Slot, BadBinding)>) -> Option<dml::Result<()>> {
+        Some(self.execute_bound(wrong))
+    }
+}
+
+impl DeviceOperator<'_> {
+    /// Executes with a buffer of its own for each tensor, which is [`SPARE`] bytes larger.
+    fn execute_bound(&self, wrong: Option<(Slot, BadBinding)>) -> dml::Result<()> {
         let (device, compiled) = (&self.executor.device, &self.compiled);
-        let size = compiled.output_size(0);
-        let buffer = match device.create_buffer(size + 16) {
-            Ok(buffer) => buffer,
-            Err(error) => return Some(Err(error)),
+        let buffers = |kind| -> dml::Result<Vec<Option<Buffer>>> {
+            let size = |layout: &TensorLayout| layout.total_size().next_multiple_of(4);
+            let create = |layout| device.create_buffer(size(layout) + SPARE);
+            let tensors = self.operator().tensors(kind);
+            tensors.map(|(_, layout)| layout.map(create).transpose()).collect()
         };
-        let bound = BufferBinding::whole(&buffer);
-        let binding = match bad {
-            BadBinding::TooSmall => Some(BufferBinding { size: size - 4, ..bound }),
-            BadBinding::Unaligned => Some(BufferBinding { offset: 8, size, ..bound }),
-            BadBinding::OutOfBuffer => Some(BufferBinding { offset: 32, size, ..bound }),
-            BadBinding::Missing => None,
-        };
-        let bindings = vec![binding; self.operator().tensors(FieldKind::Output).count()];
-        let inputs = vec![None; self.operator().tensors(FieldKind::Input).count()];
-        Some(device.execute(compiled, &inputs, &bindings))
+        let (inputs, outputs) = (buffers(FieldKind::Input)?, buffers(FieldKind::Output)?);
+        let bad = |slot| wrong.filter(|(at, _)| *at == slot).map(|(_, bad)| bad);
+        let inputs = (0..).zip(&inputs).map(|(at, buffer)| bound(buffer, bad(Slot::Input(at))));
+        let outputs = (0..).zip(&outputs).map(|(at, buffer)| bound(buffer, bad(Slot::Output(at))));
+        device.execute(compiled, &inputs.collect::<Vec<_>>(), &outputs.collect::<Vec<_>>())
+    }
+}
+
+/// Bytes of a buffer beyond its tensor.
+const SPARE: u64 = 16;
+
+/// The binding of a tensor whose buffer has [`SPARE`] bytes more, as it must be or wrong; `None` where
+/// the tensor is left out.
+fn bound(buffer: &Option<Buffer>, bad: Option<BadBinding>) -> Option<BufferBinding<'_>> {
+    let buffer = buffer.as_ref()?;
+    let size = buffer.size() - SPARE;
+    let right = BufferBinding { buffer, offset: 0, size };
+    match bad {
+        None => Some(right),
+        Some(BadBinding::TooSmall) => Some(BufferBinding { size: size - 4, ..right }),
+        Some(BadBinding::Unaligned) => Some(BufferBinding { offset: 8, ..right }),
+        Some(BadBinding::OutOfBuffer) => Some(BufferBinding { offset: 32, ..right }),
+        Some(BadBinding::Missing) => None,
     }
 }
 

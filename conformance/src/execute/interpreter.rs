@@ -1,6 +1,6 @@
 //! Runs cases on the host interpreter: no Vulkan at all, and any limits that a device could have.
 
-use dml::core::plan::Plan;
+use dml::core::plan::{Plan, Slot};
 use dml::core::{Capabilities, Tuning, Validated};
 use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter, run_on_host};
@@ -83,7 +83,7 @@ impl Executable for HostOperator<'_> {
         run_on_host(&plan, corner.in_place, memory, &self.interpreter.capabilities)
     }
 
-    fn bind(&self, _bad: BadBinding) -> Option<dml::Result<()>> {
+    fn bind(&self, _wrong: Option<(Slot, BadBinding)>) -> Option<dml::Result<()>> {
         None
     }
 }

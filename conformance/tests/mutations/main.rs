@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr, reason = "says which case found it")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod bindings;
 mod kernels;
 mod plans;
 mod tables;

@@ -1,4 +1,4 @@
-//! Wrong rows in the tables of what a feature level accepts.
+//! Wrong rows in the tables of what a feature level accepts, and refusals that name the wrong field.
 
 use dml::core::schema::{OperatorSchema, SupportTable, TensorSupport};
 use dml::core::{DataTypeSet, Error, Validated, validate};
@@ -87,4 +87,37 @@ fn a_row_that_accepts_too_little_is_found() {
         &WrongRow { level, data_type, accepted: false },
         "5_1/diagonal_matrix/int64/rank2/offset_zero: refused: ",
     );
+}
+
+/// Refuses what is broken, but names the tensor's other field, element or tensor.
+struct WrongPath {
+    right: &'static str,
+    wrong: &'static str,
+}
+
+impl Lowering for WrongPath {
+    fn validate(
+        &self,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+    ) -> Result<Validated, Error> {
+        validate(operator, level).map_err(|mut error| {
+            if let Error::Invalid { field, .. } = &mut error {
+                field.path = field.path.replace(self.right, self.wrong);
+            }
+            error
+        })
+    }
+}
+
+#[test]
+fn a_refusal_that_names_another_path_is_found() {
+    let is_rule = |case: &Case| case.id.name.starts_with("rule_");
+    let cases: Vec<Case> = crate::cases().into_iter().filter(is_rule).collect();
+    for (right, wrong) in
+        [("Sizes[2]", "Sizes[1]"), ("Sizes[2]", "Sizes"), ("OutputTensor", "InputTensor")]
+    {
+        let words = "/rank3/rule_size_zero: expected a refusal of OutputTensor.Sizes[2], found";
+        check_found(wrong, &cases, &interpreter(&WrongPath { right, wrong }), words);
+    }
 }

@@ -67,7 +67,7 @@ pub struct BrokenRule {
     pub name: &'static str,
     /// The operator.
     pub operator: AbstractOperator,
-    /// The field that the refusal must name.
+    /// The whole path of the field that the refusal must name, such as `InputTensor.DataType`.
     pub field: &'static str,
 }
 

@@ -93,11 +93,11 @@ impl Reference for DiagonalMatrix1 {
         let rules = [
             broken("rule_value_type_differs", "ValueDataType", same(), other.dml_value()),
             broken("rule_value_type_unknown", "ValueDataType", same(), 0),
-            broken("rule_input_type_differs", "DataType", packed(other, rank), value),
-            broken("rule_input_sizes_differ", "Sizes", sizes_differ, value),
+            broken("rule_input_type_differs", "InputTensor.DataType", packed(other, rank), value),
+            broken("rule_input_sizes_differ", "InputTensor.Sizes", sizes_differ, value),
             broken(
                 "rule_input_dimension_count_differs",
-                "DimensionCount",
+                "InputTensor.DimensionCount",
                 packed(data_type, other_rank),
                 value,
             ),
