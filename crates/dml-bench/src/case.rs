@@ -2,6 +2,7 @@
 
 use dml::DataType;
 
+use crate::band::Band;
 use crate::work::Work;
 
 /// One line of the report.
@@ -17,8 +18,11 @@ pub(crate) struct Case {
     pub(crate) target: Option<f64>,
     /// The same for GPUs, where it differs.
     pub(crate) gpu_target: Option<f64>,
-    /// Other libraries that do the same.
-    pub(crate) peers: Vec<PeerTarget>,
+    /// Other libraries that do the same; a name is the library's and the way it is asked, such as
+    /// `numpy:eye`.
+    pub(crate) peers: Vec<Other>,
+    /// Other cases of the same group; a name is the case's.
+    pub(crate) beside: Vec<Other>,
 }
 
 /// What the device does on its own.
@@ -39,7 +43,7 @@ impl Case {
         let widths = [DataType::Uint8, DataType::Int8, DataType::Float32];
         let alike = ["/8x8", "/32x32", "trilu_lower"];
         self.work.bytes() <= 65 << 20
-            && widths.contains(&self.work.data_type)
+            && widths.contains(&self.work.data_type())
             && !alike.iter().any(|name| self.id.ends_with(name))
     }
 }
@@ -55,13 +59,31 @@ impl Baseline {
     }
 }
 
-/// Another library, and how fast the operator has to be against it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PeerTarget {
-    /// The peer and the way it is asked, such as `numpy:eye`.
+/// Something else that is measured in turns with a case, and how fast the case has to be against it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Other {
+    /// Its name.
     pub(crate) name: &'static str,
-    /// The highest time of the operator in times of the peer.
+    /// The highest time of the operator in times of the other; `None` where it is only told.
     pub(crate) target: Option<f64>,
+    /// The target is for devices with this in their name alone.
+    pub(crate) only_on: Option<&'static str>,
+}
+
+impl Other {
+    const fn told(name: &'static str) -> Self {
+        Self { name, target: None, only_on: None }
+    }
+
+    const fn at_most(target: f64, name: &'static str) -> Self {
+        Self { name, target: Some(target), only_on: None }
+    }
+
+    /// The target on this device, if there is one.
+    pub(crate) fn target_on(&self, device: &str) -> Option<f64> {
+        let is_meant = self.only_on.is_none_or(|name| device.contains(name));
+        self.target.filter(|_| is_meant)
+    }
 }
 
 const MIB: u64 = 1 << 20;
@@ -73,20 +95,34 @@ const TYPES: [(DataType, &str); 4] = [
     (DataType::Float64, "f64"),
 ];
 
-/// Every case, in the order of the report.
-pub(crate) fn all() -> Vec<Case> {
-    [growth(), packed(), batches(), strided(), with_input(), latency()].concat()
+/// Every case, in the order of the report. Those of one group take turns with each other.
+pub(crate) fn all() -> Vec<Vec<Case>> {
+    let alone = [growth(), packed(), batches(), strided(), with_input(), latency()].concat();
+    alone.into_iter().map(|case| vec![case]).collect()
 }
 
-fn case(id: impl Into<String>, work: Work, baseline: Baseline, target: Option<f64>) -> Case {
-    Case { id: id.into(), work, baseline, target, gpu_target: None, peers: vec![] }
+fn case(
+    id: impl Into<String>,
+    work: impl Into<Work>,
+    baseline: Baseline,
+    target: Option<f64>,
+) -> Case {
+    Case {
+        id: id.into(),
+        work: work.into(),
+        baseline,
+        target,
+        gpu_target: None,
+        peers: vec![],
+        beside: vec![],
+    }
 }
 
 /// Small matrices up to where `packed` begins: the line of the plot.
 fn growth() -> Vec<Case> {
     [("4KiB", 32), ("16KiB", 64), ("64KiB", 128), ("256KiB", 256), ("1MiB", 512), ("4MiB", 1024)]
         .map(|(name, width)| {
-            let work = Work::eye(DataType::Float32, &[width, width]);
+            let work = Band::eye(DataType::Float32, &[width, width]);
             case(format!("growth/f32/{name}"), work, Baseline::Fill, None)
         })
         .to_vec()
@@ -101,7 +137,7 @@ fn packed() -> Vec<Case> {
                 (16, _) => 1.25,
                 _ => 1.10,
             };
-            let work = Work::eye(data_type, &near_square(data_type, mib * MIB));
+            let work = Band::eye(data_type, &near_square(data_type, mib * MIB));
             let id = format!("packed/{name}/{mib}MiB");
             let peers = match (data_type, mib) {
                 (DataType::Float32, 64) => eye_peers(true),
@@ -113,7 +149,7 @@ fn packed() -> Vec<Case> {
             cases.push(Case { gpu_target, peers, ..one });
         }
     }
-    let narrow = Work::eye(DataType::Float32, &[32_768, 512]);
+    let narrow = Band::eye(DataType::Float32, &[32_768, 512]);
     cases.push(case("packed/f32/64MiB/width512", narrow, Baseline::Fill, Some(1.10)));
     cases
 }
@@ -137,25 +173,25 @@ fn batches() -> Vec<Case> {
                 continue;
             }
             let count = bytes.div_ceil(size * size * element);
-            let work = Work::eye(data_type, &[count, size, size]);
+            let work = Band::eye(data_type, &[count, size, size]);
             let id = format!("batch/{name}/{}MiB/{size}x{size}", bytes >> 20);
             cases.push(case(id, work, Baseline::Fill, Some(1.35)));
         }
     }
     for (data_type, name) in TYPES {
         let matrix = data_type.bits() / 8 * 512 * 512;
-        let work = Work::eye(data_type, &[(64 << 20) / matrix, 512, 512]);
+        let work = Band::eye(data_type, &[(64 << 20) / matrix, 512, 512]);
         cases.push(case(format!("batch/{name}/64MiB/512x512"), work, Baseline::Fill, Some(1.10)));
     }
-    let large = Work::eye(DataType::Float32, &[16, 1024, 1024]);
+    let large = Band::eye(DataType::Float32, &[16, 1024, 1024]);
     let one = case("batch/f32/16x1024x1024", large, Baseline::Fill, Some(1.10));
     cases.push(Case { peers: batch_peers(), ..one });
     for (data_type, name, target) in
         [(DataType::Float32, "f32", Some(1.35)), (DataType::Int8, "i8", None)]
     {
-        let work = Work::eye(data_type, &[1_000_000, 3, 3]);
+        let work = Band::eye(data_type, &[1_000_000, 3, 3]);
         let one = case(format!("batch/{name}/1000000x3x3"), work, Baseline::Fill, target);
-        let numpy = PeerTarget { name: "numpy:broadcast_copy", target: Some(1.0) };
+        let numpy = Other::at_most(1.0, "numpy:broadcast_copy");
         cases.push(Case { peers: [vec![numpy], gpu_peers()].concat(), ..one });
     }
     cases
@@ -163,7 +199,7 @@ fn batches() -> Vec<Case> {
 
 fn strided() -> Vec<Case> {
     let row = |data_type, [height, width]: [u32; 2]| {
-        Work::eye(data_type, &[height, width]).with_row_pitch(width + 3)
+        Band::eye(data_type, &[height, width]).with_row_pitch(width + 3)
     };
     TYPES
         .map(|(data_type, name)| {
@@ -176,7 +212,7 @@ fn strided() -> Vec<Case> {
 fn with_input() -> Vec<Case> {
     let mut cases = Vec::new();
     for (data_type, name) in [(DataType::Float32, "f32"), (DataType::Uint8, "u8")] {
-        let eye = Work::eye(data_type, &near_square(data_type, 64 * MIB));
+        let eye = Band::eye(data_type, &near_square(data_type, 64 * MIB));
         for (kind, work, target) in [
             ("diagonal", eye.clone().with_input(), 1.2),
             ("trilu_upper", eye.clone().trilu_upper(), 1.15),
@@ -196,42 +232,39 @@ fn with_input() -> Vec<Case> {
 fn latency() -> Vec<Case> {
     TYPES
         .map(|(data_type, name)| {
-            let work = Work::eye(data_type, &[3, 3]);
+            let work = Band::eye(data_type, &[3, 3]);
             case(format!("latency/{name}/3x3"), work, Baseline::EmptySubmit, Some(1.25))
         })
         .to_vec()
 }
 
-fn eye_peers(onnx: bool) -> Vec<PeerTarget> {
-    let told = |name| PeerTarget { name, target: None };
-    let third = |name| PeerTarget { name, target: onnx.then_some(1.0 / 3.0) };
-    let mut peers = vec![told("numpy:eye"), told("numpy:preallocated")];
+fn eye_peers(onnx: bool) -> Vec<Other> {
+    let third = |name| if onnx { Other::at_most(1.0 / 3.0, name) } else { Other::told(name) };
+    let mut peers = ["numpy:eye", "numpy:preallocated"].map(Other::told).to_vec();
     if onnx {
-        peers.push(told("onnxruntime:EyeLike"));
+        peers.push(Other::told("onnxruntime:EyeLike"));
     }
-    peers.extend([third("openvino:Eye"), told("openvino:Eye_no_copy"), third("jax:eye")]);
+    peers.extend([third("openvino:Eye"), Other::told("openvino:Eye_no_copy"), third("jax:eye")]);
     [peers, gpu_peers()].concat()
 }
 
-fn batch_peers() -> Vec<PeerTarget> {
-    let third = |name| PeerTarget { name, target: Some(1.0 / 3.0) };
-    let told = |name| PeerTarget { name, target: None };
+fn batch_peers() -> Vec<Other> {
+    let third = |name| Other::at_most(1.0 / 3.0, name);
     let peers = vec![
-        told("numpy:broadcast_copy"),
+        Other::told("numpy:broadcast_copy"),
         third("openvino:Eye"),
-        told("openvino:Eye_no_copy"),
+        Other::told("openvino:Eye_no_copy"),
         third("jax:eye"),
     ];
     [peers, gpu_peers()].concat()
 }
 
 /// There only where an NVIDIA GPU is.
-fn gpu_peers() -> Vec<PeerTarget> {
-    let peer = |name, target| PeerTarget { name, target };
+fn gpu_peers() -> Vec<Other> {
     vec![
-        peer("torch:eye", Some(1.0)),
-        peer("cupy:eye", None),
-        peer("cupy:cudaMemset", Some(1.0 / 0.95)),
+        Other::at_most(1.0, "torch:eye"),
+        Other::told("cupy:eye"),
+        Other::at_most(1.0 / 0.95, "cupy:cudaMemset"),
     ]
 }
 
@@ -240,8 +273,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_target_is_for_the_devices_that_it_names() {
+        let everywhere = Other::at_most(1.5, "numpy:eye");
+        let one = Other { only_on: Some("llvmpipe"), ..everywhere };
+        let on = |other: Other| ["llvmpipe (LLVM 15)", "SwiftShader"].map(|it| other.target_on(it));
+        assert_eq!(on(everywhere), [Some(1.5), Some(1.5)]);
+        assert_eq!(on(one), [Some(1.5), None]);
+        assert_eq!(on(Other::told("numpy:eye")), [None, None]);
+    }
+
+    #[test]
+    fn what_a_case_is_compared_with_is_in_its_group() {
+        for group in all() {
+            for other in group.iter().flat_map(|case| &case.beside) {
+                assert!(group.iter().any(|case| case.id == other.name), "{}", other.name);
+            }
+        }
+    }
+
+    #[test]
     fn every_case_has_its_own_name_and_the_bytes_in_it() {
-        let cases = all();
+        let cases = all().concat();
         let mut ids: Vec<_> = cases.iter().map(|case| &case.id).collect();
         ids.sort();
         ids.dedup();

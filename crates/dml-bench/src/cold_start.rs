@@ -10,9 +10,9 @@ use anyhow::{Context as _, Result, ensure};
 use dml::vk::DeviceInfo;
 use dml::{BufferBinding, DataType, Device, DeviceOptions, DeviceSelector};
 
+use crate::band::Band;
 use crate::report::ColdStart;
 use crate::stats::Summary;
-use crate::work::Work;
 
 /// The first argument of a process that is started to be timed.
 pub(crate) const CHILD: &str = "--cold-start-child";
@@ -92,7 +92,7 @@ pub(crate) fn child(selector: &str) -> ExitCode {
 fn first_result(selector: &str) -> Result<()> {
     let selector: DeviceSelector = selector.parse()?;
     let device = Device::open_with(&DeviceOptions { selector, ..DeviceOptions::default() })?;
-    let work = Work::eye(DataType::Float32, &[1024, 1024]);
+    let work = Band::eye(DataType::Float32, &[1024, 1024]);
     let operator = device.compile(work.operator())?;
     let buffer = device.create_buffer(operator.output_size(0))?;
     device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))])?;

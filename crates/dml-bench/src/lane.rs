@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result, bail};
 use dml::vk::{BindingTable, Bindings, CommandList, Recorder, Timestamps};
 use dml::{Buffer, BufferBinding, CompiledOperator, Device};
 
+use crate::band::SENTINEL;
 use crate::case::Baseline;
-use crate::work::SENTINEL;
 
 /// What a lane leaves in its buffer.
 #[derive(Clone, Copy)]
@@ -48,17 +48,16 @@ impl<'a> Lane<'a> {
         device: &Device,
         compiled: &CompiledOperator,
         buffer: &Rc<Buffer>,
-        input: Option<&Buffer>,
+        inputs: &[Buffer],
         expected: &'a [u8],
         timed: bool,
     ) -> Result<Self> {
         let size = compiled.binding_properties().temporary_resource_size;
         let temporary = if size > 0 { Some(device.create_buffer(size)?) } else { None };
-        let has_input = !compiled.vulkan().inputs().is_empty();
-        let inputs = [input.map(BufferBinding::whole)];
+        let inputs: Vec<_> = inputs.iter().map(|it| Some(BufferBinding::whole(it))).collect();
         let outputs = [Some(BufferBinding::whole(buffer))];
         let bindings = Bindings {
-            inputs: if has_input { &inputs } else { &[] },
+            inputs: &inputs,
             outputs: &outputs,
             temporary: temporary.as_ref().map(BufferBinding::whole),
             persistent: None,

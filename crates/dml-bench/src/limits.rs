@@ -9,13 +9,14 @@ use dml::core::plan::{BindingRequirement, BoundAt, Copy, CopyRegion, Plan, Repea
 use dml::vk::{BindingTable, Bindings, CompileInput};
 use dml::{Buffer, BufferBinding, DataType, Device};
 
+use crate::band::Band;
 use crate::case::Baseline;
 use crate::lane::{Expected, Lane};
-use crate::measure::{Effort, buffers, first_run, in_turns, rotation};
+use crate::measure::Effort;
 use crate::report::Limit;
 use crate::stats::{Ratio, Summary};
 use crate::text::bytes_text;
-use crate::work::Work;
+use crate::turns::{buffers, first_run, in_turns, rotation};
 
 const BYTES: u64 = 64 << 20;
 const PIECES: [u64; 6] = [16 << 20, 1 << 20, 64 << 10, 16 << 10, 4 << 10, 1 << 10];
@@ -43,7 +44,7 @@ pub(crate) fn measure(device: &Device, effort: Effort) -> Result<Vec<Limit>> {
         .with_tuning(device.tuning().with_strategy(Strategy::FillAndScatter))
         .compile(corner.operator())?;
     let lanes =
-        buffers.iter().map(|it| Lane::operator(device, &compiled, it, None, &expected, true));
+        buffers.iter().map(|it| Lane::operator(device, &compiled, it, &[], &expected, true));
     let name = "a fill, and a dispatch for one element".to_owned();
     limits.push(one(name, lanes.collect::<Result<_>>()?, &mut whole, effort)?);
     for piece in PIECES {
@@ -59,8 +60,8 @@ pub(crate) fn measure(device: &Device, effort: Effort) -> Result<Vec<Limit>> {
 }
 
 /// A matrix of 64 MiB with one element on its diagonal.
-fn corner() -> Work {
-    Work::eye(DataType::Float32, &[4096, 4096]).with_offset(4095)
+fn corner() -> Band {
+    Band::eye(DataType::Float32, &[4096, 4096]).with_offset(4095)
 }
 
 fn fills(device: &Device, buffer: &Rc<Buffer>, piece: u64) -> Result<Lane<'static>> {

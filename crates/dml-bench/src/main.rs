@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
+mod band;
 mod case;
 mod cold_start;
 mod lane;
@@ -17,6 +18,7 @@ mod report;
 mod stats;
 mod table;
 mod text;
+mod turns;
 mod work;
 
 use std::io::Write as _;
@@ -96,10 +98,9 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<()> {
     let filter = cli.filter.compile_matcher();
-    let cases: Vec<Case> =
-        case::all().into_iter().filter(|it| is_chosen(cli, &filter, it)).collect();
+    let groups = chosen(cli, &filter);
     if cli.list {
-        cases.iter().for_each(|case| println!("{}", case.id));
+        groups.iter().flatten().for_each(|case| println!("{}", case.id));
         return Ok(());
     }
     let machine = Machine::here();
@@ -113,7 +114,7 @@ fn run(cli: &Cli) -> Result<()> {
     };
     print!("{}", table::header(&report));
     for physical in devices {
-        let device = run_on(cli, &filter, &cases, &physical, &report.machine, &mut peers)?;
+        let device = run_on(cli, &filter, &groups, &physical, &report.machine, &mut peers)?;
         print!("{}", table::device(&device));
         report.devices.push(device);
     }
@@ -123,8 +124,13 @@ fn run(cli: &Cli) -> Result<()> {
     Ok(())
 }
 
-fn is_chosen(cli: &Cli, filter: &GlobMatcher, case: &Case) -> bool {
-    filter.is_match(&case.id) && (!cli.quick || case.is_quick())
+/// The chosen cases of each group.
+fn chosen(cli: &Cli, filter: &GlobMatcher) -> Vec<Vec<Case>> {
+    let is_chosen = |case: &Case| filter.is_match(&case.id) && (!cli.quick || case.is_quick());
+    let mut groups = case::all();
+    groups.iter_mut().for_each(|group| group.retain(is_chosen));
+    groups.retain(|group| !group.is_empty());
+    groups
 }
 
 fn devices(selector: &str) -> Result<Vec<PhysicalDevice>> {
@@ -145,7 +151,7 @@ fn devices(selector: &str) -> Result<Vec<PhysicalDevice>> {
 fn run_on(
     cli: &Cli,
     filter: &GlobMatcher,
-    cases: &[Case],
+    groups: &[Vec<Case>],
     physical: &PhysicalDevice,
     machine: &Machine,
     peers: &mut Peers,
@@ -157,12 +163,12 @@ fn run_on(
     };
     let info = physical.info();
     let effort = effort(cli, machine);
-    let progress = progress(&info.name, cases.len());
+    let progress = progress(&info.name, groups.iter().map(Vec::len).sum());
     let mut results = Vec::new();
-    for case in cases {
-        progress.set_message(format!("{}: {}", info.name, case.id));
-        results.push(measure::measure(&device, case, effort, peers)?);
-        progress.inc(1);
+    for group in groups {
+        progress.set_message(format!("{}: {}", info.name, group[0].id));
+        results.extend(measure::measure(&device, group, effort, peers)?);
+        progress.inc(group.len() as u64);
     }
     progress.finish_and_clear();
     let limits = if filter.is_match("limits") { limits::measure(&device, effort)? } else { vec![] };
@@ -206,21 +212,25 @@ fn write(cli: &Cli, report: &Report) -> Result<()> {
     if let Some(path) = &cli.json {
         write_file(path, &(serde_json::to_string_pretty(report)? + "\n"))?;
     }
-    let several = report.devices.len() > 1;
+    let plots: Vec<_> = report.devices.iter().map(plot::svg).collect::<Result<_>>()?;
     if let Some(path) = &cli.svg {
-        for (index, device) in report.devices.iter().enumerate() {
+        let several = report.devices.len() > 1;
+        for (index, plot) in plots.iter().enumerate() {
             let path = if several { numbered(path, index) } else { path.clone() };
-            write_file(&path, &plot::svg(device)?)?;
+            match plot {
+                Some(plot) => write_file(&path, plot)?,
+                None => eprintln!("{} is not written: too few sizes were measured", path.display()),
+            }
         }
     }
     if let Some(path) = &cli.markdown {
-        let plots: Vec<PathBuf> = (0..report.devices.len())
-            .map(|index| numbered(&path.with_extension("svg"), index))
-            .collect();
-        for (plot, device) in plots.iter().zip(&report.devices) {
-            write_file(plot, &plot::svg(device)?)?;
+        let mut paths = Vec::new();
+        for (index, plot) in plots.iter().enumerate() {
+            let path = numbered(&path.with_extension("svg"), index);
+            plot.as_ref().map(|plot| write_file(&path, plot)).transpose()?;
+            paths.push(plot.is_some().then_some(path));
         }
-        write_file(path, &markdown::page(report, &plots))?;
+        write_file(path, &markdown::page(report, &paths))?;
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use crate::report::{Presence, Report};
 use crate::table::{self, Style};
 use crate::text::bytes_text;
 
-/// The page. `plots` has one file for each device, beside the page.
-pub(crate) fn page(report: &Report, plots: &[PathBuf]) -> String {
+/// The page. `plots` has a file for each device that has a plot, beside the page.
+pub(crate) fn page(report: &Report, plots: &[Option<PathBuf>]) -> String {
     let machine = &report.machine;
     let mut text = format!(
         "# {}, {} threads\n\n\
@@ -32,7 +32,9 @@ pub(crate) fn page(report: &Report, plots: &[PathBuf]) -> String {
     }
     for (device, plot) in report.devices.iter().zip(plots) {
         text += &format!("\n## {}\n\n{}.\n\n", device.name, device.score());
-        text += &format!("![Time against size]({})\n", file_name(plot));
+        if let Some(plot) = plot {
+            text += &format!("![Time against size]({})\n", file_name(plot));
+        }
         for (title, table) in table::sections(device, Style::Markdown) {
             text += &format!("\n### {title}\n\n{table}\n");
         }

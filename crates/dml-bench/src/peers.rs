@@ -5,33 +5,49 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use crate::case::{Case, PeerTarget};
-use crate::report::{PeerResult, PeerStatus, PeerTimes};
+use crate::case::{Case, Other};
+use crate::report::{OtherResult, PeerStatus, PeerTimes};
 use crate::stats::{Ratio, Summary};
 
 const SCRIPT: &str = include_str!("../peers/peer.py");
 
-/// Each has a folder of its own below the one that `--peers` names.
-const LIBRARIES: [&str; 6] = ["numpy", "onnxruntime", "openvino", "jax", "torch", "cupy"];
+/// Each library with its part of the program, and a folder of its own below the one that `--peers`
+/// names.
+const LIBRARIES: [(&str, &str); 8] = [
+    ("numpy", include_str!("../peers/libraries/numpy.py")),
+    ("onnxruntime", include_str!("../peers/libraries/onnxruntime.py")),
+    ("openvino", include_str!("../peers/libraries/openvino.py")),
+    ("jax", include_str!("../peers/libraries/jax.py")),
+    ("torch", include_str!("../peers/libraries/torch.py")),
+    ("cupy", include_str!("../peers/libraries/cupy.py")),
+    ("iree", include_str!("../peers/libraries/iree.py")),
+    ("ncnn", include_str!("../peers/libraries/ncnn.py")),
+];
+
+/// A peer that has had so many turns, and its time, has no more of them.
+const LEAST_TURNS: usize = 5;
 
 /// The libraries that answer, and why the others do not. Empty where nobody asked for them.
 #[derive(Default)]
 pub(crate) struct Peers {
+    folder: PathBuf,
     libraries: BTreeMap<&'static str, Result<Process, String>>,
 }
 
 /// What is left of one peer's turns in one case.
 pub(crate) struct PeerRuns {
-    peer: PeerTarget,
+    peer: Other,
     state: Result<(), String>,
     times: Vec<Duration>,
+    /// Checks included.
+    spent: Duration,
 }
 
 struct Process {
@@ -45,8 +61,8 @@ struct Process {
 impl Peers {
     /// Starts every library that is installed below `folder`.
     pub(crate) fn start(folder: &Path) -> Self {
-        let start = |library| (library, Process::start(folder, library));
-        Self { libraries: LIBRARIES.map(start).into() }
+        let start = |(library, source)| (library, Process::start(folder, library, source));
+        Self { folder: folder.to_owned(), libraries: LIBRARIES.map(start).into() }
     }
 
     /// Who answers.
@@ -58,27 +74,31 @@ impl Peers {
         self.libraries.iter().map(status).collect()
     }
 
-    /// Asks the case's peers to get ready, which includes warming up.
-    pub(crate) fn prepare(&mut self, case: &Case) -> Vec<PeerRuns> {
+    /// Asks the case's peers to get ready, which includes warming up. Those that use Vulkan take the
+    /// device of this name.
+    pub(crate) fn prepare(&mut self, case: &Case, device: &str) -> Vec<PeerRuns> {
         if self.libraries.is_empty() {
             return Vec::new();
         }
-        let one = |peer: &PeerTarget| {
-            let work = &case.work;
+        self.restart_ended();
+        let one = |peer: &Other| {
             let request = json!({
                 "prepare": peer.name,
-                "type": work.data_type.to_string(),
-                "sizes": work.sizes,
+                "type": case.work.data_type().to_string(),
+                "sizes": case.work.sizes(),
+                "device": device,
             });
             let state = self.ask(peer, &request).map(|_| ()).map_err(|error| format!("{error:#}"));
-            PeerRuns { peer: *peer, state, times: Vec::new() }
+            PeerRuns { peer: *peer, state, times: Vec::new(), spent: Duration::ZERO }
         };
         case.peers.iter().map(one).collect()
     }
 
-    /// One timed run of each. A peer that fails has no more turns, and its reason is reported.
-    pub(crate) fn turn(&mut self, runs: &mut [PeerRuns]) {
-        for run in runs.iter_mut().filter(|run| run.state.is_ok()) {
+    /// One timed run of each that has time left of `most`. A peer that fails has no more turns, and
+    /// its reason is reported.
+    pub(crate) fn turn(&mut self, runs: &mut [PeerRuns], most: Duration) {
+        for run in runs.iter_mut().filter(|run| run.has_turn(most)) {
+            let start = Instant::now();
             let answer = self.ask(&run.peer, &json!({"run": run.peer.name}));
             let time = answer.and_then(|answer| {
                 answer["ns"].as_u64().map(Duration::from_nanos).context("it told no time")
@@ -87,10 +107,22 @@ impl Peers {
                 Ok(time) => run.times.push(time),
                 Err(error) => run.state = Err(format!("{error:#}")),
             }
+            run.spent += start.elapsed();
         }
     }
 
-    fn ask(&mut self, peer: &PeerTarget, request: &Value) -> Result<Value> {
+    /// A library that crashed in one case, or on one device, may work in the next.
+    fn restart_ended(&mut self) {
+        for (library, source) in LIBRARIES {
+            let Some(Ok(process)) = self.libraries.get_mut(library) else { continue };
+            if process.has_ended() {
+                let process = Process::start(&self.folder, library, source);
+                self.libraries.insert(library, process);
+            }
+        }
+    }
+
+    fn ask(&mut self, peer: &Other, request: &Value) -> Result<Value> {
         let library = peer.name.split(':').next().unwrap_or_default();
         match self.libraries.get_mut(library) {
             Some(Ok(process)) => process.ask(request),
@@ -101,33 +133,47 @@ impl Peers {
 }
 
 impl PeerRuns {
-    /// In times of the operator and the baseline, which had as many turns.
-    pub(crate) fn finish(self, operator: &[Duration], baseline: &[Duration]) -> PeerResult {
-        let outcome = self.state.map(|()| PeerTimes {
-            ratio: Ratio::of(operator, &self.times),
-            baseline_ratio: Ratio::of(baseline, &self.times),
-            times: Summary::of(&self.times),
-        });
-        PeerResult {
+    fn has_turn(&self, most: Duration) -> bool {
+        self.state.is_ok() && (self.times.len() < LEAST_TURNS || self.spent < most)
+    }
+
+    /// In times of the operator and the baseline, which had a turn before each of its turns.
+    pub(crate) fn finish(
+        self,
+        operator: &[Duration],
+        baseline: &[Duration],
+        device: &str,
+    ) -> OtherResult<PeerTimes> {
+        let turns = self.times.len();
+        let outcome = match self.state {
+            Ok(()) if turns == 0 => Err("it had no turn".to_owned()),
+            Ok(()) => Ok(PeerTimes {
+                ratio: Ratio::of(&operator[..turns], &self.times),
+                baseline_ratio: Ratio::of(&baseline[..turns], &self.times),
+                times: Summary::of(&self.times),
+            }),
+            Err(reason) => Err(reason),
+        };
+        OtherResult {
             name: self.peer.name.to_owned(),
-            target: self.peer.target,
+            target: self.peer.target_on(device),
             outcome: outcome.into(),
         }
     }
 }
 
 impl Process {
-    fn start(folder: &Path, library: &str) -> Result<Self, String> {
+    fn start(folder: &Path, library: &str, source: &str) -> Result<Self, String> {
         // Whoever installs says there why something is missing.
         if let Ok(reason) = fs::read_to_string(folder.join(format!("{library}.missing"))) {
             return Err(reason.trim().to_owned());
         }
-        Self::spawn(folder, library).map_err(|error| format!("{error:#}"))
+        Self::spawn(folder, library, source).map_err(|error| format!("{error:#}"))
     }
 
-    fn spawn(folder: &Path, library: &str) -> Result<Self> {
+    fn spawn(folder: &Path, library: &str, source: &str) -> Result<Self> {
         let mut child = Command::new("python3")
-            .args(["-c", SCRIPT, library])
+            .args(["-c", SCRIPT, library, source])
             .env("PYTHONPATH", folder.join(library))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -140,6 +186,10 @@ impl Process {
         let answer = process.answer()?;
         process.version = answer["version"].as_str().unwrap_or("of unknown version").to_owned();
         Ok(process)
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
     }
 
     fn ask(&mut self, request: &Value) -> Result<Value> {
@@ -167,5 +217,51 @@ impl Drop for Process {
         // The end of its requests ends it.
         self.requests = None;
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Presence;
+
+    fn runs(milliseconds: &[u64]) -> PeerRuns {
+        PeerRuns {
+            peer: Other { name: "iree:add", target: Some(0.5), only_on: Some("llvmpipe") },
+            state: Ok(()),
+            times: milliseconds.iter().copied().map(Duration::from_millis).collect(),
+            spent: Duration::from_secs(9),
+        }
+    }
+
+    #[test]
+    fn every_peer_of_a_case_is_a_library() {
+        for peer in crate::case::all().iter().flatten().flat_map(|case| &case.peers) {
+            let (library, _) = peer.name.split_once(':').unwrap();
+            assert!(LIBRARIES.iter().any(|(name, _)| *name == library), "{}", peer.name);
+        }
+    }
+
+    #[test]
+    fn a_slow_peer_has_its_least_turns_and_one_that_failed_has_none() {
+        let (short, long) = (Duration::from_secs(8), Duration::from_secs(10));
+        assert!(runs(&[1; LEAST_TURNS - 1]).has_turn(short));
+        assert!(!runs(&[1; LEAST_TURNS]).has_turn(short));
+        assert!(runs(&[1; LEAST_TURNS]).has_turn(long));
+        let failed = PeerRuns { state: Err("it crashed".to_owned()), ..runs(&[]) };
+        assert!(!failed.has_turn(long));
+    }
+
+    #[test]
+    fn a_peer_is_compared_with_the_turns_that_it_took_part_in() {
+        let of = |all: [u64; 4]| all.map(Duration::from_millis);
+        let result = runs(&[8, 8]).finish(&of([4, 4, 99, 99]), &of([2, 2, 99, 99]), "llvmpipe");
+        let Presence::There(times) = result.outcome else { panic!("it has times") };
+        assert_eq!((times.ratio.of_medians, times.ratio.turns), (0.5, 2));
+        assert_eq!(times.baseline_ratio.of_medians, 0.25);
+        assert_eq!(result.target, Some(0.5));
+        let none = runs(&[]).finish(&of([4; 4]), &of([2; 4]), "SwiftShader");
+        assert!(matches!(none.outcome, Presence::Missing(_)));
+        assert_eq!(none.target, None);
     }
 }

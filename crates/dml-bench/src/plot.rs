@@ -17,15 +17,19 @@ const LINES: [Line; 3] = [
     ("memset", RGBColor(120, 120, 120), |it| it.memset.as_ref().map(|it| it.median)),
 ];
 
-/// The plot of one device as SVG: packed FLOAT32 matrices.
+/// The plot of one device as SVG: packed FLOAT32 matrices. `None` where fewer than two of these were
+/// measured, which are no line.
 ///
 /// # Errors
 /// The figure cannot be drawn.
-pub(crate) fn svg(device: &DeviceReport) -> Result<String> {
+pub(crate) fn svg(device: &DeviceReport) -> Result<Option<String>> {
     let points = points(device);
+    if points.len() < 2 {
+        return Ok(None);
+    }
     let mut text = String::new();
     draw(&device.name, &points, &mut text).map_err(|error| anyhow!("drawing a plot: {error}"))?;
-    Ok(text)
+    Ok(Some(text))
 }
 
 /// Bytes and times, by size.
@@ -94,7 +98,7 @@ fn draw(
     Ok(())
 }
 
-/// The least and the most; something to draw where there is nothing.
+/// The least and the most; something to draw where there is one value.
 fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (least, most) =
         values.fold((f64::MAX, f64::MIN), |(least, most), it| (least.min(it), most.max(it)));

@@ -6,9 +6,9 @@ use anyhow::Result;
 use dml::vk::{BindingTable, Bindings, Recorder};
 use dml::{BufferBinding, DataType, Device};
 
+use crate::band::Band;
 use crate::report::Recording;
 use crate::stats::Summary;
-use crate::work::Work;
 
 /// Operators in one command buffer.
 const OPERATORS: u32 = 1000;
@@ -21,10 +21,10 @@ const TARGET: Duration = Duration::from_micros(1);
 /// The device failed.
 pub(crate) fn measure(device: &Device, rounds: usize) -> Result<Vec<Recording>> {
     let works = [
-        ("3x3", Work::eye(DataType::Float32, &[3, 3])),
-        ("1024x1024", Work::eye(DataType::Float32, &[1024, 1024])),
+        ("3x3", Band::eye(DataType::Float32, &[3, 3])),
+        ("1024x1024", Band::eye(DataType::Float32, &[1024, 1024])),
     ];
-    let one = |(name, work): (&'static str, Work)| {
+    let one = |(name, work): (&'static str, Band)| {
         let compiled = device.compile(work.operator())?;
         let buffer = device.create_buffer(compiled.output_size(0))?;
         let outputs = [Some(BufferBinding::whole(&buffer))];

@@ -88,19 +88,21 @@ pub(crate) struct CaseTimes {
     pub(crate) memset_ratio: Option<Ratio>,
     /// The host's memset of the same bytes, one thread.
     pub(crate) memset: Option<Summary>,
+    /// Other cases that took turns with this one.
+    pub(crate) others: Vec<OtherResult<Ratio>>,
     /// Other libraries.
-    pub(crate) peers: Vec<PeerResult>,
+    pub(crate) peers: Vec<OtherResult<PeerTimes>>,
 }
 
-/// Another library in one case.
+/// What a case was compared with: another library, or another case.
 #[derive(Debug, Serialize)]
-pub(crate) struct PeerResult {
-    /// The peer and the way it was asked.
+pub(crate) struct OtherResult<T> {
+    /// The peer and the way it was asked, or the case.
     pub(crate) name: String,
     /// The highest ratio that meets the target.
     pub(crate) target: Option<f64>,
     /// What came of it; or why there is nothing.
-    pub(crate) outcome: Presence<PeerTimes>,
+    pub(crate) outcome: Presence<T>,
 }
 
 /// Times of another library, in turns with the operator's.
@@ -224,11 +226,24 @@ impl CaseResult {
     }
 }
 
-impl PeerResult {
+impl OtherResult<PeerTimes> {
     /// The operator against the peer; no verdict without the peer.
     pub(crate) fn verdict(&self) -> Verdict {
+        self.verdict_of(|times| &times.ratio)
+    }
+}
+
+impl OtherResult<Ratio> {
+    /// The case against the other one; no verdict without that.
+    pub(crate) fn verdict(&self) -> Verdict {
+        self.verdict_of(|ratio| ratio)
+    }
+}
+
+impl<T> OtherResult<T> {
+    fn verdict_of(&self, ratio: impl FnOnce(&T) -> &Ratio) -> Verdict {
         match &self.outcome {
-            Presence::There(times) => Verdict::of_ratio(Some(&times.ratio), self.target),
+            Presence::There(it) => Verdict::of_ratio(Some(ratio(it)), self.target),
             Presence::Missing(_) => Verdict::NoTarget,
         }
     }
@@ -249,9 +264,12 @@ impl DeviceReport {
 
     /// What came of its targets.
     pub(crate) fn score(&self) -> String {
-        let peers = self.cases.iter().filter_map(CaseResult::measured).flat_map(|it| &it.peers);
+        let measured = self.cases.iter().filter_map(CaseResult::measured);
+        let peers = measured.clone().flat_map(|it| &it.peers);
+        let others = measured.flat_map(|it| &it.others);
         let verdicts = (self.cases.iter().map(CaseResult::verdict))
-            .chain(peers.map(PeerResult::verdict))
+            .chain(others.map(OtherResult::<Ratio>::verdict))
+            .chain(peers.map(OtherResult::<PeerTimes>::verdict))
             .chain(self.recording.iter().map(Recording::verdict));
         score(verdicts)
     }

@@ -4,8 +4,8 @@ use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{ContentArrangement, Table};
 
 use crate::report::{
-    CaseResult, ColdStart, DeviceReport, Limit, Outcome, PeerResult, Presence, Recording, Report,
-    Verdict,
+    CaseResult, ColdStart, DeviceReport, Limit, OtherResult, Outcome, PeerTimes, Presence,
+    Recording, Report, Verdict,
 };
 use crate::stats::Ratio;
 use crate::text::{bytes_text, time_text};
@@ -55,6 +55,7 @@ pub(crate) fn device(device: &DeviceReport) -> String {
 pub(crate) fn sections(device: &DeviceReport, style: Style) -> Vec<(&'static str, String)> {
     let all = [
         ("Against the device itself", cases(&device.cases, style)),
+        ("Against each other", others(&device.cases, style)),
         ("More than one command, against one fill of 64 MiB", limits(device, style)),
         ("Against other libraries", peers(&device.cases, style)),
         ("Recording one operator", recording(device, style)),
@@ -128,32 +129,67 @@ fn case_row(case: &CaseResult) -> Vec<String> {
     ]
 }
 
+fn others(cases: &[CaseResult], style: Style) -> Option<String> {
+    let header = ["case", "other case", "ratio", "target", "", "p10..p90"];
+    let rows = cases.iter().filter_map(|case| Some((case, case.measured()?)));
+    let rows = rows.flat_map(|(case, it)| {
+        it.others.iter().map(|other| {
+            let rest = match &other.outcome {
+                Presence::There(ratio) => ratio_cells(ratio, other.target, other.verdict()).into(),
+                Presence::Missing(reason) => missing_cells(reason, other.target, 4),
+            };
+            [vec![case.id.clone(), other.name.clone()], rest].concat()
+        })
+    });
+    table(&header, rows.collect(), style)
+}
+
 fn peers(cases: &[CaseResult], style: Style) -> Option<String> {
-    let header =
-        ["case", "peer", "ratio", "target", "", "p10..p90", "fill / peer", "median of peer"];
+    let header = [
+        "case",
+        "peer",
+        "ratio",
+        "target",
+        "",
+        "p10..p90",
+        "baseline / peer",
+        "median of peer",
+        "turns",
+    ];
     let rows = cases.iter().filter_map(|case| Some((case, case.measured()?)));
     let rows = rows.flat_map(|(case, it)| it.peers.iter().map(|peer| peer_row(case, peer)));
     table(&header, rows.collect(), style)
 }
 
-fn peer_row(case: &CaseResult, peer: &PeerResult) -> Vec<String> {
+fn peer_row(case: &CaseResult, peer: &OtherResult<PeerTimes>) -> Vec<String> {
     let start = vec![case.id.clone(), peer.name.clone()];
-    let target = peer.target.map(ratio_text).unwrap_or_default();
     let rest = match &peer.outcome {
-        Presence::There(times) => vec![
-            middle(&times.ratio),
-            target,
-            remark(peer.verdict(), &times.ratio),
-            spread(&times.ratio),
-            middle(&times.baseline_ratio),
-            time_text(times.times.median),
-        ],
-        Presence::Missing(reason) => {
-            let reason = reason.replace(['\n', '|'], " ");
-            vec!["-".to_owned(), target, "not measured".to_owned(), reason, "".into(), "".into()]
+        Presence::There(times) => {
+            let more = [
+                middle(&times.baseline_ratio),
+                time_text(times.times.median),
+                times.times.count.to_string(),
+            ];
+            [&ratio_cells(&times.ratio, peer.target, peer.verdict())[..], &more].concat()
         }
+        Presence::Missing(reason) => missing_cells(reason, peer.target, 7),
     };
     [start, rest].concat()
+}
+
+/// The ratio, its target, the verdict and the spread.
+fn ratio_cells(ratio: &Ratio, target: Option<f64>, verdict: Verdict) -> [String; 4] {
+    let target = target.map(ratio_text).unwrap_or_default();
+    [middle(ratio), target, remark(verdict, ratio), spread(ratio)]
+}
+
+/// The same where there is no ratio, with empty cells up to `count`.
+fn missing_cells(reason: &str, target: Option<f64>, count: usize) -> Vec<String> {
+    let target = target.map(ratio_text).unwrap_or_default();
+    let mut cells =
+        vec!["-".to_owned(), target, "not measured".to_owned(), reason.replace(['\n', '|'], " ")];
+    cells.resize(count, String::new());
+    cells
 }
 
 /// A verdict, and whether the ratio says little.

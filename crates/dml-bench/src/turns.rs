@@ -1,0 +1,167 @@
+//! An operator and its baseline in turns, in the same buffers, beside memset. Each result of the
+//! operator is verified, and the first one of the baseline in each buffer.
+
+use std::hint::black_box;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use dml::{Buffer, CompiledOperator, Device};
+
+use crate::case::{Baseline, Case};
+use crate::lane::{Lane, Sample};
+
+/// Buffers of one case take at most this much memory, as far as there are two.
+const MEMORY: u64 = 4 << 30;
+
+/// The bytes that a case reads and leaves.
+pub(crate) struct Data {
+    inputs: Vec<Vec<u8>>,
+    expected: Vec<u8>,
+}
+
+impl Data {
+    /// Those of `case`, as it was compiled.
+    pub(crate) fn of(case: &Case, compiled: &CompiledOperator) -> Self {
+        let expected = case.work.expected(compiled.output_size(0));
+        Self { inputs: case.work.inputs(), expected }
+    }
+}
+
+/// Everything of one case that takes turns.
+pub(crate) struct Turns<'a> {
+    operators: Vec<Lane<'a>>,
+    baselines: Vec<Lane<'a>>,
+    host: Vec<Vec<u8>>,
+}
+
+/// What the turns told.
+#[derive(Default)]
+pub(crate) struct Times {
+    /// The operator.
+    pub(crate) operator: Vec<Sample>,
+    /// What the device does on its own.
+    pub(crate) baseline: Vec<Sample>,
+    /// The host's memset; none where the baseline is no fill.
+    pub(crate) memset: Vec<Duration>,
+}
+
+impl<'a> Turns<'a> {
+    /// Records everything for a last-level cache of `cache` bytes.
+    pub(crate) fn new(
+        device: &Device,
+        case: &Case,
+        compiled: &CompiledOperator,
+        data: &'a Data,
+        cache: u64,
+    ) -> Result<Self> {
+        let bytes = case.work.bytes();
+        let inputs: Vec<Buffer> =
+            data.inputs.iter().map(|bytes| input(device, bytes)).collect::<Result<_>>()?;
+        let count = rotation(bytes, cache);
+        let buffers = buffers(device, compiled.output_size(0), count)?;
+        // Timestamps cost time of their own, which only matters where there is nothing else.
+        let timed = case.baseline != Baseline::EmptySubmit;
+        let operators = buffers
+            .iter()
+            .map(|it| Lane::operator(device, compiled, it, &inputs, &data.expected, timed));
+        let first = inputs.first().zip(data.inputs.first());
+        let source = first.map(|(buffer, bytes)| (buffer, &bytes[..]));
+        let baselines = buffers
+            .iter()
+            .map(|it| Lane::baseline(device, case.baseline, it, bytes, source, timed));
+        let is_fill = case.baseline == Baseline::Fill;
+        let host = if is_fill { count.min(4) } else { 0 };
+        let length = usize::try_from(bytes)?;
+        Ok(Self {
+            operators: operators.collect::<Result<_>>()?,
+            baselines: baselines.collect::<Result<_>>()?,
+            // Not zeros: those would be memory that nobody has touched.
+            host: (0..host).map(|_| vec![1; length]).collect(),
+        })
+    }
+
+    /// The first run of everything, which no figure holds.
+    pub(crate) fn first_runs(&mut self) -> Result<()> {
+        for lane in &mut self.baselines {
+            first_run(lane).context("the baseline")?;
+        }
+        for lane in &mut self.operators {
+            first_run(lane).context("the operator")?;
+        }
+        Ok(())
+    }
+
+    /// One timed run of each.
+    pub(crate) fn turn(&mut self, turn: usize, times: &mut Times) -> Result<()> {
+        let (one, other) = in_turns(turn, &mut self.operators, &mut self.baselines)?;
+        times.operator.push(one);
+        times.baseline.push(other);
+        if !self.host.is_empty() {
+            let index = turn % self.host.len();
+            times.memset.push(memset(&mut self.host[index]));
+        }
+        let [operator, baseline] = places(turn, self.operators.len());
+        self.operators[operator].verify().context("the operator")?;
+        self.operators[operator].reset()?;
+        self.baselines[baseline].reset()
+    }
+}
+
+/// Also pays for what only the first run has to, and leaves the buffer overwritten.
+pub(crate) fn first_run(lane: &mut Lane<'_>) -> Result<()> {
+    lane.reset()?;
+    lane.run()?;
+    lane.verify()?;
+    lane.reset()
+}
+
+/// Runs a lane of each, on different buffers: the one before the other in even rounds and the other
+/// before the one in odd rounds. What drifts, drifts for both.
+pub(crate) fn in_turns(
+    turn: usize,
+    ones: &mut [Lane<'_>],
+    others: &mut [Lane<'_>],
+) -> Result<(Sample, Sample)> {
+    let count = ones.len();
+    let [one, other] = places(turn, count);
+    let (one, other) = (&mut ones[one], &mut others[other]);
+    if (turn / count).is_multiple_of(2) {
+        let first = one.run()?;
+        return Ok((first, other.run()?));
+    }
+    let first = other.run()?;
+    Ok((one.run()?, first))
+}
+
+/// Which lanes of `count` on each side take this turn: in half as many turns the one is where the
+/// other is now.
+fn places(turn: usize, count: usize) -> [usize; 2] {
+    [turn % count, (turn + count / 2) % count]
+}
+
+/// As many buffers, which the lanes of both sides share.
+pub(crate) fn buffers(device: &Device, size: u64, count: usize) -> Result<Vec<Rc<Buffer>>> {
+    (0..count).map(|_| Ok(Rc::new(device.create_buffer(size)?))).collect()
+}
+
+/// How many buffers take turns: together twice the last-level cache, where one of them is not
+/// small enough that it is meant to be there.
+pub(crate) fn rotation(bytes: u64, cache: u64) -> usize {
+    let wanted = if bytes < 1 << 20 { 4 } else { (2 * cache).div_ceil(bytes).clamp(2, 32) };
+    let affordable = (MEMORY / bytes).max(2);
+    usize::try_from(wanted.min(affordable)).unwrap_or(2)
+}
+
+fn memset(bytes: &mut [u8]) -> Duration {
+    let start = Instant::now();
+    black_box(&mut *bytes).fill(black_box(0));
+    black_box(&mut *bytes);
+    start.elapsed()
+}
+
+fn input(device: &Device, bytes: &[u8]) -> Result<Buffer> {
+    let buffer = device.create_buffer(bytes.len() as u64)?;
+    device.vulkan().write_buffer(&buffer, 0, bytes)?;
+    Ok(buffer)
+}
