@@ -98,8 +98,8 @@ pub(super) fn cases(
     let legal = operator.reference().minimal(signature);
     let mut cases = broken_tensors(&with_inputs(&legal, level), signature.rank);
     cases.extend(operator.reference().broken_rules(signature).into_iter().map(|broken| {
-        let expectation = Expectation::InvalidField(broken.field.to_owned());
-        RuleCase { name: broken.name.to_owned(), operator: broken.operator, expectation }
+        let expectation = Expectation::InvalidField(broken.field.into_owned());
+        RuleCase { name: broken.name.into_owned(), operator: broken.operator, expectation }
     }));
     cases.extend(BAD_BINDINGS.iter().map(|(name, binding)| RuleCase {
         name: (*name).to_owned(),

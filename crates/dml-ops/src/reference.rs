@@ -64,11 +64,11 @@ pub trait Reference: Sync {
 #[derive(Clone, Debug)]
 pub struct BrokenRule {
     /// What is wrong with it, in snake case, beginning with `rule_`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The operator.
     pub operator: AbstractOperator,
     /// The whole path of the field that the refusal must name, such as `InputTensor.DataType`.
-    pub field: &'static str,
+    pub field: Cow<'static, str>,
 }
 
 /// One execution of an operator.

@@ -74,7 +74,7 @@ impl Reference for DiagonalMatrix1 {
         let other = if data_type == DataType::Int32 { DataType::Uint32 } else { DataType::Int32 };
         let other_rank = if rank == 4 { 3 } else { rank + 1 };
         let packed = |data_type, rank| TensorDesc::packed(data_type, &vec![2; rank]);
-        let broken = |name, field, input, value_data_type: u32| {
+        let broken = |name: &'static str, field: &'static str, input, value_data_type: u32| {
             let fields = vec![
                 FieldValue::Tensor(Some(input)),
                 FieldValue::Tensor(Some(packed(data_type, rank))),
@@ -84,7 +84,7 @@ impl Reference for DiagonalMatrix1 {
                 FieldValue::Int(1),
             ];
             let operator = AbstractOperator::new(&DIAGONAL_MATRIX1, fields).ok()?;
-            Some(BrokenRule { name, operator, field })
+            Some(BrokenRule { name: name.into(), operator, field: field.into() })
         };
         let same = || packed(data_type, rank);
         let value = data_type.dml_value();

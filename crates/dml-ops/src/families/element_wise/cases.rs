@@ -235,8 +235,6 @@ pub(super) fn random(reference: &ElementWise, random: &mut Random, signature: &S
 }
 
 pub(super) fn broken_rules(reference: &ElementWise, signature: &Signature) -> Vec<BrokenRule> {
-    const SIZES: [&str; 2] = ["rule_sizes_differ_in_first", "rule_sizes_differ_in_second"];
-    const TYPES: [&str; 2] = ["rule_types_differ_in_first", "rule_types_differ_in_second"];
     let rank = signature.rank;
     let types = reference.types(signature);
     let packed = |data_type, sizes: &[u32]| TensorDesc::packed(data_type, sizes);
@@ -246,15 +244,20 @@ pub(super) fn broken_rules(reference: &ElementWise, signature: &Signature) -> Ve
         tensors[input] = tensor;
         reference.operator(&tensors)
     };
+    let rule = |name: &str, input: usize, member: &str, tensor: TensorDesc| {
+        let field = reference.schema.fields[input].name;
+        let name = format!("{name}_in_{}", field.trim_end_matches("Tensor").to_lowercase());
+        let (name, field) = (name.into(), format!("{field}.{member}").into());
+        BrokenRule { name, operator: with(input, tensor), field }
+    };
     let mut broken = Vec::new();
-    for input in 0..reference.arity().min(SIZES.len()) {
+    for (input, data_type) in types[..reference.arity()].iter().enumerate() {
         let mut sizes = vec![2; rank];
         sizes[0] = 1;
-        let operator = with(input, packed(types[input], &sizes));
-        broken.push(BrokenRule { name: SIZES[input], operator, field: "Sizes" });
+        let other = packed(other_type(*data_type), &vec![2; rank]);
+        broken.push(rule("rule_sizes_differ", input, "Sizes", packed(*data_type, &sizes)));
         if reference.type_parameters() == 1 {
-            let operator = with(input, packed(other_type(types[input]), &vec![2; rank]));
-            broken.push(BrokenRule { name: TYPES[input], operator, field: "DataType" });
+            broken.push(rule("rule_types_differ", input, "DataType", other));
         }
     }
     broken

@@ -36,7 +36,7 @@ impl Reference for FillValueConstant {
     fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
         let (data_type, rank) = (signature.data_type(), signature.rank);
         let other = if data_type == DataType::Int32 { DataType::Uint32 } else { DataType::Int32 };
-        let broken = |name, value_data_type: u32| {
+        let broken = |name: &'static str, value_data_type: u32| {
             let tensor = TensorDesc::packed(data_type, &vec![1; rank]);
             let fields = vec![
                 FieldValue::Tensor(Some(tensor)),
@@ -44,7 +44,7 @@ impl Reference for FillValueConstant {
                 FieldValue::ScalarUnion(ScalarUnion::default()),
             ];
             let operator = AbstractOperator::new(&FILL_VALUE_CONSTANT, fields).ok()?;
-            Some(BrokenRule { name, operator, field: "ValueDataType" })
+            Some(BrokenRule { name: name.into(), operator, field: "ValueDataType".into() })
         };
         let differs = broken("rule_value_type_differs", other.dml_value());
         differs.into_iter().chain(broken("rule_value_type_unknown", 0)).collect()
