@@ -162,7 +162,7 @@ fn main() -> ExitCode {
 }
 
 fn exit_code(error: &anyhow::Error) -> u8 {
-    if let Some(dml::Error::Profile(_)) = error.downcast_ref() {
+    if let Some(dml::Error::Profile(_) | dml::Error::Environment { .. }) = error.downcast_ref() {
         return WRONG_USAGE;
     }
     if error.downcast_ref::<model_inputs::Usage>().is_some() {

@@ -36,13 +36,17 @@ pub struct DeviceDesc {
     /// several processes may use the folder at once, and what fails is only logged. Nobody else should
     /// be able to write there, as drivers trust such data. The default, `None`, keeps nothing.
     pub pipeline_cache: Option<PathBuf>,
+    /// Create the device without robustBufferAccess. With it, a kernel with a defect stays inside of
+    /// what is bound; without it, nothing hides such a defect, and some GPUs compute addresses faster.
+    /// Means nothing for a caller's own device.
+    pub without_robust_access: bool,
 }
 
 /// A logical device.
 ///
 /// A cheap handle, `Send + Sync`: clones share the device. One that this crate created is destroyed
 /// after everything made from it; optional features are not enabled on it, only timeline semaphores
-/// and robustBufferAccess, which every device has. A caller's own device is wrapped with
+/// and, unless the [`DeviceDesc`] says otherwise, robustBufferAccess, which every device has. A caller's own device is wrapped with
 /// [`Device::from_raw`] and never destroyed.
 #[derive(Clone, Debug)]
 pub struct Device {
@@ -89,7 +93,7 @@ impl Device {
     pub fn with_desc(physical: &PhysicalDevice, desc: &DeviceDesc) -> Result<Self> {
         let family = physical.queue_family()?;
         check_desc(desc)?;
-        let raw = Arc::new(create(physical, family, usable_version(physical, desc))?);
+        let raw = Arc::new(create(physical, family, desc)?);
         let queue = Some(Queue::new(&raw, family)?);
         let physical = physical.clone();
         let parts = Parts { raw, physical, queue, queue_family: family, enabled: ENABLED };
@@ -303,8 +307,8 @@ pub(crate) fn usable_version(physical: &PhysicalDevice, desc: &DeviceDesc) -> u3
     physical.usable_version().min(version)
 }
 
-/// Uses no later version of Vulkan than `version`.
-fn create(physical: &PhysicalDevice, family: u32, version: u32) -> Result<RawDevice> {
+fn create(physical: &PhysicalDevice, family: u32, desc: &DeviceDesc) -> Result<RawDevice> {
+    let version = usable_version(physical, desc);
     let core_timeline = version >= vk::API_VERSION_1_2;
     let mut extensions = Vec::new();
     if !core_timeline {
@@ -324,8 +328,9 @@ fn create(physical: &PhysicalDevice, family: u32, version: u32) -> Result<RawDev
         .queue_priorities(&priorities)];
     let mut timeline =
         vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
-    // Every Vulkan device has it. It keeps a plan or kernel with a defect inside its descriptors.
-    let features = vk::PhysicalDeviceFeatures::default().robust_buffer_access(true);
+    // Every Vulkan device has it.
+    let features =
+        vk::PhysicalDeviceFeatures::default().robust_buffer_access(!desc.without_robust_access);
     let info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
         .enabled_extension_names(&extensions)

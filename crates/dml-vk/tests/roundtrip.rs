@@ -12,8 +12,12 @@ use dml_vk::{BufferUsage, Device, DeviceDesc, InstanceDesc, MemoryLocation, Reco
 const LOCATIONS: [MemoryLocation; 3] =
     [MemoryLocation::Device, MemoryLocation::Upload, MemoryLocation::Readback];
 
-const STAGED: DeviceDesc =
-    DeviceDesc { always_stage: true, cap: CapabilityCap::NONE, pipeline_cache: None };
+const STAGED: DeviceDesc = DeviceDesc {
+    always_stage: true,
+    cap: CapabilityCap::NONE,
+    pipeline_cache: None,
+    without_robust_access: false,
+};
 
 fn write_and_read(device: &Device) {
     for location in LOCATIONS {

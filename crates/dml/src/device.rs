@@ -33,6 +33,10 @@ pub struct DeviceOptions {
     /// Where compiled pipelines are kept between processes. The default is what the environment
     /// variable `DML_PIPELINE_CACHE` says, and the user's cache folder where it is not set.
     pub pipeline_cache: PipelineCache,
+    /// Whether kernels with a defect are kept inside of what is bound (robustBufferAccess), which costs
+    /// some GPUs time. The default, `None`, is what the environment variable `DML_ROBUST_ACCESS` says,
+    /// `on` or `off`, and on where it is not set.
+    pub robust_access: Option<bool>,
     /// Which physical device. The default is the best one.
     pub selector: DeviceSelector,
     /// The connection to Vulkan.
@@ -86,9 +90,13 @@ impl Device {
     /// [`Error::Profile`]: the profile in the environment is wrong.
     pub fn on_with(physical_device: &PhysicalDevice, options: &DeviceOptions) -> Result<Self> {
         check_minimum(options)?;
-        let cap = options.resolved()?.cap.unwrap_or_default();
-        let pipeline_cache = options.pipeline_cache.folder();
-        let desc = DeviceDesc { cap, pipeline_cache, ..DeviceDesc::default() };
+        let resolved = options.resolved()?;
+        let desc = DeviceDesc {
+            cap: resolved.cap.unwrap_or_default(),
+            pipeline_cache: resolved.pipeline_cache.folder(),
+            without_robust_access: resolved.robust_access == Some(false),
+            ..DeviceDesc::default()
+        };
         Self::from_vulkan(dml_vk::Device::with_desc(physical_device, &desc)?, options)
     }
 

@@ -49,6 +49,16 @@ pub enum Error {
     /// A device profile was refused.
     #[error("{0}")]
     Profile(String),
+    /// An environment variable has a value that means nothing.
+    #[error("{variable} is '{value}'; accepted: {accepted}")]
+    Environment {
+        /// The variable.
+        variable: &'static str,
+        /// What it is.
+        value: String,
+        /// What it may be.
+        accepted: &'static str,
+    },
     /// An operator was given to a device that it was not compiled for.
     #[error("{operator}: compiled for another device (accepted: operators of this device)")]
     OtherDevice {
@@ -77,6 +87,7 @@ impl Error {
             Self::Tensor(_)
             | Self::ElementType { .. }
             | Self::Profile(_)
+            | Self::Environment { .. }
             | Self::OtherDevice { .. }
             | Self::NotInitialized { .. }
             | Self::ExecutionFlags(_) => HResult::E_INVALIDARG,

@@ -115,7 +115,7 @@ impl Device {
     ///   declares, and as their [`Access`](dml_core::plan::Access) says.
     /// - It ends, and does nothing else that Vulkan leaves undefined.
     ///
-    /// On a device that this crate has created, robustBufferAccess keeps a kernel that leaves its windows
+    /// On a device that this crate has created with robustBufferAccess, that keeps a kernel that leaves its windows
     /// inside of the buffers that are bound: bytes of theirs are wrong then, and nothing is undefined.
     pub unsafe fn compile(&self, input: CompileInput) -> Result<CompiledOperator> {
         self.shared.raw.ensure_alive()?;
