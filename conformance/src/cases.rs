@@ -16,7 +16,7 @@ pub use id::CaseId;
 /// What must happen.
 #[derive(Clone, Debug)]
 pub enum Expectation {
-    /// The operator executes and its outputs are the reference's, bit for bit.
+    /// The operator executes and its outputs are the reference's, as its row compares them.
     Outputs(Box<CornerCase>),
     /// Compilation refuses it because of the feature level, naming the lowest level that accepts
     /// it, or that none does.

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod bindings;
+mod comparison;
 mod kernels;
 mod plans;
 mod tables;

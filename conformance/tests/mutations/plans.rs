@@ -22,7 +22,7 @@ fn check_in(cases: Vec<Case>, mutation: &dyn Lowering, words: &str) {
 
 /// The plan of `operator`, with the steps of the same operator with other fields where those are
 /// legal.
-fn with_other_fields(
+pub(crate) fn with_other_fields(
     operator: &Validated,
     target: &Target<'_>,
     change: impl Fn(&FieldSchema, FieldValue) -> FieldValue,

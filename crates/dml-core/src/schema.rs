@@ -8,7 +8,7 @@ pub(crate) mod validated;
 use std::fmt;
 
 use crate::error::Error;
-use crate::types::FeatureLevel;
+use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
 use validated::Validated;
 
@@ -17,11 +17,16 @@ pub use operator::FieldType;
 pub use support::{RankSet, SupportTable, SupportVariant, TensorSupport, VariedSupport, table_at};
 
 /// How results are compared with the reference.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Comparison {
     /// Every bit is equal.
     BitExact,
+    /// Floating-point numbers are at most so many units in the last place away. A NaN is equal to any
+    /// NaN and to nothing else, and zeros have the same sign. Where a FLOAT32 operand or result is
+    /// subnormal, a zero of its sign may take its place, as Vulkan allows it. Integers are equal bit by
+    /// bit.
+    Ulp(u32),
     /// Not decided yet; only operators that are not implemented have this.
     Undecided,
 }
@@ -136,8 +141,8 @@ pub struct OperatorSchema {
     pub implemented: bool,
     /// Whether DirectML allows an output to be the same memory as an input.
     pub in_place: bool,
-    /// How results are compared.
-    pub comparison: Comparison,
+    /// How results are compared, by the data type of the output; empty where that is not decided.
+    pub comparisons: &'static [(DataTypeSet, Comparison)],
     /// The fields, in DirectML's order.
     pub fields: &'static [FieldSchema],
     /// Whether `fields` are all of DirectML's struct. If not, they are its tensors, and of its
@@ -157,6 +162,12 @@ impl OperatorSchema {
     /// The level that introduced the operator.
     pub fn introduced(&self) -> FeatureLevel {
         self.tables.first().map_or(FeatureLevel::HIGHEST, |table| table.level)
+    }
+
+    /// How the elements of an output of `data_type` are compared with the reference.
+    pub fn comparison(&self, data_type: DataType) -> Comparison {
+        let found = self.comparisons.iter().find(|(types, _)| types.contains(data_type));
+        found.map_or(Comparison::Undecided, |(_, comparison)| *comparison)
     }
 
     /// The highest table at or below `level`; `None` where the operator does not exist yet.
@@ -192,7 +203,7 @@ impl OperatorSchema {
             summary: "",
             implemented: false,
             in_place: false,
-            comparison: Comparison::Undecided,
+            comparisons: &[],
             fields: &[],
             fields_complete: true,
             rule: None,

@@ -1,6 +1,7 @@
 //! What an operator's result is, element by element, the cases worth testing, and the buffers that a test
 //! runs them on, which show every byte that is not as it must be.
 
+mod compare;
 mod elements;
 mod guarded;
 mod host;

@@ -1,11 +1,12 @@
 //! The operators in `crates/dml-core/schema/*.toml` to checked-in Rust.
 //!
 //! [`source`] is the files as they are written, [`model`] what they mean; everything that can be
-//! wrong with them is found on the way from one to the other ([`resolve`], [`support`]).
+//! wrong with them is found on the way from one to the other ([`resolve`], [`support`], [`comparison`]).
 #![forbid(unsafe_code)]
 
 mod c_descs;
 mod c_header;
+mod comparison;
 mod descs;
 mod files;
 mod model;

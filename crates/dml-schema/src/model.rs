@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::names::EnumNames;
+use crate::names::{DATA_TYPES, EnumNames};
 
 /// Everything that is generated from.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub(crate) struct NamedTypes {
 pub(crate) struct TypeSet(pub(crate) u16);
 
 impl TypeSet {
+    pub(crate) const ALL: Self = Self((1 << DATA_TYPES.len()) - 1);
+
     pub(crate) fn is_superset(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -49,7 +51,8 @@ pub(crate) struct Operator {
     pub(crate) summary: String,
     pub(crate) in_place: bool,
     pub(crate) implemented: bool,
-    pub(crate) comparison: Option<Comparison>,
+    /// Empty where nothing is decided.
+    pub(crate) comparisons: Vec<(TypeSet, Comparison)>,
     pub(crate) rule: Option<String>,
     pub(crate) doc: String,
     pub(crate) fields: Vec<Field>,
@@ -112,10 +115,11 @@ pub(crate) struct TensorSupport {
     pub(crate) types: TypeSet,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+/// The names of the variants are those of `dml_core::schema::Comparison`.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Comparison {
     BitExact,
+    Ulp(u32),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]

@@ -5,7 +5,10 @@ use std::ops::Range;
 use anyhow::Result;
 use toml::Spanned;
 
-use crate::model::{Field, FieldKind, FieldType, NamedTypes, Operator, Schema};
+use crate::comparison;
+use crate::model::{
+    Comparison, Field, FieldKind, FieldType, NamedTypes, Operator, Schema, Table, TypeSet,
+};
 use crate::names::{self, ENUMS};
 use crate::source::{self, File, Sources};
 use crate::support::{self, Place};
@@ -69,6 +72,7 @@ fn operator(
     let place = Place { file, header, operator: &name, fields: &fields, known: definitions.types };
     let (tables, varied) =
         support::resolve(&place, source.support, source.support_by, source.support_for)?;
+    let comparisons = comparisons(&place, source.comparison.as_ref(), &tables)?;
     Ok(Operator {
         name,
         file: file.name().to_owned(),
@@ -76,7 +80,7 @@ fn operator(
         summary: source.summary.into_inner(),
         in_place: source.in_place,
         implemented: source.implemented,
-        comparison: source.comparison,
+        comparisons,
         rule: source.rule.map(Spanned::into_inner),
         doc: source.doc,
         fields,
@@ -106,7 +110,10 @@ fn check_operator(
         return error(source.summary.span().start, &problem);
     }
     if source.implemented && source.comparison.is_none() {
-        return error(header.start, "is implemented without comparison; accepted: bit-exact");
+        return error(
+            header.start,
+            "is implemented without comparison; accepted: such as bit-exact",
+        );
     }
     if source.implemented && !source.fields_complete {
         return error(header.start, "is implemented without all fields");
@@ -118,6 +125,25 @@ fn check_operator(
         return error(rule.span().start, &problem);
     }
     Ok(())
+}
+
+/// The comparison for each type that an output of the operator may have; none where it has none.
+fn comparisons(
+    place: &Place<'_>,
+    source: Option<&Spanned<toml::Value>>,
+    tables: &[Table],
+) -> Result<Vec<(TypeSet, Comparison)>> {
+    let Some(source) = source else { return Ok(vec![]) };
+    let error = |problem: String| {
+        place.file.error(source.span().start, format!("{}: {problem}", place.operator))
+    };
+    let resolved = comparison::resolve(source.get_ref(), place.known).map_err(error)?;
+    let outputs = place.fields.iter().filter(|field| field.kind == FieldKind::Output);
+    let outputs: Vec<&str> = outputs.map(|field| field.name.as_str()).collect();
+    match comparison::missing(&resolved, tables, &outputs) {
+        None => Ok(resolved),
+        Some(types) => Err(error(format!("comparison has nothing for {types}"))),
+    }
 }
 
 fn fields(file: &File, operator: &str, source: &source::Operator) -> Result<Vec<Field>> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::model::{Comparison, FieldKind, FieldType};
+use crate::model::{FieldKind, FieldType};
 
 /// A file of operators, by name.
 pub(crate) type Operators = BTreeMap<Spanned<String>, Operator>;
@@ -27,7 +27,7 @@ pub(crate) struct Operator {
     pub(crate) in_place: bool,
     #[serde(default)]
     pub(crate) implemented: bool,
-    pub(crate) comparison: Option<Comparison>,
+    pub(crate) comparison: Option<Spanned<toml::Value>>,
     pub(crate) rule: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) doc: String,

@@ -167,7 +167,7 @@ fn ranks(text: &str) -> Result<(usize, usize)> {
 }
 
 /// Reads names of data types and of known sets, or [`UNDOCUMENTED`].
-fn type_set(text: &str, known: &[NamedTypes]) -> Result<TypeSet> {
+pub(crate) fn type_set(text: &str, known: &[NamedTypes]) -> Result<TypeSet> {
     if text == UNDOCUMENTED {
         return Ok(TypeSet::default());
     }

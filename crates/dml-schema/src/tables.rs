@@ -33,10 +33,7 @@ pub(crate) fn render(schema: &Schema) -> String {
 
 fn row(operator: &Operator, types: &[NamedTypes]) -> String {
     let Operator { name, number, summary, in_place, implemented, fields_complete, .. } = operator;
-    let comparison = match operator.comparison {
-        Some(Comparison::BitExact) => "BitExact",
-        None => "Undecided",
-    };
+    let comparisons: String = operator.comparisons.iter().map(|it| comparison(*it)).collect();
     let rule = operator.rule.as_ref().map_or_else(
         || "None".to_owned(),
         |rule| format!("Some(Rule {{ name: {rule:?}, check: rules::{rule} }})"),
@@ -56,7 +53,7 @@ fn row(operator: &Operator, types: &[NamedTypes]) -> String {
          summary: {summary:?},\n\
          implemented: {implemented},\n\
          in_place: {in_place},\n\
-         comparison: Comparison::{comparison},\n\
+         comparisons: &[{comparisons}],\n\
          fields: &[\n{fields}],\n\
          fields_complete: {fields_complete},\n\
          rule: {rule},\n\
@@ -65,6 +62,14 @@ fn row(operator: &Operator, types: &[NamedTypes]) -> String {
          }};\n\n",
         operator.origin()
     )
+}
+
+fn comparison((types, comparison): (TypeSet, Comparison)) -> String {
+    let comparison = match comparison {
+        Comparison::BitExact => "BitExact".to_owned(),
+        Comparison::Ulp(allowed) => format!("Ulp({allowed})"),
+    };
+    format!("({}, Comparison::{comparison}), ", data_types(types))
 }
 
 fn field(field: &Field) -> String {
@@ -125,6 +130,9 @@ fn varied(varied: &VariedSupport, types: &[NamedTypes]) -> String {
 fn data_types(types: TypeSet) -> String {
     if types == TypeSet::default() {
         return "DataTypeSet::NONE".to_owned();
+    }
+    if types == TypeSet::ALL {
+        return "DataTypeSet::ALL".to_owned();
     }
     let members = DATA_TYPES.iter().enumerate().filter(|(index, _)| types.0 & (1 << index) != 0);
     let members: Vec<String> = members.map(|(_, (_, it))| format!("DataType::{it}")).collect();

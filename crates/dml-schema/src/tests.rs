@@ -174,6 +174,22 @@ fn mistakes_are_found_with_their_line() {
         ("scalar-8-64", "INT64", "5_1", "loses what 4_0 accepts"),
         ("implemented", "rule = \"none\"\nimplemented", "implemented", "rules.rs has no function"),
         ("comparison = \"bit-exact\"", "", "[ORDINARY]", "without comparison"),
+        ("\"bit-exact\"", "\"close\"", "comparison", "\"close\" is unknown; accepted: bit-exact"),
+        ("\"bit-exact\"", "\"ulp -1\"", "comparison", "\"ulp -1\" is unknown; accepted"),
+        ("\"bit-exact\"", "3", "comparison", "comparison is 3; accepted: bit-exact, ulp"),
+        (
+            "\"bit-exact\"",
+            "{ FLOAT16 = \"ulp 0\", scalar-8-32 = \"bit-exact\" }",
+            "comparison",
+            "a type stands in two of the sets",
+        ),
+        ("\"bit-exact\"", "{ FLOAT8 = \"ulp 0\" }", "comparison", "'FLOAT8' is no data type"),
+        (
+            "\"bit-exact\"",
+            "{ scalar-8-32 = \"bit-exact\" }",
+            "comparison",
+            "comparison has nothing for FLOAT64, UINT64, INT64",
+        ),
         ("number = 901\n", "", "[ORDINARY]", "missing field `number`"),
         ("implemented", "fields_complete = false\nimplemented", "[ORDINARY]", "without all fields"),
         ("comparison", "support_by = \"Offset\"\ncomparison", "[ORDINARY]", "support_by with"),
@@ -193,6 +209,21 @@ fn mistakes_are_found_with_their_line() {
         let start = format!("{MORE}:{}: ", line(place));
         assert!(found.starts_with(&start) && found.contains(wanted), "{from} -> {to}: {found}");
     }
+}
+
+#[test]
+fn a_comparison_by_types_is_one_for_each_set_and_the_rest() {
+    let text = "{ \"FLOAT16 FLOAT32\" = \"ulp 2\", \"*\" = \"bit-exact\" }";
+    let schema = schema(&with(&ORDINARY.replace("\"bit-exact\"", text))).unwrap();
+    let operator = schema.operators.iter().find(|it| it.name == "ORDINARY").unwrap();
+    let rendered: String = crate::tables::render(&schema);
+    let row = rendered.split("pub static ORDINARY").nth(1).unwrap();
+    let expected = "comparisons: &[(DataTypeSet::of(&[DataType::Float32, DataType::Float16]), \
+                    Comparison::Ulp(2)), (DataTypeSet::of(&[DataType::Uint32, ";
+    assert!(row.contains(expected), "{row}");
+    assert_eq!(operator.comparisons.len(), 2);
+    let [both, rest] = [0, 1].map(|at| operator.comparisons[at].0.0);
+    assert_eq!((both & rest, both | rest), (0, 0x1fff));
 }
 
 /// An operator whose support depends on an attribute.

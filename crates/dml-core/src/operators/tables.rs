@@ -303,7 +303,7 @@ pub static ELEMENT_WISE_IDENTITY: OperatorSchema = OperatorSchema {
     summary: "each element as it is, or scaled and biased",
     implemented: true,
     in_place: true,
-    comparison: Comparison::BitExact,
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -352,7 +352,7 @@ pub static ELEMENT_WISE_ABS: OperatorSchema = OperatorSchema {
     summary: "the absolute value of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -400,7 +400,7 @@ pub static ELEMENT_WISE_ACOS: OperatorSchema = OperatorSchema {
     summary: "the inverse cosine of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -434,7 +434,7 @@ pub static ELEMENT_WISE_ADD: OperatorSchema = OperatorSchema {
     summary: "the sum of two tensors, element by element",
     implemented: true,
     in_place: true,
-    comparison: Comparison::BitExact,
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -495,7 +495,7 @@ pub static ELEMENT_WISE_ASIN: OperatorSchema = OperatorSchema {
     summary: "the inverse sine of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -529,7 +529,7 @@ pub static ELEMENT_WISE_ATAN: OperatorSchema = OperatorSchema {
     summary: "the inverse tangent of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -563,7 +563,7 @@ pub static ELEMENT_WISE_CEIL: OperatorSchema = OperatorSchema {
     summary: "each element rounded up to an integer",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -597,7 +597,7 @@ pub static ELEMENT_WISE_CLIP: OperatorSchema = OperatorSchema {
     summary: "each element, limited to a range",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -645,7 +645,7 @@ pub static ELEMENT_WISE_COS: OperatorSchema = OperatorSchema {
     summary: "the cosine of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -679,7 +679,7 @@ pub static ELEMENT_WISE_DIVIDE: OperatorSchema = OperatorSchema {
     summary: "one tensor divided by another, element by element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -740,7 +740,7 @@ pub static ELEMENT_WISE_EXP: OperatorSchema = OperatorSchema {
     summary: "e to the power of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -774,7 +774,7 @@ pub static ELEMENT_WISE_FLOOR: OperatorSchema = OperatorSchema {
     summary: "each element rounded down to an integer",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -808,7 +808,7 @@ pub static ELEMENT_WISE_LOG: OperatorSchema = OperatorSchema {
     summary: "the natural logarithm of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -842,7 +842,7 @@ pub static ELEMENT_WISE_LOGICAL_AND: OperatorSchema = OperatorSchema {
     summary: "whether both elements are true",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -899,7 +899,7 @@ pub static ELEMENT_WISE_LOGICAL_EQUALS: OperatorSchema = OperatorSchema {
     summary: "whether two elements are equal",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -964,7 +964,7 @@ pub static ELEMENT_WISE_LOGICAL_GREATER_THAN: OperatorSchema = OperatorSchema {
     summary: "whether one element is greater than another",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -1029,7 +1029,7 @@ pub static ELEMENT_WISE_LOGICAL_LESS_THAN: OperatorSchema = OperatorSchema {
     summary: "whether one element is less than another",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -1094,7 +1094,7 @@ pub static ELEMENT_WISE_LOGICAL_NOT: OperatorSchema = OperatorSchema {
     summary: "whether an element is false",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -1143,7 +1143,7 @@ pub static ELEMENT_WISE_LOGICAL_OR: OperatorSchema = OperatorSchema {
     summary: "whether at least one of two elements is true",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -1200,7 +1200,7 @@ pub static ELEMENT_WISE_LOGICAL_XOR: OperatorSchema = OperatorSchema {
     summary: "whether exactly one of two elements is true",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -1257,7 +1257,7 @@ pub static ELEMENT_WISE_MAX: OperatorSchema = OperatorSchema {
     summary: "the greater of two elements",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -1310,7 +1310,7 @@ pub static ELEMENT_WISE_MEAN: OperatorSchema = OperatorSchema {
     summary: "the mean of two tensors, element by element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -1355,7 +1355,7 @@ pub static ELEMENT_WISE_MIN: OperatorSchema = OperatorSchema {
     summary: "the lesser of two elements",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -1408,7 +1408,7 @@ pub static ELEMENT_WISE_MULTIPLY: OperatorSchema = OperatorSchema {
     summary: "the product of two tensors, element by element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -1469,7 +1469,7 @@ pub static ELEMENT_WISE_POW: OperatorSchema = OperatorSchema {
     summary: "the elements of one tensor to the powers in another",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ExponentTensor", FieldKind::Input, FieldType::Tensor),
@@ -1506,7 +1506,7 @@ pub static ELEMENT_WISE_CONSTANT_POW: OperatorSchema = OperatorSchema {
     summary: "each element to one and the same power",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -1540,7 +1540,7 @@ pub static ELEMENT_WISE_RECIP: OperatorSchema = OperatorSchema {
     summary: "one divided by each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -1574,7 +1574,7 @@ pub static ELEMENT_WISE_SIN: OperatorSchema = OperatorSchema {
     summary: "the sine of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -1608,7 +1608,7 @@ pub static ELEMENT_WISE_SQRT: OperatorSchema = OperatorSchema {
     summary: "the square root of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -1642,7 +1642,7 @@ pub static ELEMENT_WISE_SUBTRACT: OperatorSchema = OperatorSchema {
     summary: "one tensor less another, element by element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -1703,7 +1703,7 @@ pub static ELEMENT_WISE_TAN: OperatorSchema = OperatorSchema {
     summary: "the tangent of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -1737,7 +1737,7 @@ pub static ELEMENT_WISE_THRESHOLD: OperatorSchema = OperatorSchema {
     summary: "each element, but at least a minimum",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -1778,7 +1778,7 @@ pub static ELEMENT_WISE_QUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
     summary: "real numbers as small integers, by a scale and a zero point",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
@@ -1886,7 +1886,7 @@ pub static ELEMENT_WISE_DEQUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
     summary: "small integers back to real numbers, by a scale and a zero point",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
@@ -1986,7 +1986,7 @@ pub static ACTIVATION_ELU: OperatorSchema = OperatorSchema {
     summary: "the exponential linear unit",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2027,7 +2027,7 @@ pub static ACTIVATION_HARDMAX: OperatorSchema = OperatorSchema {
     summary: "1 at the first greatest element, 0 elsewhere",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2068,7 +2068,7 @@ pub static ACTIVATION_HARD_SIGMOID: OperatorSchema = OperatorSchema {
     summary: "a sigmoid made of straight lines",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2109,7 +2109,7 @@ pub static ACTIVATION_IDENTITY: OperatorSchema = OperatorSchema {
     summary: "each element as it is",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2150,7 +2150,7 @@ pub static ACTIVATION_LEAKY_RELU: OperatorSchema = OperatorSchema {
     summary: "each element, made smaller where it is negative",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2191,7 +2191,7 @@ pub static ACTIVATION_LINEAR: OperatorSchema = OperatorSchema {
     summary: "a straight line: each element scaled and shifted",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2232,7 +2232,7 @@ pub static ACTIVATION_LOG_SOFTMAX: OperatorSchema = OperatorSchema {
     summary: "the logarithm of the softmax",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2273,7 +2273,7 @@ pub static ACTIVATION_PARAMETERIZED_RELU: OperatorSchema = OperatorSchema {
     summary: "each element, times a slope of its own where it is negative",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("SlopeTensor", FieldKind::Input, FieldType::Tensor),
@@ -2326,7 +2326,7 @@ pub static ACTIVATION_PARAMETRIC_SOFTPLUS: OperatorSchema = OperatorSchema {
     summary: "a smooth form of the rectifier with two parameters",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2367,7 +2367,7 @@ pub static ACTIVATION_RELU: OperatorSchema = OperatorSchema {
     summary: "each element, or 0 where it is negative",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2415,7 +2415,7 @@ pub static ACTIVATION_SCALED_ELU: OperatorSchema = OperatorSchema {
     summary: "the exponential linear unit, scaled",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2456,7 +2456,7 @@ pub static ACTIVATION_SCALED_TANH: OperatorSchema = OperatorSchema {
     summary: "the hyperbolic tangent, scaled in both directions",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2497,7 +2497,7 @@ pub static ACTIVATION_SIGMOID: OperatorSchema = OperatorSchema {
     summary: "the logistic function",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2538,7 +2538,7 @@ pub static ACTIVATION_SOFTMAX: OperatorSchema = OperatorSchema {
     summary: "exponentials divided by their sum",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2579,7 +2579,7 @@ pub static ACTIVATION_SOFTPLUS: OperatorSchema = OperatorSchema {
     summary: "a smooth form of the rectifier",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2620,7 +2620,7 @@ pub static ACTIVATION_SOFTSIGN: OperatorSchema = OperatorSchema {
     summary: "each element divided by one more than its absolute value",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2661,7 +2661,7 @@ pub static ACTIVATION_TANH: OperatorSchema = OperatorSchema {
     summary: "the hyperbolic tangent",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2702,7 +2702,7 @@ pub static ACTIVATION_THRESHOLDED_RELU: OperatorSchema = OperatorSchema {
     summary: "each element, or 0 where it is not above a threshold",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -2743,7 +2743,7 @@ pub static CONVOLUTION: OperatorSchema = OperatorSchema {
     summary: "a convolution or its transpose, with an optional bias and activation",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("FilterTensor", FieldKind::Input, FieldType::Tensor),
@@ -2783,7 +2783,7 @@ pub static GEMM: OperatorSchema = OperatorSchema {
     summary: "the product of two matrices, scaled, plus a third one",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -2823,7 +2823,7 @@ pub static REDUCE: OperatorSchema = OperatorSchema {
     summary: "one value for each group of elements, by a chosen function",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("Function", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&REDUCE_FUNCTION),
@@ -3092,7 +3092,7 @@ pub static AVERAGE_POOLING: OperatorSchema = OperatorSchema {
     summary: "the average of each window",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3117,7 +3117,7 @@ pub static LP_POOLING: OperatorSchema = OperatorSchema {
     summary: "the p-norm of each window",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3142,7 +3142,7 @@ pub static MAX_POOLING: OperatorSchema = OperatorSchema {
     summary: "the greatest element of each window",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3183,7 +3183,7 @@ pub static ROI_POOLING: OperatorSchema = OperatorSchema {
     summary: "the greatest elements of the cells of each region of interest",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor),
@@ -3210,7 +3210,7 @@ pub static SLICE: OperatorSchema = OperatorSchema {
     summary: "a part of a tensor, with steps",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3258,7 +3258,7 @@ pub static CAST: OperatorSchema = OperatorSchema {
     summary: "each element in another data type",
     implemented: true,
     in_place: false,
-    comparison: Comparison::BitExact,
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3306,7 +3306,7 @@ pub static SPLIT: OperatorSchema = OperatorSchema {
     summary: "one tensor cut along a dimension",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputCount", FieldKind::Attribute, FieldType::Uint),
@@ -3356,7 +3356,7 @@ pub static JOIN: OperatorSchema = OperatorSchema {
     summary: "several tensors, one after the other along a dimension",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("InputTensors", FieldKind::Input, FieldType::TensorArray)
@@ -3413,7 +3413,7 @@ pub static PADDING: OperatorSchema = OperatorSchema {
     summary: "a tensor with a margin around it",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3461,7 +3461,7 @@ pub static VALUE_SCALE_2D: OperatorSchema = OperatorSchema {
     summary: "a picture scaled, with a bias for each channel",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3486,7 +3486,7 @@ pub static UPSAMPLE_2D: OperatorSchema = OperatorSchema {
     summary: "height and width made larger by whole numbers",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3511,7 +3511,7 @@ pub static GATHER: OperatorSchema = OperatorSchema {
     summary: "slices of a dimension, chosen by indices",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
@@ -3572,7 +3572,7 @@ pub static SPACE_TO_DEPTH: OperatorSchema = OperatorSchema {
     summary: "blocks of height and width moved to channels",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3613,7 +3613,7 @@ pub static DEPTH_TO_SPACE: OperatorSchema = OperatorSchema {
     summary: "channels moved to blocks of height and width",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3654,7 +3654,7 @@ pub static TILE: OperatorSchema = OperatorSchema {
     summary: "a tensor repeated along its dimensions",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3702,7 +3702,7 @@ pub static TOP_K: OperatorSchema = OperatorSchema {
     summary: "the greatest elements along a dimension, with their indices",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputValueTensor", FieldKind::Output, FieldType::Tensor),
@@ -3767,7 +3767,7 @@ pub static BATCH_NORMALIZATION: OperatorSchema = OperatorSchema {
     summary: "a tensor normalized by a given mean and variance",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("MeanTensor", FieldKind::Input, FieldType::Tensor),
@@ -3813,7 +3813,7 @@ pub static MEAN_VARIANCE_NORMALIZATION: OperatorSchema = OperatorSchema {
     summary: "a tensor normalized by its own mean and variance",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor).optional(),
@@ -3842,7 +3842,7 @@ pub static LOCAL_RESPONSE_NORMALIZATION: OperatorSchema = OperatorSchema {
     summary: "each element divided by a measure of its neighbours",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3867,7 +3867,7 @@ pub static LP_NORMALIZATION: OperatorSchema = OperatorSchema {
     summary: "a tensor divided by its p-norm along a dimension",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -3901,7 +3901,7 @@ pub static RNN: OperatorSchema = OperatorSchema {
     summary: "a recurrent network of one layer",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor),
@@ -3945,7 +3945,7 @@ pub static LSTM: OperatorSchema = OperatorSchema {
     summary: "a long short-term memory of one layer",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor),
@@ -3995,7 +3995,7 @@ pub static GRU: OperatorSchema = OperatorSchema {
     summary: "a layer of gated recurrent units",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor),
@@ -4039,7 +4039,7 @@ pub static ELEMENT_WISE_SIGN: OperatorSchema = OperatorSchema {
     summary: "-1, 0 or 1 by the sign of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4087,7 +4087,7 @@ pub static ELEMENT_WISE_IS_NAN: OperatorSchema = OperatorSchema {
     summary: "whether an element is not a number",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4121,7 +4121,7 @@ pub static ELEMENT_WISE_ERF: OperatorSchema = OperatorSchema {
     summary: "the Gauss error function of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4155,7 +4155,7 @@ pub static ELEMENT_WISE_SINH: OperatorSchema = OperatorSchema {
     summary: "the hyperbolic sine of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4189,7 +4189,7 @@ pub static ELEMENT_WISE_COSH: OperatorSchema = OperatorSchema {
     summary: "the hyperbolic cosine of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4223,7 +4223,7 @@ pub static ELEMENT_WISE_TANH: OperatorSchema = OperatorSchema {
     summary: "the hyperbolic tangent of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4257,7 +4257,7 @@ pub static ELEMENT_WISE_ASINH: OperatorSchema = OperatorSchema {
     summary: "the inverse hyperbolic sine of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4291,7 +4291,7 @@ pub static ELEMENT_WISE_ACOSH: OperatorSchema = OperatorSchema {
     summary: "the inverse hyperbolic cosine of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4325,7 +4325,7 @@ pub static ELEMENT_WISE_ATANH: OperatorSchema = OperatorSchema {
     summary: "the inverse hyperbolic tangent of each element",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4359,7 +4359,7 @@ pub static ELEMENT_WISE_IF: OperatorSchema = OperatorSchema {
     summary: "an element of one of two tensors, as a third tensor's says",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ConditionTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
@@ -4432,7 +4432,7 @@ pub static ELEMENT_WISE_ADD1: OperatorSchema = OperatorSchema {
     summary: "the sum of two tensors, with an optional fused activation",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -4469,7 +4469,7 @@ pub static ACTIVATION_SHRINK: OperatorSchema = OperatorSchema {
     summary: "each element moved towards 0, and 0 near it",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4510,7 +4510,7 @@ pub static MAX_POOLING1: OperatorSchema = OperatorSchema {
     summary: "the greatest element of each window, and where it is",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4563,7 +4563,7 @@ pub static MAX_UNPOOLING: OperatorSchema = OperatorSchema {
     summary: "the elements of a max pooling back where they were",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
@@ -4604,7 +4604,7 @@ pub static DIAGONAL_MATRIX: OperatorSchema = OperatorSchema {
     summary: "a stack of matrices with one diagonal filled and zeros elsewhere",
     implemented: true,
     in_place: false,
-    comparison: Comparison::BitExact,
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Offset", FieldKind::Attribute, FieldType::Int),
@@ -4641,7 +4641,7 @@ pub static SCATTER_ELEMENTS: OperatorSchema = OperatorSchema {
     summary: "a tensor with single elements of a dimension replaced",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
@@ -4707,7 +4707,7 @@ pub static ONE_HOT: OperatorSchema = OperatorSchema {
     summary: "one value at an index along a dimension, another one elsewhere",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ValuesTensor", FieldKind::Input, FieldType::Tensor),
@@ -4768,7 +4768,7 @@ pub static RESAMPLE: OperatorSchema = OperatorSchema {
     summary: "another size along each dimension, by interpolation",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4809,7 +4809,7 @@ pub static ELEMENT_WISE_BIT_SHIFT_LEFT: OperatorSchema = OperatorSchema {
     summary: "each element's bits moved towards the higher ones",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -4854,7 +4854,7 @@ pub static ELEMENT_WISE_BIT_SHIFT_RIGHT: OperatorSchema = OperatorSchema {
     summary: "each element's bits moved towards the lower ones",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -4899,7 +4899,7 @@ pub static ELEMENT_WISE_ROUND: OperatorSchema = OperatorSchema {
     summary: "each element rounded to an integer in a chosen direction",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4933,7 +4933,7 @@ pub static ELEMENT_WISE_IS_INFINITY: OperatorSchema = OperatorSchema {
     summary: "whether an element is infinite, of either or of a chosen sign",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -4975,7 +4975,7 @@ pub static ELEMENT_WISE_MODULUS_TRUNCATE: OperatorSchema = OperatorSchema {
     summary: "the remainder of a division that truncates, with the dividend's sign",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -5020,7 +5020,7 @@ pub static ELEMENT_WISE_MODULUS_FLOOR: OperatorSchema = OperatorSchema {
     summary: "the remainder of a division that rounds down, with the divisor's sign",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -5065,7 +5065,7 @@ pub static FILL_VALUE_CONSTANT: OperatorSchema = OperatorSchema {
     summary: "a tensor with the same value everywhere",
     implemented: true,
     in_place: false,
-    comparison: Comparison::BitExact,
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)
@@ -5103,7 +5103,7 @@ pub static FILL_VALUE_SEQUENCE: OperatorSchema = OperatorSchema {
     summary: "a tensor whose values grow by the same step, in row-major order",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)
@@ -5144,7 +5144,7 @@ pub static CUMULATIVE_SUMMATION: OperatorSchema = OperatorSchema {
     summary: "the running sum along a dimension",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -5185,7 +5185,7 @@ pub static REVERSE_SUBSEQUENCES: OperatorSchema = OperatorSchema {
     summary: "the first elements of each sequence in reverse",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("SequenceLengthsTensor", FieldKind::Input, FieldType::Tensor),
@@ -5250,7 +5250,7 @@ pub static GATHER_ELEMENTS: OperatorSchema = OperatorSchema {
     summary: "single elements of a dimension, chosen by indices",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
@@ -5299,7 +5299,7 @@ pub static GATHER_ND: OperatorSchema = OperatorSchema {
     summary: "parts of a tensor, chosen by coordinates",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
@@ -5348,7 +5348,7 @@ pub static SCATTER_ND: OperatorSchema = OperatorSchema {
     summary: "a tensor with parts at given coordinates replaced",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
@@ -5401,7 +5401,7 @@ pub static MAX_POOLING2: OperatorSchema = OperatorSchema {
     summary: "the greatest element of each window with gaps, and where it is",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -5454,7 +5454,7 @@ pub static SLICE1: OperatorSchema = OperatorSchema {
     summary: "a part of a tensor, with steps that may go backwards",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -5495,7 +5495,7 @@ pub static TOP_K1: OperatorSchema = OperatorSchema {
     summary: "the greatest or the least elements along a dimension, with their indices",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputValueTensor", FieldKind::Output, FieldType::Tensor),
@@ -5548,7 +5548,7 @@ pub static DEPTH_TO_SPACE1: OperatorSchema = OperatorSchema {
     summary: "channels moved to blocks of height and width, in a chosen order",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -5582,7 +5582,7 @@ pub static SPACE_TO_DEPTH1: OperatorSchema = OperatorSchema {
     summary: "blocks of height and width moved to channels, in a chosen order",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -5616,7 +5616,7 @@ pub static MEAN_VARIANCE_NORMALIZATION1: OperatorSchema = OperatorSchema {
     summary: "a tensor normalized by its mean and variance over chosen dimensions",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor).optional(),
@@ -5656,7 +5656,7 @@ pub static RESAMPLE1: OperatorSchema = OperatorSchema {
     summary: "another size by interpolation, with the offsets of pixels",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -5697,7 +5697,7 @@ pub static MATRIX_MULTIPLY_INTEGER: OperatorSchema = OperatorSchema {
     summary: "the product of two matrices of small integers, in 32 bits",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
@@ -5762,7 +5762,7 @@ pub static QUANTIZED_LINEAR_MATRIX_MULTIPLY: OperatorSchema = OperatorSchema {
     summary: "the product of two quantized matrices, quantized",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor),
@@ -5841,7 +5841,7 @@ pub static CONVOLUTION_INTEGER: OperatorSchema = OperatorSchema {
     summary: "a convolution of small integers, in 32 bits",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
@@ -5892,7 +5892,7 @@ pub static QUANTIZED_LINEAR_CONVOLUTION: OperatorSchema = OperatorSchema {
     summary: "a convolution of quantized tensors, quantized",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputScaleTensor", FieldKind::Input, FieldType::Tensor),
@@ -6013,7 +6013,7 @@ pub static ELEMENT_WISE_BIT_AND: OperatorSchema = OperatorSchema {
     summary: "the bits that are set in both elements",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -6050,7 +6050,7 @@ pub static ELEMENT_WISE_BIT_OR: OperatorSchema = OperatorSchema {
     summary: "the bits that are set in at least one of two elements",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -6087,7 +6087,7 @@ pub static ELEMENT_WISE_BIT_XOR: OperatorSchema = OperatorSchema {
     summary: "the bits in which two elements differ",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -6124,7 +6124,7 @@ pub static ELEMENT_WISE_BIT_NOT: OperatorSchema = OperatorSchema {
     summary: "each element with all its bits inverted",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -6158,7 +6158,7 @@ pub static ELEMENT_WISE_BIT_COUNT: OperatorSchema = OperatorSchema {
     summary: "the number of bits set in each element",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -6192,7 +6192,7 @@ pub static ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL: OperatorSchema = Operator
     summary: "whether one element is at least another",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -6229,7 +6229,7 @@ pub static ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL: OperatorSchema = OperatorSch
     summary: "whether one element is at most another",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -6266,7 +6266,7 @@ pub static ACTIVATION_CELU: OperatorSchema = OperatorSchema {
     summary: "the continuously differentiable exponential linear unit",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -6291,7 +6291,7 @@ pub static ACTIVATION_RELU_GRAD: OperatorSchema = OperatorSchema {
     summary: "the gradient of the rectifier",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
@@ -6344,7 +6344,7 @@ pub static AVERAGE_POOLING_GRAD: OperatorSchema = OperatorSchema {
     summary: "the gradient of average pooling",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
@@ -6369,7 +6369,7 @@ pub static MAX_POOLING_GRAD: OperatorSchema = OperatorSchema {
     summary: "the gradient of max pooling",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
@@ -6406,7 +6406,7 @@ pub static RANDOM_GENERATOR: OperatorSchema = OperatorSchema {
     summary: "random bits, and the state of the generator after them",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputStateTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -6467,7 +6467,7 @@ pub static NONZERO_COORDINATES: OperatorSchema = OperatorSchema {
     summary: "the number and the coordinates of the elements that are not 0",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputCountTensor", FieldKind::Output, FieldType::Tensor),
@@ -6520,7 +6520,7 @@ pub static RESAMPLE_GRAD: OperatorSchema = OperatorSchema {
     summary: "the gradient of resampling",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
@@ -6554,7 +6554,7 @@ pub static SLICE_GRAD: OperatorSchema = OperatorSchema {
     summary: "the gradient of slicing",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
@@ -6595,7 +6595,7 @@ pub static ADAM_OPTIMIZER: OperatorSchema = OperatorSchema {
     summary: "parameters and moments after one step of Adam",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputParametersTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputFirstMomentTensor", FieldKind::Input, FieldType::Tensor),
@@ -6647,7 +6647,7 @@ pub static ARGMIN: OperatorSchema = OperatorSchema {
     summary: "the index of the least element along dimensions",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -6681,7 +6681,7 @@ pub static ARGMAX: OperatorSchema = OperatorSchema {
     summary: "the index of the greatest element along dimensions",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -6715,7 +6715,7 @@ pub static ROI_ALIGN: OperatorSchema = OperatorSchema {
     summary: "interpolated samples of the cells of each region of interest",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor),
@@ -6759,7 +6759,7 @@ pub static GATHER_ND1: OperatorSchema = OperatorSchema {
     summary: "parts of a tensor, chosen by coordinates within batches",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
@@ -6796,7 +6796,7 @@ pub static ELEMENT_WISE_ATAN_YX: OperatorSchema = OperatorSchema {
     summary: "the angle of the point that two elements give as y and x",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -6823,7 +6823,7 @@ pub static ELEMENT_WISE_CLIP_GRAD: OperatorSchema = OperatorSchema {
     summary: "the gradient of limiting to a range",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
@@ -6868,7 +6868,7 @@ pub static ELEMENT_WISE_DIFFERENCE_SQUARE: OperatorSchema = OperatorSchema {
     summary: "the square of the difference of two elements",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -6895,7 +6895,7 @@ pub static LOCAL_RESPONSE_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
     summary: "the gradient of local response normalization",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
@@ -6922,7 +6922,7 @@ pub static CUMULATIVE_PRODUCT: OperatorSchema = OperatorSchema {
     summary: "the running product along a dimension",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -6963,7 +6963,7 @@ pub static BATCH_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
     summary: "the gradients of batch normalization",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
@@ -7000,7 +7000,7 @@ pub static ELEMENT_WISE_QUANTIZED_LINEAR_ADD: OperatorSchema = OperatorSchema {
     summary: "the sum of two quantized tensors, quantized",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor),
@@ -7051,7 +7051,7 @@ pub static DYNAMIC_QUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
     summary: "a quantized tensor with the scale and zero point that suit its values",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7084,7 +7084,7 @@ pub static ROI_ALIGN1: OperatorSchema = OperatorSchema {
     summary: "interpolated samples of regions of interest, with a choice of alignment",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor),
@@ -7128,7 +7128,7 @@ pub static ROI_ALIGN_GRAD: OperatorSchema = OperatorSchema {
     summary: "the gradients of aligned regions of interest",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor).optional(),
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
@@ -7166,7 +7166,7 @@ pub static BATCH_NORMALIZATION_TRAINING: OperatorSchema = OperatorSchema {
     summary: "batch normalization by the batch's own mean and variance",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
@@ -7201,7 +7201,7 @@ pub static BATCH_NORMALIZATION_TRAINING_GRAD: OperatorSchema = OperatorSchema {
     summary: "the gradients of batch normalization in training",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
@@ -7238,7 +7238,7 @@ pub static ELEMENT_WISE_CLIP1: OperatorSchema = OperatorSchema {
     summary: "each element, limited to a range given in the tensor's own type",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7263,7 +7263,7 @@ pub static ELEMENT_WISE_CLIP_GRAD1: OperatorSchema = OperatorSchema {
     summary: "the gradient of limiting to a range given in the tensor's own type",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
@@ -7290,7 +7290,7 @@ pub static PADDING1: OperatorSchema = OperatorSchema {
     summary: "a tensor with a margin around it, of a value in its own type",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7315,7 +7315,7 @@ pub static ELEMENT_WISE_NEGATE: OperatorSchema = OperatorSchema {
     summary: "each element with the other sign",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7340,7 +7340,7 @@ pub static ACTIVATION_GELU: OperatorSchema = OperatorSchema {
     summary: "the Gaussian error linear unit",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7365,7 +7365,7 @@ pub static ACTIVATION_SOFTMAX1: OperatorSchema = OperatorSchema {
     summary: "exponentials divided by their sum over chosen dimensions",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7390,7 +7390,7 @@ pub static ACTIVATION_LOG_SOFTMAX1: OperatorSchema = OperatorSchema {
     summary: "the logarithm of the softmax over chosen dimensions",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7415,7 +7415,7 @@ pub static ACTIVATION_HARDMAX1: OperatorSchema = OperatorSchema {
     summary: "1 at the first greatest element of chosen dimensions, 0 elsewhere",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7440,7 +7440,7 @@ pub static RESAMPLE2: OperatorSchema = OperatorSchema {
     summary: "another size by interpolation, with a choice of rounding",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7474,7 +7474,7 @@ pub static RESAMPLE_GRAD1: OperatorSchema = OperatorSchema {
     summary: "the gradient of resampling, with a choice of rounding",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
@@ -7499,7 +7499,7 @@ pub static DIAGONAL_MATRIX1: OperatorSchema = OperatorSchema {
     summary: "a stack of matrices with a band of diagonals filled",
     implemented: true,
     in_place: false,
-    comparison: Comparison::BitExact,
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor).optional(),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7533,7 +7533,7 @@ pub static MULTIHEAD_ATTENTION: OperatorSchema = OperatorSchema {
     summary: "attention with several heads",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("QueryTensor", FieldKind::Input, FieldType::Tensor).optional(),
         FieldSchema::new("KeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
@@ -7589,7 +7589,7 @@ pub static LP_POOLING1: OperatorSchema = OperatorSchema {
     summary: "the p-norm of each window, which may have gaps",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7614,7 +7614,7 @@ pub static AVERAGE_POOLING1: OperatorSchema = OperatorSchema {
     summary: "the average of each window, which may have gaps",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7639,7 +7639,7 @@ pub static ACTIVATION_SWISH: OperatorSchema = OperatorSchema {
     summary: "each element times a sigmoid of it",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7664,7 +7664,7 @@ pub static ACTIVATION_HARD_SWISH: OperatorSchema = OperatorSchema {
     summary: "each element times a hard sigmoid of it",
     implemented: false,
     in_place: true,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7689,7 +7689,7 @@ pub static QUANTIZED_LINEAR_AVERAGE_POOLING: OperatorSchema = OperatorSchema {
     summary: "the average of each window of a quantized tensor, quantized",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputScaleTensor", FieldKind::Input, FieldType::Tensor),
@@ -7730,7 +7730,7 @@ pub static MATRIX_MULTIPLY_INTEGER_TO_FLOAT: OperatorSchema = OperatorSchema {
     summary: "the product of two matrices of integers, as real numbers",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor),
@@ -7767,7 +7767,7 @@ pub static MEAN_VARIANCE_NORMALIZATION2: OperatorSchema = OperatorSchema {
     summary: "a tensor normalized by either or both of mean and variance",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor).optional(),
@@ -7796,7 +7796,7 @@ pub static MULTIHEAD_ATTENTION1: OperatorSchema = OperatorSchema {
     summary: "attention with several heads and lengths of earlier sequences",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("QueryTensor", FieldKind::Input, FieldType::Tensor).optional(),
         FieldSchema::new("KeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
@@ -7855,7 +7855,7 @@ pub static QUANTIZE: OperatorSchema = OperatorSchema {
     summary: "real numbers as integers of 4 or 8 bits, with a scale for each block",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("QuantizationTensorCount", FieldKind::Attribute, FieldType::Uint),
@@ -7884,7 +7884,7 @@ pub static DEQUANTIZE: OperatorSchema = OperatorSchema {
     summary: "integers of 4 or 8 bits to real numbers, with a scale for each block",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("QuantizationTensorCount", FieldKind::Attribute, FieldType::Uint),
@@ -7913,7 +7913,7 @@ pub static RESAMPLE3: OperatorSchema = OperatorSchema {
     summary: "another size by interpolation, with optional smoothing",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7938,7 +7938,7 @@ pub static FOLD: OperatorSchema = OperatorSchema {
     summary: "windows put together to a tensor, summed where they overlap",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -7963,7 +7963,7 @@ pub static UNFOLD: OperatorSchema = OperatorSchema {
     summary: "the windows of a tensor, side by side",
     implemented: false,
     in_place: false,
-    comparison: Comparison::Undecided,
+    comparisons: &[],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),

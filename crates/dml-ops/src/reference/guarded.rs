@@ -3,6 +3,9 @@
 use std::fmt;
 
 use dml_core::TensorLayout;
+use dml_core::schema::Comparison;
+
+use super::compare::{accepts, ulp};
 
 /// Every byte of an output buffer before execution: neither a zero nor part of a likely value.
 pub const SENTINEL: u8 = 0xa5;
@@ -31,6 +34,10 @@ pub struct Output {
     pub layout: TensorLayout,
     /// What they must be: bit patterns in row-major logical order.
     pub elements: Vec<u64>,
+    /// What they may be as well: the result where subnormal inputs are zeros.
+    pub flushed: Option<Vec<u64>>,
+    /// How far from that they may be.
+    pub comparison: Comparison,
 }
 
 /// What is wrong with a buffer.
@@ -89,14 +96,28 @@ fn sentinels(count: u64) -> Vec<u8> {
 }
 
 impl Output {
+    /// An output whose elements must be these, bit by bit.
+    pub fn exact(tensor: Tensor, layout: TensorLayout, elements: Vec<u64>) -> Self {
+        Self { tensor, layout, elements, flushed: None, comparison: Comparison::BitExact }
+    }
+
+    /// Whether the element with this number may have these bits.
+    pub fn accepts(&self, index: usize, found: u64) -> bool {
+        let data_type = self.layout.data_type();
+        let flushed = self.flushed.as_ref().and_then(|elements| elements.get(index));
+        let mut allowed = self.elements.get(index).into_iter().chain(flushed);
+        allowed.any(|expected| accepts(self.comparison, data_type, *expected, found))
+    }
+
     /// Finds the first difference between the buffer `after` execution and what it must hold: the
-    /// elements where the layout puts them, and everywhere else what was there before. Only the
-    /// bytes from the last element to the next multiple of 4 may be zeros as well.
+    /// elements where the layout puts them, as the comparison has it, and everywhere else what was
+    /// there before. Only the bytes from the last element to the next multiple of 4 may be zeros as
+    /// well.
     ///
     /// # Errors
     /// The first difference.
     pub fn check(&self, after: &[u8]) -> Result<(), Difference> {
-        let Self { tensor: Tensor { before, offset, .. }, layout, elements } = self;
+        let Self { tensor: Tensor { before, offset, .. }, layout, elements, .. } = self;
         let width = layout.data_type().bits() as usize / 8;
         let size = width as u64;
         if elements.len() as u64 != layout.element_count() {
@@ -104,18 +125,18 @@ impl Output {
             return Err(format!("the reference has {found} elements, the tensor {wanted}").into());
         }
         let mut expected = before.clone();
-        for (index, (at, element)) in layout.element_offsets().zip(elements).enumerate() {
-            let bytes = &element.to_le_bytes()[..width];
+        for (index, at) in layout.element_offsets().enumerate() {
             let start = to_index(offset + at * size)?;
             let found = after
                 .get(start..start + width)
                 .ok_or_else(|| format!("the buffer ends before element {index}"))?;
-            if found != bytes {
+            let bits = found.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+            if !self.accepts(index, bits) {
                 let was = &before[start..start + width];
-                let problem = difference(layout, index, bytes, found, found == was);
+                let problem = self.difference(index, bits, found == was);
                 return Err(Difference { problem, place: Some((0, index)) });
             }
-            expected[start..start + width].copy_from_slice(bytes);
+            expected[start..start + width].copy_from_slice(found);
         }
         if after.len() != before.len() {
             return Err(format!("{} bytes have become {}", before.len(), after.len()).into());
@@ -134,25 +155,34 @@ impl Output {
             ))),
         }
     }
+
+    /// What is wrong with an element: what is expected, what is found, and where a distance is allowed,
+    /// both distances.
+    fn difference(&self, index: usize, found: u64, is_unchanged: bool) -> String {
+        let data_type = self.layout.data_type();
+        let coordinate = coordinate(self.layout.sizes(), index);
+        let hex =
+            |bits: u64| format!("{bits:#0width$x}", width = data_type.bits() as usize / 4 + 2);
+        let note = if is_unchanged { " (not written)" } else { "" };
+        let expected = self.elements[index];
+        let flushed = self.flushed.as_ref().map(|elements| elements[index]);
+        let flushed = flushed.filter(|flushed| *flushed != expected);
+        let or = flushed.map_or_else(String::new, |it| format!(" or {}", hex(it)));
+        let distance = match self.comparison {
+            Comparison::Ulp(allowed) => {
+                let off = ulp(data_type, expected, found);
+                let off = off.map_or("no number of".to_owned(), |off| off.to_string());
+                format!("; {off} ULP apart, {allowed} allowed")
+            }
+            _ => String::new(),
+        };
+        let (expected, found) = (hex(expected), hex(found));
+        format!("element {coordinate:?}: expected {expected}{or}, found {found}{note}{distance}")
+    }
 }
 
 fn to_index(offset: u64) -> Result<usize, String> {
     usize::try_from(offset).map_err(|_| format!("offset {offset} does not fit this machine"))
-}
-
-fn difference(
-    layout: &TensorLayout,
-    index: usize,
-    expected: &[u8],
-    found: &[u8],
-    is_unchanged: bool,
-) -> String {
-    let coordinate = coordinate(layout.sizes(), index);
-    let hex =
-        |bytes: &[u8]| -> String { bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect() };
-    let note = if is_unchanged { " (not written)" } else { "" };
-    let (expected, found) = (hex(expected), hex(found));
-    format!("element {coordinate:?}: expected 0x{expected}, found 0x{found}{note}")
 }
 
 /// The coordinate of the element with this number, in row-major order, in a tensor of these sizes.
@@ -185,7 +215,7 @@ mod tests {
         }
         let tensor = Tensor { before: vec![SENTINEL; 24], offset: 8, size: 8 };
         let layout = TensorLayout::new(&desc).unwrap();
-        (Output { tensor, layout, elements: vec![1; 6] }, buffer)
+        (Output::exact(tensor, layout, vec![1; 6]), buffer)
     }
 
     fn check_with(change: impl Fn(&mut Vec<u8>)) -> Result<(), String> {
@@ -213,5 +243,42 @@ mod tests {
         assert!(error(|buffer| buffer[16] = 0).starts_with("byte 8 relative to the tensor"));
         assert!(error(|buffer| buffer[15] = 7).starts_with("byte 7 relative to the tensor"));
         assert!(error(|buffer| buffer.truncate(14)).contains("ends before element 5"));
+    }
+
+    /// What is said about a FLOAT32 tensor of two elements whose last one must be `expected`.
+    fn compared(expected: u64, found: u32, flushed: Option<u64>) -> Result<(), String> {
+        let layout = TensorLayout::new(&TensorDesc::packed(DataType::Float32, &[2])).unwrap();
+        let output = Output {
+            flushed: flushed.map(|flushed| vec![7, flushed]),
+            comparison: Comparison::Ulp(0),
+            ..Output::exact(Tensor::unwritten(0, 8), layout, vec![7, expected])
+        };
+        let mut after = output.tensor.before.clone();
+        after[256..264].copy_from_slice(&(u64::from(found) << 32 | 7).to_le_bytes());
+        output.check(&after).map_err(|difference| difference.problem)
+    }
+
+    #[test]
+    fn what_a_bound_allows_is_taken_and_what_it_does_not_is_measured() {
+        let one = 1.0_f32.to_bits();
+        assert_eq!(compared(one.into(), one, None), Ok(()));
+        assert_eq!(
+            compared(one.into(), one + 1, None).unwrap_err(),
+            "element [1]: expected 0x3f800000, found 0x3f800001; 1 ULP apart, 0 allowed"
+        );
+        assert_eq!(compared(0x7fc0_0000, 0xffff_ffff, None), Ok(()));
+        let not_a_number = compared(one.into(), 0x7fc0_0000, None).unwrap_err();
+        assert!(not_a_number.ends_with("; no number of ULP apart, 0 allowed"), "{not_a_number}");
+        assert_eq!(compared(1, 0, None), Ok(()), "a subnormal may be a zero");
+        assert!(compared(0, 1 << 31, None).is_err());
+    }
+
+    #[test]
+    fn the_result_of_inputs_without_subnormals_is_taken_too() {
+        assert_eq!(compared(0x80_0001, 0x80_0000, Some(0x80_0000)), Ok(()));
+        assert_eq!(
+            compared(0x80_0001, 0x80_0002, Some(0x80_0000)).unwrap_err(),
+            "element [1]: expected 0x00800001 or 0x00800000, found 0x00800002; 1 ULP apart, 0 allowed"
+        );
     }
 }

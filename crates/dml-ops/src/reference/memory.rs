@@ -1,9 +1,12 @@
 //! The buffers of one case as bytes: where in them the tensors are, what is in them before, and what
 //! must be in them after.
 
-use dml_core::schema::FieldKind;
-use dml_core::{TensorFlags, TensorLayout, Validated};
+use std::mem;
 
+use dml_core::schema::{Comparison, FieldKind};
+use dml_core::{DataType, TensorFlags, TensorLayout, Validated};
+
+use super::compare::{flushed, is_subnormal};
 use super::guarded::{Difference, Output, Tensor};
 use super::{Case, Reference, elements_in, input_bytes};
 
@@ -72,8 +75,11 @@ impl Memory {
         if case.documented.as_ref().is_some_and(|documented| *documented != expected) {
             return Err("the reference differs from what the documentation prints".to_owned());
         }
+        let mut flushed = flushed_outputs(reference, operator, &read)?;
         let output = |((index, layout), elements): ((usize, Option<&TensorLayout>), Vec<u64>)| {
             let layout = layout?.clone();
+            let comparison = operator.schema().comparison(layout.data_type());
+            let flushed = flushed.as_mut().and_then(|it| it.get_mut(index)).map(mem::take);
             let in_place = inputs.first().and_then(Option::as_ref).filter(|it| it.is_output);
             let tensor = match in_place.filter(|_| index == 0) {
                 Some(input) => input.tensor.clone(),
@@ -82,7 +88,7 @@ impl Memory {
                     Tensor::unwritten(case.output_offset, size)
                 }
             };
-            Some(Output { tensor, layout, elements })
+            Some(Output { tensor, layout, elements, flushed, comparison })
         };
         let outputs = layouts(FieldKind::Output).zip(expected).map(output).collect();
         Ok(Self { inputs, outputs })
@@ -110,5 +116,64 @@ impl Memory {
             bytes += input.tensor.before.len() as u64;
         }
         Ok(bytes)
+    }
+}
+
+/// The outputs where subnormal inputs are zeros; `None` where that makes no difference, or must not.
+fn flushed_outputs(
+    reference: &dyn Reference,
+    operator: &Validated,
+    inputs: &[Option<Vec<u64>>],
+) -> Result<Option<Vec<Vec<u64>>>, String> {
+    let mut outputs = operator.tensors(FieldKind::Output).filter_map(|(_, layout)| layout);
+    let comparison = |layout: &TensorLayout| operator.schema().comparison(layout.data_type());
+    if !outputs.any(|layout| matches!(comparison(layout), Comparison::Ulp(_))) {
+        return Ok(None);
+    }
+    let types = operator.tensors(FieldKind::Input).map(|(_, it)| it.map(TensorLayout::data_type));
+    let with_types: Vec<_> = types.zip(inputs).map(|(it, input)| it.zip(input.as_ref())).collect();
+    let has_subnormal = |(data_type, elements): &(DataType, &Vec<u64>)| {
+        elements.iter().any(|bits| is_subnormal(*data_type, *bits))
+    };
+    if !with_types.iter().flatten().any(has_subnormal) {
+        return Ok(None);
+    }
+    let flush = |(data_type, elements): (DataType, &Vec<u64>)| {
+        elements.iter().map(|bits| flushed(data_type, *bits)).collect()
+    };
+    let inputs: Vec<_> = with_types.into_iter().map(|input| input.map(flush)).collect();
+    reference.outputs(operator, &inputs).map(Some).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use dml_core::operators::DIAGONAL_MATRIX1;
+    use dml_core::schema::OperatorSchema;
+    use dml_core::{AbstractOperator, DataTypeSet, FeatureLevel, TensorDesc, validate};
+
+    use super::*;
+    use crate::families::diagonal::cases::band;
+
+    /// What the output may be where the input has these elements, under a comparison.
+    fn flushed(comparison: Comparison, inputs: Vec<u64>) -> Option<Vec<u64>> {
+        let tensor = || TensorDesc::packed(DataType::Float32, &[1, 3]);
+        let desc: AbstractOperator = band(Some(tensor()), tensor(), 5, (2, 3)).into();
+        let comparisons = Vec::leak(vec![(DataTypeSet::ALL, comparison)]);
+        let schema = OperatorSchema { comparisons, varied: None, ..DIAGONAL_MATRIX1 };
+        let schema: &'static OperatorSchema = Box::leak(Box::new(schema));
+        let operator = AbstractOperator::new(schema, desc.fields().to_vec()).unwrap();
+        let operator = validate(&operator, FeatureLevel::HIGHEST).unwrap();
+        let case = Case::new("a", desc).with_inputs(vec![inputs]);
+        let reference = crate::find(DIAGONAL_MATRIX1.operator_type).unwrap().reference();
+        let memory = Memory::new(reference, &operator, &case).unwrap();
+        memory.outputs.into_iter().next().flatten()?.flushed
+    }
+
+    #[test]
+    fn the_reference_is_asked_again_only_where_an_input_has_a_subnormal() {
+        let exact = Comparison::Ulp(0);
+        assert_eq!(flushed(exact, vec![0x8000_0003, 1, 1]), Some(vec![1 << 31, 0, 5]));
+        assert_eq!(flushed(exact, vec![0x80_0000, 0, 0x7f80_0001]), None);
+        assert_eq!(flushed(Comparison::BitExact, vec![1, 1, 1]), None);
     }
 }

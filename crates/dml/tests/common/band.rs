@@ -99,7 +99,7 @@ impl Case {
             true => Tensor::guarded(MOVED, input),
             false => Tensor::unwritten(MOVED, size),
         };
-        Output { tensor, layout, elements }
+        Output::exact(tensor, layout, elements)
     }
 }
 

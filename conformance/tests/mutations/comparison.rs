@@ -1,0 +1,95 @@
+//! Results that are near what they must be, where the operator's row allows some distance.
+
+use dml::core::operators::FillValueConstantDesc;
+use dml::core::plan::Plan;
+use dml::core::schema::{Comparison, OperatorSchema};
+use dml::core::{DataTypeSet, Error, FieldValue, ScalarUnion, Validated, validate};
+use dml::{AbstractOperator, DataType, FeatureLevel, TensorDesc};
+use dml_conformance::cases::{Case, Expectation};
+use dml_conformance::execute::Lowering;
+use dml_ops::Target;
+use dml_ops::reference::Case as CornerCase;
+
+use crate::plans::with_other_fields;
+use crate::{findings, interpreter, on_every_device};
+
+/// FILL_VALUE_CONSTANT as if its row allowed a distance, and filling with something else.
+struct Filled {
+    allowed: u32,
+    filled: u64,
+}
+
+impl Lowering for Filled {
+    fn validate(
+        &self,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+    ) -> Result<Validated, Error> {
+        let comparisons = Vec::leak(vec![(DataTypeSet::ALL, Comparison::Ulp(self.allowed))]);
+        let schema = OperatorSchema { comparisons, varied: None, ..*operator.schema() };
+        // It lives as long as the program, as any schema does.
+        let schema: &'static OperatorSchema = Box::leak(Box::new(schema));
+        validate(&AbstractOperator::new(schema, operator.fields().to_vec())?, level)
+    }
+
+    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+        with_other_fields(operator, target, |_, value| match value {
+            FieldValue::ScalarUnion(_) => {
+                FieldValue::ScalarUnion(ScalarUnion::from_bits(self.filled))
+            }
+            other => other,
+        })
+    }
+}
+
+/// What is said of a tensor of `value` that is filled with `filled` where a distance is allowed.
+fn said(data_type: DataType, value: u64, filled: u64, allowed: u32) -> Option<String> {
+    let operator = FillValueConstantDesc {
+        output_tensor: TensorDesc::packed(data_type, &[2, 3, 1, 5]),
+        value_data_type: data_type,
+        value: ScalarUnion::from_bits(value),
+    };
+    let case = Case {
+        id: "6_4/fill_value_constant/float32/rank4/value".parse().unwrap(),
+        level: FeatureLevel::HIGHEST,
+        operator: operator.clone().into(),
+        expectation: Expectation::Outputs(Box::new(CornerCase::new("value", operator))),
+    };
+    let (cases, lowering) = ([case], Filled { allowed, filled });
+    let found = findings(&cases, &interpreter(&lowering));
+    on_every_device(&lowering, |name, executor| {
+        assert_eq!(findings(&cases, executor), found, "{name}");
+    });
+    found.into_iter().next()
+}
+
+const ONE: u64 = 0x3f80_0000;
+const NAN: u64 = 0x7fc0_0000;
+
+#[test]
+fn a_result_that_is_one_unit_off_is_found_where_none_is_allowed() {
+    let found = said(DataType::Float32, ONE, ONE + 1, 0).unwrap();
+    let words =
+        "element [0, 0, 0, 0]: expected 0x3f800000, found 0x3f800001; 1 ULP apart, 0 allowed";
+    assert!(found.ends_with(words), "{found}");
+    assert_eq!(said(DataType::Float32, ONE, ONE + 1, 1), None);
+    let found = said(DataType::Float32, ONE, ONE + 2, 1).unwrap();
+    assert!(found.ends_with("2 ULP apart, 1 allowed"), "{found}");
+    assert!(said(DataType::Float16, 0x3c00, 0x3bff, 0).is_some());
+    assert!(said(DataType::Int32, 7, 8, 100).is_some(), "an integer has no neighbours");
+}
+
+#[test]
+fn a_number_for_a_nan_and_a_nan_for_a_number_are_found() {
+    assert!(said(DataType::Float32, NAN, ONE, u32::MAX).is_some());
+    assert!(said(DataType::Float32, ONE, NAN, u32::MAX).is_some());
+    assert_eq!(said(DataType::Float32, NAN, NAN | 1 << 31 | 5, 0), None);
+}
+
+#[test]
+fn the_wrong_zero_is_found_and_a_zero_for_a_subnormal_is_none() {
+    assert!(said(DataType::Float32, 0, 1 << 31, 1).is_some());
+    assert_eq!(said(DataType::Float32, 1 << 31 | 9, 1 << 31, 0), None);
+    assert!(said(DataType::Float32, 1 << 31 | 9, 0, 0).is_some());
+    assert!(said(DataType::Float16, 9, 0, 0).is_some());
+}

@@ -1,0 +1,150 @@
+//! Whether an element is one that the reference allows.
+
+use dml_core::DataType;
+use dml_core::schema::Comparison;
+
+/// The bits of a floating-point type without its sign.
+#[derive(Clone, Copy)]
+struct Float {
+    sign: u64,
+    infinity: u64,
+}
+
+impl Float {
+    /// `None` for integers.
+    fn of(data_type: DataType) -> Option<Self> {
+        let (sign, infinity) = match data_type {
+            DataType::Float16 => (1 << 15, 0x7c00),
+            DataType::Float32 => (1 << 31, 0x7f80_0000),
+            DataType::Float64 => (1 << 63, 0x7ff << 52),
+            _ => return None,
+        };
+        Some(Self { sign, infinity })
+    }
+
+    /// The bits but for the sign; as numbers they have the order of the values.
+    fn magnitude(self, bits: u64) -> u64 {
+        bits & (self.sign - 1)
+    }
+
+    fn is_nan(self, bits: u64) -> bool {
+        self.magnitude(bits) > self.infinity
+    }
+
+    /// Numbers with the order of the values, of which both zeros have 0.
+    fn order(self, bits: u64) -> i128 {
+        let magnitude = i128::from(self.magnitude(bits));
+        if bits & self.sign == 0 { magnitude } else { -magnitude }
+    }
+}
+
+/// A FLOAT32 subnormal as the zero of its sign; anything else as it is.
+pub(super) fn flushed(data_type: DataType, bits: u64) -> u64 {
+    match Float::of(data_type) {
+        Some(float) if is_subnormal(data_type, bits) => bits & float.sign,
+        _ => bits,
+    }
+}
+
+/// Whether Vulkan lets a device take a zero in the place of the element.
+pub(super) fn is_subnormal(data_type: DataType, bits: u64) -> bool {
+    data_type == DataType::Float32 && (1..0x80_0000).contains(&(bits & 0x7fff_ffff))
+}
+
+/// How many units in the last place lie between two elements; `None` for integers, where one is a NaN
+/// and the other is not, and between the zeros.
+pub(super) fn ulp(data_type: DataType, one: u64, other: u64) -> Option<u128> {
+    let float = Float::of(data_type)?;
+    match (float.is_nan(one), float.is_nan(other)) {
+        (true, true) => return Some(0),
+        (false, false) => {}
+        _ => return None,
+    }
+    let distance = float.order(one).abs_diff(float.order(other));
+    (distance > 0 || one == other).then_some(distance)
+}
+
+/// Whether `comparison` takes `found` where the reference says `expected`. Without a bound, or for
+/// integers, that is every bit.
+pub(super) fn accepts(
+    comparison: Comparison,
+    data_type: DataType,
+    expected: u64,
+    found: u64,
+) -> bool {
+    let Comparison::Ulp(bound) = comparison else { return found == expected };
+    let within = |expected| {
+        found == expected
+            || ulp(data_type, expected, found).is_some_and(|distance| distance <= bound.into())
+    };
+    within(expected) || within(flushed(data_type, expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use DataType::{Float16, Float32, Float64, Int32};
+
+    const EXACT: Comparison = Comparison::Ulp(0);
+
+    fn bits(value: f32) -> u64 {
+        value.to_bits().into()
+    }
+
+    #[test]
+    fn numbers_differ_by_units_in_the_last_place_across_zero_and_to_infinity() {
+        let one = bits(1.0);
+        assert_eq!(ulp(Float32, one, one + 3), Some(3));
+        assert_eq!(ulp(Float32, one + 3, one), Some(3));
+        assert_eq!(ulp(Float32, 1, 0x8000_0001), Some(2));
+        assert_eq!(ulp(Float32, bits(f32::MAX), bits(f32::INFINITY)), Some(1));
+        assert_eq!(ulp(Float16, 0x3c00, 0x3bff), Some(1));
+        assert_eq!(ulp(Float64, 1 << 63 | 7, 7), Some(14));
+        assert_eq!(ulp(Int32, 1, 2), None);
+    }
+
+    #[test]
+    fn one_unit_is_accepted_where_one_is_allowed_alone() {
+        for (data_type, one) in [(Float16, 0x3c00), (Float32, bits(1.0)), (Float64, 0x3ff << 52)] {
+            for off in [one - 1, one + 1] {
+                assert!(!accepts(EXACT, data_type, one, off), "{data_type}");
+                assert!(accepts(Comparison::Ulp(1), data_type, one, off), "{data_type}");
+            }
+            assert!(!accepts(Comparison::Ulp(1), data_type, one, one + 2), "{data_type}");
+        }
+        assert!(!accepts(Comparison::Ulp(9), Int32, 1, 2), "integers have every bit");
+    }
+
+    #[test]
+    fn any_nan_is_any_nan_and_nothing_else() {
+        let infinity = bits(f32::INFINITY);
+        assert!(accepts(EXACT, Float32, 0x7fc0_0000, 0xff80_0001));
+        assert!(!accepts(Comparison::BitExact, Float32, 0x7fc0_0000, 0xff80_0001));
+        for number in [0, bits(1.0), infinity] {
+            assert!(!accepts(Comparison::Ulp(u32::MAX), Float32, number, 0x7f80_0001));
+            assert!(!accepts(Comparison::Ulp(u32::MAX), Float32, 0x7f80_0001, number));
+        }
+    }
+
+    #[test]
+    fn zeros_have_the_same_sign() {
+        for allowed in [0, 1, 100] {
+            assert!(!accepts(Comparison::Ulp(allowed), Float32, 0, 1 << 31));
+            assert!(!accepts(Comparison::Ulp(allowed), Float16, 1 << 15, 0));
+        }
+    }
+
+    #[test]
+    fn a_subnormal_of_float32_may_be_a_zero_of_its_sign() {
+        let (least, most) = (0x8000_0001, 0x807f_ffff);
+        for subnormal in [least, most] {
+            assert!(accepts(EXACT, Float32, subnormal, 1 << 31));
+            assert!(!accepts(EXACT, Float32, subnormal, 0), "{subnormal:#x}");
+            assert!(!accepts(EXACT, Float32, 1 << 31, subnormal), "a zero is no subnormal");
+        }
+        assert!(!accepts(EXACT, Float32, most + 1, 1 << 31), "it is normal");
+        assert!(!accepts(EXACT, Float16, 1, 0));
+        assert!(!accepts(EXACT, Float64, 1, 0));
+        assert!(!accepts(Comparison::BitExact, Float32, least, 1 << 31));
+    }
+}
