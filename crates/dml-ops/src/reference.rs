@@ -2,6 +2,7 @@
 //! runs them on, which show every byte that is not as it must be.
 
 mod compare;
+mod edges;
 mod elements;
 mod guarded;
 mod host;
@@ -14,6 +15,7 @@ pub(crate) mod value;
 
 use std::borrow::Cow;
 
+pub use edges::edges;
 pub use elements::{elements_in, input_bytes};
 pub use guarded::{Difference, GUARD, Output, SENTINEL, Tensor, coordinate};
 pub use host::run_on_host;
@@ -22,7 +24,8 @@ pub use random::Random;
 pub use signature::Signature;
 pub(crate) use tensors::{MIXED, TensorMaker};
 
-use dml_core::{AbstractOperator, Error, Validated};
+use dml_core::schema::Comparison;
+use dml_core::{AbstractOperator, DataType, Error, Validated};
 
 /// An operator's documented meaning. Implementations follow the documentation's pseudocode and
 /// share nothing with lowering, kernels or [`dml_core::value`].
@@ -53,6 +56,12 @@ pub trait Reference: Sync {
     /// A case for tensors of this signature, which some level accepts, that depends on `random`
     /// alone. It gets its name from whoever asked for it.
     fn random(&self, random: &mut Random, signature: &Signature) -> Case;
+
+    /// How near elements of `data_type` must be to the reference's: as the operator's row says, unless
+    /// an attribute asks for more.
+    fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
+        operator.schema().comparison(data_type)
+    }
 
     /// Operators that break one of the rules between this operator's fields, for tensors of this
     /// signature, which some level accepts.

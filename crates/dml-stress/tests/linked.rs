@@ -2,9 +2,12 @@
 //! stores of every width, class of strides and number of dimensions.
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 
+mod common;
+
+use common::each_device;
 use dml::vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompileInput, Device,
-    DeviceDesc, Instance, InstanceDesc, MemoryLocation, Recorder, Validation,
+    MemoryLocation, Recorder,
 };
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{
@@ -25,20 +28,6 @@ use dml_spirv::twins::PushBlock as _;
 
 /// Work groups have this many invocations.
 const LOCAL_SIZE: u32 = 64;
-
-fn each_device(test: impl Fn(&Device)) {
-    let required = std::env::var("DML_TEST_VALIDATION").is_ok_and(|it| it == "required");
-    let validation = if required { Validation::Required } else { Validation::Off };
-    let instance = Instance::new(&InstanceDesc { validation, ..InstanceDesc::default() }).unwrap();
-    let devices = instance.physical_devices().unwrap();
-    let usable: Vec<_> = devices.iter().filter(|it| it.unsuitable().is_none()).collect();
-    assert!(!usable.is_empty(), "there is no Vulkan device; run `cargo xtask test`");
-    for physical in usable {
-        test(&Device::with_desc(physical, &DeviceDesc::default()).unwrap());
-        let messages = instance.take_validation_messages();
-        assert!(messages.is_empty(), "{}: {messages:#?}", physical.info().name);
-    }
-}
 
 /// One kernel on the elements of a space.
 struct Run {

@@ -303,7 +303,7 @@ pub static ELEMENT_WISE_IDENTITY: OperatorSchema = OperatorSchema {
     summary: "each element as it is, or scaled and biased",
     implemented: true,
     in_place: true,
-    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -434,7 +434,7 @@ pub static ELEMENT_WISE_ADD: OperatorSchema = OperatorSchema {
     summary: "the sum of two tensors, element by element",
     implemented: true,
     in_place: true,
-    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
@@ -3258,7 +3258,7 @@ pub static CAST: OperatorSchema = OperatorSchema {
     summary: "each element in another data type",
     implemented: true,
     in_place: false,
-    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),

@@ -78,7 +78,7 @@ impl Memory {
         let mut flushed = flushed_outputs(reference, operator, &read)?;
         let output = |((index, layout), elements): ((usize, Option<&TensorLayout>), Vec<u64>)| {
             let layout = layout?.clone();
-            let comparison = operator.schema().comparison(layout.data_type());
+            let comparison = reference.comparison(operator, layout.data_type());
             let flushed = flushed.as_mut().and_then(|it| it.get_mut(index)).map(mem::take);
             let in_place = inputs.first().and_then(Option::as_ref).filter(|it| it.is_output);
             let tensor = match in_place.filter(|_| index == 0) {
@@ -126,7 +126,7 @@ fn flushed_outputs(
     inputs: &[Option<Vec<u64>>],
 ) -> Result<Option<Vec<Vec<u64>>>, String> {
     let mut outputs = operator.tensors(FieldKind::Output).filter_map(|(_, layout)| layout);
-    let comparison = |layout: &TensorLayout| operator.schema().comparison(layout.data_type());
+    let comparison = |layout: &TensorLayout| reference.comparison(operator, layout.data_type());
     if !outputs.any(|layout| matches!(comparison(layout), Comparison::Ulp(_))) {
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! Element-wise operators as their documentation has them: one function of exact numbers for each.
 
 use dml_core::operators;
-use dml_core::schema::{FieldKind, OperatorSchema};
+use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, Error, FieldValue, TensorDesc, Validated};
 
 use super::cases;
@@ -43,9 +43,13 @@ pub(super) fn rounded(
     Number::decode(DataType::Float64, float(&doubles).to_bits()).encode(to)
 }
 
-/// The same number, or the nearest one; integers that become integers wrap.
+/// The same number, or the nearest one; integers that become integers wrap. Nothing is converted to
+/// its own type.
 pub(super) fn exact(operator: &Validated, elements: &[u64]) -> u64 {
     let [from, to] = types(operator);
+    if from == to {
+        return elements[0];
+    }
     match (from.integer_value(elements[0]), to.integer_range()) {
         (Some(integer), Some(_)) => to.integer_bits(integer),
         _ => Number::decode(from, elements[0]).encode(to),
@@ -105,6 +109,15 @@ impl Reference for ElementWise {
             (self.element)(operator, &elements)
         };
         Ok(vec![(0..count).map(element).collect()])
+    }
+
+    fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
+        let [from, to] = types(operator);
+        let is_computed = from != to
+            || self.arity() > 1
+            || operator.scale_bias("ScaleBias").is_ok_and(|it| it.is_some());
+        // What is only moved keeps every bit of a NaN.
+        if is_computed { self.schema.comparison(data_type) } else { Comparison::BitExact }
     }
 
     fn minimal(&self, signature: &Signature) -> AbstractOperator {
