@@ -184,7 +184,7 @@ fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: D
         (Err(difference), _) => difference.place,
     };
     let plan = match compiled.plan(corner) {
-        Ok(plan) => plan_text::text(&plan, corner.in_place),
+        Ok(plan) => plan_text::text(&plan, &corner.aliases()),
         Err(error) => error.to_string(),
     };
     let failure = Failure {

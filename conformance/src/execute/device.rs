@@ -148,7 +148,7 @@ fn bound(buffer: &Option<Buffer>, bad: Option<BadBinding>) -> Option<BufferBindi
 
 /// The buffers of a case on a device.
 pub struct DeviceMemory {
-    /// One for each input; in place that of the output.
+    /// One for each input; those in place are the output's.
     inputs: Vec<Option<Buffer>>,
     outputs: Vec<Option<Buffer>>,
 }

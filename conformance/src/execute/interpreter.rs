@@ -80,7 +80,7 @@ impl Executable for HostOperator<'_> {
         if is_storage_only && !plan.is_dispatch_only() {
             return Err("the plan has transfers, the buffers no usage for them".to_owned());
         }
-        run_on_host(&plan, corner.in_place, memory, &self.interpreter.capabilities)
+        run_on_host(&plan, &corner.aliases(), memory, &self.interpreter.capabilities)
     }
 
     fn bind(&self, _wrong: Option<(Slot, BadBinding)>) -> Option<dml::Result<()>> {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use dml::core::FieldValue;
-use dml::core::plan::{Plan, Step};
+use dml::core::plan::{Aliases, Plan, Step};
 use dml::{AbstractOperator, TensorDesc};
 
 /// Longer arrays of bytes and regions are cut.
@@ -51,14 +51,21 @@ fn tensor(desc: &TensorDesc) -> String {
     text
 }
 
-/// The steps that are executed, one a line.
-pub fn text(plan: &Plan, in_place: bool) -> String {
-    let executed = if in_place { plan.exec_in_place() } else { &plan.exec };
+/// The steps that are executed, one a line, after the inputs that are outputs.
+pub fn text(plan: &Plan, aliases: &Aliases) -> String {
+    let pairs = aliases.pairs();
+    let mut lines: Vec<String> =
+        pairs.map(|(input, output)| format!("input {input} is output {output}")).collect();
+    let Some(executed) = plan.exec_with(aliases) else {
+        lines.push("which may not be executed in place like that".to_owned());
+        return lines.join("\n");
+    };
     let phases = [("initialize: ", plan.init.as_slice()), ("", executed)];
-    let mut lines: Vec<String> = phases
-        .into_iter()
-        .flat_map(|(phase, steps)| steps.iter().map(move |it| format!("{phase}{}", step(it))))
-        .collect();
+    lines.extend(
+        phases
+            .into_iter()
+            .flat_map(|(phase, steps)| steps.iter().map(move |it| format!("{phase}{}", step(it)))),
+    );
     if lines.is_empty() {
         lines.push("nothing to execute".to_owned());
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use dml::core::kernel::{KernelDescription, KernelModule};
-use dml::core::plan::{Plan, Step};
+use dml::core::plan::{InPlace, Plan, Step};
 use dml::core::{Error, Validated};
 use dml_conformance::execute::Lowering;
 use dml_ops::Target;
@@ -53,7 +53,7 @@ impl ChangedKernels {
 impl Lowering for ChangedKernels {
     fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
         let mut plan = dml_ops::lower(operator, target)?;
-        let in_place = plan.in_place.iter_mut().flat_map(|it| &mut it.exec);
+        let in_place = plan.in_place.iter_mut().flat_map(InPlace::own_steps_mut);
         for step in plan.init.iter_mut().chain(&mut plan.exec).chain(in_place) {
             if let Step::Dispatch(dispatch) = step {
                 dispatch.kernel.variant = self.variant(dispatch.kernel.variant);

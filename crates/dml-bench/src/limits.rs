@@ -108,7 +108,7 @@ fn copy_plan(piece: u64) -> Result<Plan> {
             destination: Slot::Output(0),
             regions,
         })],
-        in_place: None,
+        in_place: Vec::new(),
         temporary_size: 0,
         persistent_size: 0,
         constants: vec![BLOCK_BYTE; usize::try_from(piece)?],

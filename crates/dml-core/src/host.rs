@@ -10,7 +10,7 @@ use crate::capabilities::Capabilities;
 use crate::plan::memory::to_index;
 use crate::plan::twin::HostDescriptor;
 use crate::plan::{
-    BindingRequirement, Copy, Dispatch, Fill, InvalidStep, Plan, Slot, Step, Update,
+    Aliases, BindingRequirement, Copy, Dispatch, Fill, InvalidStep, Plan, Slot, Step, Update,
     check_window_size, span,
 };
 
@@ -27,6 +27,7 @@ impl HostMemory {
             temporary: HostBuffer::zeroed(to_index(plan.temporary_size)),
             persistent: HostBuffer::zeroed(to_index(plan.persistent_size)),
             constants: HostBuffer { size: constants.len() as u64, bytes: constants, offset: 0 },
+            aliases: Aliases::NONE,
         }
     }
 }
@@ -42,8 +43,10 @@ pub fn interpret(
     memory: &mut HostMemory,
     capabilities: &Capabilities,
 ) -> Result<(), HostError> {
+    let aliases = memory.aliases.clone();
     for step in steps {
-        step.check(|slot| memory.get(slot).map(|buffer| buffer.size), &capabilities.limits)?;
+        let bound_size = |slot| memory.get(slot).map(|buffer| buffer.size);
+        step.check(bound_size, &aliases, &capabilities.limits)?;
         match step {
             Step::Fill(fill) => run_fill(fill, memory)?,
             Step::Update(update) => run_update(update, memory)?,

@@ -8,9 +8,11 @@
 //! Barriers are not part of a plan. Each step states what it reads and writes ([`Step::uses`]), and
 //! whoever executes the plan derives from that which steps must wait for which.
 
+mod alias;
 mod check;
 mod copy_check;
 mod describe;
+mod in_place;
 mod invalid;
 pub mod kernel;
 pub(crate) mod memory;
@@ -19,7 +21,9 @@ mod region;
 mod slot;
 pub(crate) mod twin;
 
+pub use alias::Aliases;
 pub use describe::Totals;
+pub use in_place::{InPlace, InPlaceSteps};
 pub use invalid::{InvalidCopy, InvalidDispatch, InvalidPlan, InvalidStep, Phase};
 pub use region::{CopyRegion, Repeat};
 pub use slot::{Access, Slot, Stage, Use};
@@ -242,24 +246,12 @@ impl BindingRequirement {
     }
 }
 
-/// What is executed where one input and one output are bound to exactly the same bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InPlace {
-    /// The index of the input.
-    pub input: u32,
-    /// The index of the output.
-    pub output: u32,
-    /// Run in place of [`Plan::exec`]. Never names the slot of the input; before the first step the
-    /// output holds the input's bytes.
-    pub exec: Vec<Step>,
-}
-
 /// Everything that executing an operator takes, independent of any device object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The operator's name, for labels and messages.
     pub operator: &'static str,
-    /// How executions work, but for those in place.
+    /// How executions work, but for those by steps of [`Plan::in_place`].
     pub strategy: Strategy,
     /// One entry for each input binding; `None` where an optional input is absent.
     pub inputs: Vec<Option<BindingRequirement>>,
@@ -269,8 +261,9 @@ pub struct Plan {
     pub init: Vec<Step>,
     /// Run at every execution.
     pub exec: Vec<Step>,
-    /// How it is executed in place; `None` where no input may share bytes with an output.
-    pub in_place: Option<InPlace>,
+    /// Which inputs may be bound to exactly the bytes of an output, each pair once. Whatever is not
+    /// listed shares no byte with an output.
+    pub in_place: Vec<InPlace>,
     /// Bytes of [`Slot::Temporary`], a multiple of 4; 0 when none is needed.
     pub temporary_size: u64,
     /// Bytes of [`Slot::Persistent`], a multiple of 4; 0 when none is needed.
@@ -280,14 +273,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The steps of executions in place; none where there are no such executions.
-    pub fn exec_in_place(&self) -> &[Step] {
-        self.in_place.as_ref().map_or(&[], |in_place| &in_place.exec)
-    }
-
     /// Every step of every phase.
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
-        self.init.iter().chain(&self.exec).chain(self.exec_in_place())
+        let in_place = self.in_place.iter().flat_map(InPlace::own_steps);
+        self.init.iter().chain(&self.exec).chain(in_place)
     }
 
     /// Whether every step is a dispatch, so that buffers need no transfer usage.

@@ -24,6 +24,7 @@ pub use random::Random;
 pub use signature::Signature;
 pub(crate) use tensors::{MIXED, TensorMaker};
 
+use dml_core::plan::Aliases;
 use dml_core::schema::Comparison;
 use dml_core::{AbstractOperator, DataType, Error, Validated};
 
@@ -95,8 +96,8 @@ pub struct Case {
     pub output_offset: u64,
     /// Whether the buffers have storage usage alone.
     pub storage_only: bool,
-    /// Whether the first input is bound to exactly the first output's range.
-    pub in_place: bool,
+    /// The inputs that are bound to exactly the first output's range, and hold the same bytes.
+    pub in_place: Vec<u32>,
     /// The elements of the first inputs; those of the others are pseudo-random, see [`input_bytes`].
     pub inputs: Vec<Vec<u64>>,
     /// The outputs' elements where the documentation prints them; otherwise only the reference
@@ -113,7 +114,7 @@ impl Case {
             input_offset: 0,
             output_offset: 0,
             storage_only: false,
-            in_place: false,
+            in_place: vec![],
             inputs: vec![],
             documented: None,
         }
@@ -131,10 +132,15 @@ impl Case {
         self
     }
 
-    /// The same with the first input bound to the first output's range.
-    pub fn in_place(mut self) -> Self {
-        self.in_place = true;
+    /// The same with these inputs bound to the first output's range.
+    pub fn in_place(mut self, inputs: impl Into<Vec<u32>>) -> Self {
+        self.in_place = inputs.into();
         self
+    }
+
+    /// Which inputs are the first output.
+    pub fn aliases(&self) -> Aliases {
+        Aliases::new(self.in_place.iter().map(|input| (*input, 0)))
     }
 
     /// The same with these elements in the first inputs.

@@ -56,7 +56,7 @@ fn check_cases(operator: &Operator, signature: &Signature, target: &Target<'_>) 
         let memory = Memory::new(operator.reference(), &validated, &case).expect(&name);
         let plan = operator.lower(&validated, target).expect(&name);
         check_limits(&plan, target);
-        let run = run_on_host(&plan, case.in_place, &memory, target.capabilities);
+        let run = run_on_host(&plan, &case.aliases(), &memory, target.capabilities);
         let checked = memory.check(&run.expect(&name));
         checked.unwrap_or_else(|difference| panic!("{name} {target:?}: {difference}"));
     }

@@ -127,7 +127,7 @@ pub fn describe(draw: &Draw) -> String {
     let Draw { case, is_changed, level, capabilities, transfer, tuning, is_reversed } = draw;
     let descriptor = plan_text::descriptor(&case.operator);
     let buffers = format!(
-        "inputs at {}, outputs at {}, storage only: {}, in place: {}, given elements: {}",
+        "inputs at {}, outputs at {}, storage only: {}, in place: {:?}, given elements: {}",
         case.input_offset,
         case.output_offset,
         case.storage_only,

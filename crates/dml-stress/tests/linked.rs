@@ -4,11 +4,8 @@
 
 mod common;
 
-use common::each_device;
-use dml::vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, CompileInput, Device,
-    MemoryLocation, Recorder,
-};
+use common::{OFFSET, buffer, each_device, part};
+use dml::vk::{BindingTable, Bindings, Buffer, CompileInput, Device, Recorder};
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{
     Access as Touch, BindingRequirement, BoundAt, Dispatch, KernelKey, Plan, Slot,
@@ -76,7 +73,7 @@ impl Run {
                 uniform: Some(0..constants.len() as u64),
                 groups: [quads.div_ceil(LOCAL_SIZE), 1, 1],
             })],
-            in_place: None,
+            in_place: Vec::new(),
             temporary_size: 0,
             persistent_size: 0,
             constants,
@@ -99,23 +96,10 @@ impl Run {
 
     /// The output's bytes by the kernel; tensors start where descriptors may not.
     fn on(&self, device: &Device) -> Vec<u8> {
-        const OFFSET: u64 = 16;
         let compiled =
             compile(device, CompileInput { plan: self.plan(), storage_only: None }).unwrap();
-        let buffer = |bytes: &Vec<u8>| -> Buffer {
-            let size = OFFSET + bytes.len() as u64;
-            let (usage, location) = (BufferUsage::all(), MemoryLocation::Device);
-            let desc = BufferDesc { size, usage, location, name: "linked" };
-            let buffer = device.create_buffer(&desc).unwrap();
-            device.write_buffer(&buffer, OFFSET, bytes).unwrap();
-            buffer
-        };
-        let inputs: Vec<Buffer> = self.inputs.iter().map(buffer).collect();
-        let output = buffer(&self.output);
-        let part = |buffer| {
-            let size = Buffer::size(buffer) - OFFSET;
-            Some(BufferBinding { buffer, offset: OFFSET, size })
-        };
+        let inputs: Vec<Buffer> = self.inputs.iter().map(|it| buffer(device, it)).collect();
+        let output = buffer(device, &self.output);
         let (bound, outputs) = (Vec::from_iter(inputs.iter().map(part)), [part(&output)]);
         let bindings = Bindings { inputs: &bound, outputs: &outputs, ..Bindings::default() };
         let table = BindingTable::new(&compiled, &bindings).unwrap();

@@ -225,7 +225,7 @@ fn a_malformed_plan_is_our_own_defect() {
         let alias = vec![sum((OUT, 0..256), (Slot::Input(0), 0..256))];
         let reads_its_alias = Plan {
             inputs: vec![requirement("InputTensor", 256)],
-            in_place: Some(InPlace { input: 0, output: 0, exec: alias }),
+            in_place: vec![InPlace::by_own_steps(0, 0, alias)],
             ..plan(256, vec![])
         };
         for plan in [odd_resource, output_at_initialization, reads_its_alias] {

@@ -1,4 +1,4 @@
-//! Random plans give what the host interpreter gives. Under the validation layer this also tries the
+//! Random plans give what the host interpreter gives, apart and in place. Under the validation layer this also tries the
 //! derived barriers: a missing one is a hazard that fails the test.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use common::kernels::{fill, plan, ramp, requirement, sum};
 use common::{buffer, compile, each_device, execute};
 use dml_core::Capabilities;
 use dml_core::host::{HostMemory, interpret};
-use dml_core::plan::{Copy, CopyRegion, Plan, Repeat, Slot, Step, Update};
+use dml_core::plan::{Aliases, Copy, CopyRegion, InPlace, Plan, Repeat, Slot, Step, Update};
 use dml_vk::{BindingTable, Bindings, BufferBinding};
 
 /// Windows start at multiples of this, the largest alignment there is: with its shader-access
@@ -68,12 +68,16 @@ impl Random {
         }
     }
 
-    /// Two ranges of one length that do not overlap; the first is written.
+    /// Two ranges of one length that do not overlap, also where the input is the output; the first is
+    /// written.
     fn apart(&mut self, count: u64) -> ((Slot, Range<u64>), (Slot, Range<u64>)) {
         loop {
             let to = (self.written_slot(), self.blocks(count));
             let from = (self.any_slot(), self.blocks(count));
-            if to.0 != from.0 || to.1.end <= from.1.start || from.1.end <= to.1.start {
+            if to.0 != in_place().slot(from.0)
+                || to.1.end <= from.1.start
+                || from.1.end <= to.1.start
+            {
                 return (to, from);
             }
         }
@@ -85,6 +89,7 @@ impl Random {
         exec.extend((0..steps).map(|_| self.step()));
         Plan {
             inputs: vec![requirement("InputTensor", SIZE)],
+            in_place: vec![InPlace::by_same_steps(0, 0)],
             temporary_size: SIZE,
             constants: (0..SIZE / 4).flat_map(|_| self.word().to_le_bytes()).collect(),
             ..plan(SIZE, exec)
@@ -106,8 +111,13 @@ fn copy(to: (Slot, Range<u64>), from: (Slot, Range<u64>)) -> Step {
     Step::Copy(Copy { source: from.0, destination: to.0, regions: vec![rows, rest] })
 }
 
-fn on_host(plan: &Plan, input: &[u8]) -> Vec<u8> {
-    let mut memory = HostMemory::for_plan(plan);
+/// The input is the output.
+fn in_place() -> Aliases {
+    Aliases::new([(0, 0)])
+}
+
+fn on_host(plan: &Plan, input: &[u8], aliases: Aliases) -> Vec<u8> {
+    let mut memory = HostMemory { aliases, ..HostMemory::for_plan(plan) };
     memory.inputs[0].as_mut().unwrap().bytes.copy_from_slice(input);
     let mut capabilities = Capabilities::vulkan_minimum();
     capabilities.limits.min_storage_buffer_offset_alignment = BLOCK;
@@ -124,18 +134,20 @@ fn a_device_gives_what_the_host_gives() {
         device.write_buffer(&input, 0, &bytes).unwrap();
         for round in 0..60 {
             let plan = random.plan();
-            let expected = on_host(&plan, &bytes);
-            let compiled = compile(device, plan);
-            let bindings = Bindings {
-                inputs: &[Some(BufferBinding::whole(&input))],
-                outputs: &[Some(BufferBinding::whole(&output))],
-                temporary: Some(BufferBinding::whole(&temporary)),
-                persistent: None,
-            };
-            let table = BindingTable::new(&compiled, &bindings).unwrap();
-            execute(device, &table);
-            let result = device.read_buffer(&output, 0..SIZE).unwrap();
-            assert!(result == expected, "round {round}: {:?}", table.compiled());
+            let compiled = compile(device, plan.clone());
+            for (input, aliases) in [(&input, Aliases::NONE), (&output, in_place())] {
+                let expected = on_host(&plan, &bytes, aliases);
+                let bindings = Bindings {
+                    inputs: &[Some(BufferBinding::whole(input))],
+                    outputs: &[Some(BufferBinding::whole(&output))],
+                    temporary: Some(BufferBinding::whole(&temporary)),
+                    persistent: None,
+                };
+                let table = BindingTable::new(&compiled, &bindings).unwrap();
+                execute(device, &table);
+                let result = device.read_buffer(&output, 0..SIZE).unwrap();
+                assert!(result == expected, "round {round}: {:?}", table.compiled());
+            }
         }
     });
 }

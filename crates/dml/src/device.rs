@@ -198,7 +198,7 @@ impl Device {
 
     /// Executes an operator and waits for it.
     ///
-    /// An input and an output may be bound to exactly the same range where
+    /// Inputs and an output may be bound to exactly the same range where
     /// [`dml_vk::CompiledOperator::in_place`] says so. Inputs that are OWNED_BY_DML are `None` here:
     /// they are bound by [`Device::initialize`], which comes first.
     ///

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use super::alias::Aliases;
 use super::invalid::{InvalidDispatch, InvalidPlan, InvalidStep, Phase};
 use super::push::PushField;
 use super::slot::{Slot, Use};
 use super::{
-    BindingRequirement, BoundAt, Dispatch, MAX_PUSH_CONSTANT_BYTES, MAX_UNIFORM_BYTES,
+    BindingRequirement, BoundAt, Dispatch, InPlace, MAX_PUSH_CONSTANT_BYTES, MAX_UNIFORM_BYTES,
     MAX_UPDATE_BYTES, Plan, Step, UNIFORM_ALIGNMENT,
 };
 use crate::capabilities::{Capabilities, Limits};
@@ -17,20 +18,50 @@ impl Plan {
     ///
     /// # Errors
     /// The first [`InvalidPlan`].
-    pub fn check(&self, capabilities: &Capabilities) -> Result<(), InvalidPlan> {
+    pub fn check<'a>(&'a self, capabilities: &Capabilities) -> Result<(), InvalidPlan> {
         let resources =
             [(Slot::Temporary, self.temporary_size), (Slot::Persistent, self.persistent_size)];
         if let Some((slot, size)) = resources.into_iter().find(|(_, it)| !it.is_multiple_of(4)) {
             return Err(InvalidPlan::ResourceSize { slot, size });
         }
-        for (phase, steps) in [
-            (Phase::Initialization, &self.init[..]),
-            (Phase::Execution, &self.exec),
-            (Phase::InPlace, self.exec_in_place()),
-        ] {
+        let own = |it: &'a InPlace| {
+            let (input, output) = it.pair();
+            (Phase::InPlace { input, output }, it.own_steps())
+        };
+        let phases = [(Phase::Initialization, &self.init[..]), (Phase::Execution, &self.exec[..])];
+        for (phase, steps) in phases.into_iter().chain(self.in_place.iter().map(own)) {
             for (index, step) in steps.iter().enumerate() {
-                step.check(|slot| self.bound_size(phase, slot), &capabilities.limits)
-                    .map_err(|reason| InvalidPlan::Step { phase, index, reason })?;
+                step.check(
+                    |slot| self.bound_size(phase, slot),
+                    &Aliases::NONE,
+                    &capabilities.limits,
+                )
+                .map_err(|reason| InvalidPlan::Step { phase, index, reason })?;
+            }
+        }
+        self.check_in_place()
+    }
+
+    /// Checks the pairs themselves, and what the steps of executions are where slots are the same.
+    fn check_in_place(&self) -> Result<(), InvalidPlan> {
+        for (at, it) in self.in_place.iter().enumerate() {
+            let (input, output) = it.pair();
+            let slots = [Slot::Input(input), Slot::Output(output)];
+            let is_bound = |slot: &Slot| self.bound_size(Phase::Execution, *slot).is_some();
+            let is_again = self.in_place[..at].iter().any(|before| before.pair() == it.pair());
+            if is_again || !slots.iter().all(is_bound) {
+                return Err(InvalidPlan::Pair { input, output });
+            }
+            let aliases = Aliases::new([it.pair()]);
+            let steps = self.exec.iter().enumerate().filter(|_| it.is_by_same_steps());
+            for (index, step) in steps {
+                // Nothing else of a step depends on which slots are the same.
+                let Step::Copy(copy) = step else { continue };
+                copy.check_with(&aliases).map_err(|reason| InvalidPlan::Step {
+                    phase: Phase::InPlace { input, output },
+                    index,
+                    reason: reason.into(),
+                })?;
             }
         }
         Ok(())
@@ -44,8 +75,7 @@ impl Plan {
         match slot {
             Slot::Input(index) => {
                 let at_initialization = phase == Phase::Initialization;
-                let is_output = phase == Phase::InPlace
-                    && self.in_place.as_ref().is_some_and(|in_place| in_place.input == index);
+                let is_output = matches!(phase, Phase::InPlace { input, .. } if input == index);
                 tensor(&self.inputs, index)
                     .filter(|it| (it.bound_at == BoundAt::Initialization) == at_initialization)
                     .filter(|_| !is_output)
@@ -61,10 +91,12 @@ impl Plan {
 }
 
 impl Step {
-    /// Checks the step by itself. `bound_size` gives the bytes of what is bound to a slot.
+    /// Checks the step by itself. `bound_size` gives the bytes of what is bound to a slot; `aliases`
+    /// says which slots are the same memory.
     pub(crate) fn check(
         &self,
         mut bound_size: impl FnMut(Slot) -> Option<u64>,
+        aliases: &Aliases,
         limits: &Limits,
     ) -> Result<(), InvalidStep> {
         let multiple = if matches!(self, Self::Copy(_)) { 1 } else { 4 };
@@ -82,7 +114,7 @@ impl Step {
             }
             Self::Fill(_) | Self::Update(_) => Ok(()),
             // What lies within slots has no more regions than these have bytes.
-            Self::Copy(copy) => Ok(copy.check()?),
+            Self::Copy(copy) => Ok(copy.check_with(aliases)?),
             Self::Dispatch(dispatch) => dispatch.check(limits).map_err(|reason| {
                 InvalidStep::Dispatch { kernel: dispatch.kernel.variant.name, reason }
             }),

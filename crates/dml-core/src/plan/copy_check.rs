@@ -4,9 +4,10 @@
 use std::ops::Range;
 
 use super::Copy;
+use super::alias::Aliases;
 use super::invalid::InvalidCopy;
 use super::region::CopyRegion;
-use super::slot::{Access, Slot, Use, span};
+use super::slot::{Access, Use, span};
 
 impl Copy {
     /// Checks what Vulkan demands of a copy and its slots do not tell. Takes time for the loops, and
@@ -15,7 +16,12 @@ impl Copy {
     /// # Errors
     /// The first [`InvalidCopy`].
     pub fn check(&self) -> Result<(), InvalidCopy> {
-        let destination = self.destination;
+        self.check_with(&Aliases::NONE)
+    }
+
+    /// The same where slots are the same memory.
+    pub(super) fn check_with(&self, aliases: &Aliases) -> Result<(), InvalidCopy> {
+        let destination = aliases.slot(self.destination);
         if self.regions.is_empty() {
             return Err(InvalidCopy::NoRegion { destination });
         }
@@ -28,10 +34,14 @@ impl Copy {
             region.overlap_of_neighbours().map_or(Ok(()), |it| Err(overlap(it)))?;
         }
         // What encloses a loop is apart from the others in most plans.
-        if first_overlap(self.bounds(), destination).is_none() {
+        let touching = |mut uses: Vec<Use>| {
+            uses.retain(|it| aliases.slot(it.slot) == destination);
+            first_overlap(uses)
+        };
+        if touching(self.bounds()).is_none() {
             return Ok(());
         }
-        first_overlap(self.uses(), destination).map_or(Ok(()), |it| Err(overlap(it)))
+        touching(self.uses()).map_or(Ok(()), |it| Err(overlap(it)))
     }
 
     /// What is read and written.
@@ -62,9 +72,8 @@ impl Copy {
     }
 }
 
-/// Two ranges of `slot` that share a byte, at least one of which is written.
-fn first_overlap(mut uses: Vec<Use>, slot: Slot) -> Option<[Range<u64>; 2]> {
-    uses.retain(|it| it.slot == slot);
+/// Two ranges of one buffer that share a byte, at least one of which is written.
+fn first_overlap(mut uses: Vec<Use>) -> Option<[Range<u64>; 2]> {
     // Loops are sorted runs already, which this sort takes as they are.
     uses.sort_by_key(|it| it.range.start);
     // Those that end last of what is written and of what is read below.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Copy, CopyRegion, Dispatch, Plan, Step};
+use super::{Copy, CopyRegion, Dispatch, InPlace, InPlaceSteps, Plan, Step};
 
 /// What the steps of a plan amount to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,8 +73,8 @@ impl Dispatch {
 }
 
 impl Plan {
-    /// The operator, its strategy, every step of initialization and execution, and what the
-    /// executions amount to: a line each. Of many steps of a phase, the first ones.
+    /// The operator, its strategy, every step of initialization and execution, what may be executed in
+    /// place, and what the executions amount to: a line each. Of many steps of a phase, the first ones.
     pub fn describe(&self) -> String {
         let mut lines = vec![format!("{}: {}", self.operator, self.strategy)];
         for (phase, steps) in [("once", &self.init), ("each time", &self.exec)] {
@@ -83,9 +83,21 @@ impl Plan {
                 lines.push(format!("  {phase}: and {more} more"));
             }
         }
+        lines.extend(self.in_place.iter().map(InPlace::describe));
         lines.push(format!("  in all: {}", Totals::of(&self.exec)));
         lines.push(format!("  {} bytes of constants", self.constants.len()));
         lines.join("\n")
+    }
+}
+
+impl InPlace {
+    fn describe(&self) -> String {
+        let Self { input, output, steps } = self;
+        let steps = match steps {
+            InPlaceSteps::Same => "by the same steps".to_owned(),
+            InPlaceSteps::Own(steps) => format!("by {} steps of its own", steps.len()),
+        };
+        format!("  in place: input {input} as output {output}, {steps}")
     }
 }
 
@@ -138,7 +150,7 @@ mod tests {
                 Step::Copy(Copy { source: Slot::Constants, destination: out, regions }),
                 Step::Update(Update { slot: out, offset: 40, data: vec![0; 8] }),
             ],
-            in_place: None,
+            in_place: vec![InPlace::by_same_steps(1, 0), InPlace::by_own_steps(0, 0, vec![])],
             temporary_size: 0,
             persistent_size: 0,
             constants: vec![0; 8],
@@ -146,6 +158,8 @@ mod tests {
         let expected = "TEST: seed-and-copy\n  each time: fill output 0 0..16 with 0x00000007\n  \
                         each time: copy 24 bytes from constants to output 0 in 3 regions\n  \
                         each time: update output 0 40..48\n  \
+                        in place: input 1 as output 0, by the same steps\n  \
+                        in place: input 0 as output 0, by 0 steps of its own\n  \
                         in all: 16 bytes filled, 8 inline, 24 copied in 3 regions; 0 dispatches of \
                         0 groups\n  8 bytes of constants";
         assert_eq!(plan.describe(), expected);

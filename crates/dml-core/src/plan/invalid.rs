@@ -14,8 +14,14 @@ pub enum Phase {
     Initialization,
     /// [`Plan::exec`](super::Plan::exec).
     Execution,
-    /// [`InPlace::exec`](super::InPlace::exec).
-    InPlace,
+    /// Executions where an input is bound to the bytes of an output: the steps that
+    /// [`Plan::in_place`](super::Plan::in_place) has for the pair, or those of all executions.
+    InPlace {
+        /// The input.
+        input: u32,
+        /// The output.
+        output: u32,
+    },
 }
 
 /// Why a plan is refused.
@@ -29,6 +35,18 @@ pub enum InvalidPlan {
         slot: Slot,
         /// Its bytes.
         size: u64,
+    },
+    /// A pair that may be bound to the same bytes is listed again, or one of both is not bound at
+    /// executions.
+    #[error(
+        "input {input} in place of output {output} (accepted: each pair once, of tensors that are \
+         bound at executions)"
+    )]
+    Pair {
+        /// The input.
+        input: u32,
+        /// The output.
+        output: u32,
     },
     /// A step cannot be run.
     #[error("{phase:?}, step {index}: {reason}")]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::alias::Aliases;
 use super::slot::Slot;
 
 /// A buffer of the host with a tensor bound somewhere inside.
@@ -49,13 +50,15 @@ pub struct HostMemory {
     pub persistent: HostBuffer,
     /// The plan's constant block.
     pub constants: HostBuffer,
+    /// Inputs that are outputs: what is bound to these inputs is not looked at.
+    pub aliases: Aliases,
 }
 
 impl HostMemory {
     /// What is bound to `slot`.
     pub(crate) fn get(&mut self, slot: Slot) -> Option<&mut HostBuffer> {
         let at = |index: u32| index as usize;
-        match slot {
+        match self.aliases.slot(slot) {
             Slot::Input(index) => self.inputs.get_mut(at(index))?.as_mut(),
             Slot::Output(index) => self.outputs.get_mut(at(index))?.as_mut(),
             Slot::Temporary => Some(&mut self.temporary),

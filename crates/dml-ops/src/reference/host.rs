@@ -2,19 +2,20 @@
 
 use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
-use dml_core::plan::{Plan, Step};
+use dml_core::plan::{Aliases, Plan, Step};
 
 use super::guarded::{SENTINEL, Tensor};
 use super::memory::{Input, Memory, MemoryAfter};
 
 /// Interprets `plan`, as a device with these capabilities would run it, on buffers that hold what
-/// `memory` says, in place where the case is.
+/// `memory` says, in place where inputs are outputs.
 ///
 /// # Errors
-/// The plan is not well formed, has no execution in place, or one of its steps cannot be interpreted.
+/// The plan is not well formed, may not be executed in place like that, or one of its steps cannot be
+/// interpreted.
 pub fn run_on_host(
     plan: &Plan,
-    in_place: bool,
+    aliases: &Aliases,
     memory: &Memory,
     capabilities: &Capabilities,
 ) -> Result<MemoryAfter, String> {
@@ -28,16 +29,13 @@ pub fn run_on_host(
     host.outputs = vec![None; memory.outputs.len()];
     host.inputs = inputs(memory, |input| input.is_owned);
     execute(&plan.init, &mut host)?;
-    // Owned inputs are there no more, and in place the input is the output.
+    // Owned inputs are there no more, and those in place are the output.
     host.inputs = inputs(memory, Input::is_only_read);
     let outputs = memory.outputs.iter().map(|output| Some(buffer(&output.as_ref()?.tensor)));
     host.outputs = outputs.collect();
-    if in_place {
-        let in_place = plan.in_place.as_ref().ok_or("the plan has no execution in place")?;
-        execute(&in_place.exec, &mut host)?;
-    } else {
-        execute(&plan.exec, &mut host)?;
-    }
+    host.aliases = aliases.clone();
+    let steps = plan.exec_with(aliases).ok_or("the plan may not be executed in place like that")?;
+    execute(steps, &mut host)?;
     let bytes = |buffer: Option<HostBuffer>| buffer.map(|buffer| buffer.bytes);
     Ok(MemoryAfter {
         inputs: host.inputs.into_iter().map(bytes).collect(),

@@ -15,7 +15,7 @@ use super::{Case, Reference, elements_in, input_bytes};
 pub struct Memory {
     /// One for each input; `None` where an optional one is left out.
     pub inputs: Vec<Option<Input>>,
-    /// One for each output; that of an input in place holds the input's bytes.
+    /// One for each output; the first one holds the bytes of the inputs that are in place.
     pub outputs: Vec<Option<Output>>,
 }
 
@@ -47,8 +47,8 @@ impl Input {
 }
 
 impl Memory {
-    /// Inputs hold what the case says, outputs sentinels; in place the first output is the first
-    /// input.
+    /// Inputs hold what the case says, outputs sentinels. Inputs in place hold what the first of them
+    /// does, and so does the first output, which is the same memory.
     ///
     /// # Errors
     /// There is no reference of this operator, or it differs from what the documentation prints.
@@ -60,9 +60,11 @@ impl Memory {
         let layouts = |kind| operator.tensors(kind).map(|(_, layout)| layout).enumerate();
         let input = |(index, layout): (usize, Option<&TensorLayout>)| {
             let layout = layout?;
-            let is_output = case.in_place && index == 0;
+            let is_in_place = |index: &usize| case.in_place.iter().any(|it| *it as usize == *index);
+            let is_output = is_in_place(&index);
             let offset = if is_output { case.output_offset } else { case.input_offset };
-            let tensor = Tensor::guarded(offset, &input_bytes(case, index, layout));
+            let first = (0..index).find(|it| is_output && is_in_place(it)).unwrap_or(index);
+            let tensor = Tensor::guarded(offset, &input_bytes(case, first, layout));
             let is_owned = layout.flags().contains(TensorFlags::OWNED_BY_DML);
             Some(Input { tensor, is_owned, is_output })
         };
@@ -80,7 +82,7 @@ impl Memory {
             let layout = layout?.clone();
             let comparison = reference.comparison(operator, layout.data_type());
             let flushed = flushed.as_mut().and_then(|it| it.get_mut(index)).map(mem::take);
-            let in_place = inputs.first().and_then(Option::as_ref).filter(|it| it.is_output);
+            let in_place = inputs.iter().flatten().find(|it| it.is_output);
             let tensor = match in_place.filter(|_| index == 0) {
                 Some(input) => input.tensor.clone(),
                 None => {

@@ -1,6 +1,6 @@
 //! The plans of tensors that are too large to be executed here: their limits and their length.
 
-use dml_core::plan::{Plan, Step};
+use dml_core::plan::{InPlace, Plan, Step};
 use dml_core::{
     AbstractOperator, Capabilities, DataType, Error, FeatureLevel, TensorDesc, TensorFlags, Tuning,
     validate,
@@ -77,7 +77,8 @@ fn check_lengths(tensor: &TensorDesc, slack: u64) {
         let boxes = layout.minimum_size().div_ceil(target.max_window()) + 1;
         for (operator, each) in operators(tensor) {
             let plan = try_plan(&operator, &target).unwrap();
-            for steps in [&plan.init, &plan.exec, plan.exec_in_place()] {
+            let in_place = plan.in_place.iter().map(InPlace::own_steps);
+            for steps in [&plan.init[..], &plan.exec].into_iter().chain(in_place) {
                 let found = steps.len() as u64;
                 assert!(found <= boxes * each * slack + 1, "{found} {boxes} {operator:?}");
             }

@@ -118,7 +118,7 @@ impl Job {
     /// Whether executing twice leaves what executing once leaves: not where an input becomes the
     /// output.
     pub(crate) fn is_repeatable(&self) -> bool {
-        !self.work.corner.in_place
+        self.work.corner.in_place.is_empty()
     }
 
     /// Reads every buffer back and compares every byte, guards and inputs included; returns how many

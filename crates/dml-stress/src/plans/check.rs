@@ -2,7 +2,7 @@
 //! the host and touches nothing else.
 
 use dml::HResult;
-use dml::core::plan::{Plan, Step};
+use dml::core::plan::{Aliases, Plan, Step};
 use dml::core::schema::FieldKind;
 use dml::core::{Capabilities, Error, Validated, validate};
 use dml::vk::derive_barriers;
@@ -44,7 +44,7 @@ pub enum Outcome {
 /// # Errors
 /// What is wrong with the runtime.
 pub fn check(draw: &Draw) -> Result<Outcome, String> {
-    let lowering = CheckedLowering { is_reversed: draw.is_reversed };
+    let lowering = CheckedLowering { draw };
     let interpreter = Interpreter::new(&draw.capabilities, draw.transfer, Some(&lowering))
         .with_tuning(draw.tuning);
     let compiled = match interpreter.compile(&draw.case.operator, draw.level) {
@@ -59,7 +59,9 @@ pub fn check(draw: &Draw) -> Result<Outcome, String> {
         Err(error) => return refusal(&error, draw),
     };
     // Only what was changed may have lost what its operator drew it with.
-    case.in_place &= !draw.is_changed || plan.in_place.is_some();
+    if draw.is_changed && plan.exec_with(&case.aliases()).is_none() {
+        case.in_place.clear();
+    }
     if !align(&mut case, &plan) || is_large(operator) {
         return Ok(Outcome::TooLarge);
     }
@@ -69,7 +71,8 @@ pub fn check(draw: &Draw) -> Result<Outcome, String> {
     if bytes == 0 {
         return Err("nothing was compared".to_owned());
     }
-    let strategy = if case.in_place { "in place" } else { plan.strategy.name() };
+    let is_in_place = !case.in_place.is_empty();
+    let strategy = if is_in_place { "in place" } else { plan.strategy.name() };
     Ok(Outcome::Equal { operator: operator.schema().name, strategy, bytes })
 }
 
@@ -83,7 +86,7 @@ pub(super) fn plan(draw: &Draw) -> Result<String, String> {
     let transfer = if is_storage_only { TransferUse::StorageOnly } else { TransferUse::Allowed };
     let target = Target { capabilities: &draw.capabilities, tuning: draw.tuning, transfer };
     let plan = dml_ops::lower(&operator, &target).map_err(|it| it.to_string())?;
-    Ok(format!("{}\n{}", plan.strategy, plan_text::text(&plan, draw.case.in_place)))
+    Ok(format!("{}\n{}", plan.strategy, plan_text::text(&plan, &draw.case.aliases())))
 }
 
 /// A refusal that is as it must be.
@@ -119,8 +122,10 @@ fn align(case: &mut dml_ops::reference::Case, plan: &Plan) -> bool {
     let up = |offset: u64, alignment| (GUARD + offset).next_multiple_of(alignment) - GUARD;
     let (inputs, outputs) = (most(&plan.inputs), most(&plan.outputs));
     case.input_offset = up(case.input_offset, inputs);
-    case.output_offset =
-        up(case.output_offset, if case.in_place { inputs.max(outputs) } else { outputs });
+    case.output_offset = up(
+        case.output_offset,
+        if case.in_place.is_empty() { outputs } else { inputs.max(outputs) },
+    );
     case.input_offset.max(case.output_offset) <= MOST_BYTES
 }
 
@@ -134,11 +139,11 @@ fn is_large(operator: &Validated) -> bool {
 
 /// Lowers as the runtime does, checks what the device checks of a plan, and may execute in the
 /// opposite order what the derived barriers let a device execute in any.
-struct CheckedLowering {
-    is_reversed: bool,
+struct CheckedLowering<'a> {
+    draw: &'a Draw,
 }
 
-impl Lowering for CheckedLowering {
+impl Lowering for CheckedLowering<'_> {
     fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
         let mut plan = dml_ops::lower(operator, target)?;
         let capabilities = target.capabilities;
@@ -146,11 +151,11 @@ impl Lowering for CheckedLowering {
             operator: operator.schema().name,
             problem: error.to_string(),
         })?;
-        if self.is_reversed {
-            reverse(&mut plan.init, capabilities);
-            reverse(&mut plan.exec, capabilities);
-            if let Some(in_place) = &mut plan.in_place {
-                reverse(&mut in_place.exec, capabilities);
+        if self.draw.is_reversed {
+            reverse(&mut plan.init, &Aliases::NONE, capabilities);
+            reverse(&mut plan.exec, &self.draw.case.aliases(), capabilities);
+            for in_place in &mut plan.in_place {
+                reverse(in_place.own_steps_mut(), &Aliases::NONE, capabilities);
             }
         }
         Ok(plan)
@@ -158,9 +163,9 @@ impl Lowering for CheckedLowering {
 }
 
 /// Reverses the order of the steps between any two barriers that follow each other.
-fn reverse(steps: &mut [Step], capabilities: &Capabilities) {
+fn reverse(steps: &mut [Step], aliases: &Aliases, capabilities: &Capabilities) {
     let alignment = capabilities.limits.min_storage_buffer_offset_alignment;
-    let barriers = derive_barriers(steps, alignment);
+    let barriers = derive_barriers(steps, aliases, alignment);
     let starts = (0..steps.len()).filter(|at| barriers[*at].is_some());
     let mut ends: Vec<usize> = starts.collect();
     ends.push(steps.len());

@@ -1,9 +1,17 @@
-//! Every device of the machine, with a check that the validation layer had nothing to say.
+//! What the tests of linked kernels share: devices, and buffers whose tensors start where descriptors may
+//! not.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 
-use dml::vk::{Device, DeviceDesc, Instance, InstanceDesc, Validation};
+use dml::vk::{
+    Buffer, BufferBinding, BufferDesc, BufferUsage, Device, DeviceDesc, Instance, InstanceDesc,
+    MemoryLocation, Validation,
+};
 
-/// Runs `test` on every device.
+/// Where tensors start in their buffers.
+pub(crate) const OFFSET: u64 = 16;
+
 pub(crate) fn each_device(test: impl Fn(&Device)) {
     let required = std::env::var("DML_TEST_VALIDATION").is_ok_and(|it| it == "required");
     let validation = if required { Validation::Required } else { Validation::Off };
@@ -16,4 +24,19 @@ pub(crate) fn each_device(test: impl Fn(&Device)) {
         let messages = instance.take_validation_messages();
         assert!(messages.is_empty(), "{}: {messages:#?}", physical.info().name);
     }
+}
+
+/// A buffer that has these bytes at [`OFFSET`].
+pub(crate) fn buffer(device: &Device, bytes: &[u8]) -> Buffer {
+    let size = OFFSET + bytes.len() as u64;
+    let (usage, location) = (BufferUsage::all(), MemoryLocation::Device);
+    let desc = BufferDesc { size, usage, location, name: "linked" };
+    let buffer = device.create_buffer(&desc).unwrap();
+    device.write_buffer(&buffer, OFFSET, bytes).unwrap();
+    buffer
+}
+
+/// Everything from [`OFFSET`] on.
+pub(crate) fn part(buffer: &Buffer) -> Option<BufferBinding<'_>> {
+    Some(BufferBinding { buffer, offset: OFFSET, size: buffer.size() - OFFSET })
 }

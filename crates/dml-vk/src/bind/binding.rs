@@ -1,6 +1,6 @@
 //! What is bound to an operator, and every rule that a binding must keep.
 
-use dml_core::plan::{BindingRequirement, BoundAt, Slot};
+use dml_core::plan::{Aliases, BindingRequirement, BoundAt, InPlace, Slot};
 
 use crate::bind::compiled::{CompiledOperator, Phase};
 use crate::error::{Error, Result};
@@ -68,13 +68,13 @@ impl CheckedBinding {
     }
 }
 
-/// Checks everything that does not depend on the plan that is going to be used. Also tells whether
-/// the operator is executed in place.
+/// Checks everything that does not depend on the plan that is going to be used. Also tells which
+/// inputs are bound to the bytes of an output.
 pub(crate) fn check_bindings(
     compiled: &CompiledOperator,
     bindings: &Bindings<'_>,
     phase: Phase,
-) -> Result<(Vec<CheckedBinding>, bool)> {
+) -> Result<(Vec<CheckedBinding>, Aliases)> {
     let checker = Checker { compiled, phase };
     let mut bound = Vec::new();
     checker.tensors("inputs", Slot::Input, compiled.inputs(), bindings.inputs, &mut bound)?;
@@ -99,8 +99,8 @@ pub(crate) fn check_bindings(
             bound.push(checker.one(slot, field, (size, RESOURCE_ALIGNMENT), binding.as_ref())?);
         }
     }
-    let in_place = checker.overlaps(&bound)?;
-    Ok((bound, in_place))
+    let aliases = checker.overlaps(&bound)?;
+    Ok((bound, aliases))
 }
 
 struct Checker<'a> {
@@ -206,33 +206,35 @@ impl Checker<'_> {
     }
 
     /// Inputs may share bytes with each other; whatever is written shares none, unless an operator
-    /// may be executed in place and is. Returns whether it is.
-    fn overlaps(&self, bound: &[CheckedBinding]) -> Result<bool> {
-        let mut in_place = false;
+    /// may be executed in place and is. Returns which inputs are outputs.
+    fn overlaps(&self, bound: &[CheckedBinding]) -> Result<Aliases> {
+        let mut aliases = Aliases::NONE;
         for (index, one) in bound.iter().enumerate() {
             for other in &bound[index + 1..] {
                 let both_read = matches!((one.slot, other.slot), (Slot::Input(_), Slot::Input(_)));
                 if both_read || !one.overlaps(other) {
                     continue;
                 }
-                let may_be_same = self.may_be_same(one.slot, other.slot);
-                if !may_be_same || !one.is_same_range(other) {
-                    return Err(self.overlap(one, other, may_be_same));
-                }
-                in_place = true;
+                // Inputs come before outputs.
+                let pair = match (one.slot, other.slot) {
+                    (Slot::Input(input), Slot::Output(output)) => Some((input, output)),
+                    _ => None,
+                };
+                let with = pair.filter(|_| one.is_same_range(other));
+                let with = with.map(|it| Aliases::new(aliases.pairs().chain([it])));
+                let allowed = with.filter(|it| self.compiled.plan().exec_with(it).is_some());
+                aliases = allowed.ok_or_else(|| self.overlap(one, other, bound))?;
             }
         }
-        Ok(in_place)
+        Ok(aliases)
     }
 
-    fn may_be_same(&self, one: Slot, other: Slot) -> bool {
-        let pair = self.compiled.in_place();
-        pair.is_some_and(|(input, output)| {
-            one == Slot::Input(input) && other == Slot::Output(output)
-        })
-    }
-
-    fn overlap(&self, one: &CheckedBinding, other: &CheckedBinding, may_be_same: bool) -> Error {
+    fn overlap(
+        &self,
+        one: &CheckedBinding,
+        other: &CheckedBinding,
+        bound: &[CheckedBinding],
+    ) -> Error {
         let problem = format!(
             "bytes {}..{} overlap {} (bytes {}..{}) in the same buffer",
             other.offset,
@@ -242,8 +244,14 @@ impl Checker<'_> {
             one.end()
         );
         let mut accepted = "a range that shares no byte with another binding".to_owned();
-        if may_be_same {
-            accepted += &format!(", or exactly that of {}", one.field);
+        let in_place = self.compiled.in_place();
+        let pairs = in_place.iter().filter(|it| other.slot == Slot::Output(it.output));
+        let field = |it: &InPlace| bound.iter().find(|one| one.slot == Slot::Input(it.input));
+        let fields: Vec<&str> = pairs.filter_map(field).map(|it| it.field.as_str()).collect();
+        let alone = in_place.len() > 1 && !in_place.iter().all(InPlace::is_by_same_steps);
+        if !fields.is_empty() {
+            let alone = if alone { " alone" } else { "" };
+            accepted += &format!(", or exactly that of {}{alone}", fields.join(" or "));
         }
         self.error(&other.field, problem, accepted)
     }

@@ -1,11 +1,12 @@
 //! Compiled operators: a plan with its pipelines, its barriers and its constants on a device.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::fmt;
 use std::sync::Arc;
 
-use dml_core::plan::{BindingRequirement, BoundAt, Plan, Slot, Step};
+use dml_core::plan::{Aliases, BindingRequirement, BoundAt, InPlace, Plan, Slot, Step};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -69,21 +70,25 @@ pub(crate) struct CompiledPlan {
     pub(crate) constants: Option<Buffer>,
     init: PhaseFacts,
     exec: PhaseFacts,
-    exec_in_place: PhaseFacts,
+    /// Of the pairs of [`Plan::in_place`] that have steps of their own, and of no other.
+    in_place: BTreeMap<(u32, u32), PhaseFacts>,
 }
 
 /// What compiling adds to the steps of one phase.
 pub(crate) struct PhaseFacts {
     /// What the buffers need to be used for.
     pub(crate) usages: BTreeMap<Slot, BufferUsage>,
-    /// One entry for each step.
-    pub(crate) steps: Vec<StepFacts>,
+    /// One entry for each step, where it is a dispatch.
+    pub(crate) pipelines: Vec<Option<Arc<Pipeline>>>,
+    /// One entry for each step, where no input is an output.
+    barriers: Vec<Option<Barrier>>,
 }
 
-/// What compiling adds to a step.
-pub(crate) struct StepFacts {
-    pub(crate) barrier: Option<Barrier>,
-    pub(crate) pipeline: Option<Arc<Pipeline>>,
+/// The steps of a table.
+pub(crate) struct BoundPhase<'a> {
+    pub(crate) steps: &'a [Step],
+    pub(crate) facts: &'a PhaseFacts,
+    aliases: &'a Aliases,
 }
 
 impl Device {
@@ -153,7 +158,9 @@ impl Device {
         Ok(CompiledPlan {
             init: self.phase_facts(&plan.init)?,
             exec: self.phase_facts(&plan.exec)?,
-            exec_in_place: self.phase_facts(plan.exec_in_place())?,
+            in_place: (plan.in_place.iter().filter(|it| !it.is_by_same_steps()))
+                .map(|it| Ok((it.pair(), self.phase_facts(it.own_steps())?)))
+                .collect::<Result<_>>()?,
             constants: self.upload_constants(&plan)?,
             plan,
         })
@@ -161,21 +168,22 @@ impl Device {
 
     fn phase_facts(&self, steps: &[Step]) -> Result<PhaseFacts> {
         let pipelines = &self.shared.pipelines;
-        let facts = |(step, barrier): (&Step, Option<Barrier>)| {
-            let pipeline = match step {
-                Step::Dispatch(dispatch) => {
-                    Some(pipelines.get(&dispatch.kernel, &self.shared.capabilities)?)
-                }
-                _ => None,
-            };
-            Ok(StepFacts { barrier, pipeline })
+        let pipeline = |step: &Step| match step {
+            Step::Dispatch(dispatch) => {
+                pipelines.get(&dispatch.kernel, &self.shared.capabilities).map(Some)
+            }
+            _ => Ok(None),
         };
-        let alignment = self.shared.capabilities.limits.min_storage_buffer_offset_alignment;
-        let barriers = derive_barriers(steps, alignment);
         Ok(PhaseFacts {
             usages: slot_usages(steps),
-            steps: steps.iter().zip(barriers).map(facts).collect::<Result<_>>()?,
+            pipelines: steps.iter().map(pipeline).collect::<Result<_>>()?,
+            barriers: self.barriers(steps, &Aliases::NONE),
         })
+    }
+
+    fn barriers(&self, steps: &[Step], aliases: &Aliases) -> Vec<Option<Barrier>> {
+        let alignment = self.shared.capabilities.limits.min_storage_buffer_offset_alignment;
+        derive_barriers(steps, aliases, alignment)
     }
 
     fn upload_constants(&self, plan: &Plan) -> Result<Option<Buffer>> {
@@ -230,10 +238,11 @@ impl CompiledOperator {
             || self.shared.plans.iter().any(|compiled| !compiled.plan.init.is_empty())
     }
 
-    /// The input and the output that may be bound to exactly the same range; `None` where no output
-    /// may share bytes with an input.
-    pub fn in_place(&self) -> Option<(u32, u32)> {
-        in_place(self.preferred())
+    /// Each input and output that may be bound to exactly the same range; none where no output may
+    /// share bytes with an input. Several may be at once where that is said of all of them
+    /// ([`InPlace::is_by_same_steps`]).
+    pub fn in_place(&self) -> &[InPlace] {
+        &self.preferred().in_place
     }
 
     /// What is executed where the buffers' usages suffice, see [`crate::BindingTable::new`].
@@ -256,24 +265,43 @@ impl fmt::Debug for CompiledShared {
 }
 
 impl CompiledPlan {
-    /// The steps of a table, and what compiling added to them.
-    pub(crate) fn phase(&self, phase: Phase, in_place: bool) -> (&[Step], &PhaseFacts) {
-        match (phase, in_place) {
-            (Phase::Initialize, _) => (&self.plan.init, &self.init),
-            (Phase::Execute, false) => (&self.plan.exec, &self.exec),
-            (Phase::Execute, true) => (self.plan.exec_in_place(), &self.exec_in_place),
-        }
+    /// The steps of a table, and what compiling added to them. Nothing where inputs may not be bound to
+    /// outputs like that.
+    pub(crate) fn phase<'a>(
+        &'a self,
+        phase: Phase,
+        aliases: &'a Aliases,
+    ) -> Option<BoundPhase<'a>> {
+        let (steps, facts) = match phase {
+            Phase::Initialize => (&self.plan.init[..], &self.init),
+            Phase::Execute => {
+                let own = aliases.pairs().find_map(|pair| self.in_place.get(&pair));
+                (self.plan.exec_with(aliases)?, own.unwrap_or(&self.exec))
+            }
+        };
+        Some(BoundPhase { steps, facts, aliases })
     }
 }
 
-fn in_place(plan: &Plan) -> Option<(u32, u32)> {
-    plan.in_place.as_ref().map(|in_place| (in_place.input, in_place.output))
+impl BoundPhase<'_> {
+    /// The barrier before each step.
+    pub(crate) fn barriers(&self, device: &Device) -> Cow<'_, [Option<Barrier>]> {
+        if self.aliases.is_empty() {
+            return Cow::Borrowed(&self.facts.barriers);
+        }
+        Cow::Owned(device.barriers(self.steps, self.aliases))
+    }
+}
+
+/// Which pairs may be bound to the same bytes, and which of them at once.
+fn permissions(plan: &Plan) -> BTreeSet<((u32, u32), bool)> {
+    plan.in_place.iter().map(|it| (it.pair(), it.is_by_same_steps())).collect()
 }
 
 fn check_alternative(plan: &Plan, alternative: &Plan) -> Result<()> {
     let same = plan.inputs == alternative.inputs
         && plan.outputs == alternative.outputs
-        && in_place(plan) == in_place(alternative);
+        && permissions(plan) == permissions(alternative);
     if same && alternative.is_dispatch_only() {
         return Ok(());
     }
@@ -287,9 +315,10 @@ fn properties(compiled: &CompiledPlan) -> BindingProperties {
         Step::Dispatch(dispatch) => dispatch.windows.len(),
         _ => 0,
     };
-    let phases = [&plan.init, &plan.exec, plan.exec_in_place()];
+    let phases = [&plan.init[..], &plan.exec].into_iter();
+    let phases = phases.chain(plan.in_place.iter().map(InPlace::own_steps));
     let descriptors = phases.map(|steps| steps.iter().map(windows).sum::<usize>());
-    let most = descriptors.into_iter().fold(0, usize::max);
+    let most = descriptors.fold(0, usize::max);
     BindingProperties {
         required_descriptor_count: u32::try_from(most).unwrap_or(u32::MAX),
         temporary_resource_size: plan.temporary_size,

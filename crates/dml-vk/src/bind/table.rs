@@ -8,10 +8,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use dml_core::plan::{CopyRegion, Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step};
+use dml_core::plan::{
+    Aliases, CopyRegion, Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step,
+};
 
 use crate::bind::binding::{Bindings, CheckedBinding, check_bindings};
-use crate::bind::compiled::{CompiledOperator, CompiledPlan, Phase, StepFacts};
+use crate::bind::compiled::{BoundPhase, CompiledOperator, CompiledPlan, Phase};
 use crate::bind::descriptors::{Descriptor, DescriptorSets};
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -79,7 +81,7 @@ impl BindingTable {
     /// come from a plan made of dispatches, usually more slowly.
     ///
     /// Inputs that are OWNED_BY_DML are not bound. An output shares no byte with anything else that
-    /// is bound; the one exception is [`CompiledOperator::in_place`].
+    /// is bound; the exceptions are those of [`CompiledOperator::in_place`].
     ///
     /// # Errors
     ///
@@ -106,12 +108,11 @@ impl BindingTable {
     fn bind(compiled: &CompiledOperator, bindings: &Bindings<'_>, phase: Phase) -> Result<Self> {
         let device = compiled.device();
         device.shared.raw.ensure_alive()?;
-        let (bound, in_place) = check_bindings(compiled, bindings, phase)?;
-        let (index, plan) = choose(compiled, &bound, phase, in_place)?;
-        let (steps, facts) = plan.phase(phase, in_place);
-        let steps = || steps.iter().zip(&facts.steps);
+        let (bound, aliases) = check_bindings(compiled, bindings, phase)?;
+        let (index, plan, phase_of_plan) = choose(compiled, &bound, phase, &aliases)?;
+        let steps = || phase_of_plan.steps.iter().zip(&phase_of_plan.facts.pipelines);
         let places = Places { device, plan, bound: &bound };
-        let dispatches = steps().filter_map(|(step, facts)| match (step, &facts.pipeline) {
+        let dispatches = steps().filter_map(|it| match it {
             (Step::Dispatch(dispatch), Some(pipeline)) => Some((dispatch, pipeline)),
             _ => None,
         });
@@ -120,7 +121,11 @@ impl BindingTable {
             .collect::<Result<Vec<_>>>()?;
         let sets = DescriptorSets::new(&device.shared.raw, compiled.operator(), &placed)?;
         let mut next_set = sets.handles().iter().copied();
-        let steps = steps().map(|(step, facts)| places.step(step, facts, &mut next_set));
+        let barriers = phase_of_plan.barriers(device);
+        let steps = steps().zip(barriers.iter()).map(|((step, pipeline), barrier)| {
+            let command = places.command(step, pipeline.as_ref(), &mut next_set)?;
+            Ok(BoundStep { barrier: *barrier, command })
+        });
         let shared = TableShared {
             steps: steps.collect::<Result<_>>()?,
             phase,
@@ -177,15 +182,17 @@ fn choose<'a>(
     compiled: &'a CompiledOperator,
     bound: &[CheckedBinding],
     phase: Phase,
-    in_place: bool,
-) -> Result<(usize, &'a CompiledPlan)> {
+    aliases: &'a Aliases,
+) -> Result<(usize, &'a CompiledPlan, BoundPhase<'a>)> {
     let mut lacking = None;
     for (index, plan) in compiled.shared.plans.iter().enumerate() {
-        let (_, facts) = plan.phase(phase, in_place);
-        let needed =
-            |one: &CheckedBinding| facts.usages.get(&one.slot).copied().unwrap_or_default();
+        // All plans allow the same, which was checked.
+        let unchecked = || Error::internal("an input is bound to an output that it may not be");
+        let bound_phase = plan.phase(phase, aliases).ok_or_else(unchecked)?;
+        let usages = &bound_phase.facts.usages;
+        let needed = |one: &CheckedBinding| usages.get(&one.slot).copied().unwrap_or_default();
         match bound.iter().find(|one| !one.buffer.usage().contains(needed(one))) {
-            None => return Ok((index, plan)),
+            None => return Ok((index, plan, bound_phase)),
             Some(one) => lacking = lacking.or(Some((one, needed(one)))),
         }
     }
@@ -261,13 +268,13 @@ impl Places<'_> {
         Ok(descriptors)
     }
 
-    fn step(
+    fn command(
         &self,
         step: &Step,
-        facts: &StepFacts,
+        pipeline: Option<&Arc<Pipeline>>,
         sets: &mut impl Iterator<Item = vk::DescriptorSet>,
-    ) -> Result<BoundStep> {
-        let command = match step {
+    ) -> Result<Command> {
+        Ok(match step {
             Step::Fill(fill) => {
                 let (buffer, at) = self.place(fill.slot)?;
                 let size = fill.range.end - fill.range.start;
@@ -290,19 +297,18 @@ impl Places<'_> {
                 Command::Copy { source, destination, regions }
             }
             Step::Dispatch(dispatch) => {
-                Command::Dispatch(self.dispatch(dispatch, facts, sets.next())?)
+                Command::Dispatch(self.dispatch(dispatch, pipeline, sets.next())?)
             }
-        };
-        Ok(BoundStep { barrier: facts.barrier, command })
+        })
     }
 
     fn dispatch(
         &self,
         dispatch: &Dispatch,
-        facts: &StepFacts,
+        pipeline: Option<&Arc<Pipeline>>,
         set: Option<vk::DescriptorSet>,
     ) -> Result<BoundDispatch> {
-        let (Some(pipeline), Some(set)) = (&facts.pipeline, set) else {
+        let (Some(pipeline), Some(set)) = (pipeline, set) else {
             return Err(Error::internal("a dispatch has no pipeline or descriptor set"));
         };
         let mut push_constants = [0; MAX_PUSH_CONSTANT_BYTES];

@@ -1,8 +1,8 @@
 //! Which steps of a plan must wait for which, derived from what they touch.
 //!
 //! This is a pure function of the steps: it needs no device, and nothing of it runs while commands
-//! are recorded. Slots are assumed not to share memory, which binding tables guarantee:
-//! executed in place, an operator does not name the slot of its input.
+//! are recorded. Slots are assumed not to share memory, but for those that are said to be the same: an
+//! input that is bound to the bytes of an output. Binding tables guarantee that.
 //!
 //! A plan can have many steps, one for each box of a large tensor, so they are not compared with
 //! each other one by one: earlier steps that every later step sees alike are one group.
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ash::vk;
-use dml_core::plan::{Slot, Stage, Step};
+use dml_core::plan::{Aliases, Slot, Stage, Step};
 
 use crate::memory::BINDING_ALIGNMENT;
 use crate::memory::ranges::Ranges;
@@ -30,16 +30,16 @@ pub struct Barrier {
 }
 
 /// For each step the barrier that must be recorded before it, if any. `alignment` is the device's
-/// minStorageBufferOffsetAlignment; 0 counts as 1.
+/// minStorageBufferOffsetAlignment; 0 counts as 1. `aliases` says which slots are the same memory.
 ///
 /// There is none before the first step and none after the last: what happens around the steps is
 /// the caller's to order (see [`crate::access()`]).
-pub fn derive_barriers(steps: &[Step], alignment: u64) -> Vec<Option<Barrier>> {
+pub fn derive_barriers(steps: &[Step], aliases: &Aliases, alignment: u64) -> Vec<Option<Barrier>> {
     let alignment = alignment.max(1);
     let mut groups: Vec<Group> = Vec::new();
     let mut barriers = Vec::with_capacity(steps.len());
     for step in steps {
-        let touched = StepUses::of(step, alignment);
+        let touched = StepUses::of(step, aliases, alignment);
         let mut barrier = Barrier::default();
         // The latest first: waiting for it may carry what it has itself waited for.
         for group in groups.iter().rev() {
@@ -80,7 +80,7 @@ struct StepUses {
 }
 
 impl StepUses {
-    fn of(step: &Step, alignment: u64) -> Self {
+    fn of(step: &Step, aliases: &Aliases, alignment: u64) -> Self {
         let stage = step.stage();
         let (mut reads, mut writes) = (BTreeMap::new(), BTreeMap::new());
         for used in step.uses().into_iter().filter(|used| !used.range.is_empty()) {
@@ -88,11 +88,12 @@ impl StepUses {
                 Stage::Transfer => used.range,
                 Stage::ComputeShader => visible(&used.range, alignment),
             };
+            let slot = aliases.slot(used.slot);
             if used.access.reads() {
-                reads.entry(used.slot).or_insert_with(Vec::new).push(range.clone());
+                reads.entry(slot).or_insert_with(Vec::new).push(range.clone());
             }
             if used.access.writes() {
-                writes.entry(used.slot).or_insert_with(Vec::new).push(range);
+                writes.entry(slot).or_insert_with(Vec::new).push(range);
             }
         }
         let sorted = |(slot, ranges)| (slot, Ranges::of(ranges));

@@ -156,7 +156,7 @@ pub fn plan(size: u64, exec: Vec<Step>) -> Plan {
         outputs: vec![requirement("OutputTensor", size)],
         init: Vec::new(),
         exec,
-        in_place: None,
+        in_place: Vec::new(),
         temporary_size: 0,
         persistent_size: 0,
         constants: Vec::new(),

@@ -1,5 +1,5 @@
 use super::super::kernel::{KernelBinding, KernelDescription, KernelModule};
-use super::super::{Access, Fill, InPlace, KernelKey, Update, Window};
+use super::super::{Access, Copy, CopyRegion, Fill, InPlace, KernelKey, Update, Window};
 use super::*;
 use crate::types::Strategy;
 
@@ -22,7 +22,9 @@ fn requirement(bound_at: BoundAt) -> Option<BindingRequirement> {
     Some(BindingRequirement { field: "Tensor", size: 64, alignment: 16, bound_at })
 }
 
-/// Input 0 is bound at execution, input 1 at initialization; in place, input 0 is output 0.
+const IN_PLACE: Phase = Phase::InPlace { input: 0, output: 0 };
+
+/// Input 0 is bound at execution, input 1 at initialization.
 fn plan(phase: Phase, steps: Vec<Step>) -> Plan {
     let mut plan = Plan {
         operator: "TEST",
@@ -31,7 +33,7 @@ fn plan(phase: Phase, steps: Vec<Step>) -> Plan {
         outputs: vec![requirement(BoundAt::Execution)],
         init: vec![],
         exec: vec![],
-        in_place: Some(InPlace { input: 0, output: 0, exec: vec![] }),
+        in_place: vec![],
         temporary_size: 8,
         persistent_size: 8,
         constants: vec![0; 6],
@@ -39,7 +41,9 @@ fn plan(phase: Phase, steps: Vec<Step>) -> Plan {
     match phase {
         Phase::Initialization => plan.init = steps,
         Phase::Execution => plan.exec = steps,
-        Phase::InPlace => plan.in_place.as_mut().unwrap().exec = steps,
+        Phase::InPlace { input, output } => {
+            plan.in_place = vec![InPlace::by_own_steps(input, output, steps)];
+        }
     }
     plan
 }
@@ -68,17 +72,17 @@ fn reason(phase: Phase, step: Step) -> Option<InvalidStep> {
 
 #[test]
 fn a_slot_is_there_in_its_phases_alone() {
-    use Phase::{Execution, InPlace, Initialization};
+    use Phase::{Execution, Initialization};
     for (slot, phases) in [
         (IN, &[Execution][..]),
         (Slot::Input(1), &[Initialization]),
         (Slot::Input(2), &[]),
-        (OUT, &[Execution, InPlace]),
+        (OUT, &[Execution, IN_PLACE]),
         (Slot::Output(1), &[]),
-        (Slot::Temporary, &[Initialization, Execution, InPlace]),
-        (Slot::Constants, &[Initialization, Execution, InPlace]),
+        (Slot::Temporary, &[Initialization, Execution, IN_PLACE]),
+        (Slot::Constants, &[Initialization, Execution, IN_PLACE]),
     ] {
-        for phase in [Initialization, Execution, InPlace] {
+        for phase in [Initialization, Execution, IN_PLACE] {
             let missing = (!phases.contains(&phase)).then_some(InvalidStep::NotBound { slot });
             assert_eq!(reason(phase, fill(slot, 0..8)), missing, "{slot} {phase:?}");
         }
@@ -226,4 +230,36 @@ fn a_uniform_block_is_the_kernel_s_and_where_every_device_takes_it() {
     // Beyond the constants it is refused as any range is.
     let wrong = refused(&BLOCK, Some((20 << 10)..(20 << 10) + 256)).unwrap();
     assert!(wrong.contains("constants"), "{wrong}");
+}
+
+#[test]
+fn pairs_are_of_tensors_at_executions_and_listed_once() {
+    let with = |pairs: &[(u32, u32)]| {
+        let pairs = pairs.iter().map(|it| InPlace::by_same_steps(it.0, it.1));
+        checked(&Plan { in_place: pairs.collect(), ..plan(Phase::Execution, vec![]) })
+    };
+    assert_eq!(with(&[(0, 0)]), Ok(()));
+    for (pairs, input, output) in
+        [(&[(0, 0), (0, 0)][..], 0, 0), (&[(1, 0)], 1, 0), (&[(2, 0)], 2, 0), (&[(0, 1)], 0, 1)]
+    {
+        assert_eq!(with(pairs), Err(InvalidPlan::Pair { input, output }));
+    }
+    let message = "input 1 in place of output 0 (accepted: each pair once, of tensors that are bound at \
+                   executions)";
+    assert_eq!(with(&[(1, 0)]).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn the_same_steps_are_checked_with_both_slots_as_one() {
+    let copy = |source_offset| {
+        let regions = vec![CopyRegion::once(source_offset, 0, 32)];
+        let steps = vec![Step::Copy(Copy { source: IN, destination: OUT, regions })];
+        let in_place = vec![InPlace::by_same_steps(0, 0)];
+        Plan { in_place, ..plan(Phase::Execution, steps) }
+    };
+    assert_eq!(checked(&copy(32)), Ok(()));
+    assert_eq!(checked(&Plan { in_place: vec![], ..copy(16) }), Ok(()));
+    let wrong = checked(&copy(16)).unwrap_err();
+    assert!(matches!(wrong, InvalidPlan::Step { phase: IN_PLACE, index: 0, .. }), "{wrong:?}");
+    assert!(wrong.to_string().contains("overlap"), "{wrong}");
 }

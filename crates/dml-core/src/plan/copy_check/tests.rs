@@ -1,3 +1,4 @@
+use super::super::Slot;
 use super::*;
 use crate::plan::region::Repeat;
 

@@ -141,17 +141,17 @@ impl BandMatrix<'_> {
         source: Option<&Source>,
         target: &Target<'_>,
         constants: &mut Constants,
-    ) -> Result<Option<InPlace>, Error> {
+    ) -> Result<Vec<InPlace>, Error> {
         let is_same = |source: &&Source| {
             source.slot == Slot::Input(0) && source.batches.strides == banded.batches.strides
         };
         if source.filter(is_same).is_none() {
-            return Ok(None);
+            return Ok(vec![]);
         }
         let background = Background::Output;
         let strategy = choose(banded, background, target.tuning, target.transfer);
-        let exec = banded.steps(strategy, background, target, constants)?;
-        Ok(Some(InPlace { input: 0, output: 0, exec }))
+        let steps = banded.steps(strategy, background, target, constants)?;
+        Ok(vec![InPlace::by_own_steps(0, 0, steps)])
     }
 
     fn internal(&self, problem: &str) -> Error {

@@ -149,7 +149,6 @@ impl Maker<'_> {
                 TensorDesc { flags, ..make.packed(SMALL) }
             })
         };
-        let in_place = self.reference.schema.in_place;
         let mut cases = vec![
             Case::new("total_size_larger", larger),
             Case::new("base_offset_16", packed()).at_output_offset(16),
@@ -161,11 +160,34 @@ impl Maker<'_> {
             Case::new("owned_all", owned(&|_| true)),
             Case::new("owned_storage_only", owned(&|_| true)).storage_only(),
         ];
-        if in_place {
-            cases.push(Case::new("in_place", packed()).in_place());
-            cases.push(Case::new("in_place_padded", padded()).in_place());
+        if self.reference.schema.in_place {
+            cases.extend(self.in_place());
         }
         cases
+    }
+
+    /// Each input as the output by itself, and all of them at once.
+    fn in_place(&self) -> Vec<Case> {
+        let arity = u32::try_from(self.reference.arity()).unwrap_or_default();
+        let all = (arity > 1).then(|| (0..arity).collect());
+        let choices = (0..arity).map(|input| vec![input]).chain(all);
+        let case = |inputs: Vec<u32>| {
+            let number = |it: &u32| it.to_string();
+            let which = inputs.iter().map(number).collect::<Vec<_>>().join("_");
+            let padded = self.operator(|_, make| make.strided(SMALL, PADDED));
+            // What is not the output is repeated.
+            let is_output = |at| at == self.output() || inputs.iter().any(|it| *it as usize == at);
+            let repeated = self.operator(|at, make| match is_output(at) {
+                true => make.packed(ROWS),
+                false => make.strided(ROWS, [0, 0, 0, 0, 0, 0, 0, 1]),
+            });
+            vec![
+                Case::new(format!("in_place_{which}"), self.packed(SMALL)).in_place(inputs.clone()),
+                Case::new(format!("in_place_{which}_padded"), padded).in_place(inputs.clone()),
+                Case::new(format!("in_place_{which}_repeated"), repeated).in_place(inputs),
+            ]
+        };
+        choices.flat_map(case).collect()
     }
 }
 
@@ -185,12 +207,33 @@ pub(super) fn random(reference: &ElementWise, random: &mut Random, signature: &S
     let mut tensors: Vec<TensorDesc> =
         inputs.iter().map(|data_type| random.input_tensor(*data_type, &sizes)).collect();
     tensors.push(random.tensor(output[0], &sizes));
+    let in_place = random_in_place(reference, random, &mut tensors);
     let operator = reference.operator(&tensors);
     let operator = match random.one_in(2) {
         true => with_scale_bias(&operator, [random.float(), random.float()]).unwrap_or(operator),
         false => operator,
     };
-    Case::new("random", operator).with_random_buffers(random)
+    Case::new("random", operator).in_place(in_place).with_random_buffers(random)
+}
+
+/// Makes some inputs the output now and then, where the operator allows it.
+fn random_in_place(
+    reference: &ElementWise,
+    random: &mut Random,
+    tensors: &mut [TensorDesc],
+) -> Vec<u32> {
+    let Some((output, inputs)) = tensors.split_last_mut() else { return vec![] };
+    if !reference.schema.in_place || !random.one_in(4) {
+        return vec![];
+    }
+    let chosen = (0..).zip(inputs).filter_map(|(index, input)| {
+        let is_chosen = random.one_in(2);
+        if is_chosen {
+            input.clone_from(output);
+        }
+        is_chosen.then_some(index)
+    });
+    chosen.collect()
 }
 
 pub(super) fn broken_rules(reference: &ElementWise, signature: &Signature) -> Vec<BrokenRule> {

@@ -1,6 +1,6 @@
 //! How element-wise operators are executed: one program over the space of their tensors.
 
-use dml_core::plan::{BindingRequirement, InPlace, Plan, Slot, Step};
+use dml_core::plan::{BindingRequirement, InPlace, Plan, Slot};
 use dml_core::schema::FieldKind;
 use dml_core::{Error, Strategy, Validated};
 
@@ -35,7 +35,7 @@ pub(super) fn lower(
         inputs,
         output: Operand::of(name, Slot::Output(0), output)?,
     };
-    let in_place = if operator.schema().in_place { in_place(&space) } else { None };
+    let in_place = in_place(operator, &space);
     let computation = computation(operator)?;
     let exec =
         element_wise::steps(name, "OutputTensor", space, &computation, target, &mut constants)?;
@@ -45,36 +45,28 @@ pub(super) fn lower(
         inputs: requirements,
         outputs: vec![Some(BindingRequirement::of("OutputTensor", output))],
         init: kept.init,
-        exec: exec.clone(),
-        in_place: in_place.map(|input| InPlace { input, output: 0, exec: renamed(&exec, input) }),
+        exec,
+        in_place,
         temporary_size: 0,
         persistent_size: kept.size,
         constants: constants.bytes,
     })
 }
 
-fn in_place(space: &IterationSpace) -> Option<u32> {
+/// The inputs that may be the output: those that lie as it does, so that each element is read where it
+/// is written.
+fn in_place(operator: &Validated, space: &IterationSpace) -> Vec<InPlace> {
+    if !operator.schema().in_place {
+        return vec![];
+    }
     let output = &space.output;
-    let is_same = |input: &Operand, index| {
+    let lies_alike = |input: &Operand, index| {
         let dimensions = space.sizes.iter().zip(input.strides.iter().zip(&output.strides));
         let mut used = dimensions.filter(|(size, _)| **size > 1);
         input.slot == Slot::Input(index)
             && input.width == output.width
             && used.all(|(_, (from, to))| from == to)
     };
-    (0..).zip(&space.inputs).find(|(index, input)| is_same(input, *index)).map(|it| it.0)
-}
-
-fn renamed(steps: &[Step], input: u32) -> Vec<Step> {
-    let mut steps = steps.to_vec();
-    for step in &mut steps {
-        if let Step::Dispatch(dispatch) = step {
-            for window in &mut dispatch.windows {
-                if window.slot == Slot::Input(input) {
-                    window.slot = Slot::Output(0);
-                }
-            }
-        }
-    }
-    steps
+    let alike = (0..).zip(&space.inputs).filter(|(index, input)| lies_alike(input, *index));
+    alike.map(|(index, _)| InPlace::by_same_steps(index, 0)).collect()
 }

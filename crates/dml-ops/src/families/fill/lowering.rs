@@ -49,7 +49,7 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, E
         outputs: vec![Some(BindingRequirement::of("OutputTensor", output))],
         init: vec![],
         exec,
-        in_place: None,
+        in_place: vec![],
         temporary_size: 0,
         persistent_size: 0,
         constants: constants.bytes,

@@ -7,7 +7,7 @@ use super::*;
 
 /// On a device where a descriptor starts wherever a tensor does.
 fn derive_barriers(steps: &[Step]) -> Vec<Option<Barrier>> {
-    super::derive_barriers(steps, BINDING_ALIGNMENT)
+    super::derive_barriers(steps, &Aliases::NONE, BINDING_ALIGNMENT)
 }
 
 static KERNEL: KernelModule = KernelModule::new(KernelDescription {
@@ -197,7 +197,7 @@ fn empty_ranges_are_not_waited_for() {
 fn descriptors_that_may_overlap_are_waited_for() {
     let at = |start| dispatch(&[(OUT, start..start + 260, Access::Write)]);
     let waits = |second, alignment| {
-        let barriers = super::derive_barriers(&[at(0), at(second)], alignment);
+        let barriers = super::derive_barriers(&[at(0), at(second)], &Aliases::NONE, alignment);
         barriers[1].is_some()
     };
     assert!(waits(256, 4) && !waits(260, 4));
@@ -254,7 +254,7 @@ fn no_step_of_a_group_is_forgotten() {
         // Every step by itself, carried by the barriers that were derived from groups.
         let mut alone: Vec<Group> = Vec::new();
         for (step, barrier) in steps.iter().zip(derive_barriers(&steps)) {
-            let touched = StepUses::of(step, BINDING_ALIGNMENT);
+            let touched = StepUses::of(step, &Aliases::NONE, BINDING_ALIGNMENT);
             for one in &mut alone {
                 if let Some(barrier) = &barrier {
                     one.pass(barrier, touched.stage);
@@ -272,5 +272,29 @@ fn no_step_of_a_group_is_forgotten() {
 fn an_alignment_of_0_is_none() {
     let windows = [(OUT, 20..40, Access::Write)];
     let steps = [dispatch(&windows), dispatch(&windows)];
-    assert_eq!(super::derive_barriers(&steps, 0), super::derive_barriers(&steps, 1));
+    let derive = |alignment| super::derive_barriers(&steps, &Aliases::NONE, alignment);
+    assert_eq!(derive(0), derive(1));
+}
+
+#[test]
+fn slots_of_one_memory_are_waited_for_as_one() {
+    let add = |range: Range<u64>| {
+        let inputs = [0, 1].map(|index| (Slot::Input(index), range.clone(), Access::Read));
+        dispatch(&[&inputs[..], &[(OUT, 0..64, Access::Write)]].concat())
+    };
+    let steps = [add(64..128), add(0..64)];
+    let derive = |pairs: &[(u32, u32)]| {
+        let aliases = Aliases::new(pairs.iter().copied());
+        super::derive_barriers(&steps, &aliases, BINDING_ALIGNMENT)
+    };
+    let shader = S::COMPUTE_SHADER;
+    // Both write the same bytes; what the second one reads was written only where slots are one.
+    let written = barrier((shader, A::SHADER_WRITE), (shader, A::SHADER_WRITE));
+    let both = A::SHADER_READ | A::SHADER_WRITE;
+    let read = barrier((shader, A::SHADER_WRITE), (shader, both));
+    assert_eq!(derive(&[]), [None, written]);
+    assert_eq!(derive(&[(0, 1)]), [None, written]);
+    for pairs in [&[(0, 0)][..], &[(1, 0)], &[(0, 0), (1, 0)]] {
+        assert_eq!(derive(pairs), [None, read], "{pairs:?}");
+    }
 }

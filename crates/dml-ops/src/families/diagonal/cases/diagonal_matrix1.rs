@@ -53,7 +53,9 @@ pub(in super::super) fn random(random: &mut Random, data_type: DataType, rank: u
     let has_elements = input.is_some() && random.one_in(3);
     let operator = desc(input, output, random.element(data_type), band);
     let mut case = Case::new("random", operator).with_random_buffers(random);
-    case.in_place = kind == 1;
+    if kind == 1 {
+        case.in_place = vec![0];
+    }
     if has_elements {
         let count = sizes.iter().product();
         case.inputs = vec![(0..count).map(|_: u32| random.element(data_type)).collect()];
@@ -199,7 +201,7 @@ fn buffers(make: &TensorMaker) -> Vec<Case> {
 fn in_place(make: &TensorMaker) -> Vec<Case> {
     let case = |name, strides, band| {
         let tensor = || strided(make, strides);
-        Case::new(name, desc(Some(tensor()), tensor(), MIXED, band)).in_place()
+        Case::new(name, desc(Some(tensor()), tensor(), MIXED, band)).in_place([0])
     };
     let packed = PACKED;
     vec![

@@ -1,5 +1,5 @@
 use dml_core::operators::DiagonalMatrix1Desc;
-use dml_core::plan::{BoundAt, Plan, Slot, Step};
+use dml_core::plan::{BoundAt, InPlace, Plan, Slot, Step};
 use dml_core::{DataType, Strategy, TensorDesc, TensorFlags, Tuning};
 
 use crate::TransferUse;
@@ -91,8 +91,7 @@ fn what_is_above_a_diagonal_is_two_copies_that_share_no_byte() {
     });
     // No row is whole: the last one has 400 columns above the diagonal.
     assert_eq!((kept, values), (vec![(600, 2, 2)], vec![(600, 1998, -2)]));
-    let in_place = plan.in_place.unwrap();
-    let kinds: Vec<_> = in_place.exec.iter().map(kind).collect();
+    let kinds: Vec<_> = plan.in_place[0].own_steps().iter().map(kind).collect();
     assert_eq!(kinds, ["copy"]);
 }
 
@@ -109,14 +108,15 @@ fn where_the_band_is_everything_the_input_is_bound_and_not_read() {
 #[test]
 fn in_place_only_the_value_is_written() {
     let plan = lower(desc(Some(tensor()), (1, 0)), ALLOWED);
-    let in_place = plan.in_place.as_ref().unwrap();
-    let kinds: Vec<_> = in_place.exec.iter().map(kind).collect();
+    let [in_place] = &plan.in_place[..] else { panic!("{plan:?}") };
+    let kinds: Vec<_> = in_place.own_steps().iter().map(kind).collect();
     assert_eq!(kinds, ["diagonal_band_b16", "diagonal_band_b16"]);
-    assert_eq!((in_place.input, in_place.output), (0, 0));
-    assert!(lower(desc(Some(tensor()), (1, 1)), ALLOWED).exec_in_place().is_empty());
+    assert_eq!((in_place.pair(), in_place.is_by_same_steps()), ((0, 0), false));
+    let nothing = lower(desc(Some(tensor()), (1, 1)), ALLOWED);
+    assert_eq!(nothing.in_place, [InPlace::by_own_steps(0, 0, vec![])]);
     let other_layout = tensor().with_strides(&[5, 1]);
     for without in [None, Some(other_layout), Some(owned())] {
-        assert_eq!(lower(desc(without, (0, 1)), ALLOWED).in_place, None);
+        assert_eq!(lower(desc(without, (0, 1)), ALLOWED).in_place, []);
     }
 }
 
