@@ -16,7 +16,7 @@ pub(crate) mod value;
 use std::borrow::Cow;
 
 pub use edges::edges;
-pub use elements::{elements_in, input_bytes};
+pub use elements::elements_in;
 pub use guarded::{Difference, GUARD, Output, SENTINEL, Tensor, coordinate};
 pub use host::run_on_host;
 pub use memory::{Input, Memory, MemoryAfter};
@@ -26,7 +26,7 @@ pub(crate) use tensors::{MIXED, TensorMaker};
 
 use dml_core::plan::Aliases;
 use dml_core::schema::Comparison;
-use dml_core::{AbstractOperator, DataType, Error, Validated};
+use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
 
 /// An operator's documented meaning. Implementations follow the documentation's pseudocode and
 /// share nothing with lowering, kernels or [`dml_core::value`].
@@ -45,6 +45,18 @@ pub trait Reference: Sync {
     /// How many data types a signature has: 1 where all tensors have the same.
     fn type_parameters(&self) -> usize {
         1
+    }
+
+    /// The elements of an input that a case does not give, as bit patterns in row-major logical order:
+    /// of what the operator takes there. Where elements share an address the last one counts.
+    fn input_elements(
+        &self,
+        random: &mut Random,
+        _operator: &Validated,
+        _index: usize,
+        layout: &TensorLayout,
+    ) -> Vec<u64> {
+        (0..layout.element_count()).map(|_| random.input_element(layout.data_type())).collect()
     }
 
     /// A smallest operator whose tensors have this signature, whether or not any feature level
@@ -98,7 +110,8 @@ pub struct Case {
     pub storage_only: bool,
     /// The inputs that are bound to exactly the first output's range, and hold the same bytes.
     pub in_place: Vec<u32>,
-    /// The elements of the first inputs; those of the others are pseudo-random, see [`input_bytes`].
+    /// The elements of the first inputs; those of the others are pseudo-random, see
+    /// [`Reference::input_elements`].
     pub inputs: Vec<Vec<u64>>,
     /// The outputs' elements where the documentation prints them; otherwise only the reference
     /// tells.

@@ -3,45 +3,29 @@
 use dml_core::DataType;
 use dml_core::schema::Comparison;
 
-/// The bits of a floating-point type without its sign.
-#[derive(Clone, Copy)]
-struct Float {
-    sign: u64,
-    infinity: u64,
-}
+use super::number::Format;
 
-impl Float {
-    /// `None` for integers.
-    fn of(data_type: DataType) -> Option<Self> {
-        let (sign, infinity) = match data_type {
-            DataType::Float16 => (1 << 15, 0x7c00),
-            DataType::Float32 => (1 << 31, 0x7f80_0000),
-            DataType::Float64 => (1 << 63, 0x7ff << 52),
-            _ => return None,
-        };
-        Some(Self { sign, infinity })
-    }
-
+impl Format {
     /// The bits but for the sign; as numbers they have the order of the values.
     fn magnitude(self, bits: u64) -> u64 {
-        bits & (self.sign - 1)
+        bits & (self.sign() - 1)
     }
 
     fn is_nan(self, bits: u64) -> bool {
-        self.magnitude(bits) > self.infinity
+        self.magnitude(bits) > self.infinity()
     }
 
     /// Numbers with the order of the values, of which both zeros have 0.
     fn order(self, bits: u64) -> i128 {
         let magnitude = i128::from(self.magnitude(bits));
-        if bits & self.sign == 0 { magnitude } else { -magnitude }
+        if bits & self.sign() == 0 { magnitude } else { -magnitude }
     }
 }
 
 /// A FLOAT32 subnormal as the zero of its sign; anything else as it is.
 pub(super) fn flushed(data_type: DataType, bits: u64) -> u64 {
-    match Float::of(data_type) {
-        Some(float) if is_subnormal(data_type, bits) => bits & float.sign,
+    match Format::of(data_type) {
+        Some(format) if is_subnormal(data_type, bits) => bits & format.sign(),
         _ => bits,
     }
 }
@@ -54,13 +38,13 @@ pub(super) fn is_subnormal(data_type: DataType, bits: u64) -> bool {
 /// How many units in the last place lie between two elements; `None` for integers, where one is a NaN
 /// and the other is not, and between the zeros.
 pub(super) fn ulp(data_type: DataType, one: u64, other: u64) -> Option<u128> {
-    let float = Float::of(data_type)?;
-    match (float.is_nan(one), float.is_nan(other)) {
+    let format = Format::of(data_type)?;
+    match (format.is_nan(one), format.is_nan(other)) {
         (true, true) => return Some(0),
         (false, false) => {}
         _ => return None,
     }
-    let distance = float.order(one).abs_diff(float.order(other));
+    let distance = format.order(one).abs_diff(format.order(other));
     (distance > 0 || one == other).then_some(distance)
 }
 

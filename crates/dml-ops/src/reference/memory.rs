@@ -7,8 +7,9 @@ use dml_core::schema::{Comparison, FieldKind};
 use dml_core::{DataType, TensorFlags, TensorLayout, Validated};
 
 use super::compare::{flushed, is_subnormal};
+use super::elements::input_bytes;
 use super::guarded::{Difference, Output, Tensor};
-use super::{Case, Reference, elements_in, input_bytes};
+use super::{Case, Reference, elements_in};
 
 /// Everything that is bound for one case.
 #[derive(Clone, Debug)]
@@ -64,7 +65,8 @@ impl Memory {
             let is_output = is_in_place(&index);
             let offset = if is_output { case.output_offset } else { case.input_offset };
             let first = (0..index).find(|it| is_output && is_in_place(it)).unwrap_or(index);
-            let tensor = Tensor::guarded(offset, &input_bytes(case, first, layout));
+            let bytes = input_bytes(reference, operator, case, first, layout);
+            let tensor = Tensor::guarded(offset, &bytes);
             let is_owned = layout.flags().contains(TensorFlags::OWNED_BY_DML);
             Some(Input { tensor, is_owned, is_output })
         };

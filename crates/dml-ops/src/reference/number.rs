@@ -27,7 +27,8 @@ pub enum Number {
 }
 
 /// A binary format of IEEE 754.
-struct Format {
+#[derive(Clone, Copy)]
+pub(super) struct Format {
     /// Digits of the significand, the leading one included.
     digits: u32,
     /// All bits.
@@ -35,7 +36,8 @@ struct Format {
 }
 
 impl Format {
-    fn of(data_type: DataType) -> Option<Self> {
+    /// `None` for integers.
+    pub(super) fn of(data_type: DataType) -> Option<Self> {
         match data_type {
             DataType::Float16 => Some(Self { digits: 11, bits: 16 }),
             DataType::Float32 => Some(Self { digits: 24, bits: 32 }),
@@ -54,13 +56,24 @@ impl Format {
         2 - bias - self.digits.cast_signed()
     }
 
-    fn infinity(&self) -> u64 {
+    /// The bits of the positive infinity: those of every exponent.
+    pub(super) fn infinity(&self) -> u64 {
         ((1 << self.exponent_bits()) - 1) << (self.digits - 1)
+    }
+
+    /// The bit of the sign.
+    pub(super) fn sign(&self) -> u64 {
+        1 << (self.bits - 1)
+    }
+
+    /// The bits of every fraction.
+    pub(super) fn fraction(&self) -> u64 {
+        (1 << (self.digits - 1)) - 1
     }
 
     fn decode(&self, bits: u64) -> Number {
         let negative = bits >> (self.bits - 1) & 1 == 1;
-        let fraction = u128::from(bits & ((1 << (self.digits - 1)) - 1));
+        let fraction = u128::from(bits & self.fraction());
         let biased = bits >> (self.digits - 1) & ((1 << self.exponent_bits()) - 1);
         let all_ones = (1 << self.exponent_bits()) - 1;
         match (biased, fraction) {

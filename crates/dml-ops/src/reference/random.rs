@@ -1,5 +1,9 @@
 //! Pseudo-random numbers, and tensors and values made from them: what random cases consist of.
 
+mod values;
+
+pub(super) use values::EDGES;
+
 use std::collections::VecDeque;
 
 use dml_core::{DataType, TensorDesc, TensorLayout};
@@ -127,70 +131,6 @@ impl Random {
         if self.one_in(2) { 0 } else { 16 * u64::from(self.below(40)) }
     }
 
-    /// The bits of an element: any, or such as are easily got wrong.
-    pub fn element(&mut self, data_type: DataType) -> u64 {
-        let sign = 1 << (data_type.bits() - 1);
-        match self.below(8) {
-            0 => 0,
-            1 => u64::MAX,
-            // The least signed integer, and a negative zero.
-            2 => sign,
-            3 => sign - 1,
-            4 => self.nan(data_type),
-            5 => 0x0102_0304_0102_0304,
-            _ => self.bits(),
-        }
-    }
-
-    /// A NaN with a payload, quiet or signalling; other types have other bits.
-    fn nan(&mut self, data_type: DataType) -> u64 {
-        let sign = self.bits() & 1 << (data_type.bits() - 1);
-        let (exponent, mantissa) = match data_type {
-            DataType::Float16 => (0x7c00, 0x3ff),
-            DataType::Float64 => (0x7ff << 52, (1 << 52) - 1),
-            _ => (0x7f80_0000, 0x7f_ffff),
-        };
-        sign | exponent | (self.bits() & mantissa).max(1)
-    }
-
-    /// A number in single precision: any bits, or such as are easily got wrong when converted.
-    pub fn float(&mut self) -> f32 {
-        let edges = [
-            0.0,
-            -0.0,
-            1.0,
-            -0.999_999_94,
-            127.5,
-            -128.5,
-            255.99,
-            65_519.996,
-            65_520.0,
-            -32_768.5,
-            2_147_483_648.0,
-            -2_147_483_648.0,
-            4_294_967_296.0,
-            9_223_372_036_854_775_808.0,
-            18_446_744_073_709_551_616.0,
-            f32::MAX,
-            f32::MIN_POSITIVE,
-            5.960_464_5e-8,
-            f32::INFINITY,
-            f32::NEG_INFINITY,
-        ];
-        match self.below(4) {
-            0 => self.pick(&edges),
-            1 => {
-                let bits = self.nan(DataType::Float32);
-                f32::from_bits(u32::try_from(bits).unwrap_or(u32::MAX))
-            }
-            2 => f32::from_bits(self.word()),
-            _ => {
-                let wide = f32::from_bits(self.word() >> 9 | 0x3f80_0000) - 1.5;
-                wide * self.pick(&[4.0, 300.0, 70_000.0, 1e10, 1e20])
-            }
-        }
-    }
-
     /// The number of a diagonal, counted from the main one to the right: one of the matrix, just
     /// outside it, or an extreme.
     pub fn diagonal(&mut self, sizes: &[u32]) -> i32 {
@@ -299,14 +239,5 @@ mod tests {
         for wanted in [-6, -5, -4, 0, 6, 7, 8, i32::MIN, i32::MAX] {
             assert!(found.contains(&wanted), "{wanted}");
         }
-    }
-
-    #[test]
-    fn elements_have_the_payloads_of_nans() {
-        let mut random = Random::new("nans");
-        let is_nan = |bits: u64| f32::from_bits((bits & 0xffff_ffff) as u32).is_nan();
-        assert!((0..100).all(|_| is_nan(random.nan(DataType::Float32))));
-        let half = |bits: u64| half::f16::from_bits((bits & 0xffff) as u16).is_nan();
-        assert!((0..100).all(|_| half(random.nan(DataType::Float16))));
     }
 }
