@@ -9,6 +9,9 @@ answer:
 
 A run is timed here, and its result compared with the expected one after the time was taken.
 
+The library is in a process of its own, which is stopped between requests: some have threads that
+never sleep (IREE's on lavapipe), and what takes turns with them would get what they leave.
+
 A library is a class `Library` with `version`, made once, and `prepare(kind, dtype, sizes, device)`,
 which returns something `Prepared`. Libraries that use Vulkan take the device whose name begins with
 `device`; for the others it has no meaning.
@@ -16,18 +19,11 @@ which returns something `Prepared`. Libraries that use Vulkan take the device wh
 
 import json
 import os
+import signal
 import sys
 from time import perf_counter_ns
 
-# Whatever a library prints must not be taken for an answer.
-answers = os.fdopen(os.dup(1), "w", buffering=1)
-os.dup2(2, 1)
-
 WARM_UP_RUNS = 3
-
-
-def answer(value):
-    print(json.dumps(value), file=answers)
 
 
 def numpy_type(name):
@@ -90,14 +86,19 @@ def load(name, source):
     return names["Library"]()
 
 
-def main():
+def serve(requests, answers):
+    """The process of the library."""
+
+    def answer(value):
+        print(json.dumps(value), file=answers, flush=True)
+
     try:
         library = load(*sys.argv[1:3])
     except Exception as error:
         return answer({"error": f"{type(error).__name__}: {error}"})
     answer({"version": library.version})
     made = {}
-    for line in sys.stdin:
+    for line in requests:
         request = json.loads(line)
         try:
             if "prepare" in request:
@@ -118,6 +119,39 @@ def main():
                 answer({"ns": time})
         except Exception as error:
             answer({"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]})
+
+
+def pass_on(library, requests, answers):
+    """Passes requests and answers on, and stops the library's process where it has nothing to do."""
+    # The first line comes without a request.
+    while line := answers.readline():
+        os.kill(library, signal.SIGSTOP)
+        print(line, end="", flush=True)
+        request = sys.stdin.readline()
+        if not request:
+            break
+        os.kill(library, signal.SIGCONT)
+        print(request, end="", file=requests, flush=True)
+
+
+def main():
+    requests, answers = os.pipe(), os.pipe()
+    library = os.fork()
+    if library == 0:
+        os.close(requests[1])
+        # Whatever a library prints must not be taken for an answer, and it has nothing to read.
+        os.dup2(2, 1)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        serve(os.fdopen(requests[0]), os.fdopen(answers[1], "w"))
+        # What a library does at its end is of no interest, and some crash then.
+        os._exit(0)
+    os.close(requests[0])
+    os.close(answers[1])
+    try:
+        pass_on(library, os.fdopen(requests[1], "w"), os.fdopen(answers[0]))
+    finally:
+        os.kill(library, signal.SIGKILL)
+        os.waitpid(library, 0)
 
 
 main()
