@@ -2,6 +2,7 @@
 
 use dml::DataType;
 
+use crate::add::Add;
 use crate::band::Band;
 use crate::work::Work;
 
@@ -88,6 +89,9 @@ impl Other {
 
 const MIB: u64 = 1 << 20;
 
+/// In the names of its devices.
+const LAVAPIPE: &str = "llvmpipe";
+
 const TYPES: [(DataType, &str); 4] = [
     (DataType::Uint8, "u8"),
     (DataType::Float16, "f16"),
@@ -98,7 +102,7 @@ const TYPES: [(DataType, &str); 4] = [
 /// Every case, in the order of the report. Those of one group take turns with each other.
 pub(crate) fn all() -> Vec<Vec<Case>> {
     let alone = [growth(), packed(), batches(), strided(), with_input(), latency()].concat();
-    alone.into_iter().map(|case| vec![case]).collect()
+    alone.into_iter().map(|case| vec![case]).chain([additions()]).collect()
 }
 
 fn case(
@@ -257,6 +261,35 @@ fn batch_peers() -> Vec<Other> {
         third("jax:eye"),
     ];
     [peers, gpu_peers()].concat()
+}
+
+/// Sums of 16 M elements, which move three times the bytes of the output where nothing is broadcast,
+/// where a copy moves twice as many. GPUs are to reach 0.9 of a copy's bandwidth.
+fn additions() -> Vec<Case> {
+    const CONTIGUOUS: &str = "add/f32/64MiB";
+    let sum = |id: &str, work: Add, gpu_target: f64, beside: Option<Other>| Case {
+        gpu_target: Some(gpu_target / 0.9),
+        beside: beside.into_iter().collect(),
+        ..case(id, work, Baseline::Copy, None)
+    };
+    let packed = |data_type| Add::packed(data_type, &[4096, 4096]);
+    let first = sum(CONTIGUOUS, packed(DataType::Float32), 1.5, None);
+    let half = Other { only_on: Some(LAVAPIPE), ..Other::at_most(1.3, CONTIGUOUS) };
+    let channels = Add::per_channel(DataType::Float32, &[1, 64, 512, 512]);
+    let broadcast = Other::at_most(1.5, CONTIGUOUS);
+    vec![
+        Case { peers: addition_peers(), ..first },
+        sum("add/f16/32MiB", packed(DataType::Float16), 1.5, Some(half)),
+        sum("add/i8/16MiB", packed(DataType::Int8), 1.5, Some(Other::at_most(1.0, CONTIGUOUS))),
+        sum("add/f32/64MiB/per_channel", channels, 1.0, Some(broadcast)),
+    ]
+}
+
+/// On the same driver. The targets are for lavapipe alone.
+fn addition_peers() -> Vec<Other> {
+    ["iree:add", "ncnn:add", "ncnn:add_alone"]
+        .map(|name| Other { only_on: Some(LAVAPIPE), ..Other::at_most(1.0 / 1.5, name) })
+        .to_vec()
 }
 
 /// There only where an NVIDIA GPU is.

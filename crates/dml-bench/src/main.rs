@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
+mod add;
 mod band;
 mod case;
 mod cold_start;

@@ -2,6 +2,7 @@
 
 use dml::{AbstractOperator, DataType};
 
+use crate::add::Add;
 use crate::band::Band;
 
 /// What is measured in a case.
@@ -9,6 +10,8 @@ use crate::band::Band;
 pub(crate) enum Work {
     /// DIAGONAL_MATRIX and DIAGONAL_MATRIX1.
     Band(Band),
+    /// ELEMENT_WISE_ADD.
+    Add(Add),
 }
 
 impl Work {
@@ -16,6 +19,7 @@ impl Work {
     pub(crate) fn operator(&self) -> AbstractOperator {
         match self {
             Self::Band(band) => band.operator(),
+            Self::Add(add) => add.operator(),
         }
     }
 
@@ -23,6 +27,7 @@ impl Work {
     pub(crate) fn data_type(&self) -> DataType {
         match self {
             Self::Band(band) => band.data_type,
+            Self::Add(add) => add.data_type,
         }
     }
 
@@ -30,6 +35,7 @@ impl Work {
     pub(crate) fn sizes(&self) -> &[u32] {
         match self {
             Self::Band(band) => &band.sizes,
+            Self::Add(add) => &add.sizes,
         }
     }
 
@@ -37,6 +43,7 @@ impl Work {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Band(band) => band.bytes(),
+            Self::Add(add) => add.bytes(),
         }
     }
 
@@ -45,6 +52,7 @@ impl Work {
         match self {
             Self::Band(band) if band.has_input => vec![band.input_bytes()],
             Self::Band(_) => vec![],
+            Self::Add(add) => add.inputs(),
         }
     }
 
@@ -52,6 +60,7 @@ impl Work {
     pub(crate) fn expected(&self, size: u64) -> Vec<u8> {
         match self {
             Self::Band(band) => band.expected(size),
+            Self::Add(add) => add.expected(),
         }
     }
 }
@@ -59,5 +68,11 @@ impl Work {
 impl From<Band> for Work {
     fn from(band: Band) -> Self {
         Self::Band(band)
+    }
+}
+
+impl From<Add> for Work {
+    fn from(add: Add) -> Self {
+        Self::Add(add)
     }
 }
