@@ -123,18 +123,19 @@ struct Outcome {
     result: ResultCode,
     detail: Option<String>,
     failure: Option<Box<Failure>>,
+    digest: Option<u64>,
 }
 
 impl Outcome {
     fn new(result: ResultCode, detail: impl Into<String>) -> Self {
-        Self { result, detail: Some(detail.into()), failure: None }
+        Self { result, detail: Some(detail.into()), failure: None, digest: None }
     }
 
     fn fail(detail: impl Into<String>) -> Self {
         Self::new(ResultCode::Fail, detail)
     }
 
-    const PASS: Self = Self { result: ResultCode::Pass, detail: None, failure: None };
+    const PASS: Self = Self { result: ResultCode::Pass, detail: None, failure: None, digest: None };
 }
 
 /// Runs `case`. Messages of the validation layer fail it, whatever else happened.
@@ -157,7 +158,7 @@ pub fn run(case: &Case, executor: &dyn Executor, details: Details) -> CaseResult
         outcome.failure = Some(Box::new(failure));
     }
     let result = CaseResult::new(&case.id, outcome.result, outcome.detail, Some(start));
-    CaseResult { failure: outcome.failure, ..result }
+    CaseResult { failure: outcome.failure, digest: outcome.digest, ..result }
 }
 
 fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: Details) -> Outcome {
@@ -178,8 +179,9 @@ fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: D
         Err(problem) => return Outcome::fail(problem),
     };
     let difference = memory.check(&after);
+    let passed = || Outcome { digest: Some(memory.digest(&after)), ..Outcome::PASS };
     let place = match (&difference, details) {
-        (Ok(_), Details::Failures) => return Outcome::PASS,
+        (Ok(_), Details::Failures) => return passed(),
         (Ok(_), Details::Everything) => Some((0, 0)),
         (Err(difference), _) => difference.place,
     };
@@ -196,7 +198,7 @@ fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: D
         }),
     };
     let outcome = match difference {
-        Ok(_) => Outcome::PASS,
+        Ok(_) => passed(),
         Err(difference) => Outcome::fail(difference.problem),
     };
     Outcome { failure: Some(Box::new(failure)), ..outcome }

@@ -12,6 +12,7 @@
 //! from the rules of tensors, and from each operator's own corner cases.
 #![forbid(unsafe_code)]
 
+pub mod agreement;
 pub mod cases;
 pub mod child;
 pub mod cli;

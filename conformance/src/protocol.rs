@@ -63,6 +63,7 @@ mod tests {
     fn a_result_arrives_as_it_was_sent() {
         let mut sent = samples::case("5_1/a/int8/rank1/b", ResultCode::Fail);
         sent.detail = Some("two\nlines and \u{1e}".to_owned());
+        sent.digest = Some(u64::MAX - 1);
         let line = line(&Reply::Finished { case: Box::new(sent.clone()), is_last: true });
         match receive::<Answer>(&line) {
             ("", Some(Ok(Reply::Finished { case, is_last: true }))) => assert_eq!(*case, sent),

@@ -24,8 +24,21 @@ pub struct Run {
     pub conformance_version: String,
     /// What was asked for.
     pub selection: Selection,
+    /// How the devices compare with each other, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
     /// One entry for each device under each profile.
     pub targets: Vec<TargetRun>,
+}
+
+/// How many cases have the same results on all targets that are Vulkan devices, NaNs and subnormal
+/// FLOAT32 numbers aside. Those that differ have failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// The cases that passed on more than one target.
+    pub compared: u64,
+    /// Those of them whose results are the same on each.
+    pub agreed: u64,
 }
 
 /// Which cases a run was asked for.
@@ -151,6 +164,9 @@ pub struct CaseResult {
     pub failure: Option<Box<Failure>>,
     /// Wall clock, in microseconds.
     pub microseconds: u64,
+    /// What stands for the elements of its outputs until devices are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<u64>,
 }
 
 /// How a case ended, or that it did not run.
@@ -276,7 +292,7 @@ impl CaseResult {
         let time = since.map_or(Duration::ZERO, |since| since.elapsed());
         let microseconds = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let (id, expected, failure) = (id.clone(), None, None);
-        Self { id, result, detail, expected, failure, microseconds }
+        Self { id, result, detail, expected, failure, microseconds, digest: None }
     }
 }
 

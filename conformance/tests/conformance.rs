@@ -5,7 +5,8 @@
 use dml::core::plan::Plan;
 use dml::core::{Error, Strategy, Validated};
 use dml::{DataType, FeatureLevel};
-use dml_conformance::cases::{Case, generate, random};
+use dml_conformance::agreement::compare;
+use dml_conformance::cases::{Case, Expectation, generate, random};
 use dml_conformance::execute::{Details, Lowering};
 use dml_conformance::results::{ResultCode, TargetRun, Verdict};
 use dml_conformance::runner::run_in_process;
@@ -32,11 +33,22 @@ fn problems(run: &TargetRun) -> Vec<String> {
 fn every_case_passes_on_every_device() {
     let mut cases: Vec<Case> = FeatureLevel::ALL.into_iter().flat_map(generate).collect();
     cases.extend(random(FeatureLevel::HIGHEST, 16, 0));
+    let mut runs = Vec::new();
     for target in targets(Devices::All, Profiles::from_environment()) {
         let run = run(&target, &cases, None);
         eprintln!("{}: {} cases in {:.1} s", run.title(), run.cases.len(), run.seconds);
         assert_eq!(run.cases.len(), cases.len());
         assert!(problems(&run).is_empty(), "{}: {:#?}", run.title(), problems(&run));
+        runs.push(run);
+    }
+    let Some(agreement) = compare(&mut runs) else {
+        eprintln!("there is no second device to compare with: run `cargo xtask test`");
+        return;
+    };
+    let executes = |case: &&Case| matches!(case.expectation, Expectation::Outputs(_));
+    assert_eq!(agreement.compared, cases.iter().filter(executes).count() as u64);
+    for run in &runs {
+        assert!(problems(run).is_empty(), "{}: {:#?}", run.title(), problems(run));
     }
 }
 

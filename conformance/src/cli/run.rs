@@ -9,6 +9,7 @@ use dml_file::Output;
 
 use super::options::{PlaceArgs, PoolArgs, parse_devices};
 use super::progress::Progress;
+use crate::agreement;
 use crate::cases::Case;
 use crate::execute::Details;
 use crate::exit::{self, Usage};
@@ -63,13 +64,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         format: FORMAT,
         conformance_version: env!("CARGO_PKG_VERSION").to_owned(),
         selection: selection.describe(),
+        agreement: None,
         targets: Vec::new(),
     };
     for target in &targets {
-        let mut result = run_target(target, &cases, args, &pool)?;
-        expectations.apply(&mut result);
-        run.targets.push(result);
+        run.targets.push(run_target(target, &cases, args, &pool)?);
     }
+    run.agreement = agreement::compare(&mut run.targets);
+    run.targets.iter_mut().for_each(|target| expectations.apply(target));
     if selection.is_full() {
         for unmatched in expectations.unmatched(&run.targets) {
             eprintln!("warning: {unmatched}");

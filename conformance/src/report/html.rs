@@ -43,6 +43,8 @@ struct Page<'a> {
     common: Option<String>,
     /// Failures on the page.
     failures: usize,
+    /// How the devices compare with each other.
+    agreement: Option<String>,
     answers: [Answer; ANSWERS.len()],
 }
 
@@ -66,6 +68,7 @@ impl<'a> Page<'a> {
             failures: targets.iter().map(|target| target.failures.len()).sum(),
             common: common_device(&targets),
             targets,
+            agreement: run.agreement.map(|agreement| agreement.words()),
             answers: ANSWERS,
         }
     }

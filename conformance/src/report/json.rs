@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::results::{Counts, FORMAT, ResultCode, Run, Selection, TargetRun, Verdict};
+use crate::results::{Agreement, Counts, FORMAT, ResultCode, Run, Selection, TargetRun, Verdict};
 
 /// The members of a [`Run`], and what programs would have to count otherwise.
 #[derive(Serialize)]
@@ -19,6 +19,8 @@ struct RunForm<'a> {
     conformance_version: &'a str,
     selection: &'a Selection,
     total: CountsForm,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agreement: Option<Agreement>,
     targets: Vec<TargetForm<'a>>,
 }
 
@@ -66,6 +68,7 @@ pub(super) fn write(run: &Run, output: &mut dyn io::Write) -> io::Result<()> {
         conformance_version: &run.conformance_version,
         selection: &run.selection,
         total: run.total().into(),
+        agreement: run.agreement,
         targets: run.targets.iter().map(TargetForm::from).collect(),
     };
     let formatter = lines::Lines::default();

@@ -24,6 +24,9 @@ pub(super) fn write(run: &Run, output: &mut dyn Write) -> io::Result<()> {
     if run.targets.len() > 1 {
         writeln!(output, "{}", summary(run))?;
     }
+    if let Some(agreement) = &run.agreement {
+        writeln!(output, "{}", agreement.words())?;
+    }
     let total = run.total();
     writeln!(
         output,
@@ -146,7 +149,7 @@ fn why(case: &CaseResult) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::samples;
+    use crate::results::{Agreement, samples};
 
     fn written(run: &Run) -> String {
         let mut text = Vec::new();
@@ -221,6 +224,15 @@ mod tests {
         assert_eq!(text.matches("│ Good").count(), PRINTED_TARGETS, "{text}");
         run.targets.pop();
         assert_eq!(written(&run).matches("feature level").count(), PRINTED_TARGETS);
+    }
+
+    #[test]
+    fn devices_that_were_compared_have_a_line() {
+        let mut run = samples::run();
+        assert!(!written(&run).contains("compared"));
+        run.agreement = Some(Agreement { compared: 1234, agreed: 1230 });
+        let line = "\ndevices compared with each other: 1,230 of 1,234 cases have the same results";
+        assert!(written(&run).contains(line), "{}", written(&run));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use indicatif::HumanCount;
 
 use crate::results::{
-    CaseResult, Counts, DeviceIdentity, Expected, ExpectedKind, ResultCode, Run, TargetRun,
+    Agreement, CaseResult, Counts, DeviceIdentity, Expected, ExpectedKind, ResultCode, Run,
+    TargetRun,
 };
 
 /// `text` with control characters spelled out, so that a driver's message cannot move the cursor.
@@ -49,6 +50,16 @@ impl Counts {
         let part = |code| format!("{} {}", thousands(self.of(code)), code.name());
         let happened = ResultCode::ALL.into_iter().filter(|code| self.of(*code) > 0);
         happened.map(part).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Agreement {
+    /// `devices compared with each other: 12 of 13 cases have the same results on all`.
+    pub(super) fn words(&self) -> String {
+        let (agreed, compared) = (thousands(self.agreed), count(self.compared, "case"));
+        format!(
+            "devices compared with each other: {agreed} of {compared} have the same results on all"
+        )
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) fn run() -> Run {
         format: FORMAT,
         conformance_version: "0.0.0-sample".to_owned(),
         selection: Selection { levels: vec!["5_1".to_owned()], ..Selection::default() },
+        agreement: None,
         targets: vec![target()],
     }
 }
@@ -82,5 +83,6 @@ pub(crate) fn case(id: &str, result: ResultCode) -> CaseResult {
         expected: is_expected.then_some(Expected { kind: ExpectedKind::NotYet, reason }),
         failure: (result == ResultCode::Fail).then(|| Box::new(failure)),
         microseconds: 250,
+        digest: None,
     }
 }

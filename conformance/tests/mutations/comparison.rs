@@ -5,9 +5,13 @@ use dml::core::plan::Plan;
 use dml::core::schema::{Comparison, OperatorSchema};
 use dml::core::{DataTypeSet, Error, FieldValue, ScalarUnion, Validated, validate};
 use dml::{AbstractOperator, DataType, FeatureLevel, TensorDesc};
+use dml_conformance::agreement::compare;
 use dml_conformance::cases::{Case, Expectation};
-use dml_conformance::execute::Lowering;
-use dml_ops::Target;
+use dml_conformance::execute::{Details, Lowering};
+use dml_conformance::results::{Agreement, ResultCode, TargetRun};
+use dml_conformance::runner::run_in_process;
+use dml_conformance::target::{Devices, Profiles, Survey, Target};
+use dml_ops::Target as LoweringTarget;
 use dml_ops::reference::Case as CornerCase;
 
 use crate::plans::with_other_fields;
@@ -32,7 +36,7 @@ impl Lowering for Filled {
         validate(&AbstractOperator::new(schema, operator.fields().to_vec())?, level)
     }
 
-    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    fn lower(&self, operator: &Validated, target: &LoweringTarget<'_>) -> Result<Plan, Error> {
         with_other_fields(operator, target, |_, value| match value {
             FieldValue::ScalarUnion(_) => {
                 FieldValue::ScalarUnion(ScalarUnion::from_bits(self.filled))
@@ -42,20 +46,24 @@ impl Lowering for Filled {
     }
 }
 
-/// What is said of a tensor of `value` that is filled with `filled` where a distance is allowed.
-fn said(data_type: DataType, value: u64, filled: u64, allowed: u32) -> Option<String> {
+/// A tensor of `value`.
+fn filling(data_type: DataType, value: u64) -> Case {
     let operator = FillValueConstantDesc {
         output_tensor: TensorDesc::packed(data_type, &[2, 3, 1, 5]),
         value_data_type: data_type,
         value: ScalarUnion::from_bits(value),
     };
-    let case = Case {
+    Case {
         id: "6_4/fill_value_constant/float32/rank4/value".parse().unwrap(),
         level: FeatureLevel::HIGHEST,
         operator: operator.clone().into(),
         expectation: Expectation::Outputs(Box::new(CornerCase::new("value", operator))),
-    };
-    let (cases, lowering) = ([case], Filled { allowed, filled });
+    }
+}
+
+/// What is said of a tensor of `value` that is filled with `filled` where a distance is allowed.
+fn said(data_type: DataType, value: u64, filled: u64, allowed: u32) -> Option<String> {
+    let (cases, lowering) = ([filling(data_type, value)], Filled { allowed, filled });
     let found = findings(&cases, &interpreter(&lowering));
     on_every_device(&lowering, |name, executor| {
         assert_eq!(findings(&cases, executor), found, "{name}");
@@ -92,4 +100,46 @@ fn the_wrong_zero_is_found_and_a_zero_for_a_subnormal_is_none() {
     assert_eq!(said(DataType::Float32, 1 << 31 | 9, 1 << 31, 0), None);
     assert!(said(DataType::Float32, 1 << 31 | 9, 0, 0).is_some());
     assert!(said(DataType::Float16, 9, 0, 0).is_some());
+}
+
+/// What comes of one device filling with the first and another with the second, where 1 unit in the
+/// last place is allowed.
+fn compared(value: u64, filled: [u64; 2]) -> (Agreement, [TargetRun; 2]) {
+    let (devices, profiles) = (Devices::All, Profiles::AsIs);
+    let targets = Survey { devices, profiles, validation: false }.targets();
+    let targets = targets.expect("a Vulkan device; run `cargo xtask test`");
+    // Where there is one device alone, it is compared with itself.
+    let both = [targets.first().unwrap(), targets.last().unwrap()];
+    let cases = [filling(DataType::Float32, value)];
+    let run = |target: &Target, filled| {
+        let lowering = Filled { allowed: 1, filled };
+        run_in_process(target, &cases, Some(&lowering), Details::Failures, |_| ()).unwrap()
+    };
+    let mut runs = [run(both[0], filled[0]), run(both[1], filled[1])];
+    assert!(runs.iter().all(|run| run.cases[0].result == ResultCode::Pass));
+    (compare(&mut runs).unwrap(), runs)
+}
+
+#[test]
+fn devices_that_differ_are_found_though_each_is_near_enough() {
+    let (agreement, runs) = compared(ONE, [ONE, ONE + 1]);
+    assert_eq!(agreement, Agreement { compared: 1, agreed: 0 });
+    let titles = runs.each_ref().map(TargetRun::title);
+    for (this, other) in [(0, 1), (1, 0)] {
+        let case = &runs[this].cases[0];
+        let words =
+            format!("the results of {} differ from those of {}", titles[this], titles[other]);
+        assert_eq!(case.result, ResultCode::Fail);
+        assert!(case.detail.as_ref().unwrap().starts_with(&words), "{:?}", case.detail);
+    }
+}
+
+#[test]
+fn devices_may_differ_in_nans_and_subnormals() {
+    let agreed = Agreement { compared: 1, agreed: 1 };
+    for (value, filled) in [(ONE, [ONE, ONE]), (NAN, [NAN, NAN | 5]), (9, [0, 9])] {
+        let (agreement, runs) = compared(value, filled);
+        assert_eq!(agreement, agreed, "{value:#x}");
+        assert!(runs.iter().all(|run| run.cases[0].result == ResultCode::Pass));
+    }
 }

@@ -79,8 +79,11 @@ fn texts_of_others_cannot_become_markup() {
 
 #[test]
 fn counts_and_verdicts_are_words_too() {
-    let text = page(&samples::run());
+    let mut run = samples::run();
+    run.agreement = Some(crate::results::Agreement { compared: 2, agreed: 1 });
+    let text = page(&run);
     for part in [
+        "1 of 2 cases have the same results on all</p>",
         "not conformant</span> Sample &#60;device&#62; &#38; co</h1>",
         "8 cases, feature level 5_1",
         "title=\"5_1: not conformant, 1 pass, 1 fail, 1 unsupported",

@@ -35,6 +35,15 @@ pub(super) fn is_subnormal(data_type: DataType, bits: u64) -> bool {
     data_type == DataType::Float32 && (1..0x80_0000).contains(&(bits & 0x7fff_ffff))
 }
 
+/// What stands for an element where the results of devices are compared: a zero of its sign for a
+/// subnormal of FLOAT32, one NaN for all.
+pub(super) fn canonical(data_type: DataType, bits: u64) -> u64 {
+    match Format::of(data_type) {
+        Some(format) if format.is_nan(bits) => format.infinity() | 1,
+        _ => flushed(data_type, bits),
+    }
+}
+
 /// How many units in the last place lie between two elements; `None` for integers, where one is a NaN
 /// and the other is not, and between the zeros.
 pub(super) fn ulp(data_type: DataType, one: u64, other: u64) -> Option<u128> {

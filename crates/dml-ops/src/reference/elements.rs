@@ -37,10 +37,12 @@ pub(super) fn input_bytes(
 /// The elements of a tensor in `bytes`, as bit patterns in row-major logical order.
 pub fn elements_in(layout: &TensorLayout, bytes: &[u8]) -> Vec<u64> {
     let size = element_size(layout);
-    let element = |start: usize| {
-        bytes[start..start + size].iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
-    };
-    element_starts(layout).map(element).collect()
+    element_starts(layout).map(|start| bits(&bytes[start..start + size])).collect()
+}
+
+/// The bits of one element.
+pub(super) fn bits(element: &[u8]) -> u64 {
+    element.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
 fn element_size(layout: &TensorLayout) -> usize {

@@ -1,11 +1,13 @@
 //! Tensors between guards, and what must be in their buffers after an execution, byte for byte.
 
 use std::fmt;
+use std::hash::Hasher;
 
 use dml_core::TensorLayout;
 use dml_core::schema::Comparison;
 
-use super::compare::{accepts, ulp};
+use super::compare::{accepts, canonical, ulp};
+use super::elements::{bits, elements_in};
 
 /// Every byte of an output buffer before execution: neither a zero nor part of a likely value.
 pub const SENTINEL: u8 = 0xa5;
@@ -104,9 +106,29 @@ impl Output {
     /// Whether the element with this number may have these bits.
     pub fn accepts(&self, index: usize, found: u64) -> bool {
         let data_type = self.layout.data_type();
-        let flushed = self.flushed.as_ref().and_then(|elements| elements.get(index));
-        let mut allowed = self.elements.get(index).into_iter().chain(flushed);
-        allowed.any(|expected| accepts(self.comparison, data_type, *expected, found))
+        let expected = self.elements.get(index).copied();
+        let mut allowed = expected.into_iter().chain(self.flushed_element(index));
+        allowed.any(|expected| accepts(self.comparison, data_type, expected, found))
+    }
+
+    fn flushed_element(&self, index: usize) -> Option<u64> {
+        self.flushed.as_ref()?.get(index).copied()
+    }
+
+    /// Adds the elements of the buffer `after` execution to `digest`, as they are where devices are
+    /// compared: without those that depend on whether subnormal inputs are taken for zeros, with zeros
+    /// for subnormal FLOAT32 results and one NaN for all.
+    pub(super) fn digest(&self, after: &[u8], digest: &mut impl Hasher) {
+        let data_type = self.layout.data_type();
+        let start = usize::try_from(self.tensor.offset).unwrap_or(usize::MAX);
+        let found = elements_in(&self.layout, after.get(start..).unwrap_or_default());
+        for (index, found) in found.into_iter().enumerate() {
+            let expected = self.elements.get(index).map(|bits| canonical(data_type, *bits));
+            let flushed = self.flushed_element(index).map(|bits| canonical(data_type, bits));
+            if flushed.is_none() || flushed == expected {
+                digest.write_u64(canonical(data_type, found));
+            }
+        }
     }
 
     /// Finds the first difference between the buffer `after` execution and what it must hold: the
@@ -130,7 +152,7 @@ impl Output {
             let found = after
                 .get(start..start + width)
                 .ok_or_else(|| format!("the buffer ends before element {index}"))?;
-            let bits = found.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+            let bits = bits(found);
             if !self.accepts(index, bits) {
                 let was = &before[start..start + width];
                 let problem = self.difference(index, bits, found == was);
@@ -165,8 +187,7 @@ impl Output {
             |bits: u64| format!("{bits:#0width$x}", width = data_type.bits() as usize / 4 + 2);
         let note = if is_unchanged { " (not written)" } else { "" };
         let expected = self.elements[index];
-        let flushed = self.flushed.as_ref().map(|elements| elements[index]);
-        let flushed = flushed.filter(|flushed| *flushed != expected);
+        let flushed = self.flushed_element(index).filter(|flushed| *flushed != expected);
         let or = flushed.map_or_else(String::new, |it| format!(" or {}", hex(it)));
         let distance = match self.comparison {
             Comparison::Ulp(allowed) => {

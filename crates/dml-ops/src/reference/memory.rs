@@ -1,6 +1,7 @@
 //! The buffers of one case as bytes: where in them the tensors are, what is in them before, and what
 //! must be in them after.
 
+use std::hash::{DefaultHasher, Hasher as _};
 use std::mem;
 
 use dml_core::schema::{Comparison, FieldKind};
@@ -98,6 +99,19 @@ impl Memory {
         Ok(Self { inputs, outputs })
     }
 
+    /// A number for the elements of all outputs, by which devices are compared: it is the same where
+    /// they differ in nothing but what Vulkan leaves open, NaNs and subnormal FLOAT32 numbers. `after`
+    /// has passed [`Memory::check`].
+    pub fn digest(&self, after: &MemoryAfter) -> u64 {
+        let mut digest = DefaultHasher::new();
+        for (output, after) in self.outputs.iter().zip(&after.outputs) {
+            if let (Some(output), Some(after)) = (output, after) {
+                output.digest(after, &mut digest);
+            }
+        }
+        digest.finish()
+    }
+
     /// Compares every byte of every buffer with what it must be, guards and inputs included, and
     /// returns how many there were.
     ///
@@ -158,8 +172,9 @@ mod tests {
     use super::*;
     use crate::families::diagonal::cases::band;
 
-    /// What the output may be where the input has these elements, under a comparison.
-    fn flushed(comparison: Comparison, inputs: Vec<u64>) -> Option<Vec<u64>> {
+    /// The buffers of a band that leaves the first two of three elements and makes the last one 5,
+    /// under a comparison.
+    fn memory(comparison: Comparison, inputs: Vec<u64>) -> Memory {
         let tensor = || TensorDesc::packed(DataType::Float32, &[1, 3]);
         let desc: AbstractOperator = band(Some(tensor()), tensor(), 5, (2, 3)).into();
         let comparisons = Vec::leak(vec![(DataTypeSet::ALL, comparison)]);
@@ -169,8 +184,38 @@ mod tests {
         let operator = validate(&operator, FeatureLevel::HIGHEST).unwrap();
         let case = Case::new("a", desc).with_inputs(vec![inputs]);
         let reference = crate::find(DIAGONAL_MATRIX1.operator_type).unwrap().reference();
-        let memory = Memory::new(reference, &operator, &case).unwrap();
-        memory.outputs.into_iter().next().flatten()?.flushed
+        Memory::new(reference, &operator, &case).unwrap()
+    }
+
+    fn flushed(comparison: Comparison, inputs: Vec<u64>) -> Option<Vec<u64>> {
+        memory(comparison, inputs).outputs.into_iter().next().flatten()?.flushed
+    }
+
+    /// The digest where the output has these elements.
+    fn digest(memory: &Memory, elements: [u32; 3]) -> u64 {
+        let mut after = memory.outputs[0].as_ref().unwrap().tensor.before.clone();
+        for (element, bytes) in elements.iter().zip(after[256..].chunks_mut(4)) {
+            bytes.copy_from_slice(&element.to_le_bytes());
+        }
+        memory.digest(&MemoryAfter { inputs: vec![], outputs: vec![Some(after)] })
+    }
+
+    #[test]
+    fn a_digest_leaves_out_what_vulkan_leaves_open_and_nothing_else() {
+        let plain = memory(Comparison::Ulp(1), vec![7 << 24, 0x7fc0_0000, 0]);
+        let of = |elements| digest(&plain, elements);
+        let expected = of([7 << 24, 0x7fc0_0000, 5]);
+        assert_eq!(of([7 << 24, 0xff80_0001, 0]), expected, "another NaN, a subnormal as a zero");
+        assert_ne!(of([(7 << 24) + 1, 0x7fc0_0000, 5]), expected, "though it is near enough");
+        assert_ne!(of([7 << 24, 0x7f80_0000, 5]), expected, "an infinity");
+        assert_ne!(of([7 << 24, 0x7fc0_0000, 1 << 31]), expected, "the other zero");
+        let mut open = memory(Comparison::Ulp(0), vec![1, 2, 3]);
+        let output = open.outputs[0].as_mut().unwrap();
+        // Where a subnormal input makes a difference to a number, either result is left out.
+        output.elements[1] = 7 << 24;
+        output.flushed.as_mut().unwrap()[1] = 8 << 24;
+        assert_eq!(digest(&open, [1, 7 << 24, 5]), digest(&open, [0, 8 << 24, 5]));
+        assert_ne!(digest(&open, [1, 7 << 24, 5]), digest(&open, [0, 8 << 24, 5 << 24]));
     }
 
     #[test]
