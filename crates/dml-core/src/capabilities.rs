@@ -14,7 +14,7 @@ pub use limit::Limit;
 pub use version::ApiVersion;
 
 /// Storage buffers that a device must let a kernel bind (maxPerStageDescriptorStorageBuffers). Vulkan
-/// guarantees 4, which is not enough; no device is known that has fewer than 31.
+/// guarantees 4, which is not enough for a kernel of four inputs; SwiftShader has 30, lavapipe 32.
 pub const REQUIRED_STORAGE_BUFFERS: u32 = 8;
 
 /// Limits of a device, under Vulkan's names.
