@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use dml_core::Capabilities;
 use dml_core::kernel::{Feature, KernelDescription, KernelModule, PushField};
 use dml_core::plan::MAX_PUSH_CONSTANT_BYTES;
+use dml_spirv::element_wise::{Access, ElementWise, MAX_INPUTS, Operand, Program};
 use dml_spirv::{ElementWidth, kernels};
 
 const SPIRV_MAGIC: [u8; 4] = 0x0723_0203_u32.to_le_bytes();
@@ -27,6 +29,22 @@ fn push_constants_leave_room_on_every_device() {
             variant.name
         );
     }
+}
+
+#[test]
+fn no_kernel_binds_more_than_every_device_takes() {
+    let limits = Capabilities::vulkan_minimum().limits;
+    let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
+    let inputs = vec![operand; MAX_INPUTS];
+    let (program, output) = (Program::default(), operand);
+    let linked = ElementWise { program, inputs, output, outer_dimensions: 0 }.variant();
+    for variant in kernels::ALL.iter().copied().chain([linked]) {
+        for (limit, needed) in variant.needed_limits() {
+            assert!(needed <= limits.get(limit), "{}: {}", variant.name, limit.name());
+        }
+    }
+    let [push, storage, uniform] = linked.needed_limits().map(|it| it.1);
+    assert_eq!((push, storage, uniform), (28, MAX_INPUTS as u64 + 1, 1));
 }
 
 #[test]

@@ -44,39 +44,45 @@ fn an_operator_is_executed_in_one_call() {
     }
 }
 
+/// 9 on the diagonal of a 2 x 2 input of 32-bit floats.
+fn diagonal_on_input(device: DmlVkDevice, input_flags: u32) -> DmlVkOperator {
+    let sizes = [2u32, 2];
+    let buffer_desc = |flags| DML_BUFFER_TENSOR_DESC {
+        DataType: 1,
+        Flags: flags,
+        DimensionCount: 2,
+        Sizes: sizes.as_ptr(),
+        Strides: ptr::null(),
+        TotalTensorSizeInBytes: 16,
+        GuaranteedBaseOffsetAlignment: 0,
+    };
+    let (input, output) = (buffer_desc(input_flags), buffer_desc(0));
+    let input = DML_TENSOR_DESC { Type: 1, Desc: ptr::from_ref(&input).cast() };
+    let output = DML_TENSOR_DESC { Type: 1, Desc: ptr::from_ref(&output).cast() };
+    let mut value = DML_SCALAR_UNION { Bytes: [0; 8] };
+    value.Bytes[..4].copy_from_slice(&9f32.to_le_bytes());
+    let desc = DML_DIAGONAL_MATRIX1_OPERATOR_DESC {
+        InputTensor: &raw const input,
+        OutputTensor: &raw const output,
+        ValueDataType: 1,
+        Value: value,
+        DiagonalFillBegin: 0,
+        DiagonalFillEnd: 1,
+    };
+    let desc = DML_OPERATOR_DESC { Type: 163, Desc: ptr::from_ref(&desc).cast() };
+    // SAFETY: the descriptor is complete.
+    let (code, operator) =
+        made(|place| unsafe { dmlvk_compile_operator(device, &raw const desc, 0, place) });
+    ok(code);
+    operator
+}
+
 /// An input that is OWNED_BY_DML goes through the initializer.
 #[test]
 fn an_owned_input_is_initialized_once() {
     for index in 0..device_count() {
         let device = create_device(index, 0, 0);
-        let sizes = [2u32, 2];
-        let buffer_desc = |flags| DML_BUFFER_TENSOR_DESC {
-            DataType: 1,
-            Flags: flags,
-            DimensionCount: 2,
-            Sizes: sizes.as_ptr(),
-            Strides: ptr::null(),
-            TotalTensorSizeInBytes: 16,
-            GuaranteedBaseOffsetAlignment: 0,
-        };
-        let (owned, plain) = (buffer_desc(1), buffer_desc(0));
-        let input = DML_TENSOR_DESC { Type: 1, Desc: ptr::from_ref(&owned).cast() };
-        let output = DML_TENSOR_DESC { Type: 1, Desc: ptr::from_ref(&plain).cast() };
-        let mut value = DML_SCALAR_UNION { Bytes: [0; 8] };
-        value.Bytes[..4].copy_from_slice(&9f32.to_le_bytes());
-        let desc = DML_DIAGONAL_MATRIX1_OPERATOR_DESC {
-            InputTensor: &raw const input,
-            OutputTensor: &raw const output,
-            ValueDataType: 1,
-            Value: value,
-            DiagonalFillBegin: 0,
-            DiagonalFillEnd: 1,
-        };
-        let desc = DML_OPERATOR_DESC { Type: 163, Desc: ptr::from_ref(&desc).cast() };
-        // SAFETY: the descriptor is complete.
-        let (code, operator) =
-            made(|place| unsafe { dmlvk_compile_operator(device, &raw const desc, 0, place) });
-        ok(code);
+        let operator = diagonal_on_input(device, 1);
         let mut needed = 0;
         // SAFETY: there is a place for the answer.
         ok(unsafe { dmlvk_needs_initialization(operator, &raw mut needed) });
@@ -99,6 +105,29 @@ fn an_owned_input_is_initialized_once() {
             dmlvk_execute_operator(operator, &raw const inputs, 1, &raw const outputs, 1)
         });
         assert_eq!(floats(&read(buffer, 256, 16)), [9.0, 2.0, 3.0, 9.0]);
+        destroy(device);
+    }
+}
+
+#[test]
+fn an_input_that_may_be_the_output_is_bound_to_exactly_its_range() {
+    for index in 0..device_count() {
+        let device = create_device(index, 0, 0);
+        let operator = diagonal_on_input(device, 0);
+        let buffer = create_buffer(device, 512);
+        let bytes: Vec<u8> = [1f32, 2.0, 3.0, 4.0].into_iter().flat_map(f32::to_le_bytes).collect();
+        ok(write(buffer, 16, &bytes));
+        let execute = |input: DmlVkBufferBinding, output: DmlVkBufferBinding| {
+            // SAFETY: there is one binding each.
+            unsafe { dmlvk_execute_operator(operator, &raw const input, 1, &raw const output, 1) }
+        };
+        let at = |offset, size| DmlVkBufferBinding { buffer, offset, size };
+        let accepted = "or exactly that of InputTensor";
+        refused(execute(at(16, 16), at(16, 32)), E_INVALIDARG, accepted);
+        refused(execute(at(16, 32), at(32, 16)), E_INVALIDARG, accepted);
+        assert_eq!(floats(&read(buffer, 16, 16)), [1.0, 2.0, 3.0, 4.0]);
+        ok(execute(at(16, 16), at(16, 16)));
+        assert_eq!(floats(&read(buffer, 16, 16)), [9.0, 2.0, 3.0, 9.0]);
         destroy(device);
     }
 }

@@ -10,7 +10,7 @@ use crate::compile::{Compiled, compile};
 use crate::generate::{differences, generate, write};
 use crate::intent::Intent;
 use crate::layout::Field;
-use crate::reflect::{Binding, Reflection, Specialization, reflect};
+use crate::reflect::{Binding, Reflection, Specialization, reflect, reflect_skeleton};
 
 const HEAD: &str = "#version 450\n#extension GL_GOOGLE_include_directive : require\n";
 const LOCAL: &str = "layout(local_size_x = 8, local_size_y = 4) in;\n";
@@ -37,7 +37,7 @@ fn compiled(body: &str) -> anyhow::Result<Compiled> {
     let (_folder, tree) = tree(body);
     let intent = Intent::read(&tree.intent()).unwrap();
     let variant = intent.variants().next().unwrap();
-    Ok(compile(&tree, &variant)?)
+    compile(&tree, &variant)
 }
 
 fn reflected(declarations: &str, main: &str) -> anyhow::Result<Reflection> {
@@ -82,6 +82,26 @@ fn accesses_and_sizes_are_read_from_the_instructions() {
         reflected(&format!("{LOCAL}{DATA}"), "atomicAdd(target[0], source[1]);").unwrap();
     assert_eq!(reflection.bindings[1].access, "ReadWrite");
     assert_eq!(reflection.push_fields, []);
+}
+
+#[test]
+fn what_kernels_of_a_skeleton_have_in_common_is_read_whatever_they_bind() {
+    let block = "layout(set = 0, binding = 5, std140) uniform Record { uvec4 sizes; } record;\n";
+    let push = "layout(push_constant) uniform P { uint base_words[5]; uint count; } push;\n";
+    let constant = "layout(constant_id = 7) const uint N = 5;\n";
+    let body = format!(
+        "{HEAD}{LOCAL}{DATA}{block}{push}{constant}void main() {{ target[push.count] = \
+         record.sizes.x + source[push.base_words[N]]; }}\n"
+    );
+    let Compiled { named, .. } = compiled(&body).unwrap();
+    let names = BTreeMap::from([("N".to_owned(), 7)]);
+    let found = reflect_skeleton(&named, &names).unwrap();
+    assert_eq!((found.uniform_binding, found.bindings.len()), (Some(5), 0));
+    let fields: Vec<_> =
+        found.push_fields.iter().map(|it| (it.name.as_str(), it.offset, it.size)).collect();
+    assert_eq!(fields, [("base_words", 0, 20), ("count", 20, 4)]);
+    assert_eq!((found.specialization[0].id, found.specialization[0].default), (7, 5));
+    assert_refused(reflect_skeleton(&named, &BTreeMap::new()), "kernels.toml names");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::invalid::{InvalidDispatch, InvalidPlan, InvalidStep, Phase};
 use super::push::PushField;
 use super::slot::{Slot, Use};
 use super::{
-    BindingRequirement, BoundAt, Dispatch, InPlace, MAX_PUSH_CONSTANT_BYTES, MAX_UNIFORM_BYTES,
+    BindingRequirement, BoundAt, Dispatch, MAX_PUSH_CONSTANT_BYTES, MAX_UNIFORM_BYTES,
     MAX_UPDATE_BYTES, Plan, Step, UNIFORM_ALIGNMENT,
 };
 use crate::capabilities::{Capabilities, Limits};
@@ -18,18 +18,19 @@ impl Plan {
     ///
     /// # Errors
     /// The first [`InvalidPlan`].
-    pub fn check<'a>(&'a self, capabilities: &Capabilities) -> Result<(), InvalidPlan> {
+    pub fn check(&self, capabilities: &Capabilities) -> Result<(), InvalidPlan> {
         let resources =
             [(Slot::Temporary, self.temporary_size), (Slot::Persistent, self.persistent_size)];
         if let Some((slot, size)) = resources.into_iter().find(|(_, it)| !it.is_multiple_of(4)) {
             return Err(InvalidPlan::ResourceSize { slot, size });
         }
-        let own = |it: &'a InPlace| {
+        let mut phases =
+            vec![(Phase::Initialization, &self.init[..]), (Phase::Execution, &self.exec)];
+        phases.extend(self.in_place.iter().map(|it| {
             let (input, output) = it.pair();
             (Phase::InPlace { input, output }, it.own_steps())
-        };
-        let phases = [(Phase::Initialization, &self.init[..]), (Phase::Execution, &self.exec[..])];
-        for (phase, steps) in phases.into_iter().chain(self.in_place.iter().map(own)) {
+        }));
+        for (phase, steps) in phases {
             for (index, step) in steps.iter().enumerate() {
                 step.check(
                     |slot| self.bound_size(phase, slot),

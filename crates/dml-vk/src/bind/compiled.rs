@@ -109,7 +109,7 @@ impl Device {
     /// Of every kernel that the plans name:
     ///
     /// - Its SPIR-V is valid for Vulkan 1.1 and needs no capability, extension or feature but those of
-    ///   [`required_features`](dml_core::kernel::KernelModule::required_features). Its entry point is
+    ///   [`required_features`](dml_core::kernel::KernelDescription::required_features). Its entry point is
     ///   a compute shader, and bindings, push constants and specialization constants are declared as
     ///   the variant says.
     ///
