@@ -202,4 +202,33 @@ mod tests {
         let unknown = [Tensor { field: "NoSuchTensor", data_type: Float32, rank: 4 }];
         assert_eq!(ask("CAST", Level::V6_4, &unknown), NoDataType);
     }
+
+    /// Validation of CAST, as if it were implemented, for every pair of types at every rank and level.
+    #[test]
+    fn validation_names_the_level_that_the_pages_do() {
+        use dml::core::operators::CAST;
+        use dml::core::schema::OperatorSchema;
+        use dml::core::{Error, FieldValue, validate};
+        use dml_ops::reference::Signature;
+        let schema = OperatorSchema { implemented: true, varied: None, ..CAST };
+        let schema: &'static OperatorSchema = Box::leak(Box::new(schema));
+        for (level, signature) in
+            FeatureLevel::ALL.into_iter().flat_map(|it| Signature::all(2).map(move |s| (it, s)))
+        {
+            let desc = |it: &DataType| dml::TensorDesc::packed(*it, &vec![1; signature.rank]);
+            let fields = signature.types.iter().map(|it| FieldValue::Tensor(Some(desc(it))));
+            let operator = AbstractOperator::new(schema, fields.collect()).unwrap();
+            let tensors = tensors(&operator);
+            let is_accepted = ask("CAST", level, &tensors) == Answer::Accepted;
+            match validate(&operator, level) {
+                Ok(_) => assert!(is_accepted, "{level} {signature:?}"),
+                Err(Error::FeatureLevel(refusal)) => {
+                    assert!(!is_accepted, "{level} {signature:?}");
+                    let needed = needed_level("CAST", level, &tensors);
+                    assert_eq!(refusal.needs, needed, "{level} {signature:?}");
+                }
+                Err(other) => panic!("{level} {signature:?}: {other}"),
+            }
+        }
+    }
 }
