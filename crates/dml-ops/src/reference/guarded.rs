@@ -106,13 +106,17 @@ impl Output {
     /// Whether the element with this number may have these bits.
     pub fn accepts(&self, index: usize, found: u64) -> bool {
         let data_type = self.layout.data_type();
-        let expected = self.elements.get(index).copied();
-        let mut allowed = expected.into_iter().chain(self.flushed_element(index));
+        let mut allowed = self.allowed(index);
         allowed.any(|expected| accepts(self.comparison, data_type, expected, found))
     }
 
-    fn flushed_element(&self, index: usize) -> Option<u64> {
-        self.flushed.as_ref()?.get(index).copied()
+    /// The bits that an element must have, and those that it may have as well. Whatever a reference
+    /// says beyond the width of the type does not count.
+    fn allowed(&self, index: usize) -> impl Iterator<Item = u64> {
+        let lists = [Some(&self.elements), self.flushed.as_ref()];
+        let width = self.layout.data_type().bits();
+        let bits = move |list: &Vec<u64>| Some(list.get(index)? & (u64::MAX >> (64 - width)));
+        lists.into_iter().flatten().filter_map(bits)
     }
 
     /// Adds the elements of the buffer `after` execution to `digest`, as they are where devices are
@@ -123,9 +127,9 @@ impl Output {
         let start = usize::try_from(self.tensor.offset).unwrap_or(usize::MAX);
         let found = elements_in(&self.layout, after.get(start..).unwrap_or_default());
         for (index, found) in found.into_iter().enumerate() {
-            let expected = self.elements.get(index).map(|bits| canonical(data_type, *bits));
-            let flushed = self.flushed_element(index).map(|bits| canonical(data_type, bits));
-            if flushed.is_none() || flushed == expected {
+            let mut allowed = self.allowed(index).map(|bits| canonical(data_type, bits));
+            let expected = allowed.next();
+            if allowed.all(|other| Some(other) == expected) {
                 digest.write_u64(canonical(data_type, found));
             }
         }
@@ -186,14 +190,15 @@ impl Output {
         let hex =
             |bits: u64| format!("{bits:#0width$x}", width = data_type.bits() as usize / 4 + 2);
         let note = if is_unchanged { " (not written)" } else { "" };
-        let expected = self.elements[index];
-        let flushed = self.flushed_element(index).filter(|flushed| *flushed != expected);
-        let or = flushed.map_or_else(String::new, |it| format!(" or {}", hex(it)));
+        let mut allowed = self.allowed(index);
+        let expected = allowed.next().unwrap_or_default();
+        let other = allowed.find(|other| *other != expected);
+        let or = other.map_or_else(String::new, |it| format!(" or {}", hex(it)));
         let distance = match self.comparison {
-            Comparison::Ulp(allowed) => {
+            Comparison::Ulp(bound) => {
                 let off = ulp(data_type, expected, found);
                 let off = off.map_or("no number of".to_owned(), |off| off.to_string());
-                format!("; {off} ULP apart, {allowed} allowed")
+                format!("; {off} ULP apart, {bound} allowed")
             }
             _ => String::new(),
         };
@@ -249,6 +254,16 @@ mod tests {
     fn equal_bytes_pass_with_or_without_a_zeroed_tail() {
         assert_eq!(check_with(|_| ()), Ok(()));
         assert_eq!(check_with(|buffer| buffer[15] = 0), Ok(()));
+    }
+
+    #[test]
+    fn bits_beyond_the_width_of_the_type_do_not_count() {
+        let (mut output, buffer) = sample();
+        output.elements.fill(0xff01);
+        assert_eq!(output.check(&buffer), Ok(()));
+        output.elements.fill(0xff02);
+        let problem = output.check(&buffer).unwrap_err().problem;
+        assert_eq!(problem, "element [0, 0]: expected 0x02, found 0x01");
     }
 
     #[test]
