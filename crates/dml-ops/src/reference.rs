@@ -42,6 +42,24 @@ pub trait Reference: Sync {
         inputs: &[Option<Vec<u64>>],
     ) -> Result<Vec<Vec<u64>>, Error>;
 
+    /// The same on a device that takes zeros for subnormals of FLOAT32, of which `inputs` have none any
+    /// more: differs where there are some between an input and its output.
+    ///
+    /// # Errors
+    /// As [`Self::outputs`].
+    fn flushed_outputs(
+        &self,
+        operator: &Validated,
+        inputs: &[Option<Vec<u64>>],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        self.outputs(operator, inputs)
+    }
+
+    /// Whether there may be subnormals of FLOAT32 between inputs that are none and their outputs.
+    fn may_be_subnormal_within(&self, _operator: &Validated) -> bool {
+        false
+    }
+
     /// How many data types a signature has: 1 where all tensors have the same.
     fn type_parameters(&self) -> usize {
         1

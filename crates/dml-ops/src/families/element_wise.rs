@@ -27,6 +27,7 @@ pub(crate) static ELEMENT_WISE_IDENTITY: Operator = Operator {
     reference: &ElementWise {
         schema: &operators::ELEMENT_WISE_IDENTITY,
         element: reference::scale_bias,
+        flushed_element: Some(reference::flushed_scale_bias),
     },
 };
 
@@ -38,6 +39,7 @@ pub(crate) static ELEMENT_WISE_ADD: Operator = Operator {
     reference: &ElementWise {
         schema: &operators::ELEMENT_WISE_ADD,
         element: |operator, x| rounded(operator, x, |x| x[0] + x[1], |x| x[0] + x[1]),
+        flushed_element: None,
     },
 };
 
@@ -56,5 +58,5 @@ pub(crate) static CAST: Operator = Operator {
     schema: &operators::CAST,
     lower: |operator, target| lower(operator, target, conversion),
     #[cfg(feature = "reference")]
-    reference: &ElementWise { schema: &operators::CAST, element: exact },
+    reference: &ElementWise { schema: &operators::CAST, element: exact, flushed_element: None },
 };

@@ -14,6 +14,8 @@ pub(super) struct ElementWise {
     pub(super) schema: &'static OperatorSchema,
     /// The bits of the output's element for those of the inputs.
     pub(super) element: fn(&Validated, &[u64]) -> u64,
+    /// The same where subnormals between the two are zeros; none where there are none.
+    pub(super) flushed_element: Option<fn(&Validated, &[u64]) -> u64>,
 }
 
 /// The types of an operator's input and output.
@@ -58,11 +60,26 @@ pub(super) fn exact(operator: &Validated, elements: &[u64]) -> u64 {
 
 /// The same bits, or scaled and biased in single precision.
 pub(super) fn scale_bias(operator: &Validated, elements: &[u64]) -> u64 {
+    scaled_and_biased(operator, elements[0], |exact| exact)
+}
+
+/// The same where every step flushes what is below the normal numbers before it is rounded.
+pub(super) fn flushed_scale_bias(operator: &Validated, elements: &[u64]) -> u64 {
+    scaled_and_biased(operator, elements[0], |exact| {
+        if exact.abs() < f32::MIN_POSITIVE.into() { exact * 0.0 } else { exact }
+    })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "every step rounds to single precision")]
+fn scaled_and_biased(operator: &Validated, element: u64, step: fn(f64) -> f64) -> u64 {
     let [from, to] = types(operator);
-    let Ok(Some([scale, bias])) = operator.scale_bias("ScaleBias") else { return elements[0] };
-    let single = Number::decode(from, elements[0]).encode(DataType::Float32);
+    let Ok(Some(scale_bias)) = operator.scale_bias("ScaleBias") else { return element };
+    let [scale, bias] = scale_bias.map(|it| step(it.into()));
+    let single = Number::decode(from, element).encode(DataType::Float32);
     let single = f32::from_bits(u32::try_from(single).unwrap_or_default());
-    let result = single * scale + bias;
+    // Products of single precision are exact in double precision, and sums round alike from it.
+    let scaled = step(step(single.into()) * scale) as f32;
+    let result = step(f64::from(scaled) + bias) as f32;
     Number::decode(DataType::Float32, result.to_bits().into()).encode(to)
 }
 
@@ -75,6 +92,22 @@ impl ElementWise {
             _ => FieldValue::Tensor(tensors.next()),
         });
         AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
+    }
+
+    fn by_elements(
+        &self,
+        operator: &Validated,
+        inputs: &[Option<Vec<u64>>],
+        of: fn(&Validated, &[u64]) -> u64,
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        let inputs: Option<Vec<&Vec<u64>>> = inputs.iter().map(Option::as_ref).collect();
+        let inputs = inputs.ok_or_else(|| Error::internal(self.schema.name, "no input"))?;
+        let count = inputs.iter().map(|input| input.len()).min().unwrap_or_default();
+        let element = |at: usize| {
+            let elements: Vec<u64> = inputs.iter().map(|input| input[at]).collect();
+            of(operator, &elements)
+        };
+        Ok(vec![(0..count).map(element).collect()])
     }
 
     /// How many inputs there are.
@@ -101,14 +134,19 @@ impl Reference for ElementWise {
         operator: &Validated,
         inputs: &[Option<Vec<u64>>],
     ) -> Result<Vec<Vec<u64>>, Error> {
-        let inputs: Option<Vec<&Vec<u64>>> = inputs.iter().map(Option::as_ref).collect();
-        let inputs = inputs.ok_or_else(|| Error::internal(self.schema.name, "no input"))?;
-        let count = inputs.iter().map(|input| input.len()).min().unwrap_or_default();
-        let element = |at: usize| {
-            let elements: Vec<u64> = inputs.iter().map(|input| input[at]).collect();
-            (self.element)(operator, &elements)
-        };
-        Ok(vec![(0..count).map(element).collect()])
+        self.by_elements(operator, inputs, self.element)
+    }
+
+    fn flushed_outputs(
+        &self,
+        operator: &Validated,
+        inputs: &[Option<Vec<u64>>],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        self.by_elements(operator, inputs, self.flushed_element.unwrap_or(self.element))
+    }
+
+    fn may_be_subnormal_within(&self, _operator: &Validated) -> bool {
+        self.flushed_element.is_some()
     }
 
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
