@@ -46,7 +46,7 @@ pub(crate) fn target() -> TargetRun {
         features: BTreeMap::from([("shaderInt64".to_owned(), false)]),
         limits: BTreeMap::from([("maxStorageBufferRange".to_owned(), 1 << 27)]),
         support: vec![SupportCell {
-            operator: dml_ops::OPERATORS[0].schema().name.to_owned(),
+            operator: "diagonal_matrix".to_uppercase(),
             level: "5_1".to_owned(),
             data_type: "INT64".to_owned(),
             rank: 2,

@@ -204,12 +204,12 @@ fn tensors_that_differ_in_type_have_a_grid_of_types_by_types() {
     let mut run = samples::run();
     let target = &mut run.targets[0];
     target.support = vec![
-        support("CAST", "FLOAT32-INT8", 3, "needs-level"),
-        support("CAST", "FLOAT32-INT8", 4, "native"),
-        support("CAST", "INT8-INT8", 4, "native"),
-        support("CAST", "INT8-UINT4", 4, "never"),
+        support("CONVERT", "FLOAT32-INT8", 3, "needs-level"),
+        support("CONVERT", "FLOAT32-INT8", 4, "native"),
+        support("CONVERT", "INT8-INT8", 4, "native"),
+        support("CONVERT", "INT8-UINT4", 4, "never"),
     ];
-    let id = |rank| format!("5_1/cast/float32-int8/rank{rank}/same_sizes");
+    let id = |rank| format!("5_1/convert/float32-int8/rank{rank}/same_sizes");
     target.cases = vec![
         samples::case(&id(3), ResultCode::Pass),
         samples::case(&id(4), ResultCode::Crash),

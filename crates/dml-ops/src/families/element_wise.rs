@@ -7,8 +7,8 @@ pub(crate) mod cases;
 mod lowering;
 #[cfg(feature = "reference")]
 mod reference;
-#[cfg(test)]
-mod tests;
+#[cfg(feature = "reference")]
+mod tensors;
 
 use dml_core::operators;
 use dml_spirv::functions as f;

@@ -79,9 +79,9 @@ fn whole_and_rest(
     let rest = inner % (QUAD * (32 / narrowest));
     let is_row = part.sizes[..LAST].iter().all(|size| *size == 1);
     if rest == 0 || inner < WORTH_A_TAIL || !is_row {
-        return vec![part.clone()];
+        return vec![*part];
     }
-    let (mut whole, mut tail) = (part.clone(), part.clone());
+    let (mut whole, mut tail) = (*part, *part);
     whole.sizes[LAST] -= rest;
     tail.origin[LAST] += inner - rest;
     tail.sizes[LAST] = rest;
@@ -196,7 +196,7 @@ impl<'a> Piece<'a> {
             _ => Access::Ragged,
         };
         let operand_of_kernel = element_wise::Operand { width: operand.width, access };
-        let strides = operand.strides.map(|stride| (stride & 0xffff_ffff) as u32);
+        let strides = operand.strides.map(modulo_2_32);
         Taken { operand: operand_of_kernel, record: OperandRecord { start, strides } }
     }
 
@@ -229,6 +229,12 @@ impl<'a> Piece<'a> {
         let operand = element_wise::Operand { access: Access::Whole, ..taken.operand };
         Taken { operand, ..taken }
     }
+}
+
+/// Kernels add strides modulo 2^32, which is right for negative ones as well.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^32")]
+fn modulo_2_32(stride: i64) -> u32 {
+    stride as u32
 }
 
 /// A program for words, where inputs that are single elements are repeated in them first.

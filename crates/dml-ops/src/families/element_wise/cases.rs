@@ -3,15 +3,15 @@
 use dml_core::schema::FieldType;
 use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc, TensorFlags, TensorLayout};
 
-use super::reference::ElementWise;
-use crate::reference::{BrokenRule, Case, Random, Reference as _, Signature, TensorMaker, edges};
+use super::tensors::Tensors;
+use crate::reference::{BrokenRule, Case, Random, Signature, TensorMaker, edges};
 
 /// Sizes and strides of tensors of 8 dimensions, of which the last ones are used.
 type Sizes = [u32; 8];
 
 /// Makes the tensors of one operator's cases.
 struct Maker<'a> {
-    reference: &'a ElementWise,
+    tensors: Tensors,
     signature: &'a Signature,
 }
 
@@ -24,16 +24,18 @@ const REVERSED: Sizes = [1, 0, 2, 0, 4, 8, 24, 48];
 /// Rows of 32, which are four words of any type at least.
 const ROWS: Sizes = [1, 1, 1, 2, 1, 2, 3, 32];
 
-pub(super) fn all(reference: &ElementWise, signature: &Signature) -> Vec<Case> {
-    let make = Maker { reference, signature };
+pub(super) fn all(row: Tensors, signature: &Signature) -> Vec<Case> {
+    let make = Maker { tensors: row, signature };
     let groups = [make.values(), make.shapes(), make.layouts(), make.broadcasts(), make.buffers()];
-    let all = groups.concat().into_iter().enumerate();
+    let all = groups.concat();
     // Where two types make many signatures, each has the case of values and some of the others.
     let [first, .., last] = signature.types.as_slice() else {
-        return all.map(|(_, case)| case).collect();
+        return all;
     };
     let share = (*first as usize + 3 * *last as usize + signature.rank) % SHARES;
-    all.filter(|(at, _)| *at == 0 || at % SHARES == share).map(|(_, case)| case).collect()
+    let chosen = all.into_iter().enumerate();
+    let chosen = chosen.filter(|(at, _)| *at == 0 || at % SHARES == share);
+    chosen.map(|(_, case)| case).collect()
 }
 
 /// Signatures of two types share the cases of layouts in so many parts.
@@ -43,9 +45,9 @@ impl Maker<'_> {
     /// A tensor for each of the operator's, by its number.
     fn operator(&self, tensor: impl Fn(usize, TensorMaker) -> TensorDesc) -> AbstractOperator {
         let rank = self.signature.rank;
-        let types = self.reference.types(self.signature).into_iter().enumerate();
+        let types = self.tensors.types(self.signature).into_iter().enumerate();
         let tensors = types.map(|(at, data_type)| tensor(at, TensorMaker { data_type, rank }));
-        self.reference.operator(&tensors.collect::<Vec<_>>())
+        self.tensors.operator(&tensors.collect::<Vec<_>>())
     }
 
     fn packed(&self, sizes: Sizes) -> AbstractOperator {
@@ -53,13 +55,13 @@ impl Maker<'_> {
     }
 
     fn output(&self) -> usize {
-        self.reference.arity()
+        self.tensors.arity()
     }
 
     /// Every element at an edge with every other.
     fn values(&self) -> Vec<Case> {
         let edges = edges(self.signature.data_type());
-        let mut inputs = vec![vec![]; self.reference.arity()];
+        let mut inputs = vec![vec![]; self.tensors.arity()];
         let count = u32::try_from(edges.len().pow(u32::try_from(inputs.len()).unwrap_or(1)));
         for index in 0..count.unwrap_or(u32::MAX) as usize {
             let mut rest = index;
@@ -131,7 +133,7 @@ impl Maker<'_> {
                 Case::new(format!("broadcast_{input}_{name}"), operator)
             })
         };
-        (0..self.reference.arity()).flat_map(broadcast).collect()
+        (0..self.tensors.arity()).flat_map(broadcast).collect()
     }
 
     fn buffers(&self) -> Vec<Case> {
@@ -160,7 +162,7 @@ impl Maker<'_> {
             Case::new("owned_all", owned(&|_| true)),
             Case::new("owned_storage_only", owned(&|_| true)).storage_only(),
         ];
-        if self.reference.schema.in_place {
+        if self.tensors.0.in_place {
             cases.extend(self.in_place());
         }
         cases
@@ -168,7 +170,7 @@ impl Maker<'_> {
 
     /// Each input as the output by itself, and all of them at once.
     fn in_place(&self) -> Vec<Case> {
-        let arity = u32::try_from(self.reference.arity()).unwrap_or_default();
+        let arity = u32::try_from(self.tensors.arity()).unwrap_or_default();
         let all = (arity > 1).then(|| (0..arity).collect());
         let choices = (0..arity).map(|input| vec![input]).chain(all);
         let case = |inputs: Vec<u32>| {
@@ -200,15 +202,15 @@ fn with_scale_bias(operator: &AbstractOperator, scale_bias: [f32; 2]) -> Option<
     AbstractOperator::new(schema, fields).ok()
 }
 
-pub(super) fn random(reference: &ElementWise, random: &mut Random, signature: &Signature) -> Case {
+pub(super) fn random(row: Tensors, random: &mut Random, signature: &Signature) -> Case {
     let sizes = random.sizes(signature.rank);
-    let types = reference.types(signature);
+    let types = row.types(signature);
     let (inputs, output) = types.split_at(types.len() - 1);
     let mut tensors: Vec<TensorDesc> =
         inputs.iter().map(|data_type| random.input_tensor(*data_type, &sizes)).collect();
     tensors.push(random.tensor(output[0], &sizes));
-    let in_place = random_in_place(reference, random, &mut tensors);
-    let operator = reference.operator(&tensors);
+    let in_place = random_in_place(row, random, &mut tensors);
+    let operator = row.operator(&tensors);
     let operator = match random.one_in(2) {
         true => with_scale_bias(&operator, [random.float(), random.float()]).unwrap_or(operator),
         false => operator,
@@ -217,13 +219,9 @@ pub(super) fn random(reference: &ElementWise, random: &mut Random, signature: &S
 }
 
 /// Makes some inputs the output now and then, where the operator allows it.
-fn random_in_place(
-    reference: &ElementWise,
-    random: &mut Random,
-    tensors: &mut [TensorDesc],
-) -> Vec<u32> {
+fn random_in_place(row: Tensors, random: &mut Random, tensors: &mut [TensorDesc]) -> Vec<u32> {
     let Some((output, inputs)) = tensors.split_last_mut() else { return vec![] };
-    if !reference.schema.in_place || !random.one_in(4) {
+    if !row.0.in_place || !random.one_in(4) {
         return vec![];
     }
     let chosen = (0..).zip(inputs).filter_map(|(index, input)| {
@@ -236,29 +234,29 @@ fn random_in_place(
     chosen.collect()
 }
 
-pub(super) fn broken_rules(reference: &ElementWise, signature: &Signature) -> Vec<BrokenRule> {
+pub(super) fn broken_rules(row: Tensors, signature: &Signature) -> Vec<BrokenRule> {
     let rank = signature.rank;
-    let types = reference.types(signature);
+    let types = row.types(signature);
     let packed = |data_type, sizes: &[u32]| TensorDesc::packed(data_type, sizes);
     let all: Vec<TensorDesc> = types.iter().map(|it| packed(*it, &vec![2; rank])).collect();
     let with = |input: usize, tensor: TensorDesc| {
         let mut tensors = all.clone();
         tensors[input] = tensor;
-        reference.operator(&tensors)
+        row.operator(&tensors)
     };
     let rule = |name: &str, input: usize, member: &str, tensor: TensorDesc| {
-        let field = reference.schema.fields[input].name;
+        let field = row.0.fields[input].name;
         let name = format!("{name}_in_{}", field.trim_end_matches("Tensor").to_lowercase());
         let (name, field) = (name.into(), format!("{field}.{member}").into());
         BrokenRule { name, operator: with(input, tensor), field }
     };
     let mut broken = Vec::new();
-    for (input, data_type) in types[..reference.arity()].iter().enumerate() {
+    for (input, data_type) in types[..row.arity()].iter().enumerate() {
         let mut sizes = vec![2; rank];
         sizes[0] = 1;
         let other = packed(other_type(*data_type), &vec![2; rank]);
         broken.push(rule("rule_sizes_differ", input, "Sizes", packed(*data_type, &sizes)));
-        if reference.type_parameters() == 1 {
+        if row.type_parameters() == 1 {
             broken.push(rule("rule_types_differ", input, "DataType", other));
         }
     }

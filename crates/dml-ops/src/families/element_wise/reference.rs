@@ -1,10 +1,10 @@
 //! Element-wise operators as their documentation has them: one function of exact numbers for each.
 
-use dml_core::operators;
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
-use dml_core::{AbstractOperator, DataType, Error, FieldValue, TensorDesc, Validated};
+use dml_core::{AbstractOperator, DataType, Error, TensorDesc, Validated};
 
 use super::cases;
+use super::tensors::Tensors;
 use crate::reference::number::Number;
 use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
 
@@ -84,16 +84,6 @@ fn scaled_and_biased(operator: &Validated, element: u64, step: fn(f64) -> f64) -
 }
 
 impl ElementWise {
-    /// An operator of these tensors, the output last, whose attributes are left out.
-    pub(super) fn operator(&self, tensors: &[TensorDesc]) -> AbstractOperator {
-        let mut tensors = tensors.iter().cloned();
-        let fields = self.schema.fields.iter().map(|field| match field.kind {
-            FieldKind::Attribute => FieldValue::ScaleBias(None),
-            _ => FieldValue::Tensor(tensors.next()),
-        });
-        AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
-    }
-
     fn by_elements(
         &self,
         operator: &Validated,
@@ -109,24 +99,11 @@ impl ElementWise {
         };
         Ok(vec![(0..count).map(element).collect()])
     }
-
-    /// How many inputs there are.
-    pub(super) fn arity(&self) -> usize {
-        self.schema.fields.iter().filter(|field| field.kind == FieldKind::Input).count()
-    }
-
-    /// The type of each tensor, that of the output last.
-    pub(super) fn types(&self, signature: &Signature) -> Vec<DataType> {
-        let (first, last) = (signature.data_type(), *signature.types.last().expect("one at least"));
-        let mut types = vec![first; self.arity()];
-        types.push(last);
-        types
-    }
 }
 
 impl Reference for ElementWise {
     fn type_parameters(&self) -> usize {
-        if self.schema.operator_type == operators::CAST.operator_type { 2 } else { 1 }
+        Tensors(self.schema).type_parameters()
     }
 
     fn outputs(
@@ -152,7 +129,7 @@ impl Reference for ElementWise {
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
         let [from, to] = types(operator);
         let is_computed = from != to
-            || self.arity() > 1
+            || Tensors(self.schema).arity() > 1
             || operator.scale_bias("ScaleBias").is_ok_and(|it| it.is_some());
         // What is only moved keeps every bit of a NaN.
         if is_computed { self.schema.comparison(data_type) } else { Comparison::BitExact }
@@ -160,18 +137,19 @@ impl Reference for ElementWise {
 
     fn minimal(&self, signature: &Signature) -> AbstractOperator {
         let tensor = |data_type| TensorDesc::packed(data_type, &vec![1; signature.rank]);
-        self.operator(&self.types(signature).into_iter().map(tensor).collect::<Vec<_>>())
+        let tensors = Tensors(self.schema);
+        tensors.operator(&tensors.types(signature).into_iter().map(tensor).collect::<Vec<_>>())
     }
 
     fn cases(&self, signature: &Signature) -> Vec<Case> {
-        cases::all(self, signature)
+        cases::all(Tensors(self.schema), signature)
     }
 
     fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        cases::random(self, random, signature)
+        cases::random(Tensors(self.schema), random, signature)
     }
 
     fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        cases::broken_rules(self, signature)
+        cases::broken_rules(Tensors(self.schema), signature)
     }
 }
