@@ -31,9 +31,9 @@ pub(crate) fn page(report: &Report, plots: &[Option<PathBuf>]) -> String {
         };
     }
     for (device, plot) in report.devices.iter().zip(plots) {
-        text += &format!("\n## {}\n\n{}.\n\n", device.name, device.score());
+        text += &format!("\n## {}\n\n{}.\n", device.name, device.score());
         if let Some(plot) = plot {
-            text += &format!("![Time against size]({})\n", file_name(plot));
+            text += &format!("\n![Time against size]({})\n", file_name(plot));
         }
         for (title, table) in table::sections(device, Style::Markdown) {
             text += &format!("\n### {title}\n\n{table}\n");
