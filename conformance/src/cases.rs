@@ -171,7 +171,7 @@ impl Cell {
             Answer::NoDataType => "refused_data_type",
             Answer::NoRank => "refused_dimension_count",
         };
-        Some((case, documents::needed_level(name, self.level, &tensors)))
+        Some((case, documents::needed_level(name, &tensors)))
     }
 }
 

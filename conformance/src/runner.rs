@@ -1,12 +1,16 @@
 //! Runs cases on a target and puts the results together.
+//!
+//! Plans do not depend on the level, so a case that several levels accept is executed once, at the first
+//! of them that is run; the others validate the operator and share its result.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
 
 use dml::FeatureLevel;
+use dml_ops::reference::Signature;
 
-use crate::cases::{Case, CaseId};
-use crate::execute::{Details, Lowering, run};
+use crate::cases::{Case, CaseId, Expectation};
+use crate::execute::{Details, Lowering, Runtime, run};
 use crate::pool::Pool;
 use crate::results::{CaseResult, ResultCode, TargetRun};
 use crate::target::Target;
@@ -38,6 +42,7 @@ pub fn run_in_process(
             executor = target.open(lowering)?;
         }
     }
+    collector.share(cases, lowering.unwrap_or(&Runtime), progress);
     Ok(collector.finish(target, cases))
 }
 
@@ -59,6 +64,7 @@ pub(crate) fn run_isolated(
         progress(&result);
         collector.add(missing[index], result);
     })?;
+    collector.share(cases, &Runtime, progress);
     Ok(collector.finish(target, cases))
 }
 
@@ -67,10 +73,30 @@ fn not_run(case: &Case) -> CaseResult {
     CaseResult::new(&case.id, ResultCode::NotRun, Some(detail), None)
 }
 
+/// What cases of several levels have in common that are executed alike.
+fn execution(case: &Case) -> Option<(&str, &Signature, &str)> {
+    let CaseId { operator, signature, name, .. } = &case.id;
+    let is_executed =
+        matches!(case.expectation, Expectation::Outputs(_) | Expectation::InvalidBinding(_));
+    is_executed.then_some((operator, signature, name))
+}
+
+/// For each case the one before it that is executed alike.
+fn executed_before(cases: &[Case]) -> Vec<Option<usize>> {
+    let mut first = HashMap::new();
+    let before = |(index, case)| {
+        let found = *first.entry(execution(case)?).or_insert(index);
+        (found != index).then_some(found)
+    };
+    cases.iter().enumerate().map(before).collect()
+}
+
 /// Results, which come in any order.
 struct Collector {
     start: Instant,
     results: Vec<Option<CaseResult>>,
+    /// For each case the one whose result it shares.
+    shared: Vec<Option<usize>>,
     /// Those with matrices: the first ones in the order of cases, whatever order they came in.
     kept: BTreeSet<usize>,
 }
@@ -79,16 +105,47 @@ impl Collector {
     /// Of `cases` on `target`, with the results of those that it cannot run.
     fn new(target: &Target, cases: &[Case]) -> Self {
         let known = |case: &Case| (!target.can_run(case)).then(|| not_run(case));
-        Self::of(cases.iter().map(known).collect())
+        let results = cases.iter().map(known).collect();
+        Self { shared: executed_before(cases), ..Self::of(results) }
     }
 
     fn of(results: Vec<Option<CaseResult>>) -> Self {
-        Self { start: Instant::now(), results, kept: BTreeSet::new() }
+        let shared = vec![None; results.len()];
+        Self { start: Instant::now(), results, shared, kept: BTreeSet::new() }
     }
 
-    /// The cases without a result.
+    /// The cases that have no result, and will share none.
     fn missing(&self) -> Vec<usize> {
-        (0..self.results.len()).filter(|index| self.results[*index].is_none()).collect()
+        let is_missing = |index: &usize| self.results[*index].is_none();
+        (0..self.results.len()).filter(|it| is_missing(it) && self.shared[*it].is_none()).collect()
+    }
+
+    /// Gives the result of what was executed to the cases of other levels, where those accept it.
+    fn share(
+        &mut self,
+        cases: &[Case],
+        lowering: &dyn Lowering,
+        mut progress: impl FnMut(&CaseResult),
+    ) {
+        for (index, case) in cases.iter().enumerate() {
+            let Some(executed) = self.shared[index].filter(|_| self.results[index].is_none())
+            else {
+                continue;
+            };
+            let Some(executed) = self.results[executed].clone() else { continue };
+            let result = match lowering.validate(&case.operator, case.level) {
+                Ok(_) => {
+                    let id = case.id.clone();
+                    CaseResult { id, failure: None, microseconds: 0, ..executed }
+                }
+                Err(error) => {
+                    let detail = format!("refused, but it must be accepted: {error}");
+                    CaseResult::new(&case.id, ResultCode::Fail, Some(detail), None)
+                }
+            };
+            progress(&result);
+            self.add(index, result);
+        }
     }
 
     fn add(&mut self, index: usize, result: CaseResult) {

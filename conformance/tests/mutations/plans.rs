@@ -48,6 +48,7 @@ fn value(operator: &Validated, field: &FieldSchema) -> Result<FieldValue, Error>
         FieldType::Uint => FieldValue::Uint(operator.uint(name)?),
         FieldType::Float => FieldValue::Float(operator.float(name)?),
         FieldType::ScalarUnion => FieldValue::ScalarUnion(operator.scalar(name)?),
+        FieldType::ScaleBias => FieldValue::ScaleBias(operator.scale_bias(name)?),
         other => panic!("no implemented operator has a field of {other:?}"),
     })
 }

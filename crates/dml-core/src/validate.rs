@@ -16,7 +16,8 @@ use levels::Levels;
 /// # Errors
 /// [`Error::FeatureLevel`] where the level does not accept the operator, a data type or a dimension
 /// count; [`Error::Invalid`] where a rule is broken that holds at every level. The first finding is
-/// reported, in the order of the fields; the operator's own rule comes last.
+/// reported, in the order of the fields; the operator's own rule comes last. Where a level refuses
+/// several tensors, the one is reported that needs the highest level, or that no level accepts.
 ///
 /// An operator that this runtime does not implement is always refused, and only its levels are
 /// checked: [`Error::FeatureLevel`] where no level accepts it, [`Error::Undocumented`],
@@ -37,7 +38,12 @@ pub fn validate(operator: &AbstractOperator, level: FeatureLevel) -> Result<Vali
             FieldValue::Tensor(desc) => checker.tensor(field, desc.as_ref()),
             attribute => attributes::check(operator, field, attribute).map(|()| None),
         })
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<_, _>>()
+        .map_err(|error| match error {
+            // Naming a level would only lead to the next tensor's refusal.
+            Error::FeatureLevel(_) => levels::highest_refusal(operator, level).unwrap_or(error),
+            other => other,
+        })?;
     let validated = Validated::new(operator.clone(), level, tensors);
     if let Some(rule) = &schema.rule {
         (rule.check)(&validated)?;

@@ -123,6 +123,27 @@ fn every_case_lowers_to_what_the_reference_says() {
     }
 }
 
+/// A level decides what is accepted, never how it is executed.
+#[test]
+fn plans_do_not_depend_on_the_level() {
+    let capabilities = &Capabilities::vulkan_minimum();
+    let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::StorageOnly };
+    let mut several = 0;
+    for operator in OPERATORS {
+        for case in signatures(operator).flat_map(|it| operator.reference().cases(&it)) {
+            let plan = |level| {
+                let validated = validate(&case.operator, level).ok()?;
+                Some(operator.lower(&validated, &target).unwrap())
+            };
+            let mut plans: Vec<Plan> = FeatureLevel::ALL.into_iter().filter_map(plan).collect();
+            several += usize::from(plans.len() > 1);
+            plans.dedup();
+            assert_eq!(plans.len(), 1, "{} {}", operator.schema().name, case.name);
+        }
+    }
+    assert!(several > 1000, "{several}");
+}
+
 /// Every strategy wherever it can serve, with all preferences that move the others out of the way.
 #[test]
 fn every_case_is_the_same_with_every_strategy() {

@@ -147,12 +147,23 @@ pub(super) fn refuse_before_introduction(
     level: FeatureLevel,
 ) -> Error {
     let schema = operator.schema();
-    match refusals(operator, schema.introduced()).into_iter().next() {
-        Some(refusal @ Error::FeatureLevel(_)) => seen_from(level, refusal),
-        _ => Levels::new(operator, level)
+    match highest_refusal(operator, schema.introduced()) {
+        Some(refusal) => seen_from(level, refusal),
+        None => Levels::new(operator, level)
             .err()
             .unwrap_or_else(|| Error::internal(schema.name, "the level has the operator")),
     }
+}
+
+/// Of all that `level` refuses for its level, what needs the highest one, or what no level accepts.
+pub(super) fn highest_refusal(operator: &AbstractOperator, level: FeatureLevel) -> Option<Error> {
+    let needs = |error: &Error| match error {
+        Error::FeatureLevel(refusal) => Some(refusal.needs.map_or((true, level), |it| (false, it))),
+        _ => None,
+    };
+    let refusals = refusals(operator, level).into_iter();
+    // The first of those that need the same.
+    refusals.rev().filter(|it| needs(it).is_some()).max_by_key(needs)
 }
 
 /// Why an operator that is not implemented is refused: because no level accepts it, because the
@@ -164,7 +175,7 @@ pub(super) fn refuse_unimplemented(operator: &AbstractOperator, level: FeatureLe
     let (undocumented, never): (Vec<Error>, Vec<Error>) =
         always.into_iter().partition(|error| matches!(error, Error::Undocumented { .. }));
     let never = never.into_iter().map(|error| seen_from(level, error));
-    let first = never.chain(undocumented).chain(refusals(operator, level)).next();
+    let first = never.chain(undocumented).chain(highest_refusal(operator, level)).next();
     first.unwrap_or_else(|| Error::NotImplemented {
         operator: operator.schema().name,
         implemented: implemented_names(),
