@@ -146,6 +146,17 @@ mod tests {
 
     #[test]
     fn operators_have_directml_s_layout() {
+        assert_layout!(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, 24, {
+            InputTensor: 0,
+            OutputTensor: 8,
+            ScaleBias: 16
+        });
+        assert_layout!(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, 24, {
+            ATensor: 0,
+            BTensor: 8,
+            OutputTensor: 16
+        });
+        assert_layout!(DML_CAST_OPERATOR_DESC, 16, { InputTensor: 0, OutputTensor: 8 });
         assert_layout!(DML_DIAGONAL_MATRIX_OPERATOR_DESC, 16, {
             OutputTensor: 0,
             Offset: 8,

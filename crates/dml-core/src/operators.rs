@@ -75,5 +75,17 @@ mod tests {
             diagonal_fill_end: 1,
         };
         has_the_fields_of(&DIAGONAL_MATRIX1, desc.into());
+        let tensor = || TensorDesc::packed(DataType::Float32, &[3, 3]);
+        let desc = ElementWiseIdentityDesc {
+            input_tensor: tensor(),
+            output_tensor: tensor(),
+            scale_bias: Some([2.0, 1.0]),
+        };
+        has_the_fields_of(&ELEMENT_WISE_IDENTITY, desc.into());
+        let desc =
+            ElementWiseAddDesc { a_tensor: tensor(), b_tensor: tensor(), output_tensor: tensor() };
+        has_the_fields_of(&ELEMENT_WISE_ADD, desc.into());
+        let desc = CastDesc { input_tensor: tensor(), output_tensor: tensor() };
+        has_the_fields_of(&CAST, desc.into());
     }
 }

@@ -183,6 +183,6 @@ fn a_minimum_level_must_be_met() {
         assert_eq!(device.feature_level(), low);
         assert_eq!(device.check_feature_levels(&FeatureLevel::ALL), Some(low));
         assert_eq!(device.check_feature_levels(&[high]), None);
-        assert!(!device.check_tensor_data_type(DataType::Int64));
+        assert!(!device.check_tensor_data_type(DataType::Float64));
     }
 }

@@ -258,3 +258,6 @@ fn in_words(program: &Program, inputs: &[Taken], per_word: u32) -> Program {
     }
     all
 }
+
+#[cfg(test)]
+mod tests;

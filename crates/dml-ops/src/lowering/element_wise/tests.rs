@@ -1,0 +1,157 @@
+use dml_core::Capabilities;
+use dml_core::host::{HostBuffer, HostMemory, interpret};
+use dml_core::plan::{BindingRequirement, BoundAt, Plan, Slot};
+use dml_core::{Strategy, Tuning};
+use dml_spirv::element_wise::MAX_INPUTS;
+use dml_spirv::functions::ADD_I32;
+
+use super::*;
+use crate::TransferUse;
+use crate::reference::Random;
+use crate::tests::{check_limits, with_window};
+
+/// The sum of all inputs.
+fn sum(inputs: usize) -> Computation {
+    let mut computation = Computation::copy();
+    for input in 1..inputs {
+        let before = computation.program.last();
+        computation.program.apply(&ADD_I32, vec![before, Value::Input(input)]);
+    }
+    if inputs > 1 {
+        computation.packed = None;
+    }
+    computation
+}
+
+/// Elements of a space's tensors: for each coordinate those of the inputs, and that of the output.
+fn tuples(space: &IterationSpace) -> Vec<Vec<usize>> {
+    let total: u32 = space.sizes.iter().product();
+    let tuple = |mut index: u32| {
+        let mut elements: Vec<i64> = space.operands().map(|it| it.base).collect();
+        for dimension in (0..DIMENSIONS).rev() {
+            let at = i64::from(index % space.sizes[dimension]);
+            index /= space.sizes[dimension];
+            for (element, operand) in elements.iter_mut().zip(space.operands()) {
+                *element += at * operand.strides[dimension];
+            }
+        }
+        elements.into_iter().map(|it| usize::try_from(it).unwrap()).collect()
+    };
+    (0..total).map(tuple).collect()
+}
+
+/// A space whose inputs are walked in either direction, or not at all.
+fn space(random: &mut Random, width: ElementWidth) -> IterationSpace {
+    let sizes: [u32; DIMENSIONS] = std::array::from_fn(|at| match at {
+        0..4 => random.pick(&[1, 1, 1, 2]),
+        _ => random.pick(&[1, 1, 2, 3, 4, 5, 16, 32]),
+    });
+    let walked = |random: &mut Random, slot, gaps: u32| {
+        let unit = random.pick(&[1, 1, 4, 16]);
+        let mut next = random.pick(&[1, 1, 1, 2]);
+        let mut strides = [0; DIMENSIONS];
+        for dimension in (0..DIMENSIONS).rev() {
+            strides[dimension] = next;
+            next = next * i64::from(sizes[dimension]) + unit * i64::from(random.below(gaps));
+        }
+        Operand { slot, width, base: unit * i64::from(random.below(3)), strides }
+    };
+    let output = walked(random, Slot::Output(0), 2);
+    let count = 1 + random.below(4);
+    assert!(count as usize <= MAX_INPUTS);
+    let inputs = (0..count).map(|index| {
+        let mut input = walked(random, Slot::Input(index), 2);
+        for (stride, size) in input.strides.iter_mut().zip(sizes) {
+            match random.below(6) {
+                0 => *stride = 0,
+                1 => {
+                    input.base += i64::from(size - 1) * *stride;
+                    *stride = -*stride;
+                }
+                _ => {}
+            }
+        }
+        input
+    });
+    IterationSpace { sizes, inputs: inputs.collect(), output }
+}
+
+fn element(bytes: &[u8], width: usize, index: usize) -> u32 {
+    let bytes = &bytes[index * width..][..width];
+    bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u32::from(*byte))
+}
+
+#[test]
+fn spaces_of_any_strides_are_computed_in_boxes_of_any_size() {
+    let mut random = Random::new("element_wise");
+    let mut several = 0;
+    for round in 0..600 {
+        let width = random.pick(&[ElementWidth::B8, ElementWidth::B16, ElementWidth::B32]);
+        let bytes = width.bytes() as usize;
+        let space = space(&mut random, width);
+        let tuples = tuples(&space);
+        let sizes: Vec<usize> = (0..=space.inputs.len())
+            .map(|it| tuples.iter().map(|tuple| tuple[it] + 1).max().unwrap_or(0) * bytes)
+            .map(|size| size.next_multiple_of(4))
+            .collect();
+        let buffers: Vec<Vec<u8>> = sizes
+            .iter()
+            .map(|size| (0..*size).map(|_| random.word().to_le_bytes()[0]).collect())
+            .collect();
+        let (inputs, before) = buffers.split_at(space.inputs.len());
+        let mut expected = before[0].clone();
+        for tuple in &tuples {
+            let (to, from) = tuple.split_last().unwrap();
+            let terms = inputs.iter().zip(from).map(|(input, at)| element(input, bytes, *at));
+            let sum = terms.fold(0, u32::wrapping_add);
+            expected[to * bytes..][..bytes].copy_from_slice(&sum.to_le_bytes()[..bytes]);
+        }
+        let capabilities = match round % 3 {
+            0 => Capabilities::vulkan_minimum(),
+            1 => with_window(64, 16),
+            _ => with_window(1024, 256),
+        };
+        let found = run(&space, &capabilities, inputs, &before[0], &mut several);
+        assert!(found == expected, "{space:?}");
+    }
+    assert!(several > 100, "{several}");
+}
+
+fn run(
+    space: &IterationSpace,
+    capabilities: &Capabilities,
+    inputs: &[Vec<u8>],
+    output: &[u8],
+    several: &mut u32,
+) -> Vec<u8> {
+    let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::StorageOnly };
+    let mut constants = Constants::default();
+    let computation = sum(inputs.len());
+    let exec = steps("TEST", "OutputTensor", space.clone(), &computation, &target, &mut constants);
+    let requirement = |bytes: &[u8]| {
+        let (size, bound_at) = (bytes.len() as u64, BoundAt::Execution);
+        Some(BindingRequirement { field: "Tensor", size, alignment: 16, bound_at })
+    };
+    let plan = Plan {
+        operator: "TEST",
+        strategy: Strategy::Kernel,
+        inputs: inputs.iter().map(|it| requirement(it)).collect(),
+        outputs: vec![requirement(output)],
+        init: vec![],
+        exec: exec.unwrap(),
+        in_place: vec![],
+        temporary_size: 0,
+        persistent_size: 0,
+        constants: constants.bytes,
+    };
+    check_limits(&plan, &target);
+    *several += u32::from(plan.exec.len() > 1);
+    let bound = |bytes: &[u8]| {
+        Some(HostBuffer { bytes: bytes.to_vec(), offset: 0, size: bytes.len() as u64 })
+    };
+    let mut memory = HostMemory::for_plan(&plan);
+    memory.inputs = inputs.iter().map(|it| bound(it)).collect();
+    memory.outputs = vec![bound(output)];
+    interpret(&plan.exec, &mut memory, capabilities).unwrap();
+    memory.outputs.remove(0).unwrap().bytes
+}
