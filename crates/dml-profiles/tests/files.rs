@@ -22,7 +22,7 @@ fn every_file_is_part_of_the_crate_and_loads() {
         }
     }
     assert_eq!(names().map(str::to_owned).collect::<BTreeSet<_>>(), files);
-    assert_eq!(all().unwrap().len(), 68 + 6);
+    assert_eq!(all().unwrap().len(), 68 + 7);
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn tensors(data_type: DataType, rows: u32, columns: u32) -> [TensorDesc; 2] {
 fn extremes() -> Vec<Profile> {
     let all = dml_profiles::all().unwrap();
     let extremes: Vec<_> = all.into_iter().filter(|profile| !profile.is_device()).collect();
-    assert_eq!(extremes.len(), 6);
+    assert_eq!(extremes.len(), 7);
     extremes
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 pub(crate) mod band;
+pub(crate) mod reference;
 
 use dml::{
     Buffer, BufferBinding, CapabilityCap, CompiledOperator, Device, DeviceOptions,
@@ -32,8 +33,13 @@ pub(crate) fn on_every_device(test: impl Fn(&Device)) {
 
 /// Runs `test` on every device under the cap, and fails on any validation message.
 pub(crate) fn on_every_device_under(cap: CapabilityCap, test: impl Fn(&Device)) {
+    on_every_device_as(&DeviceOptions { cap: Some(cap), ..options() }, test);
+}
+
+/// Runs `test` on every device, opened with these options, and fails on any validation message.
+pub(crate) fn on_every_device_as(options: &DeviceOptions, test: impl Fn(&Device)) {
     let instance = InstanceDesc { validation: validation(), ..InstanceDesc::default() };
-    let options = DeviceOptions { cap: Some(cap), instance, ..options() };
+    let options = DeviceOptions { instance, ..options.clone() };
     run(&options.resolved().unwrap(), test);
 }
 

@@ -1,0 +1,42 @@
+//! Cases of the operators' references, executed between guards and compared byte by byte.
+
+use dml::{Buffer, BufferBinding, Device};
+use dml_ops::reference::{Case, Memory, MemoryAfter, Tensor};
+
+/// Executes `case`, of which no input is owned, and panics where a byte of any buffer is not as the
+/// reference has it.
+pub(crate) fn check(device: &Device, case: &Case) {
+    let name = format!("{}: {}", device.vulkan().info().name, case.name);
+    let compiled = device.compile(case.operator.clone()).expect(&name);
+    let operator = compiled.operator();
+    let implementation = dml_ops::find(operator.schema().operator_type).expect(&name);
+    let memory = Memory::new(implementation.reference(), operator, case).expect(&name);
+    let output = memory.outputs[0].as_ref().map(|it| buffer(device, &it.tensor)).expect(&name);
+    let inputs: Vec<(Buffer, &Tensor)> = memory
+        .inputs
+        .iter()
+        .flatten()
+        .map(|it| match it.is_output {
+            true => (output.0.clone(), &it.tensor),
+            false => buffer(device, &it.tensor),
+        })
+        .collect();
+    let bound: Vec<_> = inputs.iter().map(binding).map(Some).collect();
+    device.execute(&compiled, &bound, &[Some(binding(&output))]).expect(&name);
+    let read = |buffer: &Buffer| device.vulkan().read_buffer(buffer, 0..buffer.size()).unwrap();
+    let after = MemoryAfter {
+        inputs: inputs.iter().map(|(buffer, _)| Some(read(buffer))).collect(),
+        outputs: vec![Some(read(&output.0))],
+    };
+    memory.check(&after).unwrap_or_else(|difference| panic!("{name}: {difference}"));
+}
+
+fn buffer<'a>(device: &Device, tensor: &'a Tensor) -> (Buffer, &'a Tensor) {
+    let buffer = device.create_buffer(tensor.before.len() as u64).unwrap();
+    device.vulkan().write_buffer(&buffer, 0, &tensor.before).unwrap();
+    (buffer, tensor)
+}
+
+fn binding<'a>((buffer, tensor): &'a (Buffer, &Tensor)) -> BufferBinding<'a> {
+    BufferBinding { buffer, offset: tensor.offset, size: tensor.size }
+}
