@@ -74,6 +74,10 @@ pub struct TargetRun {
     pub strategy: Option<String>,
     /// Whether the validation layer was on.
     pub validation: bool,
+    /// Whether kernels were kept inside of what is bound (robustBufferAccess); `None` on the host
+    /// interpreter, which refuses what is not, and in reports that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub robust_access: Option<bool>,
     /// Features under Vulkan's names: whether the target offers them.
     pub features: BTreeMap<String, bool>,
     /// Limits under Vulkan's names.
@@ -318,7 +322,9 @@ impl TargetRun {
     pub fn options(&self) -> String {
         let sources = self.profile.iter().map(|profile| ("profile", profile.source.as_str()));
         let strategies = self.strategy.iter().map(|strategy| ("strategy", strategy.as_str()));
-        let given = sources.chain(strategies).filter(|(_, value)| !value.is_empty());
+        let unguarded = self.robust_access.filter(|is_on| !is_on).map(|_| ("robust-access", "off"));
+        let given = sources.chain(strategies).chain(unguarded);
+        let given = given.filter(|(_, value)| !value.is_empty());
         given.map(|(option, value)| format!(" --{option} {value}")).collect()
     }
 

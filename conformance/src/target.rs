@@ -30,6 +30,16 @@ pub struct Target {
     place: Place,
 }
 
+/// How devices are opened, beside their profile.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Opening {
+    /// Whether the validation layer is on.
+    pub validation: bool,
+    /// Whether kernels are kept inside of what is bound (robustBufferAccess); what the environment
+    /// variable `DML_ROBUST_ACCESS` says where `None`.
+    pub robust_access: Option<bool>,
+}
+
 /// How to open a target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -47,7 +57,7 @@ impl Target {
         profile: Option<ProfileRun>,
         capabilities: &Capabilities,
         place: Place,
-        validation: bool,
+        opened: Opening,
     ) -> Self {
         let features = Feature::ALL
             .into_iter()
@@ -60,7 +70,8 @@ impl Target {
             device,
             profile,
             strategy: None,
-            validation,
+            validation: opened.validation,
+            robust_access: opened.robust_access,
             features,
             limits,
             support: Vec::new(),
@@ -113,7 +124,9 @@ impl Target {
                 Ok(Box::new(Interpreter::new(&cap.alone(), transfer, lowering).with_tuning(tuning)))
             }
             Place::Device { selector } => {
-                let options = options(selector.parse()?, cap, self.run.validation)?;
+                let TargetRun { validation, robust_access, .. } = self.run;
+                let opening = Opening { validation, robust_access };
+                let options = opening.options(selector.parse()?, cap)?;
                 let instance = Instance::new(&options.instance)?;
                 let physical = instance.select(&options.selector)?;
                 let device = Device::on_with(&physical, &options)
@@ -158,22 +171,28 @@ impl Target {
     }
 }
 
-fn options(
-    selector: dml::DeviceSelector,
-    cap: CapabilityCap,
-    validation: bool,
-) -> anyhow::Result<DeviceOptions> {
-    let validation = if validation { Validation::Required } else { Validation::Off };
-    let instance = InstanceDesc { validation, ..InstanceDesc::default() };
-    let options = DeviceOptions {
-        selector,
-        cap: Some(cap),
-        instance,
-        // What the driver compiles now is tested, not what it once compiled.
-        pipeline_cache: PipelineCache::Off,
-        ..DeviceOptions::default()
-    };
-    Ok(options.resolved()?)
+impl Opening {
+    fn instance(self) -> InstanceDesc {
+        let validation = if self.validation { Validation::Required } else { Validation::Off };
+        InstanceDesc { validation, ..InstanceDesc::default() }
+    }
+
+    fn options(
+        self,
+        selector: dml::DeviceSelector,
+        cap: CapabilityCap,
+    ) -> anyhow::Result<DeviceOptions> {
+        let options = DeviceOptions {
+            selector,
+            cap: Some(cap),
+            instance: self.instance(),
+            robust_access: self.robust_access,
+            // What the driver compiles now is tested, not what it once compiled.
+            pipeline_cache: PipelineCache::Off,
+            ..DeviceOptions::default()
+        };
+        Ok(options.resolved()?)
+    }
 }
 
 fn profile_run(source: &str, profile: &Profile) -> ProfileRun {
@@ -183,5 +202,25 @@ fn profile_run(source: &str, profile: &Profile) -> ProfileRun {
         about: profile.about(),
         also: Vec::new(),
         shortfalls: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_opened_as_it_was_found() {
+        let options = |robust_access| {
+            let opening = Opening { validation: true, robust_access };
+            opening.options(dml::DeviceSelector::Best, CapabilityCap::NONE).unwrap()
+        };
+        for is_on in [true, false] {
+            let options = options(Some(is_on));
+            assert_eq!(options.robust_access, Some(is_on));
+            assert_eq!(options.instance.validation, Validation::Required);
+        }
+        // The environment decides, once.
+        assert!(options(None).robust_access.is_some());
     }
 }

@@ -61,6 +61,26 @@ fn a_profile_lowers_what_a_device_has() {
 }
 
 #[test]
+fn robust_access_is_as_the_option_says_else_the_environment() {
+    let folder = Folder::new();
+    let run = |variable: &str, option: &[&str]| {
+        let mut command = runner();
+        command.env("DML_ROBUST_ACCESS", variable);
+        let filter = ["--filter", "5_1/diagonal_matrix/float32/rank2/offset_zero"];
+        let (run, output) = folder.run(command, &[&filter, option].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let robust_access = run.targets[0].robust_access.unwrap();
+        let line = format!(", robust access {}\n", if robust_access { "on" } else { "off" });
+        assert!(text(&output.stdout).contains(&line), "{output:?}");
+        robust_access
+    };
+    assert_eq!(["", "on", "off"].map(|it| run(it, &[])), [true, true, false]);
+    assert!(run("off", &["--robust-access", "on"]) && !run("on", &["--robust-access", "off"]));
+    let output = conformance(&["run", "--robust-access", "no"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
 fn all_profiles_run_once_for_each_effect_on_a_device() {
     let folder = Folder::new();
     let filter = ["--filter", "5_1/diagonal_matrix/int8/rank2/offset_zero", "--profile", "all"];

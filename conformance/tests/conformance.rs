@@ -10,12 +10,13 @@ use dml_conformance::cases::{Case, Expectation, generate, random};
 use dml_conformance::execute::{Details, Lowering};
 use dml_conformance::results::{ResultCode, TargetRun, Verdict};
 use dml_conformance::runner::run_in_process;
-use dml_conformance::target::{Devices, Profiles, Survey, Target};
+use dml_conformance::target::{Devices, Opening, Profiles, Survey, Target};
 use dml_ops::Target as LoweringTarget;
 
 fn targets(devices: Devices, profiles: Profiles) -> Vec<Target> {
     let validation = std::env::var("DML_TEST_VALIDATION").as_deref() == Ok("required");
-    let survey = Survey { devices, profiles, validation };
+    let opening = Opening { validation, robust_access: None };
+    let survey = Survey { devices, profiles, opening };
     survey.targets().expect("a Vulkan device; run `cargo xtask test`")
 }
 

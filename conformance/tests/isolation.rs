@@ -117,8 +117,9 @@ fn a_fault_that_is_none_ends_the_run() {
 fn a_worker_ends_when_its_input_does() {
     let folder = Folder::new();
     // What the runner tells its workers, from the interpreter's own description.
-    let survey = r#"{"survey":{"devices":"interpreter","profiles":"as-is","validation":false}}"#;
-    let targets = worker_says(survey, &mut runner());
+    let opening = r#"{"validation":false}"#;
+    let survey = r#"{"survey":{"devices":"interpreter","profiles":"as-is","opening":OPENING}}"#;
+    let targets = worker_says(&survey.replace("OPENING", opening), &mut runner());
     let json = targets.trim_start_matches('\u{1e}');
     let target = &serde_json::from_str::<serde_json::Value>(json).unwrap()["Ok"]["targets"][0];
     let open = format!(r#"{{"open":{{"target":{target},"details":"failures"}}}}"#);

@@ -16,8 +16,8 @@ pub(crate) struct Args {
     /// Run on the CPU drivers too, even if there are other devices
     #[arg(long)]
     pub(crate) cpu_drivers: bool,
-    /// The full sweep: under every profile too, on the host interpreter as well, with more random
-    /// cases, and under the validation layer where it is there
+    /// The full sweep: under every profile and without robust access too, on the host interpreter as
+    /// well, with more random cases, and under the validation layer where it is there
     #[arg(long)]
     pub(crate) full: bool,
     /// For `dml-conformance run`; without --feature-level and --device, all of both
@@ -36,8 +36,9 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
 
 /// What the full sweep consists of. Which levels accept what does not depend on a profile: under
 /// profiles the highest one, which accepts everything that any does, is enough.
-const FULL: [&[&str]; 4] = [
+const FULL: [&[&str]; 5] = [
     &["--feature-level", "all", "--device", "all", "--random", "64"],
+    &["--feature-level", "all", "--device", "all", "--robust-access", "off"],
     &["--feature-level", "6_4", "--device", "all", "--strategy", "all", "--random", "16"],
     &["--feature-level", "6_4", "--device", "all", "--profile", "all", "--random", "16"],
     &["--feature-level", "6_4", "--device", "interpreter", "--profile", "all", "--random", "64"],

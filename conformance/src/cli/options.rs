@@ -13,7 +13,7 @@ use crate::execute::Details;
 use crate::exit::Usage;
 use crate::fault;
 use crate::pool::Pool;
-use crate::target::{Devices, Profiles, Survey, Target};
+use crate::target::{Devices, Opening, Profiles, Survey, Target};
 
 /// Where cases run, beside the device.
 #[derive(Debug, clap::Args)]
@@ -29,6 +29,16 @@ pub(super) struct PlaceArgs {
     /// Run under the Vulkan validation layer; any message fails the case that caused it
     #[arg(long)]
     validation: bool,
+    /// Whether devices keep kernels inside of what is bound (robustBufferAccess): off shows writes
+    /// that it would hide; what DML_ROBUST_ACCESS says if not given
+    #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
+    robust_access: Option<Switch>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Switch {
+    On,
+    Off,
 }
 
 /// How cases run.
@@ -72,7 +82,9 @@ impl PlaceArgs {
             // Before any process is started.
             dml::profiles::find(name)?;
         }
-        Ok(Survey { devices, profiles, validation: self.validation })
+        let robust_access = self.robust_access.map(|it| it == Switch::On);
+        let opening = Opening { validation: self.validation, robust_access };
+        Ok(Survey { devices, profiles, opening })
     }
 }
 

@@ -9,7 +9,7 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::show;
-use super::text::one_line;
+use super::text::{on_or_off, one_line};
 use crate::results::{CaseResult, Counts, ResultCode, Run, TargetRun};
 
 /// Writes `run` as JUnit XML.
@@ -70,7 +70,6 @@ fn write_properties(
 ) -> io::Result<()> {
     let device = &target.device;
     let profile = target.profile.as_ref().map_or("", |profile| profile.name.as_str());
-    let validation = if target.validation { "on" } else { "off" };
     let properties = [
         ("device", device.name.as_str()),
         ("device kind", &device.kind),
@@ -79,7 +78,8 @@ fn write_properties(
         ("vulkan version", &device.api_version),
         ("profile", profile),
         ("strategy", target.strategy.as_deref().unwrap_or("")),
-        ("validation", validation),
+        ("validation", on_or_off(target.validation)),
+        ("robust access", target.robust_access.map_or("", on_or_off)),
         ("feature level", level),
         ("verdict", &total.verdict().to_string()),
         ("conformance version", &run.conformance_version),

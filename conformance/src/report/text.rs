@@ -32,6 +32,11 @@ pub(super) fn thousands(number: u64) -> String {
     HumanCount(number).to_string()
 }
 
+/// Whether something is on, as people write it.
+pub(super) fn on_or_off(is_on: bool) -> &'static str {
+    if is_on { "on" } else { "off" }
+}
+
 /// `1 case`, `2 cases`.
 pub(super) fn count(number: u64, what: &str) -> String {
     format!("{} {what}{}", thousands(number), if number == 1 { "" } else { "s" })
@@ -102,12 +107,13 @@ impl DeviceIdentity {
 }
 
 impl TargetRun {
-    /// The driver, the version of Vulkan and the validation layer, in a line.
+    /// The driver, the version of Vulkan, the validation layer and robust access, in a line.
     pub(super) fn surroundings(&self) -> String {
         let driver = self.device.driver();
-        let validation = if self.validation { "validation on" } else { "validation off" };
-        let parts = [driver, self.device.vulkan(), validation.to_owned()];
-        parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(", ")
+        let validation = format!("validation {}", on_or_off(self.validation));
+        let robust = self.robust_access.map(|is_on| format!("robust access {}", on_or_off(is_on)));
+        let parts = [driver, self.device.vulkan(), validation].into_iter().chain(robust);
+        parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -155,7 +161,10 @@ mod tests {
     #[test]
     fn targets_and_requests_fit_a_line() {
         let mut run = samples::run();
-        assert_eq!(run.targets[0].surroundings(), "sample driver 1.2, Vulkan 1.1.0, validation on");
+        assert_eq!(
+            run.targets[0].surroundings(),
+            "sample driver 1.2, Vulkan 1.1.0, validation on, robust access on"
+        );
         assert_eq!(run.request(), "feature level 5_1");
         run.selection.random = 4;
         run.selection.seed = 7;
@@ -167,5 +176,11 @@ mod tests {
         run.targets[0].device.api_version.clear();
         run.targets[0].device.driver_info.clear();
         assert!(run.targets[0].surroundings().starts_with("sample driver, without Vulkan, "));
+        let target = &mut run.targets[0];
+        target.robust_access = Some(false);
+        assert!(target.surroundings().ends_with(", robust access off"));
+        assert_eq!(target.options(), " --robust-access off");
+        target.robust_access = None;
+        assert!(target.surroundings().ends_with("validation on"));
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn target() -> TargetRun {
         profile: None,
         strategy: None,
         validation: true,
+        robust_access: Some(true),
         features: BTreeMap::from([("shaderInt64".to_owned(), false)]),
         limits: BTreeMap::from([("maxStorageBufferRange".to_owned(), 1 << 27)]),
         support: vec![SupportCell {

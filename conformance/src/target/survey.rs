@@ -3,11 +3,11 @@
 use dml::core::Capabilities;
 use dml::core::capabilities::ApiVersion;
 use dml::profiles::{self, Profile};
-use dml::{CapabilityCap, DeviceSelector, Instance, InstanceDesc, PhysicalDevice, Validation};
+use dml::{CapabilityCap, DeviceOptions, DeviceSelector, Instance, PhysicalDevice};
 use serde::{Deserialize, Serialize};
 
 use super::groups::{Effect, distinct};
-use super::{Place, Target, options, profile_run};
+use super::{Opening, Place, Target, profile_run};
 use crate::results::{DeviceIdentity, ProfileRun};
 
 /// What to run on.
@@ -17,8 +17,8 @@ pub struct Survey {
     pub devices: Devices,
     /// As what.
     pub profiles: Profiles,
-    /// Whether the validation layer is on.
-    pub validation: bool,
+    /// How.
+    pub opening: Opening,
 }
 
 /// Which devices.
@@ -53,7 +53,7 @@ impl Survey {
     pub fn targets(&self) -> anyhow::Result<Vec<Target>> {
         let roles = self.profiles.roles()?;
         if self.devices == Devices::Interpreter {
-            return Ok(interpreters(roles, self.validation));
+            return Ok(interpreters(roles, self.opening.validation));
         }
         let mut targets = Vec::new();
         for selector in self.selectors()? {
@@ -64,8 +64,7 @@ impl Survey {
 
     /// The texts of selectors that find the devices again in another process.
     fn selectors(&self) -> anyhow::Result<Vec<String>> {
-        let validation = if self.validation { Validation::Required } else { Validation::Off };
-        let instance = Instance::new(&InstanceDesc { validation, ..InstanceDesc::default() })?;
+        let instance = Instance::new(&self.opening.instance())?;
         let all = instance.physical_devices()?;
         let chosen: Vec<PhysicalDevice> = match &self.devices {
             Devices::One(selector) => vec![instance.select(&selector.parse()?)?],
@@ -90,9 +89,12 @@ impl Survey {
 
     fn on_device(&self, selector: &str, roles: &[Role]) -> anyhow::Result<Vec<Target>> {
         let mut instances = Vec::new();
+        let mut opened = self.opening;
         let mut effects = Vec::new();
         for Role { profile, cap } in roles {
-            let physical = physical(&mut instances, selector, cap, self.validation)?;
+            let options = self.opening.options(selector.parse()?, *cap)?;
+            opened.robust_access = options.robust_access;
+            let physical = physical(&mut instances, &options)?;
             let (capabilities, shortfalls) = physical.capped(cap);
             let shortfalls: Vec<_> = shortfalls.iter().map(ToString::to_string).collect();
             let profile = profile.clone().map(|run| ProfileRun { shortfalls, ..run });
@@ -104,7 +106,7 @@ impl Survey {
         let target = |group: Effect<(Capabilities, _, _)>| {
             let place = Place::Device { selector: selector.to_owned() };
             let capabilities = &group.effective.0;
-            Target::new(identity(first), group.profile, capabilities, place, self.validation)
+            Target::new(identity(first), group.profile, capabilities, place, opened)
         };
         Ok(distinct(effects).into_iter().map(target).collect())
     }
@@ -143,11 +145,8 @@ impl Profiles {
 /// offers depends on it.
 fn physical(
     instances: &mut Vec<(Option<u32>, PhysicalDevice)>,
-    selector: &str,
-    cap: &CapabilityCap,
-    validation: bool,
+    options: &DeviceOptions,
 ) -> anyhow::Result<PhysicalDevice> {
-    let options = options(selector.parse()?, *cap, validation)?;
     let version = options.instance.max_api_version;
     if let Some((_, physical)) = instances.iter().find(|(made_for, _)| *made_for == version) {
         return Ok(physical.clone());
@@ -175,7 +174,8 @@ fn interpreters(roles: Vec<Role>, validation: bool) -> Vec<Target> {
     };
     let target = |group: Effect<(Capabilities, bool)>| {
         let capabilities = &group.effective.0;
-        Target::new(interpreter(), group.profile, capabilities, Place::Interpreter, validation)
+        let opened = Opening { validation, robust_access: None };
+        Target::new(interpreter(), group.profile, capabilities, Place::Interpreter, opened)
     };
     distinct(roles.into_iter().map(effect).collect()).into_iter().map(target).collect()
 }
@@ -217,7 +217,7 @@ mod tests {
 
     fn targets(profiles: Profiles) -> Vec<Target> {
         let devices = Devices::Interpreter;
-        Survey { devices, profiles, validation: false }.targets().unwrap()
+        Survey { devices, profiles, opening: Opening::default() }.targets().unwrap()
     }
 
     #[test]

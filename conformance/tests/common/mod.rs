@@ -9,7 +9,9 @@ use tempfile::TempDir;
 
 pub(crate) fn runner() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dml-conformance"));
-    command.env_remove("DML_CONFORMANCE_TEST_FAULT").env_remove("DML_PROFILE");
+    for variable in ["DML_CONFORMANCE_TEST_FAULT", "DML_PROFILE", "DML_ROBUST_ACCESS"] {
+        command.env_remove(variable);
+    }
     command
 }
 

@@ -10,7 +10,7 @@ use dml_conformance::cases::{Case, Expectation};
 use dml_conformance::execute::{Details, Lowering};
 use dml_conformance::results::{Agreement, ResultCode, TargetRun};
 use dml_conformance::runner::run_in_process;
-use dml_conformance::target::{Devices, Profiles, Survey, Target};
+use dml_conformance::target::{Devices, Opening, Profiles, Survey, Target};
 use dml_ops::Target as LoweringTarget;
 use dml_ops::reference::Case as CornerCase;
 
@@ -106,7 +106,8 @@ fn the_wrong_zero_is_found_and_a_zero_for_a_subnormal_is_none() {
 /// last place is allowed.
 fn compared(value: u64, filled: [u64; 2]) -> (Agreement, [TargetRun; 2]) {
     let (devices, profiles) = (Devices::All, Profiles::AsIs);
-    let targets = Survey { devices, profiles, validation: false }.targets();
+    let opening = Opening { validation: false, robust_access: Some(true) };
+    let targets = Survey { devices, profiles, opening }.targets();
     let targets = targets.expect("a Vulkan device; run `cargo xtask test`");
     // Where there is one device alone, it is compared with itself.
     let both = [targets.first().unwrap(), targets.last().unwrap()];

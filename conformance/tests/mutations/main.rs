@@ -11,7 +11,7 @@ mod plans;
 mod tables;
 
 use dml::vk::EntryPoints;
-use dml::{DataType, Device, FeatureLevel, Instance, InstanceDesc, Validation};
+use dml::{DataType, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, Validation};
 use dml_conformance::cases::{Case, generate};
 use dml_conformance::execute::{
     Details, DeviceExecutor, Executor, Interpreter, Lowering, Runtime, run,
@@ -57,7 +57,13 @@ fn on_devices_with(
         if physical.unsuitable().is_some() {
             continue;
         }
-        let device = Device::on(&physical, FeatureLevel::HIGHEST).unwrap();
+        // Whatever the environment says: kernels that are wrong on purpose must stay in their buffers.
+        let options = DeviceOptions {
+            feature_level: FeatureLevel::HIGHEST,
+            robust_access: Some(true),
+            ..DeviceOptions::default()
+        };
+        let device = Device::on_with(&physical, &options).unwrap();
         let executor = DeviceExecutor::new(instance, device, Some(lowering));
         test(&physical.info().name, &executor);
         tested += 1;

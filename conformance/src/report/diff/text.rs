@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::{Change, ChangeKind, Diff, TargetDiff};
-use crate::report::text::{count, one_line, thousands};
+use crate::report::text::{count, on_or_off, one_line, thousands};
 use crate::results::{Counts, ResultCode, TargetRun};
 
 /// Cases of one kind beyond this many are counted, not printed.
@@ -35,13 +35,13 @@ fn of_targets(a: &TargetRun, b: &TargetRun) -> Vec<String> {
 /// What a target ran on, by order and name.
 fn facts(target: &TargetRun) -> BTreeMap<(usize, &str), String> {
     let TargetRun { device, features, limits, .. } = target;
-    let validation = if target.validation { "on" } else { "off" };
     let device = [
         ("driver", device.driver()),
         ("driver version", device.driver_version.to_string()),
         ("Vulkan", device.api_version.clone()),
         ("UUID", device.uuid.clone()),
-        ("validation", validation.to_owned()),
+        ("validation", on_or_off(target.validation).to_owned()),
+        ("robust access", target.robust_access.map_or("", on_or_off).to_owned()),
     ];
     let last = device.len();
     let features = features.iter().map(|(name, has)| ((last, name.as_str()), has.to_string()));

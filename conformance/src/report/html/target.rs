@@ -7,7 +7,7 @@ use super::grid::{self, Grid};
 use super::mark::Mark;
 use super::timing::{self, Bar};
 use super::{OPEN_TARGETS, shown_failures};
-use crate::report::text::{count, thousands};
+use crate::report::text::{count, on_or_off, thousands};
 use crate::results::{CaseResult, Counts, Run, TargetRun};
 
 /// What the page shows of a target.
@@ -125,7 +125,6 @@ impl<'a> TargetView<'a> {
     pub(super) fn identity(&self) -> Vec<(&'static str, String)> {
         let device = &self.run.device;
         let ids = format!("0x{:04x} / 0x{:04x}", device.vendor_id, device.device_id);
-        let validation = if self.run.validation { "on" } else { "off" };
         let all = [
             ("device", device.name.clone()),
             ("kind", device.kind.clone()),
@@ -134,7 +133,8 @@ impl<'a> TargetView<'a> {
             ("driver version", device.driver_version.to_string()),
             ("Vulkan", device.api_version.clone()),
             ("UUID", device.uuid.clone()),
-            ("validation layer", validation.to_owned()),
+            ("validation layer", on_or_off(self.run.validation).to_owned()),
+            ("robust access", self.run.robust_access.map_or("", on_or_off).to_owned()),
         ];
         all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
     }
