@@ -1,12 +1,18 @@
-//! A new shape of an operator compiles nothing.
+//! A new shape of an operator compiles nothing, and links nothing.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::band::TYPES;
 use common::{diagonal, on_every_device};
-use dml::{Device, DiagonalMatrix1Desc, ScalarUnion, TensorDesc};
+use dml::core::plan::Step;
+use dml::{
+    AbstractOperator, CastDesc, DataType, Device, DiagonalMatrix1Desc, ElementWiseAddDesc,
+    ElementWiseIdentityDesc, ScalarUnion, TensorDesc,
+};
 
 /// Compiles the operators of diagonals for one shape: packed and with padded rows, with one diagonal
 /// and a band, with and without an input.
@@ -50,6 +56,82 @@ fn a_new_shape_compiles_no_pipeline() {
         {
             compile_all(device, sizes);
         }
+        assert_eq!(device.vulkan().pipeline_count(), made);
+    });
+}
+
+/// Element-wise operators of two types on tensors of these sizes: without gaps, with a value for each
+/// channel, transposed, and with padded rows.
+fn element_wise(from: DataType, to: DataType, sizes: [u32; 3]) -> Vec<AbstractOperator> {
+    let [_, height, width] = sizes;
+    let whole = |data_type| TensorDesc::packed(data_type, &sizes);
+    let by_channel = [0, 1, 0];
+    let transposed = [height * width, 1, height];
+    let padded = [height * (width + 16), width + 16, 1];
+    let of_strides = |strides: &[u32]| {
+        let [input, output] = [from, to].map(|it| whole(it).with_strides(strides));
+        let add = |a_tensor, output_tensor| ElementWiseAddDesc {
+            a_tensor,
+            b_tensor: whole(from),
+            output_tensor,
+        };
+        let identity = |scale_bias| ElementWiseIdentityDesc {
+            input_tensor: input.clone(),
+            output_tensor: whole(from),
+            scale_bias,
+        };
+        let mut all: Vec<AbstractOperator> = vec![
+            CastDesc { input_tensor: input.clone(), output_tensor: whole(to) }.into(),
+            identity(None).into(),
+            identity(Some([2.0, 1.0])).into(),
+            add(input.clone(), whole(from)).into(),
+        ];
+        if strides != by_channel {
+            // Elements of an output do not share an address.
+            all.push(CastDesc { input_tensor: whole(from), output_tensor: output }.into());
+            all.push(add(whole(from), input.clone()).into());
+        }
+        all
+    };
+    let packed = [height * width, width, 1];
+    [packed, by_channel, transposed, padded].iter().flat_map(|it| of_strides(it)).collect()
+}
+
+/// The kernels of the operators' plans, by their names and where they are: what is linked anew is
+/// somewhere else.
+fn kernels(device: &Device, sizes: &[[u32; 3]]) -> BTreeSet<(&'static str, usize)> {
+    let types = [
+        (DataType::Float32, DataType::Float16),
+        (DataType::Float16, DataType::Int8),
+        (DataType::Int8, DataType::Float32),
+        (DataType::Int64, DataType::Int16),
+    ];
+    let operators = types
+        .iter()
+        .flat_map(|(from, to)| sizes.iter().flat_map(|sizes| element_wise(*from, *to, *sizes)));
+    let mut kernels = BTreeSet::new();
+    for operator in operators {
+        let compiled = device.compile(operator).unwrap();
+        for step in compiled.vulkan().plan().steps() {
+            if let Step::Dispatch(dispatch) = step {
+                let kernel = dispatch.kernel.variant;
+                kernels.insert((kernel.name, std::ptr::from_ref(kernel).addr()));
+            }
+        }
+    }
+    kernels
+}
+
+/// Rows of whole quads, rows that are none, and one row that is long enough to be divided.
+#[test]
+fn a_new_shape_of_an_element_wise_operator_links_and_compiles_nothing() {
+    on_every_device(|device| {
+        let linked = kernels(device, &[[3, 48, 64], [2, 5, 7], [1, 71, 73]]);
+        let made = device.vulkan().pipeline_count();
+        assert!(linked.len() >= 60 && made >= linked.len(), "{} kernels", linked.len());
+        let shapes = [[5, 32, 128], [7, 16, 48], [9, 11, 13], [3, 21, 99], [1, 83, 91]];
+        let again = kernels(device, &shapes);
+        assert_eq!(again.difference(&linked).collect::<Vec<_>>(), Vec::<&(&str, usize)>::new());
         assert_eq!(device.vulkan().pipeline_count(), made);
     });
 }
