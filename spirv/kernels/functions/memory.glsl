@@ -148,7 +148,48 @@ void store_whole(const uint e, const uint stride, const uint n, const uint part,
     store_quad(e, value);
 }
 
+#if ELEMENT_BITS < 32
+
+// Bits of a word that are this quad's alone, or beside those of others.
+void store_bits(const uint at, const uint mask, const uint word) {
+    if (mask == 0xffffffffu) {
+        linked_write1(at, word);
+    } else if (mask != 0u) {
+        linked_merge1(at, mask, word & mask);
+    }
+}
+
+// Neighbours, from any place in a word: as many bits as `n` elements have, moved there.
+void store_neighbours(const uint e, const uint n, const uvec4 value) {
+    const uint shift = e % PER_WORD * uint(ELEMENT_BITS);
+    const uint at = e / PER_WORD;
+    const uvec4 bits = value & MASK;
+#if ELEMENT_BITS == 8
+    const uint word = bits.x | bits.y << 8 | bits.z << 16 | bits.w << 24;
+    const uint mask = 0xffffffffu >> (4u - n) * 8u;
+    store_bits(at, mask << shift, word << shift);
+    // A shift of a word by 32 is undefined, so it is done in two.
+    store_bits(at + 1u, mask >> 1 >> (31u - shift), word >> 1 >> (31u - shift));
+#else
+    const uvec2 words = uvec2(bits.x | bits.y << 16, bits.z | bits.w << 16);
+    const uvec2 mask = uvec2(n > 1u ? 0xffffffffu : MASK, n > 3u ? 0xffffffffu : n > 2u ? MASK : 0u);
+    const uvec2 left = words >> 1 >> (31u - shift);
+    const uvec2 beyond = mask >> 1 >> (31u - shift);
+    store_bits(at, mask.x << shift, words.x << shift);
+    store_bits(at + 1u, mask.y << shift | beyond.x, words.y << shift | left.x);
+    store_bits(at + 2u, beyond.y, left.y);
+#endif
+}
+
+#endif
+
 void store_ragged(const uint e, const uint stride, const uint n, const uint part, const uvec4 value) {
+#if ELEMENT_BITS < 32
+    if (stride == 1u) {
+        store_neighbours(e, n, value);
+        return;
+    }
+#endif
     store_element(e, value.x);
     if (n > 1u) {
         store_element(e + stride, value.y);
