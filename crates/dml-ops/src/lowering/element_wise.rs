@@ -119,15 +119,10 @@ impl<'a> Piece<'a> {
         self.sizes[DIMENSIONS - 1]
     }
 
-    fn dispatch(
-        &self,
-        computation: &Computation,
-        dispatches: &mut Dispatches<'_>,
-        constants: &mut Constants,
-    ) -> Result<(), Error> {
-        let packed = computation.packed.as_ref();
-        let packed = packed.and_then(|program| Some((program, self.elements_of_words()?)));
-        let (program, mut taken, inner) = match packed {
+    /// The program, what it is applied to, the output last, and the elements of a row: of words where
+    /// that can be.
+    fn taken(&self, computation: &Computation) -> (Program, Vec<Taken>, u32) {
+        match computation.packed.as_ref().zip(self.elements_of_words()) {
             Some((program, per_word)) => {
                 let taken: Vec<Taken> =
                     self.operands().map(|it| self.take_words(it, per_word)).collect();
@@ -137,8 +132,17 @@ impl<'a> Piece<'a> {
                 let taken = self.operands().map(|it| self.take(it)).collect();
                 (computation.program.clone(), taken, self.inner())
             }
-        };
-        let output = taken.pop().expect("the output");
+        }
+    }
+
+    fn dispatch(
+        &self,
+        computation: &Computation,
+        dispatches: &mut Dispatches<'_>,
+        constants: &mut Constants,
+    ) -> Result<(), Error> {
+        let (program, mut inputs, inner) = self.taken(computation);
+        let output = inputs.pop().expect("the output");
         let mut record = Record {
             sizes: self.sizes,
             inputs: Default::default(),
@@ -146,12 +150,12 @@ impl<'a> Piece<'a> {
             parameters: computation.parameters.clone(),
         };
         record.sizes[DIMENSIONS - 1] = inner;
-        for (place, input) in record.inputs.iter_mut().zip(&taken) {
+        for (place, input) in record.inputs.iter_mut().zip(&inputs) {
             *place = input.record;
         }
         let kernel = ElementWise {
             program,
-            inputs: taken.iter().map(|input| input.operand).collect(),
+            inputs: inputs.iter().map(|input| input.operand).collect(),
             output: output.operand,
             outer_dimensions: record.outer_dimensions(),
         };
