@@ -138,4 +138,4 @@ impl IterationSpace {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

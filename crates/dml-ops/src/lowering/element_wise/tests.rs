@@ -7,6 +7,7 @@ use dml_spirv::functions::ADD_I32;
 
 use super::*;
 use crate::TransferUse;
+use crate::lowering::iteration::tests::tuples;
 use crate::reference::Random;
 use crate::tests::{check_limits, with_window};
 
@@ -23,21 +24,10 @@ fn sum(inputs: usize) -> Computation {
     computation
 }
 
-/// Elements of a space's tensors: for each coordinate those of the inputs, and that of the output.
-fn tuples(space: &IterationSpace) -> Vec<Vec<usize>> {
-    let total: u32 = space.sizes.iter().product();
-    let tuple = |mut index: u32| {
-        let mut elements: Vec<i64> = space.operands().map(|it| it.base).collect();
-        for dimension in (0..DIMENSIONS).rev() {
-            let at = i64::from(index % space.sizes[dimension]);
-            index /= space.sizes[dimension];
-            for (element, operand) in elements.iter_mut().zip(space.operands()) {
-                *element += at * operand.strides[dimension];
-            }
-        }
-        elements.into_iter().map(|it| usize::try_from(it).unwrap()).collect()
-    };
-    (0..total).map(tuple).collect()
+/// For each coordinate the elements of the inputs, and that of the output.
+fn elements(space: &IterationSpace) -> Vec<Vec<usize>> {
+    let indices = |tuple: Vec<i64>| tuple.into_iter().map(|it| usize::try_from(it).unwrap());
+    tuples(space).into_iter().map(|tuple| indices(tuple).collect()).collect()
 }
 
 /// A space whose inputs are walked in either direction, or not at all.
@@ -89,7 +79,7 @@ fn spaces_of_any_strides_are_computed_in_boxes_of_any_size() {
         let width = random.pick(&[ElementWidth::B8, ElementWidth::B16, ElementWidth::B32]);
         let bytes = width.bytes() as usize;
         let space = space(&mut random, width);
-        let tuples = tuples(&space);
+        let tuples = elements(&space);
         let sizes: Vec<usize> = (0..=space.inputs.len())
             .map(|it| tuples.iter().map(|tuple| tuple[it] + 1).max().unwrap_or(0) * bytes)
             .map(|size| size.next_multiple_of(4))
