@@ -14,7 +14,7 @@ pub fn compile(device: &Device, input: CompileInput) -> Result<CompiledOperator>
         return Err(invalid("device", problem));
     }
     // SAFETY: kernels are those of this project, valid SPIR-V also where the mutation tests have changed
-    // one. What then leaves its windows is kept inside of the buffers by robustBufferAccess, which this
-    // device has enabled.
+    // one. What then leaves its windows is kept inside of the buffers by robustBufferAccess, which those
+    // tests enable.
     unsafe { device.compile(input) }
 }
