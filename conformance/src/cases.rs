@@ -239,7 +239,7 @@ mod tests {
         assert_ne!(case(id), case("5_1/diagonal_matrix/int64/rank3/random_7_2"));
         assert_ne!(case(id), case("5_1/diagonal_matrix/int64/rank3/random_8_1"));
         let count = random(FeatureLevel::V5_1, 3, 0).len();
-        // 11 types: 3 ranks of two operators, 8 of two others; 10 types of one; all pairs of one.
-        assert_eq!(count, 3 * (11 * (3 + 3 + 8 + 8) + 10 * 8 + 11 * 11 * 8));
+        // 11 types: 3 ranks of two operators, 8 of two others; 10 and 8 types of two; all pairs of one.
+        assert_eq!(count, 3 * (11 * (3 + 3 + 8 + 8) + (10 + 8) * 8 + 11 * 11 * 8));
     }
 }

@@ -116,6 +116,22 @@ fn i32(bits: u64) -> i32 {
 functions! {
     /// Adds numbers, rounding to nearest.
     ADD_F32 = F32.add(2) Alike |a| (f32(a[0]) + f32(a[1])).to_bits().into();
+    /// Divides numbers, rounding to nearest.
+    DIVIDE_F32 = F32.divide(2) Alike |a| (f32(a[0]) / f32(a[1])).to_bits().into();
+    /// Divides integers of up to 32 bits, truncating; what is divided by 0 is 0.
+    DIVIDE_U32 = INTEGERS.divide_u32(2) Alike |a| a[0].checked_div(a[1]).unwrap_or(0);
+    /// The same with a sign; the least integer divided by -1 is itself.
+    DIVIDE_I32 = INTEGERS.divide_i32(2) Alike |a| word(match i32(a[1]) {
+        0 => 0,
+        divisor => i32(a[0]).wrapping_div(divisor),
+    });
+    /// Divides integers of 64 bits, truncating; what is divided by 0 is 0.
+    DIVIDE_U64 = WIDE.divide_u64(2) Alike |a| a[0].checked_div(a[1]).unwrap_or(0);
+    /// The same with a sign; the least integer divided by -1 is itself.
+    DIVIDE_I64 = WIDE.divide_i64(2) Alike |a| match a[1].cast_signed() {
+        0 => 0,
+        divisor => a[0].cast_signed().wrapping_div(divisor).cast_unsigned(),
+    };
     /// `x * scale + bias`, with two roundings to nearest.
     SCALE_BIAS_F32 = F32.scale_bias(1; 2) Alike |a| (f32(a[0]) * f32(a[1]) + f32(a[2])).to_bits().into();
     /// Adds the four integers of 8 bits in a word; what does not fit wraps.

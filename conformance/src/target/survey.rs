@@ -248,7 +248,7 @@ mod tests {
         };
         assert_eq!((&*answer("FLOAT32"), &*answer("INT64")), ("native", "emulated"));
         assert_eq!(answer("UINT4"), "never");
-        // Five operators of one type and one of two: 13 types, 8 ranks.
-        assert_eq!(cells.len(), (5 * 13 + 13 * 13) * 8);
+        // Six operators of one type and one of two: 13 types, 8 ranks.
+        assert_eq!(cells.len(), (6 * 13 + 13 * 13) * 8);
     }
 }

@@ -156,6 +156,11 @@ mod tests {
             BTensor: 8,
             OutputTensor: 16
         });
+        assert_layout!(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, 24, {
+            ATensor: 0,
+            BTensor: 8,
+            OutputTensor: 16
+        });
         assert_layout!(DML_CAST_OPERATOR_DESC, 16, { InputTensor: 0, OutputTensor: 8 });
         assert_layout!(DML_DIAGONAL_MATRIX_OPERATOR_DESC, 16, {
             OutputTensor: 0,

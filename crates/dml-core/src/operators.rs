@@ -85,6 +85,12 @@ mod tests {
         let desc =
             ElementWiseAddDesc { a_tensor: tensor(), b_tensor: tensor(), output_tensor: tensor() };
         has_the_fields_of(&ELEMENT_WISE_ADD, desc.into());
+        let desc = ElementWiseDivideDesc {
+            a_tensor: tensor(),
+            b_tensor: tensor(),
+            output_tensor: tensor(),
+        };
+        has_the_fields_of(&ELEMENT_WISE_DIVIDE, desc.into());
         let desc = CastDesc { input_tensor: tensor(), output_tensor: tensor() };
         has_the_fields_of(&CAST, desc.into());
     }

@@ -4,7 +4,9 @@ use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 
 use crate::families::diagonal::{DIAGONAL_MATRIX, DIAGONAL_MATRIX1};
-use crate::families::element_wise::{CAST, ELEMENT_WISE_ADD, ELEMENT_WISE_IDENTITY};
+use crate::families::element_wise::{
+    CAST, ELEMENT_WISE_ADD, ELEMENT_WISE_DIVIDE, ELEMENT_WISE_IDENTITY,
+};
 use crate::families::fill::FILL_VALUE_CONSTANT;
 use crate::{Operator, Target, TransferUse};
 
@@ -12,6 +14,7 @@ use crate::{Operator, Target, TransferUse};
 pub static OPERATORS: &[&Operator] = &[
     &ELEMENT_WISE_IDENTITY,
     &ELEMENT_WISE_ADD,
+    &ELEMENT_WISE_DIVIDE,
     &CAST,
     &DIAGONAL_MATRIX,
     &FILL_VALUE_CONSTANT,

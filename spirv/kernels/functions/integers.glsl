@@ -13,6 +13,20 @@ uvec4 add(const uvec4 a, const uvec4 b) {
     return a + b;
 }
 
+// Truncated; what is divided by 0 is 0, and the least integer divided by -1 is itself.
+uvec4 divide_u32(const uvec4 a, const uvec4 b) {
+    return mix(a / max(b, uvec4(1u)), uvec4(0u), equal(b, uvec4(0u)));
+}
+
+uvec4 magnitude_of(const uvec4 a) {
+    return mix(a, ~a + 1u, lessThan(ivec4(a), ivec4(0)));
+}
+
+uvec4 divide_i32(const uvec4 a, const uvec4 b) {
+    const uvec4 magnitude = divide_u32(magnitude_of(a), magnitude_of(b));
+    return mix(magnitude, ~magnitude + 1u, lessThan(ivec4(a ^ b), ivec4(0)));
+}
+
 // Several integers in each word: their upper bits are added apart, so that no carry leaves a place.
 uvec4 add_8(const uvec4 a, const uvec4 b) {
     return ((a & 0x7f7f7f7fu) + (b & 0x7f7f7f7fu)) ^ ((a ^ b) & 0x80808080u);

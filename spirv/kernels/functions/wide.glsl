@@ -14,6 +14,39 @@ uvec4 add(const uvec4 a, const uvec4 b) {
     return uvec4(low.x, high.x, low.y, high.y);
 }
 
+// Truncated, bit by bit: 64 iterations. What is divided by 0 is 0.
+uvec2 quotient(const uvec2 a, const uvec2 b) {
+    uvec2 q = uvec2(0u);
+    uvec2 rest = uvec2(0u);
+    for (uint i = 0u; i < 64u; ++i) {
+        const uint word = i < 32u ? a.y : a.x;
+        const bool carried = rest.y >> 31 != 0u;
+        rest = uvec2(rest.x << 1 | (word >> (31u - (i & 31u)) & 1u), rest.y << 1 | rest.x >> 31);
+        const bool fits = carried || rest.y > b.y || (rest.y == b.y && rest.x >= b.x);
+        const uint borrow = fits && rest.x < b.x ? 1u : 0u;
+        rest -= fits ? uvec2(b.x, b.y + borrow) : uvec2(0u);
+        q = uvec2(q.x << 1 | (fits ? 1u : 0u), q.y << 1 | q.x >> 31);
+    }
+    return (b.x | b.y) == 0u ? uvec2(0u) : q;
+}
+
+uvec4 divide_u64(const uvec4 a, const uvec4 b) {
+    return uvec4(quotient(a.xy, b.xy), quotient(a.zw, b.zw));
+}
+
+uvec2 magnitude_of(const uvec2 a) {
+    return a.y >> 31 != 0u ? negate(a) : a;
+}
+
+uvec2 signed_quotient(const uvec2 a, const uvec2 b) {
+    const uvec2 magnitude = quotient(magnitude_of(a), magnitude_of(b));
+    return (a.y ^ b.y) >> 31 != 0u ? negate(magnitude) : magnitude;
+}
+
+uvec4 divide_i64(const uvec4 a, const uvec4 b) {
+    return uvec4(signed_quotient(a.xy, b.xy), signed_quotient(a.zw, b.zw));
+}
+
 uvec4 u32_to_u64(const uvec4 a, const uint part) {
     const uvec2 low = half_of(a, part);
     return uvec4(low.x, 0u, low.y, 0u);

@@ -417,6 +417,13 @@ typedef struct DML_ELEMENT_WISE_ADD_OPERATOR_DESC {
     const DML_TENSOR_DESC *OutputTensor;
 } DML_ELEMENT_WISE_ADD_OPERATOR_DESC;
 
+// From schema/element_wise.toml
+typedef struct DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC {
+    const DML_TENSOR_DESC *ATensor;
+    const DML_TENSOR_DESC *BTensor;
+    const DML_TENSOR_DESC *OutputTensor;
+} DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC;
+
 // From schema/data_movement.toml
 typedef struct DML_CAST_OPERATOR_DESC {
     const DML_TENSOR_DESC *InputTensor;

@@ -29,6 +29,19 @@ pub struct DML_ELEMENT_WISE_ADD_OPERATOR_DESC {
     pub OutputTensor: *const DML_TENSOR_DESC,
 }
 
+// From schema/element_wise.toml
+/// DirectML's form of [`crate::operators::ElementWiseDivideDesc`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC {
+    /// [`a_tensor`](crate::operators::ElementWiseDivideDesc::a_tensor).
+    pub ATensor: *const DML_TENSOR_DESC,
+    /// [`b_tensor`](crate::operators::ElementWiseDivideDesc::b_tensor).
+    pub BTensor: *const DML_TENSOR_DESC,
+    /// [`output_tensor`](crate::operators::ElementWiseDivideDesc::output_tensor).
+    pub OutputTensor: *const DML_TENSOR_DESC,
+}
+
 // From schema/data_movement.toml
 /// DirectML's form of [`crate::operators::CastDesc`].
 #[repr(C)]

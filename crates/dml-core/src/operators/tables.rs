@@ -677,16 +677,16 @@ pub static ELEMENT_WISE_DIVIDE: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_DIVIDE",
     operator_type: 10,
     summary: "one tensor divided by another, element by element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    fields_complete: false,
-    rule: None,
+    fields_complete: true,
+    rule: Some(Rule { name: "tensors_match_output", check: rules::tensors_match_output }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,

@@ -53,6 +53,30 @@ const ADD: Arithmetic = Arithmetic {
     in_halves: Some(&f::ADD_I16X2),
 };
 
+/// `a / b`; integers are truncated, and what is divided by 0 is 0.
+pub(crate) static ELEMENT_WISE_DIVIDE: Operator = Operator {
+    schema: &operators::ELEMENT_WISE_DIVIDE,
+    lower: |operator, target| lower(operator, target, |it| arithmetic(it, &DIVIDE)),
+    #[cfg(feature = "reference")]
+    reference: &ElementWise {
+        schema: &operators::ELEMENT_WISE_DIVIDE,
+        element: |operator, x| {
+            rounded(operator, x, |x| x[0] / x[1], |x| x[0].checked_div(x[1]).unwrap_or(0))
+        },
+        flushed_element: None,
+    },
+};
+
+const DIVIDE: Arithmetic = Arithmetic {
+    f32: Some(&f::DIVIDE_F32),
+    i32: Some(&f::DIVIDE_I32),
+    u32: Some(&f::DIVIDE_U32),
+    i64: Some(&f::DIVIDE_I64),
+    u64: Some(&f::DIVIDE_U64),
+    in_bytes: None,
+    in_halves: None,
+};
+
 /// `x` in another type.
 pub(crate) static CAST: Operator = Operator {
     schema: &operators::CAST,
