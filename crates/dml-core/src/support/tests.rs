@@ -119,10 +119,11 @@ fn levels_are_answered_up_to_the_one_that_the_device_was_created_at() {
 #[test]
 fn a_data_type_is_supported_where_an_operator_runs_with_it() {
     let supported = |data_type, level| data_type_supported(data_type, level);
-    assert!(supported(DataType::Float32, FeatureLevel::V2_0));
-    assert!(!supported(DataType::Float32, FeatureLevel::V1_0));
-    assert!(!supported(DataType::Int64, FeatureLevel::V4_0));
-    assert!(supported(DataType::Int64, FeatureLevel::V5_1));
+    assert!(supported(DataType::Float32, FeatureLevel::V1_0));
+    assert!(!supported(DataType::Float64, FeatureLevel::V4_0));
+    assert!(supported(DataType::Float64, FeatureLevel::V4_1));
+    assert!(!supported(DataType::Int64, FeatureLevel::V2_1));
+    assert!(supported(DataType::Int64, FeatureLevel::V3_0));
     assert!(!supported(DataType::Uint4, FeatureLevel::HIGHEST));
 }
 

@@ -20,11 +20,15 @@ use crate::Target;
 use crate::lowering::boxes::TensorBox;
 use crate::lowering::constants::Constants;
 use crate::lowering::dispatches::Dispatches;
-use crate::lowering::iteration::{IterationSpace, Operand};
+use crate::lowering::iteration::{Alignment, IterationSpace, Operand};
 
 /// A row of at least so many elements, by itself, is worth a dispatch of its own for those that do
 /// not fill a quad: on lavapipe whole rows take two thirds of the time.
 const WORTH_A_TAIL: u32 = 1 << 12;
+
+/// Windows of fewer bytes show hardly more than a quad, so they begin at any word. No device is known to
+/// have such.
+const SMALL_WINDOW: u64 = 64;
 
 /// What becomes of the elements.
 #[derive(Clone, Debug, Default)]
@@ -59,10 +63,16 @@ pub(crate) fn steps(
 ) -> Result<Vec<Step>, Error> {
     let space = space.coalesced();
     let mut dispatches = Dispatches::new(operator, field, target);
-    let placements: Vec<_> = space.operands().map(Operand::placement).collect();
+    let alignment =
+        if target.max_window() < SMALL_WINDOW { Alignment::Words } else { Alignment::Quads };
+    let placements: Vec<_> = space.operands().map(|it| it.placement(alignment)).collect();
     for part in dispatches.boxes(space.sizes, &placements)? {
         for part in whole_and_rest(&part, &space) {
-            Piece::of(&space, &part).dispatch(computation, &mut dispatches, constants)?;
+            Piece::of(&space, &part, alignment).dispatch(
+                computation,
+                &mut dispatches,
+                constants,
+            )?;
         }
     }
     Ok(dispatches.into_steps())
@@ -92,6 +102,7 @@ fn whole_and_rest(
 struct Piece<'a> {
     space: &'a IterationSpace,
     sizes: [u32; DIMENSIONS],
+    alignment: Alignment,
     /// For each operand its bytes, and the element at the box's origin from the start of those.
     views: Vec<(Range<u64>, u32)>,
 }
@@ -103,12 +114,12 @@ struct Taken {
 }
 
 impl<'a> Piece<'a> {
-    fn of(space: &'a IterationSpace, part: &TensorBox<DIMENSIONS>) -> Self {
+    fn of(space: &'a IterationSpace, part: &TensorBox<DIMENSIONS>, alignment: Alignment) -> Self {
         let views = space.operands().map(|operand| {
-            let view = operand.placement().view(part);
+            let view = operand.placement(alignment).view(part);
             (view.range, view.start)
         });
-        Self { space, sizes: part.sizes, views: views.collect() }
+        Self { space, sizes: part.sizes, alignment, views: views.collect() }
     }
 
     fn operands(&self) -> impl Iterator<Item = (&Operand, u32)> {
@@ -188,7 +199,8 @@ impl<'a> Piece<'a> {
     fn is_in_multiples(&self, (operand, start): (&Operand, u32), count: u32) -> bool {
         let outer = self.sizes.iter().zip(&operand.strides).take(DIMENSIONS - 1);
         let mut outer = outer.filter(|(size, _)| **size > 1);
-        self.inner().is_multiple_of(count)
+        self.alignment == Alignment::Quads
+            && self.inner().is_multiple_of(count)
             && start.is_multiple_of(count)
             && outer.all(|(_, stride)| stride % i64::from(count) == 0)
     }

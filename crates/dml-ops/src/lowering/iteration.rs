@@ -9,7 +9,7 @@ use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD};
 
-use crate::lowering::boxes::Placement;
+use crate::lowering::boxes::{Placement, WORD};
 
 /// Kernels access up to four words at a time, and four elements: windows begin at a multiple of both.
 const FOUR_WORDS: u64 = 16;
@@ -45,15 +45,24 @@ impl Operand {
         Ok(Self { slot, width, base: 0, strides })
     }
 
-    /// Where its elements are.
-    pub(crate) fn placement(&self) -> Placement<DIMENSIONS> {
-        Placement {
-            first: self.base,
-            strides: self.strides,
-            element_bytes: self.width.bytes(),
-            granule: FOUR_WORDS.max(u64::from(QUAD * self.width.bytes())),
-        }
+    /// Where its elements are; windows begin where kernels can access several words, or one.
+    pub(crate) fn placement(&self, alignment: Alignment) -> Placement<DIMENSIONS> {
+        let granule = match alignment {
+            Alignment::Quads => FOUR_WORDS.max(u64::from(QUAD * self.width.bytes())),
+            Alignment::Words => WORD,
+        };
+        let element_bytes = self.width.bytes();
+        Placement { first: self.base, strides: self.strides, element_bytes, granule }
     }
+}
+
+/// Where windows begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Alignment {
+    /// At four words and four elements, where kernels that access so many at a time are used.
+    Quads,
+    /// At a word: a descriptor may be too small for more.
+    Words,
 }
 
 /// The sizes of a space whose tensors have `sizes`.

@@ -96,9 +96,10 @@ fn spaces_of_any_strides_are_computed_in_boxes_of_any_size() {
             let sum = terms.fold(0, u32::wrapping_add);
             expected[to * bytes..][..bytes].copy_from_slice(&sum.to_le_bytes()[..bytes]);
         }
-        let capabilities = match round % 3 {
+        let capabilities = match round % 4 {
             0 => Capabilities::vulkan_minimum(),
             1 => with_window(64, 16),
+            2 => with_window(8, 4),
             _ => with_window(1024, 256),
         };
         let found = run(&space, &capabilities, inputs, &before[0], &mut several);
