@@ -22,9 +22,8 @@ const WARM_UP_ROUNDS: usize = 2;
 /// So many cases differ at most, so that rounds stay short.
 const MOST_WORKS: usize = 256;
 
-/// What lavapipe (Mesa 22.3) may keep of memory for each cycle: some 25 KiB are measured where kernels
-/// have a uniform block, for which no call of this runtime was found to answer; its own heap does not
-/// grow, nor does SwiftShader's process (docs/reliability.md).
+/// What lavapipe (Mesa 22.3) may keep of memory for each cycle, some 25 KiB as measured: executions of
+/// kernels that write parts of words leave more than 100 KiB each there (docs/reliability.md).
 const KEPT_BY_LAVAPIPE: i64 = 64;
 
 pub(super) fn run(place: &Place, count: u32, seed: u64, rows: &mut Rows) -> Result<()> {
