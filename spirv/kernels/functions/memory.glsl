@@ -185,7 +185,9 @@ void store_neighbours(const uint e, const uint n, const uvec4 value) {
 
 void store_ragged(const uint e, const uint stride, const uint n, const uint part, const uvec4 value) {
 #if ELEMENT_BITS < 32
-    if (stride == 1u) {
+    // `n` is never 0. lavapipe (Mesa 22.3) compiles a branch anew that uniforms alone decide, and leaks
+    // what it compiled with each dispatch.
+    if (stride == 1u && n > 0u) {
         store_neighbours(e, n, value);
         return;
     }

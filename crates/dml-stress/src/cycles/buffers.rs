@@ -22,10 +22,6 @@ const WARM_UP_ROUNDS: usize = 2;
 /// So many cases differ at most, so that rounds stay short.
 const MOST_WORKS: usize = 256;
 
-/// What lavapipe (Mesa 22.3) may keep of memory for each cycle, some 25 KiB as measured: executions of
-/// kernels that write parts of words leave more than 100 KiB each there (docs/reliability.md).
-const KEPT_BY_LAVAPIPE: i64 = 64;
-
 pub(super) fn run(place: &Place, count: u32, seed: u64, rows: &mut Rows) -> Result<()> {
     let works = works(seed)?;
     let device = place.open()?;
@@ -59,10 +55,7 @@ pub(super) fn run(place: &Place, count: u32, seed: u64, rows: &mut Rows) -> Resu
     rows.growth("device memory of buffers", change(at_first.allocated, at_last.allocated), 0);
     rows.growth("device memory in all", change(at_first.reserved, at_last.reserved), 0);
     rows.growth("heap of the runtime", Some(after.heap - before.heap), 0);
-    let is_lavapipe = device.vulkan().info().name.starts_with("llvmpipe");
-    let kept = if is_lavapipe { KEPT_BY_LAVAPIPE * 1024 * i64::try_from(count)? } else { 0 };
-    let growth = after.resident_growth(&before);
-    rows.growth("physical memory of the process", growth, ALLOWED + kept);
+    rows.growth("physical memory of the process", after.resident_growth(&before), ALLOWED);
     Ok(())
 }
 
