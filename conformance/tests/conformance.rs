@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use dml::core::plan::Plan;
-use dml::core::{Error, Strategy, Validated};
+use dml::core::{Capabilities, Error, Strategy, Tuning, Validated, validate};
 use dml::{DataType, FeatureLevel};
 use dml_conformance::agreement::compare;
 use dml_conformance::cases::{Case, Expectation, generate, random};
@@ -11,7 +11,7 @@ use dml_conformance::execute::{Details, Lowering};
 use dml_conformance::results::{ResultCode, TargetRun, Verdict};
 use dml_conformance::runner::run_in_process;
 use dml_conformance::target::{Devices, Opening, Profiles, Survey, Target};
-use dml_ops::Target as LoweringTarget;
+use dml_ops::{Target as LoweringTarget, TransferUse};
 
 fn targets(devices: Devices, profiles: Profiles) -> Vec<Target> {
     let validation = std::env::var("DML_TEST_VALIDATION").as_deref() == Ok("required");
@@ -80,14 +80,45 @@ fn the_interpreter_passes_under_every_profile() {
     }
 }
 
+/// What a case is executed by where a strategy is preferred; `None` where it must be refused.
+fn plans(case: &Case, strategy: Strategy) -> Option<[Plan; 2]> {
+    let Expectation::Outputs(_) = &case.expectation else { return None };
+    let operator = validate(&case.operator, case.level).unwrap();
+    let capabilities = &Capabilities::vulkan_minimum();
+    let tuning = Tuning::new().with_strategy(strategy);
+    let usages = [TransferUse::Allowed, TransferUse::StorageOnly];
+    Some(usages.map(|transfer| {
+        let target = LoweringTarget { capabilities, tuning, transfer };
+        dml_ops::lower(&operator, &target).unwrap()
+    }))
+}
+
+/// The cases of each strategy whose plans are not those of a strategy before it.
+fn by_strategy(cases: &[Case]) -> Vec<(Strategy, Vec<Case>)> {
+    let mut before: Vec<Vec<Option<[Plan; 2]>>> = vec![vec![]; cases.len()];
+    let with_new_plans = |strategy: Strategy| {
+        let is_new = |(case, before): (&Case, &mut Vec<Option<[Plan; 2]>>)| {
+            let plans = plans(case, strategy);
+            let is_new = !before.contains(&plans);
+            before.push(plans);
+            is_new.then(|| case.clone())
+        };
+        (strategy, cases.iter().zip(&mut before).filter_map(is_new).collect())
+    };
+    Strategy::ALL.into_iter().map(with_new_plans).collect()
+}
+
 /// What the runtime would not choose for a tensor so small gives the same bytes.
 #[test]
 fn every_strategy_passes_on_every_device() {
     let mut cases = generate(FeatureLevel::HIGHEST);
     cases.extend(random(FeatureLevel::HIGHEST, 8, 2));
+    let by_strategy = by_strategy(&cases);
+    assert_eq!(by_strategy[0].1.len(), cases.len());
+    assert!(by_strategy[1..].iter().any(|(_, cases)| cases.len() > 1000), "strategies differ");
     for target in targets(Devices::All, Profiles::from_environment()) {
-        for strategy in Strategy::ALL {
-            let run = run(&target.clone().with_strategy(strategy), &cases, None);
+        for (strategy, cases) in &by_strategy {
+            let run = run(&target.clone().with_strategy(*strategy), cases, None);
             assert!(problems(&run).is_empty(), "{}: {:#?}", run.title(), problems(&run));
         }
     }
