@@ -22,7 +22,7 @@ pub use host::run_on_host;
 pub use memory::{Input, Memory, MemoryAfter};
 pub use random::Random;
 pub use signature::Signature;
-pub(crate) use tensors::{MIXED, TensorMaker};
+pub(crate) use tensors::{MIXED, PADDED, REVERSED, SMALL, Sizes, TensorMaker, shapes};
 
 use dml_core::plan::Aliases;
 use dml_core::schema::Comparison;

@@ -71,10 +71,17 @@ impl Program {
     /// The steps that apply one function after the other to the first input.
     pub fn chain(functions: impl IntoIterator<Item = &'static Function>) -> Self {
         let mut program = Self::default();
-        for function in functions {
-            program.apply(function, vec![program.last()]);
-        }
+        program.apply_all(functions, Value::Input(0));
         program
+    }
+
+    /// Adds steps that apply one function after the other, and returns the result of the last one.
+    pub fn apply_all(
+        &mut self,
+        functions: impl IntoIterator<Item = &'static Function>,
+        first: Value,
+    ) -> Value {
+        functions.into_iter().fold(first, |value, function| self.apply(function, vec![value]))
     }
 
     /// Adds a step, and returns its result.

@@ -5,6 +5,27 @@ use dml_core::{DataType, TensorDesc};
 /// The bits of a value: eight bytes, all different.
 pub(crate) const MIXED: u64 = 0xf1e2_d3c4_b5a6_9788;
 
+/// Sizes or strides of tensors of 8 dimensions, of which the last ones are used.
+pub(crate) type Sizes = [u32; 8];
+
+/// Small, odd in every dimension that is not 1 or 2.
+pub(crate) const SMALL: Sizes = [2, 1, 2, 1, 2, 3, 2, 3];
+/// Strides of [`SMALL`] with two elements between neighbours, and more between rows.
+pub(crate) const PADDED: Sizes = [800, 1, 300, 0, 130, 40, 11, 3];
+/// Strides of [`SMALL`] with the first dimension innermost.
+pub(crate) const REVERSED: Sizes = [1, 0, 2, 0, 4, 8, 24, 48];
+
+/// Shapes for tensors of `rank` dimensions that any operator on single elements has cases of, by name.
+pub(crate) fn shapes(rank: usize) -> [(&'static str, Sizes); 5] {
+    [
+        ("shape_single_element", [1; 8]),
+        ("shape_all_dimensions", [2, 1, 3, 2, 1, 2, 3, 2]),
+        ("shape_innermost_only", [1, 1, 1, 1, 1, 1, 1, 131]),
+        ("shape_outermost_only", std::array::from_fn(|at| if at == 8 - rank { 37 } else { 1 })),
+        ("shape_many_groups", [1, 1, 1, 2, 3, 5, 17, 67]),
+    ]
+}
+
 /// Makes tensors of one type and one number of dimensions, from sizes of which the last ones are used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorMaker {

@@ -59,12 +59,9 @@ pub(super) fn arithmetic(
     })?;
     let inputs = || (0..operator.tensors(FieldKind::Input).count()).map(Value::Input);
     let mut program = Program::default();
-    let chained = |program: &mut Program, first: Value, chain: Vec<&'static Function>| {
-        chain.into_iter().fold(first, |value, function| program.apply(function, vec![value]))
-    };
-    let operands = inputs().map(|input| chained(&mut program, input, widened(data_type))).collect();
+    let operands = inputs().map(|input| program.apply_all(widened(data_type), input)).collect();
     let result = program.apply(function, operands);
-    chained(&mut program, result, narrowed(data_type));
+    program.apply_all(narrowed(data_type), result);
     let packed = functions.packed(data_type).map(|function| {
         let mut program = Program::default();
         program.apply(function, inputs().collect());
@@ -91,11 +88,9 @@ pub(super) fn scale_bias(operator: &Validated) -> Result<Computation, Error> {
     };
     let data_type = operator.required_tensor("OutputTensor")?.data_type();
     let mut program = Program::chain(conversion::conversion(data_type, DataType::Float32));
-    let parameters = [Value::Parameter(0), Value::Parameter(1)];
-    program.apply(&SCALE_BIAS_F32, [&[program.last()], parameters.as_slice()].concat());
-    for function in conversion::conversion(DataType::Float32, data_type) {
-        program.apply(function, vec![program.last()]);
-    }
+    let arguments = vec![program.last(), Value::Parameter(0), Value::Parameter(1)];
+    let scaled = program.apply(&SCALE_BIAS_F32, arguments);
+    program.apply_all(conversion::conversion(DataType::Float32, data_type), scaled);
     let parameters = scale_bias.map(f32::to_bits).to_vec();
     Ok(Computation { program, packed: None, parameters })
 }

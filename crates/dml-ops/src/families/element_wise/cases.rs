@@ -4,10 +4,9 @@ use dml_core::schema::FieldType;
 use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc, TensorFlags, TensorLayout};
 
 use super::tensors::Tensors;
-use crate::reference::{BrokenRule, Case, Random, Signature, TensorMaker, edges};
-
-/// Sizes and strides of tensors of 8 dimensions, of which the last ones are used.
-type Sizes = [u32; 8];
+use crate::reference::{
+    self, BrokenRule, Case, PADDED, REVERSED, Random, SMALL, Signature, Sizes, TensorMaker, edges,
+};
 
 /// Makes the tensors of one operator's cases.
 struct Maker<'a> {
@@ -15,12 +14,6 @@ struct Maker<'a> {
     signature: &'a Signature,
 }
 
-/// Small, odd in every dimension that is not 1 or 2.
-const SMALL: Sizes = [2, 1, 2, 1, 2, 3, 2, 3];
-/// With gaps between neighbours and more between rows.
-const PADDED: Sizes = [800, 1, 300, 0, 130, 40, 11, 3];
-/// The first dimension innermost.
-const REVERSED: Sizes = [1, 0, 2, 0, 4, 8, 24, 48];
 /// Rows of 32, which are four words of any type at least.
 const ROWS: Sizes = [1, 1, 1, 2, 1, 2, 3, 32];
 
@@ -80,19 +73,9 @@ impl Maker<'_> {
     }
 
     fn shapes(&self) -> Vec<Case> {
-        let case = |name, sizes| Case::new(name, self.packed(sizes));
-        let first = 8 - self.signature.rank;
-        vec![
-            case("shape_single_element", [1; 8]),
-            case("shape_all_dimensions", [2, 1, 3, 2, 1, 2, 3, 2]),
-            case("shape_innermost_only", [1, 1, 1, 1, 1, 1, 1, 131]),
-            case(
-                "shape_outermost_only",
-                std::array::from_fn(|at| if at == first { 37 } else { 1 }),
-            ),
-            case("shape_many_groups", [1, 1, 1, 2, 3, 5, 17, 67]),
-            case("shape_long_row", [1, 1, 1, 1, 1, 1, 1, 4099]),
-        ]
+        let long_row = ("shape_long_row", [1, 1, 1, 1, 1, 1, 1, 4099]);
+        let shapes = reference::shapes(self.signature.rank).into_iter().chain([long_row]);
+        shapes.map(|(name, sizes)| Case::new(name, self.packed(sizes))).collect()
     }
 
     fn layouts(&self) -> Vec<Case> {

@@ -3,7 +3,7 @@
 use dml_core::operators::FillValueConstantDesc;
 use dml_core::{DataType, ScalarUnion, TensorDesc, TensorLayout};
 
-use crate::reference::{Case, MIXED, TensorMaker};
+use crate::reference::{self, Case, MIXED, PADDED, REVERSED, SMALL, TensorMaker};
 
 pub(crate) fn desc(output_tensor: TensorDesc, value: u64) -> FillValueConstantDesc {
     let value_data_type = output_tensor.data_type;
@@ -28,26 +28,15 @@ fn values(make: &TensorMaker) -> Vec<Case> {
 }
 
 fn shapes(make: &TensorMaker) -> Vec<Case> {
-    let case = |name, sizes| Case::new(name, desc(make.packed(sizes), MIXED));
-    vec![
-        case("shape_single_element", [1; 8]),
-        case("shape_all_dimensions", [2, 1, 3, 2, 1, 2, 3, 2]),
-        case("shape_innermost_only", [1, 1, 1, 1, 1, 1, 1, 131]),
-        case(
-            "shape_outermost_only",
-            std::array::from_fn(|at| if at == 8 - make.rank { 37 } else { 1 }),
-        ),
-        case("shape_many_groups", [1, 1, 1, 2, 3, 5, 17, 67]),
-    ]
+    let case = |(name, sizes)| Case::new(name, desc(make.packed(sizes), MIXED));
+    reference::shapes(make.rank).map(case).into()
 }
 
 fn layouts(make: &TensorMaker) -> Vec<Case> {
-    let sizes = [2, 1, 2, 1, 2, 3, 2, 3];
-    let packed = || desc(make.packed(sizes), MIXED);
-    let strided = |strides| desc(make.strided(sizes, strides), MIXED);
-    // Two elements between neighbours, and more between rows.
-    let padded = || strided([800, 1, 300, 0, 130, 40, 11, 3]);
-    let reversed = || strided([1, 0, 2, 0, 4, 8, 24, 48]);
+    let packed = || desc(make.packed(SMALL), MIXED);
+    let strided = |strides| desc(make.strided(SMALL, strides), MIXED);
+    let padded = || strided(PADDED);
+    let reversed = || strided(REVERSED);
     let total = TensorLayout::new(&packed().output_tensor).map_or(0, |l| l.total_size());
     let larger = FillValueConstantDesc {
         output_tensor: packed().output_tensor.with_total_size(total + 9),
