@@ -47,11 +47,6 @@ unsafe fn nested(desc: *const DML_OPERATOR_DESC, depth: usize) -> Result<Abstrac
         let problem = format!("{} is no operator (accepted: 1 to {last})", desc.Type);
         return Err(Failure::invalid("DML_OPERATOR_DESC.Type", problem));
     };
-    // Of the others not all fields are known.
-    if !schema.implemented && !schema.fields_complete {
-        let implemented = dml::core::operators::implemented_names();
-        return Err(dml::core::Error::NotImplemented { operator: schema.name, implemented }.into());
-    }
     if desc.Desc.is_null() {
         return Err(Failure::invalid(
             format_args!("{}: DML_OPERATOR_DESC.Desc", schema.name),

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::mem::{align_of, offset_of, size_of};
 
-use dml::core::operators::{OPERATORS, find};
+use dml::core::operators::OPERATORS;
 use dml::{DataType, FeatureLevel};
 use windows::Win32::AI::MachineLearning::DirectML as win;
 
@@ -38,6 +38,32 @@ fn structs_are_laid_out_as_in_the_windows_crate() {
         DML_SCALAR_UNION { Bytes }
         DML_DIAGONAL_MATRIX_OPERATOR_DESC { OutputTensor, Offset, Value }
         DML_FILL_VALUE_CONSTANT_OPERATOR_DESC { OutputTensor, ValueDataType, Value }
+        DML_CONVOLUTION_OPERATOR_DESC {
+            InputTensor, FilterTensor, BiasTensor, OutputTensor, Mode, Direction, DimensionCount,
+            Strides, Dilations, StartPadding, EndPadding, OutputPadding, GroupCount, FusedActivation
+        }
+        DML_ELEMENT_WISE_CLIP_OPERATOR_DESC { InputTensor, OutputTensor, ScaleBias, Min, Max }
+        DML_LSTM_OPERATOR_DESC {
+            InputTensor, WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor,
+            CellMemInitTensor, SequenceLengthsTensor, PeepholeTensor, OutputSequenceTensor,
+            OutputSingleTensor, OutputCellSingleTensor, ActivationDescCount, ActivationDescs,
+            Direction, ClipThreshold, UseClipThreshold, CoupleInputForget
+        }
+        DML_JOIN_OPERATOR_DESC { InputCount, InputTensors, OutputTensor, Axis }
+        DML_RESAMPLE1_OPERATOR_DESC {
+            InputTensor, OutputTensor, InterpolationMode, DimensionCount, Scales,
+            InputPixelOffsets, OutputPixelOffsets
+        }
+        DML_UPSAMPLE_2D_OPERATOR_DESC { InputTensor, OutputTensor, ScaleSize, InterpolationMode }
+        DML_SLICE1_OPERATOR_DESC {
+            InputTensor, OutputTensor, DimensionCount, InputWindowOffsets, InputWindowSizes,
+            InputWindowStrides
+        }
+        DML_ADAM_OPTIMIZER_OPERATOR_DESC {
+            InputParametersTensor, InputFirstMomentTensor, InputSecondMomentTensor, GradientTensor,
+            TrainingStepTensor, OutputParametersTensor, OutputFirstMomentTensor,
+            OutputSecondMomentTensor, LearningRate, Beta1, Beta2, Epsilon
+        }
         DML_BINDING_PROPERTIES {
             RequiredDescriptorCount, TemporaryResourceSize, PersistentResourceSize
         }
@@ -129,6 +155,19 @@ fn values_are_those_of_the_windows_crate() {
         DML_REDUCE_FUNCTION_ARGMAX,
         DML_REDUCE_FUNCTION_LOG_SUM_EXP,
         DML_REDUCE_FUNCTION_SUM_SQUARE,
+        DML_MATRIX_TRANSFORM_TRANSPOSE,
+        DML_CONVOLUTION_MODE_CROSS_CORRELATION,
+        DML_CONVOLUTION_DIRECTION_BACKWARD,
+        DML_PADDING_MODE_CONSTANT,
+        DML_PADDING_MODE_REFLECTION,
+        DML_PADDING_MODE_SYMMETRIC,
+        DML_INTERPOLATION_MODE_LINEAR,
+        DML_RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL,
+        DML_ROUNDING_MODE_TOWARD_INFINITY,
+        DML_IS_INFINITY_MODE_NEGATIVE,
+        DML_AXIS_DIRECTION_DECREASING,
+        DML_DEPTH_SPACE_ORDER_COLUMN_ROW_DEPTH,
+        DML_RANDOM_GENERATOR_TYPE_PHILOX_4X32_10,
         DML_OPERATOR_INVALID,
         DML_OPERATOR_ELEMENT_WISE_IDENTITY,
         DML_OPERATOR_GEMM,
@@ -170,6 +209,9 @@ fn later_values_are_those_of_directml_h() {
         ("DML_OPERATOR_DIAGONAL_MATRIX1", 163),
         ("DML_OPERATOR_MULTIHEAD_ATTENTION", 164),
         ("DML_OPERATOR_UNFOLD", 177),
+        ("DML_PADDING_MODE_WRAP", 4),
+        ("DML_MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN", 4),
+        ("DML_QUANTIZATION_TYPE_SCALE_ZERO_POINT", 2),
     ] {
         assert_eq!(header.get(name), Some(&value), "{name}");
     }
@@ -184,9 +226,8 @@ fn the_header_has_every_operator_type_and_level() {
         let name = format!("DML_OPERATOR_{}", schema.name);
         assert_eq!(header.get(name.as_str()), Some(&schema.operator_type), "{name}");
         let desc = format!("typedef struct DML_{}_OPERATOR_DESC {{", schema.name);
-        assert_eq!(TYPES.contains(&desc), schema.implemented, "{desc}");
+        assert!(TYPES.contains(&desc), "{desc}");
     }
-    assert!(find("DIAGONAL_MATRIX").is_some_and(|schema| schema.implemented));
     for data_type in DataType::ALL {
         let name = format!("DML_TENSOR_DATA_TYPE_{}", data_type.name());
         assert_eq!(header.get(name.as_str()), Some(&data_type.dml_value()), "{name}");

@@ -98,7 +98,19 @@ fn wrong_sizes_and_unknown_values_are_refused() {
     let mut unknown = Diagonal::new(1, &[2, 2], 16, 0, 1.0);
     unknown.operator.Type = 1000;
     refused(unknown.compile(device, 0).0, E_INVALIDARG, "1000 is no operator");
-    unknown.operator.Type = 54;
+    let matrix = Diagonal::new(1, &[2, 2], 16, 0, 1.0);
+    let gemm = DML_GEMM_OPERATOR_DESC {
+        ATensor: &raw const *matrix.tensor,
+        BTensor: &raw const *matrix.tensor,
+        CTensor: ptr::null(),
+        OutputTensor: &raw const *matrix.tensor,
+        TransA: 0,
+        TransB: 0,
+        Alpha: 1.0,
+        Beta: 0.0,
+        FusedActivation: ptr::null(),
+    };
+    unknown.operator = DML_OPERATOR_DESC { Type: 54, Desc: (&raw const gemm).cast() };
     refused(unknown.compile(device, 0).0, E_NOTIMPL, "GEMM: not implemented");
     // SAFETY: the query's size is wrong, so neither pointer is followed.
     let code =

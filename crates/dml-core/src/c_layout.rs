@@ -5,8 +5,10 @@
 #![allow(non_camel_case_types, non_snake_case, reason = "the names are DirectML's")]
 
 mod descs;
+mod enums;
 
 pub use descs::*;
+pub use enums::*;
 
 use std::ffi::c_void;
 
@@ -179,6 +181,78 @@ mod tests {
             Value: 24,
             DiagonalFillBegin: 32,
             DiagonalFillEnd: 36
+        });
+    }
+
+    /// Operators that leave gaps, end in a pointer or an odd number of words, and with every kind of
+    /// member.
+    #[test]
+    fn operators_of_other_kinds_have_directml_s_layout() {
+        assert_layout!(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, 48, {
+            InputTensor: 0,
+            OutputTensor: 8,
+            ScaleBias: 16,
+            MinMaxDataType: 24,
+            Min: 32,
+            Max: 40
+        });
+        assert_layout!(DML_CONVOLUTION_OPERATOR_DESC, 104, {
+            InputTensor: 0,
+            FilterTensor: 8,
+            BiasTensor: 16,
+            OutputTensor: 24,
+            Mode: 32,
+            Direction: 36,
+            DimensionCount: 40,
+            Strides: 48,
+            Dilations: 56,
+            StartPadding: 64,
+            EndPadding: 72,
+            OutputPadding: 80,
+            GroupCount: 88,
+            FusedActivation: 96
+        });
+        assert_layout!(DML_GEMM_OPERATOR_DESC, 56, {
+            CTensor: 16,
+            TransA: 32,
+            TransB: 36,
+            Alpha: 40,
+            Beta: 44,
+            FusedActivation: 48
+        });
+        assert_layout!(DML_JOIN_OPERATOR_DESC, 32, {
+            InputCount: 0,
+            InputTensors: 8,
+            OutputTensor: 16,
+            Axis: 24
+        });
+        assert_layout!(DML_SPLIT_OPERATOR_DESC, 32, {
+            InputTensor: 0,
+            OutputCount: 8,
+            OutputTensors: 16,
+            Axis: 24
+        });
+        assert_layout!(DML_LSTM_OPERATOR_DESC, 120, {
+            OutputCellSingleTensor: 80,
+            ActivationDescCount: 88,
+            ActivationDescs: 96,
+            Direction: 104,
+            ClipThreshold: 108,
+            UseClipThreshold: 112,
+            CoupleInputForget: 116
+        });
+        assert_layout!(DML_UPSAMPLE_2D_OPERATOR_DESC, 32, {
+            ScaleSize: 16,
+            InterpolationMode: 24
+        });
+        assert_layout!(DML_RANDOM_GENERATOR_OPERATOR_DESC, 32, { OutputStateTensor: 16, Type: 24 });
+        assert_layout!(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, 128, {
+            RelativePositionBiasTensor: 64,
+            OutputPresentValueTensor: 104,
+            Scale: 112,
+            MaskFilterValue: 116,
+            HeadCount: 120,
+            MaskType: 124
         });
     }
 

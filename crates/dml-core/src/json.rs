@@ -8,8 +8,7 @@
 //! - Names of enums' values, of flags and of operators are full or without their type's name in
 //!   front, in any case.
 //! - Every field is required but those that the schema calls optional; null means left out. Fields
-//!   that the schema does not know are errors, unless it says that it does not know all of them:
-//!   such an operator is not implemented, and validation says so.
+//!   that the schema does not know are errors.
 //! - A tensor or an operator is `{"Type": .., "Desc": {..}}`, or has its fields beside its type. A
 //!   tensor needs `DataType` and `Sizes` only.
 //! - Floats are numbers, or `"nan"`, `"inf"`, `"-inf"`. A number that is too large for its type is
@@ -73,7 +72,9 @@ impl<'a> Form<'a> {
     /// `beside` are keys that may stand beside the type.
     fn read(path: &'a str, json: &'a Value, beside: &[&'a str]) -> Result<Self> {
         let outer = object(path, json)?;
-        let key = |upper, lower| if outer.contains_key(upper) { upper } else { lower };
+        // Beside the type of a RANDOM_GENERATOR, `Type` is a field.
+        let has = |key| outer.contains_key(key);
+        let key = |upper, lower| if has(upper) && !has(lower) { upper } else { lower };
         let (type_key, desc_key) = (key("Type", "type"), key("Desc", "desc"));
         let schema = schema(&join(path, type_key), outer.get(type_key).unwrap_or(&Value::Null))?;
         let mut beside = beside.to_vec();
@@ -87,11 +88,9 @@ impl<'a> Form<'a> {
     }
 
     fn fields(&self) -> Result<Vec<FieldValue>> {
-        if self.schema.fields_complete {
-            let names = self.schema.fields.iter().map(|field| field.name);
-            let keys: Vec<&str> = names.chain(self.beside.iter().copied()).collect();
-            known_keys(self.path, self.object, &keys)?;
-        }
+        let names = self.schema.fields.iter().map(|field| field.name);
+        let keys: Vec<&str> = names.chain(self.beside.iter().copied()).collect();
+        known_keys(self.path, self.object, &keys)?;
         self.schema.fields.iter().map(|it| field(self.path, it, self.object)).collect()
     }
 }

@@ -36,8 +36,9 @@ pub use tensor::{
     MAX_DIMENSION_COUNT, MAX_ELEMENT_COUNT, MINIMUM_TENSOR_ALIGNMENT, TensorDesc, TensorFlags,
     TensorLayout,
 };
+pub use types::enums::*;
 pub use types::{
     DataType, DataTypeSet, ExecutionFlags, FeatureLevel, InvalidField, ScalarUnion, Strategy,
-    Tuning, UnknownName, value,
+    Tuning, UnknownName, enums, value,
 };
 pub use validate::validate;

@@ -1,10 +1,9 @@
-//! DirectML's operators: one row each, and for the implemented ones the descriptor that a caller
-//! fills.
+//! DirectML's operators: for each a row, and the descriptor that a caller fills.
 //!
 //! All of it is generated from `schema/*.toml`, where a row states what DirectML's page of the
 //! operator states; `schema/README.md` tells how to add one.
 
-/// The descriptors of the implemented operators, and nothing else.
+/// The descriptors of the operators, and nothing else.
 pub mod descs;
 pub(crate) mod rules;
 mod tables;

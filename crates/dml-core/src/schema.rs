@@ -12,7 +12,7 @@ use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
 use validated::Validated;
 
-pub use enums::{EnumSchema, REDUCE_FUNCTION, TENSOR_DATA_TYPE};
+pub use enums::*;
 pub use operator::FieldType;
 pub use support::{RankSet, SupportTable, SupportVariant, TensorSupport, VariedSupport, table_at};
 
@@ -145,10 +145,6 @@ pub struct OperatorSchema {
     pub comparisons: &'static [(DataTypeSet, Comparison)],
     /// The fields, in DirectML's order.
     pub fields: &'static [FieldSchema],
-    /// Whether `fields` are all of DirectML's struct. If not, they are its tensors, and of its
-    /// attributes only those that tell how many tensors there are or what is supported. What is
-    /// implemented is complete.
-    pub fields_complete: bool,
     /// What must hold between the fields.
     pub rule: Option<Rule>,
     /// The support tables, by ascending level; the first is the level of introduction. Where an
@@ -205,7 +201,6 @@ impl OperatorSchema {
             in_place: false,
             comparisons: &[],
             fields: &[],
-            fields_complete: true,
             rule: None,
             tables: &[],
             varied: None,

@@ -1,6 +1,8 @@
 //! The plain values that everything else is made of.
 
 mod data_type;
+/// The enumerations whose numbers attributes hold.
+pub mod enums;
 mod feature_level;
 mod flags;
 pub(crate) mod named_enum;

@@ -1,33 +1,32 @@
-//! `c_layout/descs.rs`: DirectML's structs of implemented operators.
-
-use std::collections::BTreeSet;
+//! `c_layout/descs.rs` and `c_layout/descs/*.rs`: DirectML's structs.
 
 use heck::ToSnakeCase as _;
 
 use crate::descs::{self, comment, counted};
 use crate::model::{Field, Operator, Schema};
+use crate::module::{Module, from, modules};
 
-/// The file, before formatting and without its header.
-pub(crate) fn render(schema: &Schema) -> String {
-    let fields = || schema.implemented().flat_map(|operator| &operator.fields);
-    let names = fields().map(|field| {
-        let name = c_type(field);
-        name.strip_prefix("*const ").unwrap_or(name)
-    });
-    let is_ours = |name: &&str| name.chars().all(|it| it.is_ascii_uppercase() || "_2".contains(it));
-    let names: BTreeSet<&str> = names.filter(is_ours).collect();
-    let names: Vec<&str> = names.into_iter().collect();
-    let mut text = format!("use super::{{{}}};\n", names.join(", "));
-    for operator in schema.implemented() {
-        text += &structure(operator);
-    }
-    text
+/// The files, before formatting and without their headers.
+pub(crate) fn render(schema: &Schema) -> Vec<Module> {
+    let plain = [
+        "BOOL",
+        "DML_OPERATOR_DESC",
+        "DML_SCALAR_UNION",
+        "DML_SCALE_BIAS",
+        "DML_SIZE_2D",
+        "DML_TENSOR_DATA_TYPE",
+        "DML_TENSOR_DESC",
+    ];
+    let names = from("crate::c_layout", plain)
+        .chain(from("crate::c_layout", schema.enums.iter().map(|it| it.c())))
+        .collect();
+    modules(schema, ("c_layout/descs", String::new()), &names, structure)
 }
 
 /// The type of a field in Rust.
-pub(crate) fn c_type(field: &Field) -> &'static str {
-    let typed = field.enumeration.and_then(|names| names.typed.as_ref());
-    typed.map_or(field.field_type.rust_and_c().1, |typed| typed.c)
+pub(crate) fn c_type(field: &Field) -> String {
+    let typed = field.enumeration.as_ref().map(|names| names.c());
+    typed.unwrap_or_else(|| field.field_type.rust_and_c().1.to_owned())
 }
 
 fn structure(operator: &Operator) -> String {
@@ -43,9 +42,8 @@ fn structure(operator: &Operator) -> String {
     let name = &operator.name;
     let doc = comment(&format!("DirectML's form of [`crate::operators::{typed}`]."), 0);
     format!(
-        "\n{}{doc}#[repr(C)]\n#[derive(Clone, Copy, Debug)]\n\
-         pub struct DML_{name}_OPERATOR_DESC {{\n{fields}}}\n",
-        operator.origin()
+        "{doc}#[repr(C)]\n#[derive(Clone, Copy, Debug)]\n\
+         pub struct DML_{name}_OPERATOR_DESC {{\n{fields}}}\n\n"
     )
 }
 

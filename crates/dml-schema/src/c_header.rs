@@ -1,8 +1,8 @@
 //! `directml_types.h`: DirectML's descriptors for C.
 
-use crate::c_descs;
 use crate::model::{Field, Operator, Schema};
 use crate::names::{DATA_TYPES, LEVELS};
+use crate::{c_descs, enums};
 
 /// Everything that does not depend on the schema, with a marker for what does.
 const TEMPLATE: &str = include_str!("c_header/template.h");
@@ -15,7 +15,8 @@ pub(crate) fn render(schema: &Schema) -> String {
         ("FEATURE_LEVELS", LEVELS.map(level).concat()),
         ("DATA_TYPES", values("DML_TENSOR_DATA_TYPE", data_types)),
         ("OPERATOR_TYPES", values("DML_OPERATOR", operators)),
-        ("OPERATOR_DESCS", schema.implemented().map(structure).collect()),
+        ("ENUMS", enums::c_header(schema)),
+        ("OPERATOR_DESCS", schema.operators.iter().map(structure).collect()),
     ];
     parts
         .iter()
@@ -46,7 +47,7 @@ fn structure(operator: &Operator) -> String {
 fn c_type(field: &Field) -> String {
     let rust = c_descs::c_type(field);
     let pointed_at = rust.strip_prefix("*const ");
-    let name = match pointed_at.unwrap_or(rust) {
+    let name = match pointed_at.unwrap_or(&rust) {
         "u32" => "UINT",
         "u64" => "UINT64",
         "i32" => "INT",

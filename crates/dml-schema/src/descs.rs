@@ -1,27 +1,24 @@
-//! `operators/descs.rs`: the typed descriptors of implemented operators.
+//! `operators/descs.rs` and `operators/descs/*.rs`: the typed descriptors.
 
 use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 
 use crate::model::{Field, FieldType, Operator, Schema};
-
-const IMPORTS: &str = "\
-use crate::schema::operator::{AbstractOperator, FieldValue};
-use crate::tensor::TensorDesc;
-use crate::types::{DataType, ScalarUnion};
-";
+use crate::module::{Module, from, modules};
 
 /// Columns that rustfmt leaves to a comment.
 const WIDTH: usize = 100;
 
-/// The file, before formatting and without its header.
-pub(crate) fn render(schema: &Schema) -> String {
-    let rows: Vec<&str> = schema.implemented().map(|it| it.name.as_str()).collect();
-    let mut text = format!("{IMPORTS}use super::tables::{{{}}};\n", rows.join(", "));
-    for operator in schema.implemented() {
-        text +=
-            &format!("\n{}{}\n{}", operator.origin(), structure(operator), conversion(operator));
-    }
-    text
+/// The files, before formatting and without their headers.
+pub(crate) fn render(schema: &Schema) -> Vec<Module> {
+    let rows = schema.operators.iter().map(|it| it.name.clone());
+    let names = from("crate::operators", rows)
+        .chain(from("crate::schema::operator", ["AbstractOperator", "FieldValue", "count"]))
+        .chain(from("crate::tensor", ["TensorDesc"]))
+        .chain(from("crate::types", ["DataType", "ScalarUnion"]))
+        .chain(from("crate::types::enums", schema.enums.iter().map(|it| it.rust())))
+        .collect();
+    let item = |operator: &Operator| format!("{}\n{}\n", structure(operator), conversion(operator));
+    modules(schema, ("operators/descs", String::new()), &names, item)
 }
 
 /// The name of an operator's typed descriptor.
@@ -42,35 +39,53 @@ fn structure(operator: &Operator) -> String {
     if !operator.doc.trim().is_empty() {
         doc += &format!("\n\n{}", operator.doc.trim());
     }
+    if !operator.implemented {
+        doc += "\n\nThis runtime does not execute it yet.";
+    }
     let fields: String = operator
         .fields
         .iter()
         .filter(|field| counted(operator, field).is_none())
         .map(|field| {
-            let doc = comment(&field.doc, 4);
-            format!("{doc}pub {}: {},\n", field.name.to_snake_case(), rust_type(field))
+            let doc = comment(&field_doc(field), 4);
+            format!("{doc}pub {}: {},\n", member(field), rust_type(field))
         })
         .collect();
     let doc = comment(&doc, 0);
     format!("{doc}#[derive(Clone, Debug, PartialEq)]\npub struct {name} {{\n{fields}}}\n")
 }
 
+/// What the schema says about a field; of operators that are not implemented it may be nothing.
+fn field_doc(field: &Field) -> String {
+    if field.doc.trim().is_empty() {
+        format!("DirectML's {}.", field.name)
+    } else {
+        field.doc.clone()
+    }
+}
+
+/// The name of a field in Rust.
+fn member(field: &Field) -> String {
+    let name = field.name.to_snake_case();
+    // The one keyword that DirectML uses.
+    if name == "type" { format!("r#{name}") } else { name }
+}
+
 fn rust_type(field: &Field) -> String {
     let (plain, _) = field.field_type.rust_and_c();
-    let typed = field.enumeration.and_then(|names| names.typed.as_ref());
-    let plain = typed.map_or(plain, |typed| typed.rust);
+    let typed = field.enumeration.as_ref().map(|names| names.rust());
+    let plain = typed.unwrap_or_else(|| plain.to_owned());
     // An array that is left out is empty.
     let wrapped = field.optional && !field.field_type.is_array();
-    if wrapped { format!("Option<{plain}>") } else { plain.to_owned() }
+    if wrapped { format!("Option<{plain}>") } else { plain }
 }
 
 fn conversion(operator: &Operator) -> String {
     let mut counts = String::new();
     for field in &operator.fields {
         if let Some(array) = counted(operator, field) {
-            let (count, array) = (field.name.to_snake_case(), array.name.to_snake_case());
-            counts += "// Validation refuses arrays whose length is not the count.\n";
-            counts += &format!("let {count} = u32::try_from(desc.{array}.len()).unwrap_or(0);\n");
+            let (name, array) = (field.name.to_snake_case(), array.name.to_snake_case());
+            counts += &format!("let {name} = count(&desc.{array});\n");
         }
     }
     let values: String = operator.fields.iter().map(|it| value(operator, it) + ",\n").collect();
@@ -85,7 +100,7 @@ fn conversion(operator: &Operator) -> String {
 }
 
 fn value(operator: &Operator, field: &Field) -> String {
-    let name = field.name.to_snake_case();
+    let name = member(field);
     let field_type = field.field_type;
     if counted(operator, field).is_some() {
         return format!("FieldValue::{field_type:?}({name})");

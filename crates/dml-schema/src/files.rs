@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use crate::model::ORIGIN;
+use crate::module::Module;
 use crate::resolve;
 use crate::source::{File, Sources};
-use crate::{c_descs, c_header, descs, tables};
+use crate::{c_descs, c_header, descs, enums, tables};
 
 const EDITION: &str = "2024";
 
@@ -57,10 +58,14 @@ impl Folders {
             }
         }
         operators.sort_by(|one, other| one.path.cmp(&other.path));
-        let types = operators.iter().position(|file| file.name() == "types.toml");
-        let types = types.with_context(|| format!("{} has no types.toml", self.schema))?;
-        let types = operators.remove(types);
-        Ok(Sources { types, operators, rules: self.file(self.core, "operators/rules.rs")?.text })
+        let mut take = |name: &str| {
+            let at = operators.iter().position(|file| file.name() == name);
+            let at = at.with_context(|| format!("{} has no {name}", self.schema))?;
+            anyhow::Ok(operators.remove(at))
+        };
+        let (types, enums) = (take("types.toml")?, take("enums.toml")?);
+        let rules = self.file(self.core, "operators/rules.rs")?.text;
+        Ok(Sources { types, enums, operators, rules })
     }
 
     /// What the generated files should hold.
@@ -75,13 +80,19 @@ impl Folders {
             let text = text.with_context(|| format!("formatting {path}"))?;
             Ok(File { path, text })
         };
+        let mut modules = vec![
+            ("types/enums".to_owned(), enums::rust_types(&schema)),
+            ("schema/enums/tables".to_owned(), enums::tables(&schema)),
+            ("c_layout/enums".to_owned(), enums::c_aliases(&schema)),
+        ];
+        for of_operators in [tables::render, descs::render, c_descs::render] {
+            modules.extend(of_operators(&schema));
+        }
+        let rust = |(path, text): Module| rust(&format!("{path}.rs"), text);
+        let mut files: Vec<File> = modules.into_iter().map(rust).collect::<Result<_>>()?;
         let header = format!("{HEADER}{}", c_header::render(&schema));
-        Ok(vec![
-            rust("operators/tables.rs", tables::render(&schema))?,
-            rust("operators/descs.rs", descs::render(&schema))?,
-            rust("c_layout/descs.rs", c_descs::render(&schema))?,
-            File { path: format!("{}/directml_types.h", self.headers), text: header },
-        ])
+        files.push(File { path: format!("{}/directml_types.h", self.headers), text: header });
+        Ok(files)
     }
 
     /// Writes what differs and returns its paths.

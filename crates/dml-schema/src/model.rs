@@ -1,21 +1,32 @@
 //! What the TOML files mean, after all checks.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use heck::{ToShoutySnakeCase as _, ToUpperCamelCase as _};
 use serde::Deserialize;
 
-use crate::names::{DATA_TYPES, EnumNames};
+use crate::names::DATA_TYPES;
 
 /// Everything that is generated from.
 #[derive(Debug)]
 pub(crate) struct Schema {
     /// The named sets of data types, in the file's order.
     pub(crate) types: Vec<NamedTypes>,
+    /// Those that are generated, in the file's order.
+    pub(crate) enums: Vec<Rc<Enumeration>>,
     /// By ascending number.
     pub(crate) operators: Vec<Operator>,
 }
 
 impl Schema {
-    pub(crate) fn implemented(&self) -> impl Iterator<Item = &Operator> {
-        self.operators.iter().filter(|operator| operator.implemented)
+    /// The name of each file without its ending, with its operators by ascending number.
+    pub(crate) fn by_file(&self) -> BTreeMap<&str, Vec<&Operator>> {
+        let mut files: BTreeMap<&str, Vec<&Operator>> = BTreeMap::new();
+        for operator in &self.operators {
+            files.entry(operator.module()).or_default().push(operator);
+        }
+        files
     }
 }
 
@@ -24,6 +35,51 @@ impl Schema {
 pub(crate) struct NamedTypes {
     pub(crate) name: String,
     pub(crate) types: TypeSet,
+}
+
+/// Names the data types, which are written by hand.
+const DATA_TYPE: &str = "tensor-data-type";
+
+/// An enumeration of DirectML.
+#[derive(Debug)]
+pub(crate) struct Enumeration {
+    /// The value of the key `enum`.
+    pub(crate) key: String,
+    /// What it tells, in a few words.
+    pub(crate) summary: String,
+    /// The names of its values; the first has the number 0. Empty for the data types.
+    pub(crate) values: Vec<String>,
+}
+
+impl Enumeration {
+    /// DML_TENSOR_DATA_TYPE.
+    pub(crate) fn of_data_types() -> Self {
+        Self { key: DATA_TYPE.to_owned(), summary: String::new(), values: Vec::new() }
+    }
+
+    pub(crate) fn has_data_types(&self) -> bool {
+        self.key == DATA_TYPE
+    }
+
+    /// The table in `dml_core::schema`: DirectML's name without `DML_`.
+    pub(crate) fn table(&self) -> String {
+        self.key.to_shouty_snake_case()
+    }
+
+    /// The alias in `dml_core::c_layout`, and the type in C.
+    pub(crate) fn c(&self) -> String {
+        format!("DML_{}", self.table())
+    }
+
+    /// The Rust type of a descriptor's field.
+    pub(crate) fn rust(&self) -> String {
+        if self.has_data_types() { "DataType".to_owned() } else { self.key.to_upper_camel_case() }
+    }
+
+    /// Names and numbers.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.values.iter().map(String::as_str).enumerate()
+    }
 }
 
 /// Data types: bit n stands for the nth entry of [`super::names::DATA_TYPES`]. Empty where the
@@ -56,8 +112,6 @@ pub(crate) struct Operator {
     pub(crate) rule: Option<String>,
     pub(crate) doc: String,
     pub(crate) fields: Vec<Field>,
-    /// Whether the struct has no other fields.
-    pub(crate) fields_complete: bool,
     /// Where support depends on an attribute: what at least one of its values has.
     pub(crate) tables: Vec<Table>,
     pub(crate) varied: Option<VariedSupport>,
@@ -67,6 +121,11 @@ impl Operator {
     /// The comment that tells which file of the schema the next item is generated from.
     pub(crate) fn origin(&self) -> String {
         format!("{ORIGIN}{}\n", self.file)
+    }
+
+    /// The Rust module of what is generated from its file.
+    fn module(&self) -> &str {
+        self.file.strip_suffix(".toml").unwrap_or(&self.file)
     }
 }
 
@@ -93,7 +152,7 @@ pub(crate) struct Field {
     pub(crate) optional: bool,
     /// A level, where it is optional only from there on.
     pub(crate) optional_from: Option<&'static str>,
-    pub(crate) enumeration: Option<&'static EnumNames>,
+    pub(crate) enumeration: Option<Rc<Enumeration>>,
     pub(crate) scalar_type: Option<String>,
     pub(crate) count: Option<String>,
     pub(crate) doc: String,

@@ -1,15 +1,18 @@
 //! From the files as written to what they mean.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use anyhow::Result;
 use toml::Spanned;
 
 use crate::comparison;
+use crate::enums;
 use crate::model::{
-    Comparison, Field, FieldKind, FieldType, NamedTypes, Operator, Schema, Table, TypeSet,
+    Comparison, Enumeration, Field, FieldKind, FieldType, NamedTypes, Operator, Schema, Table,
+    TypeSet,
 };
-use crate::names::{self, ENUMS};
+use crate::names;
 use crate::source::{self, File, Sources};
 use crate::support::{self, Place};
 
@@ -19,6 +22,8 @@ const MAX_SUMMARY: usize = 80;
 /// What operators refer to.
 struct Definitions<'a> {
     types: &'a [NamedTypes],
+    /// With that of the data types.
+    enums: &'a [Rc<Enumeration>],
     /// The text of `rules.rs`.
     rules: &'a str,
 }
@@ -26,7 +31,10 @@ struct Definitions<'a> {
 /// Checks every file of the schema.
 pub(crate) fn schema(sources: &Sources) -> Result<Schema> {
     let types = support::named_types(&sources.types)?;
-    let definitions = Definitions { types: &types, rules: &sources.rules };
+    let enums = enums::resolve(&sources.enums)?;
+    let mut all_enums = vec![Rc::new(Enumeration::of_data_types())];
+    all_enums.extend(enums.iter().cloned());
+    let definitions = Definitions { types: &types, enums: &all_enums, rules: &sources.rules };
     let mut operators: Vec<Operator> = Vec::new();
     for file in &sources.operators {
         for (header, operator) in self::operators(file, &definitions)? {
@@ -35,7 +43,7 @@ pub(crate) fn schema(sources: &Sources) -> Result<Schema> {
         }
     }
     operators.sort_by_key(|operator| operator.number);
-    Ok(Schema { types, operators })
+    Ok(Schema { types, enums, operators })
 }
 
 fn unique(before: &[Operator], operator: &Operator) -> Result<(), String> {
@@ -68,7 +76,7 @@ fn operator(
     let header = name.span();
     let name = name.into_inner();
     check_operator(file, &header, &name, &source, definitions)?;
-    let fields = fields(file, &name, &source)?;
+    let fields = fields(file, &name, &source, definitions)?;
     let place = Place { file, header, operator: &name, fields: &fields, known: definitions.types };
     let (tables, varied) =
         support::resolve(&place, source.support, source.support_by, source.support_for)?;
@@ -84,7 +92,6 @@ fn operator(
         rule: source.rule.map(Spanned::into_inner),
         doc: source.doc,
         fields,
-        fields_complete: source.fields_complete,
         tables,
         varied,
     })
@@ -115,9 +122,6 @@ fn check_operator(
             "is implemented without comparison; accepted: such as bit-exact",
         );
     }
-    if source.implemented && !source.fields_complete {
-        return error(header.start, "is implemented without all fields");
-    }
     if let Some(rule) = &source.rule
         && !definitions.rules.contains(&format!("fn {}(", rule.get_ref()))
     {
@@ -146,41 +150,41 @@ fn comparisons(
     }
 }
 
-fn fields(file: &File, operator: &str, source: &source::Operator) -> Result<Vec<Field>> {
+fn fields(
+    file: &File,
+    operator: &str,
+    source: &source::Operator,
+    definitions: &Definitions<'_>,
+) -> Result<Vec<Field>> {
     let mut fields: Vec<Field> = Vec::new();
     for spanned in &source.fields {
         let given = spanned.get_ref();
-        field(&source.fields, &fields, given, source.implemented)
-            .map(|field| fields.push(field))
-            .map_err(|problem| {
+        let error = |problem| {
             let problem = format!("{operator}: {}: {problem}", given.name);
             file.error(spanned.span().start, problem)
-        })?;
+        };
+        check_field(&fields, given, source.implemented).map_err(error)?;
+        fields.push(field(&source.fields, given, definitions.enums).map_err(error)?);
     }
     Ok(fields)
 }
 
 fn field(
     all: &[Spanned<source::Field>],
-    before: &[Field],
     given: &source::Field,
-    implemented: bool,
+    enums: &[Rc<Enumeration>],
 ) -> Result<Field, String> {
-    check_field(before, given, implemented)?;
     let enumeration = match &given.enumeration {
         None => None,
         Some(key) if given.field_type == FieldType::Uint => {
-            let found = ENUMS.iter().find(|names| names.key == *key);
+            let found = enums.iter().find(|names| names.key == *key).cloned();
             Some(found.ok_or_else(|| {
-                let keys: Vec<&str> = ENUMS.iter().map(|names| names.key).collect();
+                let keys: Vec<&str> = enums.iter().map(|names| names.key.as_str()).collect();
                 format!("{key} is no enum; accepted: {}", keys.join(", "))
             })?)
         }
         Some(_) => return Err("enum is for the type uint".to_owned()),
     };
-    if implemented && enumeration.is_some_and(|names| names.typed.is_none()) {
-        return Err("holds an enum without a Rust type; accepted: one in names.rs".to_owned());
-    }
     let optional_from = given.optional_from.as_deref().map(names::level).transpose()?;
     let is_scalar = given.field_type == FieldType::ScalarUnion;
     reference(all, "scalar_type", given.scalar_type.as_deref(), is_scalar, true)?;

@@ -13,6 +13,9 @@ pub(crate) type Operators = BTreeMap<Spanned<String>, Operator>;
 /// `types.toml`: sets of data types, by name.
 pub(crate) type Types = BTreeMap<Spanned<String>, Spanned<String>>;
 
+/// `enums.toml`: enumerations, by the value of the key `enum`.
+pub(crate) type Enums = BTreeMap<Spanned<String>, Enumeration>;
+
 /// Support by level, then by tensor.
 pub(crate) type Support = BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Cell>>;
 
@@ -32,17 +35,11 @@ pub(crate) struct Operator {
     #[serde(default)]
     pub(crate) doc: String,
     pub(crate) fields: Vec<Spanned<Field>>,
-    #[serde(default = "yes")]
-    pub(crate) fields_complete: bool,
     #[serde(default)]
     pub(crate) support: Support,
     pub(crate) support_by: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) support_for: SupportFor,
-}
-
-fn yes() -> bool {
-    true
 }
 
 #[derive(Deserialize)]
@@ -62,6 +59,14 @@ pub(crate) struct Field {
     pub(crate) count: Option<String>,
     #[serde(default)]
     pub(crate) doc: String,
+}
+
+/// The values of an enumeration, from 0.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Enumeration {
+    pub(crate) summary: String,
+    pub(crate) values: Vec<Spanned<String>>,
 }
 
 /// What one level accepts for one tensor.
@@ -86,6 +91,8 @@ pub struct File {
 pub struct Sources {
     /// `types.toml`: the named sets of data types.
     pub types: File,
+    /// `enums.toml`: the enumerations.
+    pub enums: File,
     /// The other files of the schema, each with some operators.
     pub operators: Vec<File>,
     /// The text of the module of `dml-core` with the functions that `rule` may name.

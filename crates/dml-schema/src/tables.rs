@@ -1,26 +1,26 @@
-//! `operators/tables.rs`: the rows.
+//! `operators/tables.rs` and `operators/tables/*.rs`: the rows.
+
+use std::collections::BTreeMap;
 
 use crate::model::{
     Comparison, Field, FieldKind, NamedTypes, Operator, Schema, Table, TensorSupport, TypeSet,
     Variant, VariedSupport,
 };
+use crate::module::{Module, from, modules};
 use crate::names::DATA_TYPES;
 
-const IMPORTS: &str = "\
-use super::rules;
-use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, REDUCE_FUNCTION, RankSet, Rule,
-    SupportTable, SupportVariant, TENSOR_DATA_TYPE, TensorSupport, VariedSupport,
-};
-use crate::types::{DataType, DataTypeSet, FeatureLevel};
-";
+/// The folder of the rows, and the file that has all of them.
+const ROOT: &str = "operators/tables";
 
-/// The file, before formatting and without its header.
-pub(crate) fn render(schema: &Schema) -> String {
+/// The files, before formatting and without their headers.
+pub(crate) fn render(schema: &Schema) -> Vec<Module> {
     let rows: String = schema.operators.iter().map(|it| row(it, &schema.types)).collect();
-    let names: Vec<String> = schema.operators.iter().map(|it| format!("&{}", it.name)).collect();
-    let mut text = format!("{IMPORTS}\n/// Every row, by ascending operator number.\n");
-    text += &format!("pub static OPERATORS: &[&OperatorSchema] = &[{}];\n\n", names.join(", "));
+    let all: Vec<String> = schema.operators.iter().map(|it| format!("&{}", it.name)).collect();
+    let mut text = String::from(
+        "use crate::schema::OperatorSchema;\nuse crate::types::{DataType, DataTypeSet};\n\n\
+         /// Every row, by ascending operator number.\n",
+    );
+    text += &format!("pub static OPERATORS: &[&OperatorSchema] = &[{}];\n\n", all.join(", "));
     for named in &schema.types {
         let (name, set) = (constant(named), data_types(named.types));
         // The last argument of a cell.
@@ -28,11 +28,35 @@ pub(crate) fn render(schema: &Schema) -> String {
             text += &format!("const {name}: DataTypeSet = {set};\n");
         }
     }
-    text + "\n" + &rows
+    modules(schema, (ROOT, text), &names(schema), |operator| row(operator, &schema.types))
+}
+
+/// What rows may use.
+fn names(schema: &Schema) -> BTreeMap<String, String> {
+    let of_schema = [
+        "Comparison",
+        "FieldKind",
+        "FieldSchema",
+        "FieldType",
+        "OperatorSchema",
+        "RankSet",
+        "Rule",
+        "SupportTable",
+        "SupportVariant",
+        "TensorSupport",
+        "VariedSupport",
+        "TENSOR_DATA_TYPE",
+    ];
+    from("crate::operators", ["rules"])
+        .chain(from("crate::schema", of_schema))
+        .chain(from("crate::schema", schema.enums.iter().map(|it| it.table())))
+        .chain(from("crate::types", ["DataType", "DataTypeSet", "FeatureLevel"]))
+        .chain(from("super", schema.types.iter().map(constant)))
+        .collect()
 }
 
 fn row(operator: &Operator, types: &[NamedTypes]) -> String {
-    let Operator { name, number, summary, in_place, implemented, fields_complete, .. } = operator;
+    let Operator { name, number, summary, in_place, implemented, .. } = operator;
     let comparisons: String = operator.comparisons.iter().map(|it| comparison(*it)).collect();
     let rule = operator.rule.as_ref().map_or_else(
         || "None".to_owned(),
@@ -46,7 +70,7 @@ fn row(operator: &Operator, types: &[NamedTypes]) -> String {
         .map_or_else(|| "None".to_owned(), |it| format!("Some({})", varied(it, types)));
     let introduced = operator.tables.first().map_or("", |table| table.level);
     format!(
-        "{}/// DML_OPERATOR_{name}, introduced at level {introduced}.\n\
+        "/// DML_OPERATOR_{name}, introduced at level {introduced}.\n\
          pub static {name}: OperatorSchema = OperatorSchema {{\n\
          name: {name:?},\n\
          operator_type: {number},\n\
@@ -55,12 +79,10 @@ fn row(operator: &Operator, types: &[NamedTypes]) -> String {
          in_place: {in_place},\n\
          comparisons: &[{comparisons}],\n\
          fields: &[\n{fields}],\n\
-         fields_complete: {fields_complete},\n\
          rule: {rule},\n\
          tables: {tables},\n\
          varied: {varied},\n\
-         }};\n\n",
-        operator.origin()
+         }};\n\n"
     )
 }
 
@@ -87,8 +109,8 @@ fn field(field: &Field) -> String {
         None if field.optional => text += ".optional()",
         None => {}
     }
-    if let Some(names) = field.enumeration {
-        text += &format!(".with_enumeration(&{})", names.table);
+    if let Some(names) = &field.enumeration {
+        text += &format!(".with_enumeration(&{})", names.table());
     }
     if let Some(name) = &field.scalar_type {
         text += &format!(".with_scalar_type({name:?})");

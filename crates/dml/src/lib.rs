@@ -46,6 +46,7 @@ pub use element::Element;
 pub use error::{Error, Result};
 pub use pipeline_cache::PipelineCache;
 
+pub use dml_core::enums::*;
 pub use dml_core::operators::descs::*;
 pub use dml_core::{
     AbstractOperator, CapabilityCap, DataType, ExecutionFlags, FeatureLevel, HResult, ScalarUnion,

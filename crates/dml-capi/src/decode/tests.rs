@@ -1,12 +1,14 @@
 use std::mem::{offset_of, size_of};
 use std::ptr;
 
-use dml::core::operators::{DIAGONAL_MATRIX, DIAGONAL_MATRIX1, FILL_VALUE_CONSTANT, find};
+use dml::MatrixTransform;
+use dml::core::operators::{DIAGONAL_MATRIX, DIAGONAL_MATRIX1, FILL_VALUE_CONSTANT};
 
 use super::*;
 use crate::types::{
-    DML_DIAGONAL_MATRIX_OPERATOR_DESC, DML_DIAGONAL_MATRIX1_OPERATOR_DESC,
-    DML_FILL_VALUE_CONSTANT_OPERATOR_DESC,
+    DML_ACTIVATION_RELU_OPERATOR_DESC, DML_DIAGONAL_MATRIX_OPERATOR_DESC,
+    DML_DIAGONAL_MATRIX1_OPERATOR_DESC, DML_FILL_VALUE_CONSTANT_OPERATOR_DESC,
+    DML_GEMM_OPERATOR_DESC,
 };
 use borrowing::Borrowing;
 
@@ -132,11 +134,37 @@ fn what_cannot_be_followed_is_refused() {
         let found = message(decode(&DML_OPERATOR_DESC { Type: unknown, Desc: ptr::null() }));
         assert!(found.contains("accepted: 1 to 177"), "{found}");
     }
-    let gemm = find("GEMM").map_or(0, |schema| schema.operator_type);
-    let found = message(decode(&DML_OPERATOR_DESC { Type: gemm, Desc: ptr::null() }));
-    assert!(found.contains("not implemented"), "{found}");
     // SAFETY: null is allowed.
     assert!(message(unsafe { operator(ptr::null()) }).contains("null"));
+}
+
+#[test]
+fn an_operator_that_is_not_implemented_is_read() {
+    let buffer = buffer_desc(&[1, 1, 4, 4]);
+    let tensor = tensor_desc(&buffer);
+    let relu =
+        DML_ACTIVATION_RELU_OPERATOR_DESC { InputTensor: ptr::null(), OutputTensor: ptr::null() };
+    let relu = DML_OPERATOR_DESC { Type: 44, Desc: (&raw const relu).cast() };
+    let gemm = DML_GEMM_OPERATOR_DESC {
+        ATensor: tensor.as_ptr(),
+        BTensor: tensor.as_ptr(),
+        CTensor: ptr::null(),
+        OutputTensor: tensor.as_ptr(),
+        TransA: MatrixTransform::None.dml_value(),
+        TransB: MatrixTransform::Transpose.dml_value(),
+        Alpha: 0.5,
+        Beta: -1.0,
+        FusedActivation: &raw const relu,
+    };
+    let found = decode(&DML_OPERATOR_DESC { Type: 54, Desc: (&raw const gemm).cast() });
+    let found = found.unwrap_or_else(|failure| panic!("{failure:?}"));
+    let fields = found.fields();
+    assert_eq!(fields[2], FieldValue::Tensor(None));
+    assert_eq!(fields[4..6], [FieldValue::Uint(0), FieldValue::Uint(1)]);
+    assert_eq!(fields[6..8], [FieldValue::Float(0.5), FieldValue::Float(-1.0)]);
+    let FieldValue::OperatorDesc(Some(fused)) = &fields[8] else { panic!("{fields:?}") };
+    assert_eq!(fused.schema().name, "ACTIVATION_RELU");
+    assert_eq!(fused.fields(), [FieldValue::Tensor(None), FieldValue::Tensor(None)]);
 }
 
 /// Field types that no implemented operator has yet, in a struct made for this test.

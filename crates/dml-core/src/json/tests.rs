@@ -1,10 +1,13 @@
 use serde_json::json;
 
 use super::*;
-use crate::operators::DiagonalMatrixDesc;
+use crate::operators::{
+    ActivationReluDesc, DiagonalMatrixDesc, GemmDesc, RandomGeneratorDesc, TileDesc,
+};
 use crate::schema::{FieldKind, TENSOR_DATA_TYPE};
 use crate::tensor::{TensorDesc, TensorFlags};
 use crate::types::ScalarUnion;
+use crate::types::enums::{MatrixTransform, RandomGeneratorType};
 
 const fn attribute(name: &'static str, field_type: FieldType) -> FieldSchema {
     FieldSchema::new(name, FieldKind::Attribute, field_type)
@@ -108,18 +111,77 @@ fn an_unknown_operator_is_refused() {
     assert_eq!(message, "operator: json: [] is no object; accepted: an object");
 }
 
-/// Its attributes are not described, so nothing can be said about them.
+/// A FLOAT32 tensor of 3 x 3 elements.
+fn tensor() -> Value {
+    json!({ "DataType": "FLOAT32", "Sizes": [1, 1, 3, 3] })
+}
+
 #[test]
-fn an_operator_that_is_not_implemented_is_refused_by_validation() {
-    let tensor = json!({ "DataType": "FLOAT32", "Sizes": [1, 1, 3, 3] });
-    let gemm = json!({
+fn an_operator_that_is_not_implemented_is_read_and_refused_by_validation() {
+    let relu =
+        json!({ "Type": "ACTIVATION_RELU", "InputTensor": tensor(), "OutputTensor": tensor() });
+    let mut json = json!({
         "type": "DML_OPERATOR_GEMM",
-        "desc": { "ATensor": tensor, "BTensor": tensor, "OutputTensor": tensor, "Alpha": 1.0 }
+        "desc": {
+            "ATensor": tensor(), "BTensor": tensor(), "OutputTensor": tensor(),
+            "TransA": "DML_MATRIX_TRANSFORM_NONE", "TransB": "transpose", "Alpha": 1.0, "Beta": 0,
+            "FusedActivation": relu
+        }
     });
-    let gemm = operator(&gemm).unwrap();
-    assert_eq!(gemm.fields().len(), 4);
+    let gemm = operator(&json).unwrap();
+    let desc = GemmDesc {
+        a_tensor: TensorDesc::packed(DataType::Float32, &[1, 1, 3, 3]),
+        b_tensor: TensorDesc::packed(DataType::Float32, &[1, 1, 3, 3]),
+        c_tensor: None,
+        output_tensor: TensorDesc::packed(DataType::Float32, &[1, 1, 3, 3]),
+        trans_a: MatrixTransform::None,
+        trans_b: MatrixTransform::Transpose,
+        alpha: 1.0,
+        beta: 0.0,
+        fused_activation: Some(
+            ActivationReluDesc {
+                input_tensor: TensorDesc::packed(DataType::Float32, &[1, 1, 3, 3]),
+                output_tensor: TensorDesc::packed(DataType::Float32, &[1, 1, 3, 3]),
+            }
+            .into(),
+        ),
+    };
+    assert_eq!(gemm, desc.into());
+    json["desc"]["TransB"] = json!("SIDEWAYS");
+    let message = operator(&json).unwrap_err().to_string();
+    let problem = "is no name of DML_MATRIX_TRANSFORM; accepted: NONE, TRANSPOSE";
+    assert_eq!(message, format!("GEMM: TransB: \"SIDEWAYS\" {problem}"));
     let message = crate::validate(&gemm, crate::FeatureLevel::V1_0).unwrap_err().to_string();
     assert!(message.starts_with("GEMM: not implemented by this runtime"), "{message}");
+}
+
+#[test]
+fn a_count_is_a_field_beside_its_array() {
+    let desc = json!({
+        "InputTensor": tensor(), "OutputTensor": tensor(), "RepeatsCount": 4, "Repeats": [1, 1, 1, 1]
+    });
+    let tile = TileDesc {
+        input_tensor: TensorDesc::packed(DataType::Float32, &[1, 1, 3, 3]),
+        output_tensor: TensorDesc::packed(DataType::Float32, &[1, 1, 3, 3]),
+        repeats: vec![1; 4],
+    };
+    assert_eq!(operator(&json!({ "type": "TILE", "desc": desc })), Ok(tile.into()));
+}
+
+#[test]
+fn a_field_called_type_stands_beside_the_operator_s() {
+    let tensor = json!({ "DataType": "UINT32", "Sizes": [1, 1, 1, 6] });
+    let json = json!({
+        "type": "RANDOM_GENERATOR", "InputStateTensor": tensor, "OutputTensor": tensor,
+        "Type": "DML_RANDOM_GENERATOR_TYPE_PHILOX_4X32_10"
+    });
+    let desc = RandomGeneratorDesc {
+        input_state_tensor: TensorDesc::packed(DataType::Uint32, &[1, 1, 1, 6]),
+        output_tensor: TensorDesc::packed(DataType::Uint32, &[1, 1, 1, 6]),
+        output_state_tensor: None,
+        r#type: RandomGeneratorType::Philox4x3210,
+    };
+    assert_eq!(operator(&json), Ok(desc.into()));
 }
 
 #[test]

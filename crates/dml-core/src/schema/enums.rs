@@ -1,5 +1,9 @@
 //! The enums of DirectML whose numbers `UINT` fields hold.
 
+mod tables;
+
+pub use tables::*;
+
 use crate::types::DataType;
 
 /// An enum of DirectML.
@@ -57,28 +61,10 @@ const DATA_TYPES: [(&str, u32); DataType::ALL.len()] = {
     values
 };
 
-/// DML_REDUCE_FUNCTION.
-pub static REDUCE_FUNCTION: EnumSchema = EnumSchema {
-    name: "REDUCE_FUNCTION",
-    values: &[
-        ("ARGMAX", 0),
-        ("ARGMIN", 1),
-        ("AVERAGE", 2),
-        ("L1", 3),
-        ("L2", 4),
-        ("LOG_SUM", 5),
-        ("LOG_SUM_EXP", 6),
-        ("MAX", 7),
-        ("MIN", 8),
-        ("MULTIPLY", 9),
-        ("SUM", 10),
-        ("SUM_SQUARE", 11),
-    ],
-};
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::enums::{PaddingMode, RandomGeneratorType, ReduceFunction};
 
     #[test]
     fn names_are_read_in_any_case_with_or_without_prefix() {
@@ -92,5 +78,23 @@ mod tests {
     fn unknown_is_no_value() {
         assert!(TENSOR_DATA_TYPE.contains(13));
         assert!(!TENSOR_DATA_TYPE.contains(0) && !TENSOR_DATA_TYPE.contains(14));
+    }
+
+    #[test]
+    fn types_and_tables_have_directml_s_numbers() {
+        assert_eq!(
+            PADDING_MODE.value("DML_PADDING_MODE_WRAP"),
+            Some(PaddingMode::Wrap.dml_value())
+        );
+        assert_eq!(PaddingMode::Wrap.dml_value(), 4);
+        assert_eq!(PaddingMode::from_dml_value(4), Some(PaddingMode::Wrap));
+        assert_eq!(PaddingMode::from_dml_value(5), None);
+        assert_eq!(ReduceFunction::LogSumExp.to_string(), "LOG_SUM_EXP");
+        let pairs = ReduceFunction::ALL.map(|it| (it.name(), it.dml_value()));
+        assert_eq!(REDUCE_FUNCTION.values, pairs);
+        let masks = MULTIHEAD_ATTENTION_MASK_TYPE.values;
+        assert_eq!(masks.last(), Some(&("BOOLEAN", 4)));
+        let philox = RandomGeneratorType::Philox4x3210;
+        assert_eq!((philox.name(), philox.dml_value()), ("PHILOX_4X32_10", 0));
     }
 }

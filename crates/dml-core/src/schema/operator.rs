@@ -64,10 +64,6 @@ field_types! {
 }
 
 /// An operator and the values of its fields, unchecked but for their types.
-///
-/// Of an operator whose schema does not describe every attribute
-/// ([`OperatorSchema::fields_complete`]) it holds what the schema does describe: enough to ask what
-/// a feature level accepts, not enough to execute it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AbstractOperator {
     schema: &'static OperatorSchema,
@@ -135,6 +131,12 @@ impl AbstractOperator {
             tensors.iter().map(|desc| (field.name, desc))
         })
     }
+}
+
+/// The number of elements of an array in a typed descriptor. One with more than a `UINT` tells becomes
+/// 0: validation refuses arrays whose length is not the count.
+pub(crate) fn count<T>(array: &[T]) -> u32 {
+    u32::try_from(array.len()).unwrap_or(0)
 }
 
 #[cfg(test)]

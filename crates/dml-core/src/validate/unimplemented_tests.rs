@@ -18,6 +18,10 @@ fn error(name: &str, number: u32, tensor: (DataType, usize), level: FeatureLevel
         FieldType::TensorArray => FieldValue::TensorArray(vec![desc.clone(), desc.clone()]),
         FieldType::OperatorDescArray => FieldValue::OperatorDescArray(Vec::new()),
         FieldType::Uint => FieldValue::Uint(number),
+        FieldType::OperatorDesc => FieldValue::OperatorDesc(None),
+        FieldType::Float => FieldValue::Float(1.0),
+        FieldType::Bool => FieldValue::Bool(false),
+        FieldType::UintArray => FieldValue::UintArray(Vec::new()),
         other => panic!("{other:?}"),
     };
     let fields = schema.fields.iter().map(|field| value(field.field_type)).collect();

@@ -1,7 +1,7 @@
 /*
  * DirectML's descriptors, with its names, numbers and layout: code that fills them for DirectML compiles
- * unchanged. The structs of all operators that this runtime implements are here; DML_OPERATOR_TYPE has
- * all of DirectML's numbers.
+ * unchanged. The structs of all of DirectML's operators are here; what this runtime does not implement is
+ * refused when it is compiled.
  *
  * A program that includes DirectML.h itself defines DMLVK_USE_DIRECTML_H. One that has Windows' basic
  * types from elsewhere defines DMLVK_NO_WINDOWS_TYPES.
@@ -99,21 +99,7 @@ typedef enum DML_FEATURE {
     DML_FEATURE_FEATURE_LEVELS = 1,
 } DML_FEATURE;
 
-typedef enum DML_REDUCE_FUNCTION {
-    DML_REDUCE_FUNCTION_ARGMAX = 0,
-    DML_REDUCE_FUNCTION_ARGMIN = 1,
-    DML_REDUCE_FUNCTION_AVERAGE = 2,
-    DML_REDUCE_FUNCTION_L1 = 3,
-    DML_REDUCE_FUNCTION_L2 = 4,
-    DML_REDUCE_FUNCTION_LOG_SUM = 5,
-    DML_REDUCE_FUNCTION_LOG_SUM_EXP = 6,
-    DML_REDUCE_FUNCTION_MAX = 7,
-    DML_REDUCE_FUNCTION_MIN = 8,
-    DML_REDUCE_FUNCTION_MULTIPLY = 9,
-    DML_REDUCE_FUNCTION_SUM = 10,
-    DML_REDUCE_FUNCTION_SUM_SQUARE = 11,
-} DML_REDUCE_FUNCTION;
-
+@ENUMS@
 typedef enum DML_OPERATOR_TYPE {
     DML_OPERATOR_INVALID = 0,
 @OPERATOR_TYPES@

@@ -19,13 +19,13 @@ pub(crate) fn resolve(
         .fields
         .iter()
         .find(|it| it.name == *field)
-        .and_then(|it| it.enumeration)
+        .and_then(|it| it.enumeration.as_ref())
         .filter(|it| !it.values.is_empty())
         .ok_or_else(|| {
             let problem = format!("support_by: {field} is no field with an enum of known values");
             place.error(by.span().start, problem)
         })?;
-    let mut missing: Vec<&str> = names.values.to_vec();
+    let mut missing: Vec<&str> = names.values.iter().map(String::as_str).collect();
     let mut resolved: Vec<Variant> = Vec::new();
     for (key, support) in variants {
         let mut values = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn resolve(
                 return Err(place.error(key.span().start, problem));
             };
             missing.remove(index);
-            values.extend(names.values.iter().position(|name| *name == word));
+            values.extend(names.values.iter().position(|name| name == word));
         }
         values.sort_unstable();
         resolved.push(Variant { values, tables: tables(place, support)? });
