@@ -64,8 +64,9 @@ impl Folders {
             anyhow::Ok(operators.remove(at))
         };
         let (types, enums) = (take("types.toml")?, take("enums.toml")?);
+        let families = take("families.toml")?;
         let rules = self.file(self.core, "operators/rules.rs")?.text;
-        Ok(Sources { types, enums, operators, rules })
+        Ok(Sources { types, enums, families, operators, rules })
     }
 
     /// What the generated files should hold.

@@ -144,7 +144,7 @@ pub(crate) struct Variant {
     pub(crate) tables: Vec<Table>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) kind: FieldKind,

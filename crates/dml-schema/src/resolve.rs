@@ -1,5 +1,6 @@
 //! From the files as written to what they mean.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -24,6 +25,7 @@ struct Definitions<'a> {
     types: &'a [NamedTypes],
     /// With that of the data types.
     enums: &'a [Rc<Enumeration>],
+    families: &'a BTreeMap<String, Vec<Field>>,
     /// The text of `rules.rs`.
     rules: &'a str,
 }
@@ -34,7 +36,9 @@ pub(crate) fn schema(sources: &Sources) -> Result<Schema> {
     let enums = enums::resolve(&sources.enums)?;
     let mut all_enums = vec![Rc::new(Enumeration::of_data_types())];
     all_enums.extend(enums.iter().cloned());
-    let definitions = Definitions { types: &types, enums: &all_enums, rules: &sources.rules };
+    let families = families(&sources.families, &all_enums)?;
+    let rules = sources.rules.as_str();
+    let definitions = Definitions { types: &types, enums: &all_enums, families: &families, rules };
     let mut operators: Vec<Operator> = Vec::new();
     for file in &sources.operators {
         for (header, operator) in self::operators(file, &definitions)? {
@@ -76,7 +80,11 @@ fn operator(
     let header = name.span();
     let name = name.into_inner();
     check_operator(file, &header, &name, &source, definitions)?;
-    let fields = fields(file, &name, &source, definitions)?;
+    let fields = match &source.family {
+        None => fields(file, &name, &source.fields, source.implemented, definitions.enums)?,
+        Some(family) => of_family(family.get_ref(), &source, definitions.families)
+            .map_err(|problem| file.error(family.span().start, format!("{name}: {problem}")))?,
+    };
     let place = Place { file, header, operator: &name, fields: &fields, known: definitions.types };
     let (tables, varied) =
         support::resolve(&place, source.support, source.support_by, source.support_for)?;
@@ -122,6 +130,9 @@ fn check_operator(
             "is implemented without comparison; accepted: such as bit-exact",
         );
     }
+    if source.fields.is_empty() && source.family.is_none() {
+        return error(header.start, "has no fields; accepted: fields, or family");
+    }
     if let Some(rule) = &source.rule
         && !definitions.rules.contains(&format!("fn {}(", rule.get_ref()))
     {
@@ -150,21 +161,47 @@ fn comparisons(
     }
 }
 
+/// The fields of each family, all with a doc.
+fn families(file: &File, enums: &[Rc<Enumeration>]) -> Result<BTreeMap<String, Vec<Field>>> {
+    let entries = file.parse::<source::Families>()?.into_iter();
+    let resolved = entries.map(|(name, given)| {
+        let name = name.into_inner();
+        let fields = fields(file, &name, &given, true, enums)?;
+        Ok((name, fields))
+    });
+    resolved.collect()
+}
+
+fn of_family(
+    family: &str,
+    source: &source::Operator,
+    families: &BTreeMap<String, Vec<Field>>,
+) -> Result<Vec<Field>, String> {
+    if !source.fields.is_empty() {
+        return Err("has fields and a family; accepted: one of them".to_owned());
+    }
+    families.get(family).cloned().ok_or_else(|| {
+        let names: Vec<&str> = families.keys().map(String::as_str).collect();
+        format!("{family} is no family; accepted: {}", names.join(", "))
+    })
+}
+
 fn fields(
     file: &File,
     operator: &str,
-    source: &source::Operator,
-    definitions: &Definitions<'_>,
+    given: &[Spanned<source::Field>],
+    implemented: bool,
+    enums: &[Rc<Enumeration>],
 ) -> Result<Vec<Field>> {
     let mut fields: Vec<Field> = Vec::new();
-    for spanned in &source.fields {
-        let given = spanned.get_ref();
+    for spanned in given {
+        let source = spanned.get_ref();
         let error = |problem| {
-            let problem = format!("{operator}: {}: {problem}", given.name);
+            let problem = format!("{operator}: {}: {problem}", source.name);
             file.error(spanned.span().start, problem)
         };
-        check_field(&fields, given, source.implemented).map_err(error)?;
-        fields.push(field(&source.fields, given, definitions.enums).map_err(error)?);
+        check_field(&fields, source, implemented).map_err(error)?;
+        fields.push(field(given, source, enums).map_err(error)?);
     }
     Ok(fields)
 }

@@ -16,6 +16,9 @@ pub(crate) type Types = BTreeMap<Spanned<String>, Spanned<String>>;
 /// `enums.toml`: enumerations, by the value of the key `enum`.
 pub(crate) type Enums = BTreeMap<Spanned<String>, Enumeration>;
 
+/// `families.toml`: the fields that many operators share, by the value of the key `family`.
+pub(crate) type Families = BTreeMap<Spanned<String>, Vec<Spanned<Field>>>;
+
 /// Support by level, then by tensor.
 pub(crate) type Support = BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Cell>>;
 
@@ -34,7 +37,9 @@ pub(crate) struct Operator {
     pub(crate) rule: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) doc: String,
+    #[serde(default)]
     pub(crate) fields: Vec<Spanned<Field>>,
+    pub(crate) family: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) support: Support,
     pub(crate) support_by: Option<Spanned<String>>,
@@ -93,6 +98,8 @@ pub struct Sources {
     pub types: File,
     /// `enums.toml`: the enumerations.
     pub enums: File,
+    /// `families.toml`: the fields that many operators share.
+    pub families: File,
     /// The other files of the schema, each with some operators.
     pub operators: Vec<File>,
     /// The text of the module of `dml-core` with the functions that `rule` may name.

@@ -1,4 +1,5 @@
 mod enums;
+mod families;
 
 use std::path::Path;
 

@@ -48,11 +48,12 @@ impl From<ElementWiseIdentityDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAbsDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -100,11 +101,12 @@ impl From<ElementWiseAddDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCeilDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -160,11 +162,11 @@ impl From<ElementWiseClipDesc> for AbstractOperator {
 /// by 0 is 0, and the least integer divided by -1 is itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseDivideDesc {
-    /// The dividend: the output's type and sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The divisor, in the same way.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// What is written: 1 to 8 dimensions.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -186,11 +188,12 @@ impl From<ElementWiseDivideDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseFloorDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -212,11 +215,11 @@ impl From<ElementWiseFloorDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMaxDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -238,11 +241,11 @@ impl From<ElementWiseMaxDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMeanDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -264,11 +267,11 @@ impl From<ElementWiseMeanDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMinDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -290,11 +293,11 @@ impl From<ElementWiseMinDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMultiplyDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -316,11 +319,11 @@ impl From<ElementWiseMultiplyDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSubtractDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -450,11 +453,11 @@ impl From<ElementWiseRoundDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseModulusTruncateDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -477,11 +480,11 @@ impl From<ElementWiseModulusTruncateDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseModulusFloorDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -503,11 +506,11 @@ impl From<ElementWiseModulusFloorDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseDifferenceSquareDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 

@@ -14,11 +14,11 @@ use crate::tensor::TensorDesc;
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitShiftLeftDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -41,11 +41,11 @@ impl From<ElementWiseBitShiftLeftDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitShiftRightDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -67,11 +67,11 @@ impl From<ElementWiseBitShiftRightDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitAndDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -93,11 +93,11 @@ impl From<ElementWiseBitAndDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitOrDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -119,11 +119,11 @@ impl From<ElementWiseBitOrDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitXorDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 

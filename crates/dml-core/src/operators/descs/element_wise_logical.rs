@@ -17,11 +17,11 @@ use crate::types::enums::IsInfinityMode;
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalAndDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -43,11 +43,11 @@ impl From<ElementWiseLogicalAndDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalEqualsDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -70,11 +70,11 @@ impl From<ElementWiseLogicalEqualsDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalGreaterThanDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -96,11 +96,11 @@ impl From<ElementWiseLogicalGreaterThanDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalLessThanDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -145,11 +145,11 @@ impl From<ElementWiseLogicalNotDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalOrDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -171,11 +171,11 @@ impl From<ElementWiseLogicalOrDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalXorDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -277,11 +277,11 @@ impl From<ElementWiseIsInfinityDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalGreaterThanOrEqualDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -304,11 +304,11 @@ impl From<ElementWiseLogicalGreaterThanOrEqualDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalLessThanOrEqualDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 

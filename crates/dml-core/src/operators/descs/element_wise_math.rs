@@ -16,11 +16,12 @@ use crate::tensor::TensorDesc;
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAcosDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -42,11 +43,12 @@ impl From<ElementWiseAcosDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAsinDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -68,11 +70,12 @@ impl From<ElementWiseAsinDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -94,11 +97,12 @@ impl From<ElementWiseAtanDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCosDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -120,11 +124,12 @@ impl From<ElementWiseCosDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseExpDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -146,11 +151,12 @@ impl From<ElementWiseExpDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -230,11 +236,12 @@ impl From<ElementWiseConstantPowDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseRecipDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -256,11 +263,12 @@ impl From<ElementWiseRecipDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSinDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -282,11 +290,12 @@ impl From<ElementWiseSinDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSqrtDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -308,11 +317,12 @@ impl From<ElementWiseSqrtDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseTanDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -334,11 +344,12 @@ impl From<ElementWiseTanDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseErfDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -360,11 +371,12 @@ impl From<ElementWiseErfDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSinhDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -386,11 +398,12 @@ impl From<ElementWiseSinhDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCoshDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -412,11 +425,12 @@ impl From<ElementWiseCoshDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseTanhDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -438,11 +452,12 @@ impl From<ElementWiseTanhDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAsinhDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -464,11 +479,12 @@ impl From<ElementWiseAsinhDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAcoshDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -490,11 +506,12 @@ impl From<ElementWiseAcoshDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanhDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -517,11 +534,11 @@ impl From<ElementWiseAtanhDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanYxDesc {
-    /// DirectML's ATensor.
+    /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
