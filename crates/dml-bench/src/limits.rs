@@ -96,7 +96,7 @@ fn copy_plan(piece: u64) -> Result<Plan> {
     };
     let regions = vec![CopyRegion { repeat, ..CopyRegion::once(0, 0, piece) }];
     let (size, bound_at) = (BYTES, BoundAt::Execution);
-    let output = BindingRequirement { field: "OutputTensor", size, alignment: 16, bound_at };
+    let output = BindingRequirement { field: "OutputTensor".into(), size, alignment: 16, bound_at };
     Ok(Plan {
         operator: "COPIES",
         strategy: Strategy::SeedAndCopy,

@@ -36,6 +36,21 @@ pub enum Error {
         /// Names of the operators that are.
         implemented: String,
     },
+    /// A nested operator is part of DirectML but not of this runtime.
+    #[error(
+        "{operator}: {field}: {nested} is not implemented by this runtime \
+         (implemented here: {implemented})"
+    )]
+    NestedNotImplemented {
+        /// The outer operator's name.
+        operator: &'static str,
+        /// Where the other one stands, such as `FusedActivation` or `ActivationDescs[1]`.
+        field: String,
+        /// Its name.
+        nested: &'static str,
+        /// Names of the operators that are implemented there.
+        implemented: String,
+    },
     /// The descriptor is legal, but the device cannot carry it.
     #[error("{operator}: {field}: {needed} {unit} exceed {limit} of this device ({available})")]
     DeviceLimit {
@@ -67,9 +82,21 @@ impl Error {
     pub fn hresult(&self) -> HResult {
         match self {
             Self::Invalid { .. } | Self::FeatureLevel(_) => HResult::E_INVALIDARG,
-            Self::Undocumented { .. } | Self::NotImplemented { .. } => HResult::E_NOTIMPL,
+            Self::Undocumented { .. }
+            | Self::NotImplemented { .. }
+            | Self::NestedNotImplemented { .. } => HResult::E_NOTIMPL,
             Self::DeviceLimit { .. } => HResult::DXGI_ERROR_UNSUPPORTED,
             Self::Internal { .. } => HResult::E_UNEXPECTED,
+        }
+    }
+
+    /// What a nested operator breaks, as the operator `outer` has it, which nests it at `path`.
+    pub(crate) fn inside(self, outer: &'static str, path: &str) -> Self {
+        match self {
+            Self::Invalid { field, .. } => {
+                Self::Invalid { operator: outer, field: field.inside(path) }
+            }
+            other => other,
         }
     }
 

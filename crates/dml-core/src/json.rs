@@ -62,6 +62,7 @@ pub fn operator(json: &Value) -> std::result::Result<AbstractOperator, Error> {
 /// An operator whose type is known and whose fields have been found.
 struct Form<'a> {
     schema: &'static OperatorSchema,
+    /// Where it is nested; empty where it is not.
     path: &'a str,
     object: &'a Object,
     /// Keys of `object` that are no fields.
@@ -91,7 +92,15 @@ impl<'a> Form<'a> {
         let names = self.schema.fields.iter().map(|field| field.name);
         let keys: Vec<&str> = names.chain(self.beside.iter().copied()).collect();
         known_keys(self.path, self.object, &keys)?;
-        self.schema.fields.iter().map(|it| field(self.path, it, self.object)).collect()
+        // A nested operator has no tensors; validation refuses those that are given.
+        let is_nested = !self.path.is_empty();
+        let fields = self.schema.fields.iter().map(|it| match it.field_type {
+            FieldType::Tensor if is_nested && given(it, self.object).is_none() => {
+                Ok(FieldValue::Tensor(None))
+            }
+            _ => field(self.path, it, self.object),
+        });
+        fields.collect()
     }
 }
 
@@ -104,9 +113,7 @@ fn schema(path: &str, json: &Value) -> Result<&'static OperatorSchema> {
 
 fn field(outer: &str, field: &FieldSchema, object: &Object) -> Result<FieldValue> {
     let path = &join(outer, field.name);
-    let Some(json) = object.get(field.name).filter(|json| !json.is_null()) else {
-        return left_out(path, field);
-    };
+    let Some(json) = given(field, object) else { return left_out(path, field) };
     Ok(match field.field_type {
         FieldType::Tensor => FieldValue::Tensor(Some(tensor::tensor(path, json)?)),
         FieldType::TensorArray => FieldValue::TensorArray(array(path, json, tensor::tensor)?),
@@ -133,6 +140,10 @@ fn field(outer: &str, field: &FieldSchema, object: &Object) -> Result<FieldValue
             json.as_bool().ok_or_else(|| refused(path, json, "is no Boolean", "true, false"))?,
         ),
     })
+}
+
+fn given<'a>(field: &FieldSchema, object: &'a Object) -> Option<&'a Value> {
+    object.get(field.name).filter(|json| !json.is_null())
 }
 
 fn left_out(path: &str, field: &FieldSchema) -> Result<FieldValue> {

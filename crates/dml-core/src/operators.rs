@@ -5,6 +5,7 @@
 
 /// The descriptors of the operators, and nothing else.
 pub mod descs;
+pub(crate) mod fusion;
 pub(crate) mod rules;
 mod tables;
 

@@ -28,6 +28,7 @@ pub use invalid::{InvalidCopy, InvalidDispatch, InvalidPlan, InvalidStep, Phase}
 pub use region::{CopyRegion, Repeat};
 pub use slot::{Access, Slot, Stage, Use};
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::tensor::{TensorFlags, TensorLayout};
@@ -226,8 +227,8 @@ pub enum BoundAt {
 /// What a plan needs from one binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingRequirement {
-    /// The operator's field, such as `OutputTensor`.
-    pub field: &'static str,
+    /// The operator's field or an element of it, such as `OutputTensor` or `OutputTensors[1]`.
+    pub field: Cow<'static, str>,
     /// Bytes that the binding must cover, see [`TensorLayout::binding_size`].
     pub size: u64,
     /// The binding's offset must be a multiple of this.
@@ -238,11 +239,11 @@ pub struct BindingRequirement {
 
 impl BindingRequirement {
     /// What a tensor needs, bound to `field`.
-    pub fn of(field: &'static str, tensor: &TensorLayout) -> Self {
+    pub fn of(field: impl Into<Cow<'static, str>>, tensor: &TensorLayout) -> Self {
         let size = tensor.binding_size();
         let owned = tensor.flags().contains(TensorFlags::OWNED_BY_DML);
         let bound_at = if owned { BoundAt::Initialization } else { BoundAt::Execution };
-        Self { field, size, alignment: tensor.alignment(), bound_at }
+        Self { field: field.into(), size, alignment: tensor.alignment(), bound_at }
     }
 }
 

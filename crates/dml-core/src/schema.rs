@@ -13,7 +13,7 @@ use crate::types::{DataType, DataTypeSet, FeatureLevel};
 use validated::Validated;
 
 pub use enums::*;
-pub use operator::FieldType;
+pub use operator::{FieldType, TensorPath};
 pub use support::{RankSet, SupportTable, SupportVariant, TensorSupport, VariedSupport, table_at};
 
 /// How results are compared with the reference.

@@ -1,12 +1,13 @@
 //! Checks an operator against the rules of tensors and against a feature level.
 
-mod attributes;
 mod levels;
+mod nested;
+mod values;
 
 use crate::error::Error;
-use crate::schema::operator::{AbstractOperator, FieldValue};
-use crate::schema::validated::Validated;
-use crate::schema::{FieldKind, FieldSchema, OperatorSchema};
+use crate::schema::operator::{AbstractOperator, FieldValue, element_path};
+use crate::schema::validated::{CheckedField, Validated};
+use crate::schema::{FieldKind, FieldSchema};
 use crate::tensor::{TensorDesc, TensorFlags, TensorLayout};
 use crate::types::{FeatureLevel, InvalidField};
 use levels::Levels;
@@ -14,10 +15,12 @@ use levels::Levels;
 /// Checks `operator` for a device that was created at `level`.
 ///
 /// # Errors
-/// [`Error::FeatureLevel`] where the level does not accept the operator, a data type or a dimension
-/// count; [`Error::Invalid`] where a rule is broken that holds at every level. The first finding is
+/// [`Error::FeatureLevel`] where the level does not accept the operator, a data type, a dimension
+/// count or a nested operator; [`Error::NestedNotImplemented`] where this runtime lacks a nested one;
+/// [`Error::Invalid`] where a rule is broken that holds at every level. The first finding is
 /// reported, in the order of the fields; the operator's own rule comes last. Where a level refuses
-/// several tensors, the one is reported that needs the highest level, or that no level accepts.
+/// several tensors or nested operators, the one is reported that needs the highest level, or that no
+/// level accepts.
 ///
 /// An operator that this runtime does not implement is always refused, and only its levels are
 /// checked: [`Error::FeatureLevel`] where no level accepts it, [`Error::Undocumented`],
@@ -29,52 +32,75 @@ pub fn validate(operator: &AbstractOperator, level: FeatureLevel) -> Result<Vali
     }
     let levels = Levels::new(operator, level)
         .map_err(|_| levels::refuse_before_introduction(operator, level))?;
-    let checker = Checker { schema, levels };
-    let tensors = operator
+    let checker = Checker { operator, level, levels };
+    let fields = operator
         .fields()
         .iter()
         .zip(schema.fields)
-        .map(|(value, field)| match value {
-            FieldValue::Tensor(desc) => checker.tensor(field, desc.as_ref()),
-            attribute => attributes::check(operator, field, attribute).map(|()| None),
-        })
+        .map(|(value, field)| checker.field(field, value))
         .collect::<Result<_, _>>()
         .map_err(|error| match error {
-            // Naming a level would only lead to the next tensor's refusal.
+            // Naming a level would only lead to the next refusal.
             Error::FeatureLevel(_) => levels::highest_refusal(operator, level).unwrap_or(error),
             other => other,
         })?;
-    let validated = Validated::new(operator.clone(), level, tensors);
+    let validated = Validated::new(operator.clone(), level, fields);
     if let Some(rule) = &schema.rule {
         (rule.check)(&validated)?;
     }
     Ok(validated)
 }
 
-struct Checker {
-    schema: &'static OperatorSchema,
+struct Checker<'a> {
+    operator: &'a AbstractOperator,
+    level: FeatureLevel,
     levels: Levels,
 }
 
-impl Checker {
+impl Checker<'_> {
+    fn field(
+        &self,
+        field: &'static FieldSchema,
+        value: &FieldValue,
+    ) -> Result<CheckedField, Error> {
+        values::check(self.operator, field, value).map_err(|field| self.invalid(field))?;
+        Ok(match value {
+            FieldValue::Tensor(None) => {
+                self.levels.left_out(field)?;
+                CheckedField::Tensor(None)
+            }
+            FieldValue::Tensor(Some(desc)) => {
+                CheckedField::Tensor(Some(self.tensor(field, field.name, desc)?))
+            }
+            FieldValue::TensorArray(descs) => {
+                let checked = elements(field, descs, |path, desc| self.tensor(field, path, desc));
+                CheckedField::TensorArray(checked?)
+            }
+            FieldValue::OperatorDesc(nested) => {
+                let nested = nested.iter().map(|nested| self.nested(field.name, nested));
+                CheckedField::Operators(nested.collect::<Result<_, _>>()?)
+            }
+            FieldValue::OperatorDescArray(operators) => {
+                let checked = elements(field, operators, |path, nested| self.nested(path, nested));
+                CheckedField::Operators(checked?)
+            }
+            _ => CheckedField::Attribute,
+        })
+    }
+
+    /// Checks a tensor that stands at `path`, which is `field` or an element of it.
     fn tensor(
         &self,
         field: &FieldSchema,
-        desc: Option<&TensorDesc>,
-    ) -> Result<Option<TensorLayout>, Error> {
-        let Some(desc) = desc else {
-            return if field.optional {
-                self.levels.left_out(field).map(|()| None)
-            } else {
-                Err(self.missing(field))
-            };
-        };
-        self.levels.tensor(field, field.name, desc)?;
-        let layout = self.layout(field, desc).map_err(|invalid| Error::Invalid {
-            operator: self.schema.name,
-            field: invalid.inside(field.name),
-        })?;
-        Ok(Some(layout))
+        path: &str,
+        desc: &TensorDesc,
+    ) -> Result<TensorLayout, Error> {
+        self.levels.tensor(field, path, desc)?;
+        self.layout(field, desc).map_err(|invalid| self.invalid(invalid.inside(path)))
+    }
+
+    fn nested(&self, path: &str, nested: &AbstractOperator) -> Result<Validated, Error> {
+        nested::check(self.operator.schema(), &self.levels, path, nested, self.level)
     }
 
     fn layout(&self, field: &FieldSchema, desc: &TensorDesc) -> Result<TensorLayout, InvalidField> {
@@ -90,12 +116,25 @@ impl Checker {
         Ok(layout)
     }
 
-    fn missing(&self, field: &FieldSchema) -> Error {
-        let invalid = InvalidField::new(field.name, "null", "is missing", "a tensor");
-        Error::Invalid { operator: self.schema.name, field: invalid }
+    fn invalid(&self, field: InvalidField) -> Error {
+        Error::Invalid { operator: self.operator.schema().name, field }
     }
 }
 
+/// Checks the elements of an array, each with its path.
+fn elements<T, U>(
+    field: &FieldSchema,
+    elements: &[T],
+    check: impl Fn(&str, &T) -> Result<U, Error>,
+) -> Result<Vec<U>, Error> {
+    let pairs = elements.iter().enumerate();
+    pairs.map(|(index, element)| check(&element_path(field.name, index), element)).collect()
+}
+
+#[cfg(test)]
+mod array_tests;
+#[cfg(test)]
+mod nested_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -90,8 +90,13 @@ fn plan(adds: &[Add]) -> Plan {
         constants.extend(words.iter().flat_map(|it| it.to_le_bytes()));
         constants.resize(end * usize::try_from(BLOCK).unwrap(), 0);
     }
-    let requirement = |field| {
-        Some(BindingRequirement { field, size: BYTES, alignment: 16, bound_at: BoundAt::Execution })
+    let requirement = |field: &'static str| {
+        Some(BindingRequirement {
+            field: field.into(),
+            size: BYTES,
+            alignment: 16,
+            bound_at: BoundAt::Execution,
+        })
     };
     Plan {
         operator: "ADD",

@@ -56,9 +56,9 @@ impl Run {
         let push = PushConstants { count: quads, ..PushConstants::default() };
         let words = self.record.words(self.kernel.skeleton_dimensions());
         let constants: Vec<u8> = words.iter().flat_map(|it| it.to_le_bytes()).collect();
-        let requirement = |field, bytes: &[u8]| {
+        let requirement = |field: &'static str, bytes: &[u8]| {
             let (size, bound_at) = (bytes.len() as u64, BoundAt::Execution);
-            Some(BindingRequirement { field, size, alignment: 16, bound_at })
+            Some(BindingRequirement { field: field.into(), size, alignment: 16, bound_at })
         };
         Plan {
             operator: "LINKED",

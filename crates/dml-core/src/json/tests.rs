@@ -222,6 +222,25 @@ fn missing_fields_are_refused_unless_they_are_optional() {
 }
 
 #[test]
+fn a_nested_operator_leaves_out_its_tensors() {
+    for desc in [json!({ "Offset": 1, "Value": 2 }), {
+        json!({ "OutputTensor": null, "Offset": 1, "Value": 2 })
+    }] {
+        let nested = json!({ "Type": "DIAGONAL_MATRIX", "Desc": desc });
+        let found = with("FusedActivation", nested.clone()).unwrap();
+        let FieldValue::OperatorDesc(Some(found)) = found else { panic!("{found:?}") };
+        assert_eq!(found.field("OutputTensor"), Some(&FieldValue::Tensor(None)));
+        assert!(with("ActivationDescs", json!([nested])).is_ok());
+    }
+    let without_offset = json!([{ "Type": "DIAGONAL_MATRIX", "Desc": { "Value": 2 } }]);
+    refuses(
+        "ActivationDescs",
+        without_offset,
+        "ActivationDescs[0].Offset: null is missing; accepted: a value",
+    );
+}
+
+#[test]
 fn every_type_of_field_is_decoded() {
     let fields = decode(&everything()).unwrap();
     let expected = [

@@ -1,10 +1,11 @@
 //! What must hold between the fields of an operator: one function per rule, named in `schema/*.toml`.
 //!
-//! A rule sees an operator whose fields are all valid by themselves.
+//! A rule sees an operator whose fields are all valid by themselves. One of an operator that may be
+//! nested also sees it without its tensors, of which nothing has to hold then.
 
 use crate::error::Error;
-use crate::schema::FieldKind;
 use crate::schema::validated::Validated;
+use crate::schema::{FieldKind, TensorPath};
 use crate::tensor::TensorLayout;
 use crate::types::InvalidField;
 
@@ -28,41 +29,41 @@ pub(crate) fn value_and_input_match_output(operator: &Validated) -> Result<(), E
 
 /// All inputs have the type and the sizes of `OutputTensor`.
 pub(crate) fn tensors_match_output(operator: &Validated) -> Result<(), Error> {
-    let output = operator.required_tensor("OutputTensor")?;
-    for (field, input) in inputs(operator) {
+    let Some(output) = operator.tensor("OutputTensor")? else { return Ok(()) };
+    for (path, input) in inputs(operator) {
         let (given, accepted) = (input.data_type(), output.data_type());
         if given != accepted {
-            return Err(differs(operator, field, "DataType", &given, &accepted));
+            return Err(differs(operator, path, "DataType", &given, &accepted));
         }
-        sizes_match(operator, field, input, output)?;
+        sizes_match(operator, path, input, output)?;
     }
     Ok(())
 }
 
 /// All inputs have the sizes of `OutputTensor`, whatever their types.
 pub(crate) fn sizes_match_output(operator: &Validated) -> Result<(), Error> {
-    let output = operator.required_tensor("OutputTensor")?;
-    inputs(operator).try_for_each(|(field, input)| sizes_match(operator, field, input, output))
+    let Some(output) = operator.tensor("OutputTensor")? else { return Ok(()) };
+    inputs(operator).try_for_each(|(path, input)| sizes_match(operator, path, input, output))
 }
 
 /// The inputs that are not left out.
-fn inputs(operator: &Validated) -> impl Iterator<Item = (&'static str, &TensorLayout)> {
-    operator.tensors(FieldKind::Input).filter_map(|(field, input)| Some((field.name, input?)))
+fn inputs(operator: &Validated) -> impl Iterator<Item = (TensorPath, &TensorLayout)> {
+    operator.tensors(FieldKind::Input).filter_map(|(path, input)| Some((path, input?)))
 }
 
 fn sizes_match(
     operator: &Validated,
-    field: &'static str,
+    path: TensorPath,
     input: &TensorLayout,
     output: &TensorLayout,
 ) -> Result<(), Error> {
     let (given, accepted) = (input.sizes(), output.sizes());
     if given.len() != accepted.len() {
-        return Err(differs(operator, field, "DimensionCount", &given.len(), &accepted.len()));
+        return Err(differs(operator, path, "DimensionCount", &given.len(), &accepted.len()));
     }
     if given != accepted {
         let (given, accepted) = (format!("{given:?}"), format!("{accepted:?}"));
-        return Err(differs(operator, field, "Sizes", &given, &accepted));
+        return Err(differs(operator, path, "Sizes", &given, &accepted));
     }
     Ok(())
 }
@@ -70,7 +71,7 @@ fn sizes_match(
 /// A refusal of a tensor whose `member` is not that of `OutputTensor`.
 fn differs(
     operator: &Validated,
-    tensor: &str,
+    tensor: TensorPath,
     member: &str,
     given: &impl ToString,
     accepted: &impl ToString,

@@ -1,6 +1,9 @@
 //! The one form of an operator that every front end converts to.
 
-use super::OperatorSchema;
+use std::borrow::Cow;
+use std::fmt;
+
+use super::{FieldKind, FieldSchema, OperatorSchema};
 use crate::error::Error;
 use crate::tensor::TensorDesc;
 use crate::types::{InvalidField, ScalarUnion};
@@ -61,6 +64,36 @@ field_types! {
     ScalarUnion(ScalarUnion), "`DML_SCALAR_UNION`";
     /// `BOOL`
     Bool(bool), "`BOOL`";
+}
+
+/// Where a tensor stands in its operator: in a field, or in an array that is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorPath {
+    /// The field.
+    pub field: &'static FieldSchema,
+    /// Which element, where the field is an array.
+    pub element: Option<usize>,
+}
+
+impl TensorPath {
+    /// As messages have it: `OutputTensor`, or `OutputTensors[1]`.
+    pub fn name(&self) -> Cow<'static, str> {
+        match self.element {
+            None => Cow::Borrowed(self.field.name),
+            Some(element) => Cow::Owned(element_path(self.field.name, element)),
+        }
+    }
+}
+
+impl fmt::Display for TensorPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+/// An element of the array `field`, as messages have it.
+pub(crate) fn element_path(field: &str, element: usize) -> String {
+    format!("{field}[{element}]")
 }
 
 /// An operator and the values of its fields, unchecked but for their types.
@@ -131,6 +164,32 @@ impl AbstractOperator {
             tensors.iter().map(|desc| (field.name, desc))
         })
     }
+
+    /// The tensors of one kind in the order in which they are bound, which is the schema's; `None`
+    /// where one is left out. An array is as many as it has elements.
+    pub fn bindings(
+        &self,
+        kind: FieldKind,
+    ) -> impl Iterator<Item = (TensorPath, Option<&TensorDesc>)> {
+        let fields = self.schema.fields.iter().zip(&self.fields);
+        fields.filter(move |(field, _)| field.kind == kind).flat_map(|(field, value)| match value {
+            FieldValue::Tensor(desc) => in_order(field, Some(desc.as_ref()), &[]),
+            FieldValue::TensorArray(descs) => in_order(field, None, descs),
+            _ => in_order(field, None, &[]),
+        })
+    }
+}
+
+/// What a field has to bind: its one tensor, which may be left out, or the elements of its array.
+pub(super) fn in_order<'a, T>(
+    field: &'static FieldSchema,
+    one: Option<Option<&'a T>>,
+    array: &'a [T],
+) -> impl Iterator<Item = (TensorPath, Option<&'a T>)> {
+    let one = one.map(|tensor| (TensorPath { field, element: None }, tensor));
+    let elements = array.iter().enumerate();
+    let path = move |element| TensorPath { field, element: Some(element) };
+    one.into_iter().chain(elements.map(move |(at, tensor)| (path(at), Some(tensor))))
 }
 
 /// The number of elements of an array in a typed descriptor. One with more than a `UINT` tells becomes

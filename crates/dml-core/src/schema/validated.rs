@@ -1,7 +1,7 @@
 //! Operators that have been checked.
 
-use super::operator::{AbstractOperator, FieldValue};
-use super::{FieldKind, FieldSchema, OperatorSchema};
+use super::operator::{AbstractOperator, FieldValue, TensorPath, in_order};
+use super::{FieldKind, OperatorSchema};
 use crate::error::Error;
 use crate::tensor::TensorLayout;
 use crate::types::{DataType, FeatureLevel, ScalarUnion};
@@ -12,8 +12,21 @@ use crate::types::{DataType, FeatureLevel, ScalarUnion};
 pub struct Validated {
     operator: AbstractOperator,
     level: FeatureLevel,
-    /// In the order of the schema's fields; `None` for attributes and for tensors left out.
-    tensors: Vec<Option<TensorLayout>>,
+    /// In the order of the schema's fields.
+    fields: Vec<CheckedField>,
+}
+
+/// What the check of a field has made of its value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum CheckedField {
+    /// A value that is used as it is.
+    Attribute,
+    /// A tensor; `None` where it is left out.
+    Tensor(Option<TensorLayout>),
+    /// The elements of an array of tensors.
+    TensorArray(Vec<TensorLayout>),
+    /// Nested operators: those of an array, or at most one.
+    Operators(Vec<Validated>),
 }
 
 /// A method for each type of attribute.
@@ -33,13 +46,13 @@ macro_rules! attributes {
 }
 
 impl Validated {
-    /// `tensors` are the checked ones, in the order of the schema's fields.
+    /// `fields` are the checked ones, in the order of the schema's.
     pub(crate) fn new(
         operator: AbstractOperator,
         level: FeatureLevel,
-        tensors: Vec<Option<TensorLayout>>,
+        fields: Vec<CheckedField>,
     ) -> Self {
-        Self { operator, level, tensors }
+        Self { operator, level, fields }
     }
 
     /// Which operator it is.
@@ -52,14 +65,19 @@ impl Validated {
         self.level
     }
 
-    /// The checked tensors of one kind, with their fields, in DirectML's binding order; `None`
-    /// where an optional tensor is left out.
+    /// The checked tensors of one kind, with where they stand, in DirectML's binding order; `None`
+    /// where an optional tensor is left out, and for the tensors of a nested operator, which are
+    /// those of the outer one. An array of tensors is as many as it has elements.
     pub fn tensors(
         &self,
         kind: FieldKind,
-    ) -> impl Iterator<Item = (&'static FieldSchema, Option<&TensorLayout>)> {
-        let fields = self.schema().fields.iter().zip(&self.tensors);
-        fields.filter(move |(field, _)| field.kind == kind).map(|(f, t)| (f, t.as_ref()))
+    ) -> impl Iterator<Item = (TensorPath, Option<&TensorLayout>)> {
+        let fields = self.schema().fields.iter().zip(&self.fields);
+        fields.filter(move |(field, _)| field.kind == kind).flat_map(|(f, checked)| match checked {
+            CheckedField::Tensor(tensor) => in_order(f, Some(tensor.as_ref()), &[]),
+            CheckedField::TensorArray(tensors) => in_order(f, None, tensors),
+            CheckedField::Attribute | CheckedField::Operators(_) => in_order(f, None, &[]),
+        })
     }
 
     /// The tensor of a field that cannot be left out.
@@ -67,9 +85,7 @@ impl Validated {
     /// # Errors
     /// [`Error::Internal`]: the schema has no such field.
     pub fn required_tensor(&self, name: &str) -> Result<&TensorLayout, Error> {
-        self.position(name)
-            .and_then(|index| self.tensors[index].as_ref())
-            .ok_or_else(|| self.no_such_field(name, "tensor"))
+        self.tensor(name)?.ok_or_else(|| self.no_such_field(name, "required tensor"))
     }
 
     /// The tensor of a field; `None` where it is left out.
@@ -77,9 +93,32 @@ impl Validated {
     /// # Errors
     /// [`Error::Internal`]: the schema has no such field.
     pub fn tensor(&self, name: &str) -> Result<Option<&TensorLayout>, Error> {
-        match (self.position(name), self.operator.field(name)) {
-            (Some(index), Some(FieldValue::Tensor(_))) => Ok(self.tensors[index].as_ref()),
+        match self.checked(name) {
+            Some(CheckedField::Tensor(tensor)) => Ok(tensor.as_ref()),
             _ => Err(self.no_such_field(name, "tensor")),
+        }
+    }
+
+    /// The tensors of a field that is an array.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: the schema has no such field.
+    pub fn tensor_array(&self, name: &str) -> Result<&[TensorLayout], Error> {
+        match self.checked(name) {
+            Some(CheckedField::TensorArray(tensors)) => Ok(tensors),
+            _ => Err(self.no_such_field(name, "tensor array")),
+        }
+    }
+
+    /// The operators that are nested in a field, such as a fused activation: at most one where it is
+    /// no array.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: the schema has no such field.
+    pub fn nested(&self, name: &str) -> Result<&[Validated], Error> {
+        match self.checked(name) {
+            Some(CheckedField::Operators(operators)) => Ok(operators),
+            _ => Err(self.no_such_field(name, "operator")),
         }
     }
 
@@ -100,8 +139,9 @@ impl Validated {
             .ok_or_else(|| self.no_such_field(name, "data type"))
     }
 
-    fn position(&self, name: &str) -> Option<usize> {
-        self.schema().fields.iter().position(|field| field.name == name)
+    fn checked(&self, name: &str) -> Option<&CheckedField> {
+        let index = self.schema().fields.iter().position(|field| field.name == name)?;
+        self.fields.get(index)
     }
 
     fn no_such_field(&self, name: &str, kind: &str) -> Error {

@@ -1,9 +1,10 @@
 //! What a feature level accepts of an operator: the operator itself, its tensors' data types and
-//! dimension counts, and which tensors may be left out.
+//! dimension counts, which tensors may be left out, and which operators may be nested.
 
 use crate::error::{Error, LevelRefusal};
+use crate::operators::fusion::{Fusion, fusions_in};
 use crate::operators::implemented_names;
-use crate::schema::operator::{AbstractOperator, FieldValue};
+use crate::schema::operator::{AbstractOperator, FieldValue, element_path};
 use crate::schema::{FieldSchema, OperatorSchema, SupportTable, TensorSupport, table_at};
 use crate::tensor::{MAX_DIMENSION_COUNT, TensorDesc};
 use crate::types::FeatureLevel;
@@ -71,6 +72,20 @@ impl Levels {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks whether an operator may be nested at `path`.
+    pub(super) fn nested(&self, path: &str, nested: &OperatorSchema) -> Result<(), Error> {
+        let number = nested.operator_type;
+        let found = fusions_in(self.schema).find(|it| it.operator.operator_type == number);
+        let needs = found.map(Fusion::level);
+        if needs.is_some_and(|needs| needs <= self.level) {
+            return Ok(());
+        }
+        let allowed = fusions_in(self.schema).filter(|it| it.level() <= self.level);
+        let allowed: Vec<&str> = allowed.map(|it| it.operator.name).collect();
+        let given = (path.to_owned(), nested.name.to_owned());
+        Err(self.refusal(given, needs, allowed.join(", ")))
     }
 
     fn data_type(
@@ -210,8 +225,17 @@ fn refusals(operator: &AbstractOperator, level: FeatureLevel) -> Vec<Error> {
             }
             FieldValue::TensorArray(descs) => {
                 for (index, desc) in descs.iter().enumerate() {
-                    let path = format!("{}[{index}]", field.name);
+                    let path = element_path(field.name, index);
                     found.extend(levels.tensor(field, &path, desc).err());
+                }
+            }
+            FieldValue::OperatorDesc(Some(nested)) => {
+                found.extend(levels.nested(field.name, nested.schema()).err());
+            }
+            FieldValue::OperatorDescArray(operators) => {
+                for (index, nested) in operators.iter().enumerate() {
+                    let path = element_path(field.name, index);
+                    found.extend(levels.nested(&path, nested.schema()).err());
                 }
             }
             _ => {}

@@ -139,7 +139,7 @@ impl Checker<'_> {
                 (Some(needed), binding) => {
                     let alignment = BINDING_ALIGNMENT.max(u64::from(needed.alignment));
                     let rule = (needed.size, alignment);
-                    bound.push(self.one(slot(index), needed.field, rule, binding.as_ref())?);
+                    bound.push(self.one(slot(index), &needed.field, rule, binding.as_ref())?);
                 }
                 (None, Some(_)) => {
                     let field = format!("{list}[{index}]");
@@ -202,7 +202,7 @@ impl Checker<'_> {
                 "no binding at execution; it is bound at initialization",
             ),
         };
-        self.error(needed.field, problem.to_owned(), accepted.to_owned())
+        self.error(&needed.field, problem.to_owned(), accepted.to_owned())
     }
 
     /// Inputs may share bytes with each other; whatever is written shares none, unless an operator

@@ -144,7 +144,12 @@ pub fn changed(step: Step, change: impl FnOnce(&mut Dispatch)) -> Step {
 }
 
 pub fn requirement(field: &'static str, size: u64) -> Option<BindingRequirement> {
-    Some(BindingRequirement { field, size, alignment: 16, bound_at: BoundAt::Execution })
+    Some(BindingRequirement {
+        field: field.into(),
+        size,
+        alignment: 16,
+        bound_at: BoundAt::Execution,
+    })
 }
 
 /// A plan with one output of `size` bytes and nothing else.

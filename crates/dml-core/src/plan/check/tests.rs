@@ -19,7 +19,7 @@ static KERNEL: KernelModule = KernelModule::new(KernelDescription {
 });
 
 fn requirement(bound_at: BoundAt) -> Option<BindingRequirement> {
-    Some(BindingRequirement { field: "Tensor", size: 64, alignment: 16, bound_at })
+    Some(BindingRequirement { field: "Tensor".into(), size: 64, alignment: 16, bound_at })
 }
 
 const IN_PLACE: Phase = Phase::InPlace { input: 0, output: 0 };

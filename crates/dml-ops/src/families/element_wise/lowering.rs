@@ -21,14 +21,13 @@ pub(super) fn lower(
     let (mut constants, mut kept) = (Constants::default(), Kept::default());
     let mut inputs = Vec::new();
     let mut requirements = Vec::new();
-    for ((field, tensor), index) in operator.tensors(FieldKind::Input).zip(0..) {
-        let tensor =
-            tensor.ok_or_else(|| Error::internal(name, format!("{} is left out", field.name)))?;
+    for ((path, tensor), index) in operator.tensors(FieldKind::Input).zip(0..) {
+        let tensor = tensor.ok_or_else(|| Error::internal(name, format!("{path} is left out")))?;
         let (slot, start) = kept.source(name, index, tensor, target, &mut constants)?;
         let operand = Operand::of(name, slot, tensor)?;
         let base = (start / u64::from(operand.width.bytes())).cast_signed();
         inputs.push(Operand { base, ..operand });
-        requirements.push(Some(BindingRequirement::of(field.name, tensor)));
+        requirements.push(Some(BindingRequirement::of(path.name(), tensor)));
     }
     let space = IterationSpace {
         sizes: leading(output.sizes(), 1),

@@ -121,7 +121,7 @@ fn run(
     let exec = steps("TEST", "OutputTensor", space.clone(), &computation, &target, &mut constants);
     let requirement = |bytes: &[u8]| {
         let (size, bound_at) = (bytes.len() as u64, BoundAt::Execution);
-        Some(BindingRequirement { field: "Tensor", size, alignment: 16, bound_at })
+        Some(BindingRequirement { field: "Tensor".into(), size, alignment: 16, bound_at })
     };
     let plan = Plan {
         operator: "TEST",

@@ -1,19 +1,23 @@
-//! The rules of attributes that hold for every operator.
+//! The rules that hold for the fields of every operator: enums, what is left out, and how long arrays
+//! are.
 
-use crate::error::Error;
 use crate::schema::FieldSchema;
 use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::types::InvalidField;
 
-/// Checks the value of a field that is no tensor.
+/// Checks what a field's value is by itself; tensors and nested operators are only looked for.
 pub(super) fn check(
     operator: &AbstractOperator,
     field: &FieldSchema,
     value: &FieldValue,
-) -> Result<(), Error> {
-    let result = match value {
+) -> Result<(), InvalidField> {
+    match value {
         FieldValue::Uint(number) => check_enum(field, *number),
-        FieldValue::TensorArray(array) => check_count(operator, field, array.len()),
+        FieldValue::Tensor(None) if !field.optional => {
+            Err(InvalidField::new(field.name, "null", "is missing", "a tensor"))
+        }
+        FieldValue::TensorArray(array) => check_count(operator, field, array.len())
+            .and_then(|()| check_not_empty(field, array.len())),
         FieldValue::OperatorDescArray(array) => check_count(operator, field, array.len()),
         FieldValue::UintArray(array) => check_count(operator, field, array.len()),
         FieldValue::IntArray(array) => check_count(operator, field, array.len()),
@@ -22,8 +26,7 @@ pub(super) fn check(
             Err(InvalidField::new(field.name, "null", "is missing", "a value"))
         }
         _ => Ok(()),
-    };
-    result.map_err(|field| Error::Invalid { operator: operator.schema().name, field })
+    }
 }
 
 fn check_enum(field: &FieldSchema, number: u32) -> Result<(), InvalidField> {
@@ -35,6 +38,14 @@ fn check_enum(field: &FieldSchema, number: u32) -> Result<(), InvalidField> {
         }
         _ => Ok(()),
     }
+}
+
+/// An operator whose tensors are an array has at least one.
+fn check_not_empty(field: &FieldSchema, length: usize) -> Result<(), InvalidField> {
+    if length > 0 || field.optional {
+        return Ok(());
+    }
+    Err(InvalidField::new(field.name, length, "elements are too few", "at least 1"))
 }
 
 /// An optional array may be left out whatever its count says, because others may share the count.
@@ -83,7 +94,7 @@ mod tests {
         let mut pairs = SPLIT.fields.iter().zip(operator.fields());
         pairs
             .try_for_each(|(field, value)| check(&operator, field, value))
-            .map_err(|error| error.to_string())
+            .map_err(|error| format!("SPLIT: {error}"))
     }
 
     #[test]
