@@ -3,8 +3,9 @@
 use std::sync::Mutex;
 
 use bytes::Bytes;
-use dml::{AbstractOperator, Buffer, BufferBinding, CompiledOperator, Device, TensorFlags};
-use dml_core::FieldValue;
+use dml::{
+    AbstractOperator, Buffer, BufferBinding, CompiledOperator, Device, TensorDesc, TensorFlags,
+};
 use dml_core::schema::FieldKind;
 
 use crate::error::{Error, NodeName, Requirement, Result};
@@ -219,13 +220,8 @@ impl Executable {
 
 /// Which inputs are bound at initialization.
 fn owned(operator: &AbstractOperator) -> Vec<bool> {
-    let fields = operator.fields().iter().zip(operator.schema().fields);
-    let inputs = fields.filter(|(_, field)| field.kind == FieldKind::Input);
-    let owned = |value: &FieldValue| match value {
-        FieldValue::Tensor(Some(tensor)) => tensor.flags.contains(TensorFlags::OWNED_BY_DML),
-        _ => false,
-    };
-    inputs.map(|(value, _)| owned(value)).collect()
+    let owned = |tensor: &TensorDesc| tensor.flags.contains(TensorFlags::OWNED_BY_DML);
+    operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor.is_some_and(owned)).collect()
 }
 
 fn at(node: &NodeName, error: dml::Error) -> Error {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use dml_core::AbstractOperator;
-use dml_core::schema::{FieldKind, FieldType};
+use dml_core::FieldValue;
+use dml_core::schema::{FieldKind, TensorPath};
 use serde_json::Value;
 
 use crate::element::ElementType;
@@ -45,21 +46,24 @@ impl Scope<'_> {
         let bindings = command.fields("bindings")?;
         let dispatchable = &self.dispatchables[operator];
         let abstract_operator = dispatchable.operator.as_ref().map_err(Clone::clone)?;
-        let fields = tensors(abstract_operator);
-        if let Some(unknown) =
-            bindings.object.keys().find(|key| !fields.iter().any(|it| it.0 == *key))
-        {
-            let problem = "is bound to no tensor of the operator";
-            let accepted = names(fields.iter().map(|(name, _)| *name));
-            return Err(bindings.refused(unknown, problem, accepted));
-        }
+        check_bound(&bindings, abstract_operator)?;
         let of = |kind: FieldKind| {
-            let chosen = fields.iter().filter(|it| it.1 == kind);
-            let bind =
-                |name: &str| bindings.get(name).map(|it| self.binding(bindings.at(name), it));
-            chosen.map(|(name, _)| bind(name).transpose()).collect::<Result<Vec<_>>>()
+            let tensors = abstract_operator.bindings(kind);
+            tensors.map(|(path, _)| self.bound(&bindings, path)).collect::<Result<Vec<_>>>()
         };
         Ok(Dispatch { operator, inputs: of(FieldKind::Input)?, outputs: of(FieldKind::Output)? })
+    }
+
+    /// What is bound to a tensor of the operator; an array of tensors has an array of bindings.
+    fn bound(&self, bindings: &Fields<'_>, tensor: TensorPath) -> Result<Option<Binding>> {
+        let field = tensor.field.name;
+        let Some(json) = bindings.get(field) else { return Ok(None) };
+        let Some(element) = tensor.element else {
+            return self.binding(bindings.at(field), json).map(Some);
+        };
+        let bound = json.as_array().and_then(|it| it.get(element));
+        let path = bindings.at(&tensor.name());
+        bound.map(|it| self.binding(path, it)).transpose()
     }
 
     /// A resource's name, or an object that names a part of it, or an array of one of either.
@@ -147,13 +151,79 @@ impl Scope<'_> {
     }
 }
 
-/// The tensor fields of an operator.
-fn tensors(operator: &AbstractOperator) -> Vec<(&'static str, FieldKind)> {
-    let fields = operator.schema().fields.iter();
-    let tensors = fields.filter(|it| it.field_type == FieldType::Tensor);
-    tensors.map(|field| (field.name, field.kind)).collect()
+/// Checks that only tensors are bound, and as many to an array as it has elements.
+fn check_bound(bindings: &Fields<'_>, operator: &AbstractOperator) -> Result<()> {
+    let fields = operator.schema().fields.iter().zip(operator.fields());
+    let is_tensor = |(_, value): &(_, &FieldValue)| {
+        matches!(value, FieldValue::Tensor(_) | FieldValue::TensorArray(_))
+    };
+    let tensors = || fields.clone().filter(is_tensor);
+    for key in bindings.object.keys() {
+        let Some((_, value)) = tensors().find(|(field, _)| field.name == key) else {
+            let problem = "is bound to no tensor of the operator";
+            let accepted = names(tensors().map(|(field, _)| field.name));
+            return Err(bindings.refused(key, problem, accepted));
+        };
+        if let (FieldValue::TensorArray(tensors), Some(json)) = (value, bindings.get(key))
+            && json.as_array().map(Vec::len) != Some(tensors.len())
+        {
+            let problem = "does not bind every tensor of the array";
+            return Err(bindings.refused(key, problem, format!("an array of {}", tensors.len())));
+        }
+    }
+    Ok(())
 }
 
 fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     crate::error::shortened(&names.take(20).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The dispatch of a JOIN of two tensors with these bindings.
+    fn join(bindings: &Value) -> Result<Dispatch> {
+        let resource = |name| Resource::read(name, &json!({ "sizeInBytes": 64 }), None);
+        let resources = ["A", "B", "C"].map(|name| resource(name).unwrap());
+        let tensor = json!({ "DataType": "FLOAT32", "Sizes": [2] });
+        let inputs = [&tensor, &tensor];
+        let desc =
+            json!({ "InputCount": 2, "InputTensors": inputs, "OutputTensor": tensor, "Axis": 0 });
+        let operator = json!({ "type": "DML_OPERATOR_JOIN", "desc": desc });
+        let dispatchables = [Dispatchable::read("join", &operator)];
+        let scope = Scope { resources: &resources, dispatchables: &dispatchables };
+        let command = json!({ "type": "dispatch", "dispatchable": "join", "bindings": bindings });
+        scope.step("commands[0]".to_owned(), &command).map(|step| match step {
+            Step::Dispatch(dispatch) => dispatch,
+            Step::Read(_) => panic!("it is a dispatch"),
+        })
+    }
+
+    #[test]
+    fn an_array_of_tensors_is_bound_element_by_element() {
+        let part = json!({ "name": "B", "elementOffset": 2, "elementSizeInBytes": 16 });
+        let dispatch = join(&json!({ "InputTensors": ["A", part], "OutputTensor": "C" })).unwrap();
+        let places = |bound: &[Option<Binding>]| {
+            let place = |it: &Option<Binding>| it.as_ref().map(|it| (it.buffer, it.offset));
+            bound.iter().map(place).collect::<Vec<_>>()
+        };
+        assert_eq!(places(&dispatch.inputs), [Some((0, 0)), Some((1, 32))]);
+        assert_eq!(places(&dispatch.outputs), [Some((2, 0))]);
+    }
+
+    #[test]
+    fn an_array_is_bound_as_a_whole() {
+        for wrong in [json!("A"), json!(["A"]), json!(["A", "B", "C"])] {
+            let error = join(&json!({ "InputTensors": wrong })).unwrap_err().to_string();
+            let problem = "does not bind every tensor of the array; accepted: an array of 2";
+            assert!(error.contains(problem), "{error}");
+        }
+        let error = join(&json!({ "InputTensors": ["A", "D"] })).unwrap_err().to_string();
+        assert!(error.contains("bindings.InputTensors[1]: ") && error.contains("is no resource"));
+        let error = join(&json!({ "InputCount": 2 })).unwrap_err().to_string();
+        assert!(error.contains("accepted: InputTensors, OutputTensor"), "{error}");
+    }
 }

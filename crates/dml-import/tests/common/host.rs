@@ -2,7 +2,7 @@
 
 use dml::FeatureLevel;
 use dml::core::schema::FieldKind;
-use dml::core::{FieldValue, validate};
+use dml::core::validate;
 use dml_import::program::{Binding, Dispatch, Initial, Output, Source, Step};
 use dml_import::{Program, Tensor};
 
@@ -60,13 +60,7 @@ fn execute(program: &Program, dispatch: &Dispatch, buffers: &mut [Vec<u8>]) {
     let operator = &program.operators()[dispatch.operator].operator;
     let schema = operator.schema();
     let validated = validate(operator, FeatureLevel::HIGHEST).unwrap();
-    let fields = operator.fields().iter().zip(schema.fields);
-    let tensors = |kind| {
-        fields.clone().filter(move |(_, it)| it.kind == kind).filter_map(|(value, _)| match value {
-            FieldValue::Tensor(tensor) => Some(tensor.clone()),
-            _ => None,
-        })
-    };
+    let tensors = |kind| operator.bindings(kind).map(|(_, tensor)| tensor.cloned());
     let bytes = |tensor: &dml::TensorDesc| {
         let count: u64 = tensor.sizes.iter().copied().map(u64::from).product();
         (count * u64::from(tensor.data_type.bits() / 8), tensor.data_type.bits() as usize / 8)
