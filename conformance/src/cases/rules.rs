@@ -1,7 +1,7 @@
 //! One negative case for each rule of tensors and bindings, for every operator: made by breaking a
 //! legal descriptor. Rules between an operator's own fields come from its file.
 
-use dml::core::schema::FieldKind;
+use dml::core::schema::{FieldKind, TensorPath};
 use dml::core::{FieldValue, TensorDesc, TensorFlags};
 use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::Operator;
@@ -111,24 +111,18 @@ pub(super) fn cases(
 
 /// `legal` with each of its tensors broken in turn, in every way that is none for it.
 fn broken_tensors(legal: &AbstractOperator, rank: usize) -> Vec<RuleCase> {
-    let schema = legal.schema();
-    let is_output = |index: &usize| schema.fields[*index].kind == FieldKind::Output;
-    let indices = || 0..schema.fields.len();
-    // The first output's cases have no field in their names.
-    let first_output = indices().find(is_output);
-    let others = indices().filter(|index| Some(*index) != first_output);
+    let outputs = legal.bindings(FieldKind::Output).map(|(place, _)| place);
+    let inputs = legal.bindings(FieldKind::Input).map(|(place, _)| place);
     let mut cases = Vec::new();
-    for index in first_output.into_iter().chain(others) {
-        let field = &schema.fields[index];
+    for (index, tensor) in outputs.chain(inputs).enumerate() {
+        let is_output = tensor.field.kind == FieldKind::Output;
         let breaks = BREAKS.iter().filter(|it| rank >= it.least_rank);
-        for broken in breaks.filter(|it| is_output(&index) || !it.is_legal_input) {
-            let Some(operator) = with_tensor(legal, index, broken.change) else { continue };
+        for broken in breaks.filter(|it| is_output || !it.is_legal_input) {
+            let Some(operator) = with_tensor(legal, tensor, broken.change) else { continue };
             let last = if broken.is_last { format!("[{}]", rank - 1) } else { String::new() };
-            let path = format!("{}.{}{last}", field.name, broken.field);
-            let place = match Some(index) == first_output {
-                true => String::new(),
-                false => format!("_in_{}", snake_case(field.name)),
-            };
+            let path = format!("{tensor}.{}{last}", broken.field);
+            // The first output's cases have no field in their names.
+            let place = if index == 0 { String::new() } else { format!("_in_{}", word(tensor)) };
             let name = format!("{}{place}", broken.name);
             cases.push(RuleCase { name, operator, expectation: Expectation::InvalidField(path) });
         }
@@ -140,11 +134,7 @@ fn broken_tensors(legal: &AbstractOperator, rank: usize) -> Vec<RuleCase> {
 /// Whether they fit the other tensors does not matter: each tensor is looked at by itself first.
 fn with_inputs(operator: &AbstractOperator, level: FeatureLevel) -> AbstractOperator {
     let (schema, mut fields) = (operator.schema(), operator.fields().to_vec());
-    let mut kinds = schema.fields.iter().zip(operator.fields());
-    let output = kinds.find_map(|(field, value)| match value {
-        FieldValue::Tensor(Some(desc)) if field.kind == FieldKind::Output => Some(desc.clone()),
-        _ => None,
-    });
+    let output = operator.bindings(FieldKind::Output).find_map(|(_, tensor)| tensor.cloned());
     for (field, value) in schema.fields.iter().zip(&mut fields) {
         if field.kind == FieldKind::Input && *value == FieldValue::Tensor(None) {
             *value = FieldValue::Tensor(output.clone());
@@ -163,16 +153,28 @@ fn last(sizes: &mut [u32], size: u32) {
     }
 }
 
-/// `operator` with the tensor of one of its fields changed; `None` where it has none there.
+/// `operator` with one of its tensors changed; `None` where it has none there.
 fn with_tensor(
     operator: &AbstractOperator,
-    index: usize,
+    tensor: TensorPath,
     change: fn(&mut TensorDesc),
 ) -> Option<AbstractOperator> {
     let mut fields = operator.fields().to_vec();
-    let FieldValue::Tensor(Some(tensor)) = &mut fields[index] else { return None };
-    change(tensor);
+    let mut named = operator.schema().fields.iter().zip(&mut fields);
+    let (_, value) = named.find(|(field, _)| field.name == tensor.field.name)?;
+    let desc = match (value, tensor.element) {
+        (FieldValue::Tensor(desc), None) => desc.as_mut()?,
+        (FieldValue::TensorArray(descs), Some(element)) => descs.get_mut(element)?,
+        _ => return None,
+    };
+    change(desc);
     AbstractOperator::new(operator.schema(), fields).ok()
+}
+
+/// Where a tensor stands, as a part of a case's name: `input_tensor`, or `input_tensors_1`.
+fn word(tensor: TensorPath) -> String {
+    let field = snake_case(tensor.field.name);
+    tensor.element.map_or(field.clone(), |element| format!("{field}_{element}"))
 }
 
 /// `ATensor` as `a_tensor`.
@@ -191,6 +193,7 @@ fn snake_case(name: &str) -> String {
 mod tests {
     use super::*;
     use dml::DataType;
+    use dml::core::schema::{FieldSchema, FieldType};
 
     /// The names and the fields of the cases of an operator at the highest level.
     fn fields(name: &str) -> Vec<(String, String)> {
@@ -215,6 +218,31 @@ mod tests {
         let of_input = fields.iter().filter(|(name, _)| name.ends_with("_in_input_tensor"));
         assert_eq!(of_input.count(), BREAKS.len() - 3);
         assert!(fields.iter().all(|(name, _)| !name.contains("strides_zero_in_")));
+    }
+
+    #[test]
+    fn every_element_of_an_array_is_broken() {
+        let schema = dml::core::operators::find("SPLIT").unwrap();
+        let tensor = || TensorDesc::packed(DataType::Float32, &[2, 2, 2, 2]);
+        let value = |field: &FieldSchema| match field.field_type {
+            FieldType::Tensor => FieldValue::Tensor(Some(tensor())),
+            FieldType::TensorArray => FieldValue::TensorArray(vec![tensor(), tensor()]),
+            _ => FieldValue::Uint(2),
+        };
+        let legal =
+            AbstractOperator::new(schema, schema.fields.iter().map(value).collect()).unwrap();
+        let cases = broken_tensors(&legal, 4);
+        let has = |name: &str, path: &str, broken: [u32; 3]| {
+            let case = cases.iter().find(|case| case.name == name).unwrap();
+            let expected = &case.expectation;
+            assert!(matches!(expected, Expectation::InvalidField(field) if field == path));
+            let sizes = case.operator.tensors().map(|(_, tensor)| tensor.sizes[3]);
+            assert!(sizes.eq(broken), "{:?}", case.operator);
+        };
+        has("rule_size_zero", "OutputTensors[0].Sizes[3]", [2, 0, 2]);
+        has("rule_size_zero_in_output_tensors_1", "OutputTensors[1].Sizes[3]", [2, 2, 0]);
+        has("rule_size_zero_in_input_tensor", "InputTensor.Sizes[3]", [0, 2, 2]);
+        assert_eq!(cases.len(), 2 * BREAKS.len() + (BREAKS.len() - 3));
     }
 
     #[test]

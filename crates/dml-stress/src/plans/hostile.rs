@@ -16,6 +16,10 @@ pub(crate) fn change(operator: &AbstractOperator, random: &mut Random) -> Abstra
         let at = random.pick(&indices(schema));
         match &mut fields[at] {
             FieldValue::Tensor(Some(desc)) if !random.one_in(16) => change_tensor(desc, random),
+            FieldValue::TensorArray(descs) if !descs.is_empty() && !random.one_in(16) => {
+                let at: Vec<usize> = (0..descs.len()).collect();
+                change_tensor(&mut descs[random.pick(&at)], random);
+            }
             other => *other = value(&schema.fields[at], random, 0),
         }
     }
