@@ -55,7 +55,8 @@ impl CompiledOperator {
         !self.needs_initialization() || self.initialized.load(Ordering::Acquire)
     }
 
-    /// The layout of the `index`-th input; `None` beyond the last one or where it is left out.
+    /// The layout of the `index`-th input; `None` beyond the last one or where it is left out. Each
+    /// element of an array of tensors is an input.
     pub fn input_layout(&self, index: usize) -> Option<&TensorLayout> {
         self.operator.tensors(FieldKind::Input).nth(index).and_then(|(_, layout)| layout)
     }
@@ -66,7 +67,8 @@ impl CompiledOperator {
         self.input_layout(index).map_or(0, TensorLayout::binding_size)
     }
 
-    /// The layout of the `index`-th output; `None` beyond the last one or where it is left out.
+    /// The layout of the `index`-th output; `None` beyond the last one or where it is left out. Each
+    /// element of an array of tensors is an output.
     pub fn output_layout(&self, index: usize) -> Option<&TensorLayout> {
         self.operator.tensors(FieldKind::Output).nth(index).and_then(|(_, layout)| layout)
     }
