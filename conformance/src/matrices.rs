@@ -1,7 +1,7 @@
 //! A part of an output as text: the surroundings of an element, as they must be and as they are.
 
 use dml::{DataType, f16};
-use dml_ops::reference::{Output, SENTINEL, coordinate};
+use dml_ops::reference::{Output, SENTINEL, coordinate, element};
 
 use crate::results::Excerpt;
 
@@ -45,7 +45,7 @@ pub(crate) fn matrices(output: &Output, after: &[u8], index: usize, element: usi
         first_column: columns.start,
         expected: texts(&|at| {
             // What is near enough is as expected.
-            let found = places.get(at).and_then(|place| bits_at(output, after, *place));
+            let found = places.get(at).and_then(|place| output.element(after, *place));
             let accepted = found.filter(|found| output.accepts(at, *found));
             let bits = accepted.or_else(|| output.elements.get(at).copied());
             bits.map_or_else(String::new, |bits| text(data_type, bits))
@@ -64,22 +64,15 @@ fn around(at: u32, size: u32) -> std::ops::Range<u32> {
 
 /// The text of the element that lies `place` elements into the tensor.
 fn found(output: &Output, after: &[u8], at: usize, place: u64) -> String {
-    let Some(bits) = bits_at(output, after, place) else { return "outside".to_owned() };
-    let width = output.layout.data_type().bits() as usize / 8;
-    let is_sentinel = bits.to_le_bytes()[..width].iter().all(|byte| *byte == SENTINEL);
-    let is_unchanged = bits_at(output, &output.tensor.before, place) == Some(bits);
+    let Some(bits) = output.element(after, place) else { return "outside".to_owned() };
+    let data_type = output.layout.data_type();
+    // Where two elements share a byte, each has another half of the sentinel.
+    let is_sentinel = element(data_type, &[SENTINEL; 16], place % 2) == Some(bits);
+    let is_unchanged = output.element(&output.tensor.before, place) == Some(bits);
     if !output.accepts(at, bits) && is_sentinel && is_unchanged {
         return "not written".to_owned();
     }
-    text(output.layout.data_type(), bits)
-}
-
-/// The bits of the element that lies `place` elements into the tensor, if `buffer` reaches that far.
-fn bits_at(output: &Output, buffer: &[u8], place: u64) -> Option<u64> {
-    let width = output.layout.data_type().bits() as usize / 8;
-    let start = usize::try_from(output.tensor.offset + place * width as u64).ok()?;
-    let bytes = buffer.get(start..start + width)?;
-    Some(bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte)))
+    text(data_type, bits)
 }
 
 /// An element as people write it; what that cannot tell apart shows its bits.
@@ -177,6 +170,16 @@ mod tests {
         let matrices = matrices(&output, &[1, 2, 3, 4], 0, 3);
         assert_eq!(matrices.expected, [["1", "2", "3", "5"]]);
         assert_eq!(matrices.actual, [["1", "2", "3", "4"]]);
+    }
+
+    #[test]
+    fn elements_of_4_bits_are_read_one_by_one() {
+        let layout = TensorLayout::new(&TensorDesc::packed(DataType::Int4, &[4])).unwrap();
+        let tensor = Tensor { before: vec![SENTINEL; 4], offset: 0, size: 4 };
+        let output = Output::exact(tensor, layout, vec![1, 0xf, 3, 4]);
+        let matrices = matrices(&output, &[0xe1, SENTINEL, 0, 0], 0, 1);
+        assert_eq!(matrices.expected, [["1", "-1", "3", "4"]]);
+        assert_eq!(matrices.actual, [["1", "-2", "not written", "not written"]]);
     }
 
     /// 1 unit in the last place is allowed: the first element is 1 away, the second 2.

@@ -16,7 +16,7 @@ pub(crate) mod value;
 use std::borrow::Cow;
 
 pub use edges::edges;
-pub use elements::elements_in;
+pub use elements::{element, elements_in};
 pub use guarded::{Difference, GUARD, Output, SENTINEL, Tensor, coordinate};
 pub use host::run_on_host;
 pub use memory::{Input, Memory, MemoryAfter};

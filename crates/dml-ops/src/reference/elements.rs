@@ -1,8 +1,9 @@
 //! What the inputs of a case hold.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use dml_core::{TensorLayout, Validated};
+use dml_core::{DataType, TensorLayout, Validated};
 
 use super::{Case, Random, Reference};
 
@@ -27,31 +28,51 @@ pub(super) fn input_bytes(
             reference.input_elements(&mut random, operator, index, layout).into()
         }
     };
-    let size = element_size(layout);
-    for (start, element) in element_starts(layout).zip(elements.iter()) {
-        bytes[start..start + size].copy_from_slice(&element.to_le_bytes()[..size]);
+    for (place, element) in layout.element_offsets().zip(elements.iter()) {
+        set_element(layout.data_type(), &mut bytes, place, *element);
     }
     bytes
 }
 
-/// The elements of a tensor in `bytes`, as bit patterns in row-major logical order.
+/// The elements of a tensor in `bytes`, as bit patterns in row-major logical order; those that lie
+/// beyond the end of `bytes` are zeros.
 pub fn elements_in(layout: &TensorLayout, bytes: &[u8]) -> Vec<u64> {
-    let size = element_size(layout);
-    element_starts(layout).map(|start| bits(&bytes[start..start + size])).collect()
+    let element = |place| element(layout.data_type(), bytes, place).unwrap_or_default();
+    layout.element_offsets().map(element).collect()
 }
 
-/// The bits of one element.
-pub(super) fn bits(element: &[u8]) -> u64 {
-    element.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
+/// The bits of the element that lies `place` elements into `tensor`, if that reaches so far. Of two
+/// elements of 4 bits that share a byte the first one is its low half.
+pub fn element(data_type: DataType, tensor: &[u8], place: u64) -> Option<u64> {
+    let (bytes, shift) = bytes_of(data_type, place);
+    let bits = tensor.get(bytes)?.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+    Some(bits >> shift & mask(data_type))
 }
 
-fn element_size(layout: &TensorLayout) -> usize {
-    layout.data_type().bits() as usize / 8
+/// Puts `bits` there, and leaves the other half of a byte as it is.
+///
+/// # Panics
+/// `tensor` does not reach so far.
+pub(super) fn set_element(data_type: DataType, tensor: &mut [u8], place: u64, bits: u64) {
+    let (bytes, shift) = bytes_of(data_type, place);
+    let masks = (mask(data_type) << shift).to_le_bytes();
+    let new = (bits << shift).to_le_bytes();
+    for (byte, (mask, new)) in tensor[bytes].iter_mut().zip(masks.into_iter().zip(new)) {
+        *byte = *byte & !mask | new & mask;
+    }
 }
 
-fn element_starts(layout: &TensorLayout) -> impl Iterator<Item = usize> + '_ {
-    let size = element_size(layout);
-    layout.element_offsets().map(move |offset| usize::try_from(offset).unwrap_or(usize::MAX) * size)
+/// The bits that an element has.
+pub(super) fn mask(data_type: DataType) -> u64 {
+    u64::MAX >> (64 - data_type.bits())
+}
+
+/// The bytes of a tensor that hold an element, and at which bit of the first one it begins.
+fn bytes_of(data_type: DataType, place: u64) -> (Range<usize>, u64) {
+    let width = u64::from(data_type.bits());
+    let start = usize::try_from(place * width / 8).unwrap_or(usize::MAX);
+    let end = start.saturating_add(data_type.bits().div_ceil(8) as usize);
+    (start..end, place * width % 8)
 }
 
 #[cfg(test)]
@@ -155,5 +176,21 @@ mod tests {
         assert!((0..10).all(|index| elements.contains(&index)), "{elements:?}");
         let padding = bytes.chunks(4).skip(1).step_by(2);
         assert!(padding.filter(|word| word[3] != 0).count() > 30);
+    }
+
+    #[test]
+    fn two_elements_of_4_bits_share_a_byte_the_first_in_the_low_half() {
+        for data_type in [DataType::Uint4, DataType::Int4] {
+            let desc = TensorDesc::packed(data_type, &[3]);
+            let layout = TensorLayout::new(&desc).unwrap();
+            assert_eq!(elements_in(&layout, &[0x21, 0xf3, 0xff, 0xff]), [1, 2, 3]);
+            let other = drawn(&OfIndices, "a", 0, &desc, vec![vec![]]);
+            let bytes = drawn(&OfIndices, "a", 0, &desc, vec![vec![0xa, 0x3b, 0xc]]);
+            assert_eq!((bytes.len(), bytes[0], bytes[1] & 0xf), (4, 0xba, 0xc));
+            assert_eq!((bytes[1] >> 4, &bytes[2..]), (other[1] >> 4, &other[2..]), "padding");
+            let strided = TensorLayout::new(&desc.with_strides(&[3])).unwrap();
+            assert_eq!(elements_in(&strided, &[0x41, 0x23, 0x98, 0xd6]), [1, 2, 6]);
+            assert_eq!(element(data_type, &[0x21], 2), None);
+        }
     }
 }

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::hash::Hasher;
 
-use dml_core::TensorLayout;
 use dml_core::schema::Comparison;
+use dml_core::{DataType, TensorLayout};
 
 use super::compare::{accepts, canonical, ulp};
-use super::elements::{bits, elements_in};
+use super::elements::{element, elements_in, mask, set_element};
 
 /// Every byte of an output buffer before execution: neither a zero nor part of a likely value.
 pub const SENTINEL: u8 = 0xa5;
@@ -114,8 +114,8 @@ impl Output {
     /// says beyond the width of the type does not count.
     fn allowed(&self, index: usize) -> impl Iterator<Item = u64> {
         let lists = [Some(&self.elements), self.flushed.as_ref()];
-        let width = self.layout.data_type().bits();
-        let bits = move |list: &Vec<u64>| Some(list.get(index)? & (u64::MAX >> (64 - width)));
+        let mask = mask(self.layout.data_type());
+        let bits = move |list: &Vec<u64>| Some(list.get(index)? & mask);
         lists.into_iter().flatten().filter_map(bits)
     }
 
@@ -144,34 +144,27 @@ impl Output {
     /// The first difference.
     pub fn check(&self, after: &[u8]) -> Result<(), Difference> {
         let Self { tensor: Tensor { before, offset, .. }, layout, elements, .. } = self;
-        let width = layout.data_type().bits() as usize / 8;
-        let size = width as u64;
         if elements.len() as u64 != layout.element_count() {
             let (found, wanted) = (elements.len(), layout.element_count());
             return Err(format!("the reference has {found} elements, the tensor {wanted}").into());
         }
+        let start = to_index(*offset)?;
         let mut expected = before.clone();
-        for (index, at) in layout.element_offsets().enumerate() {
-            let start = to_index(offset + at * size)?;
-            let found = after
-                .get(start..start + width)
+        for (index, place) in layout.element_offsets().enumerate() {
+            let found = self
+                .element(after, place)
                 .ok_or_else(|| format!("the buffer ends before element {index}"))?;
-            let bits = bits(found);
-            if !self.accepts(index, bits) {
-                let was = &before[start..start + width];
-                let problem = self.difference(index, bits, found == was);
+            if !self.accepts(index, found) {
+                let is_unchanged = self.element(before, place) == Some(found);
+                let problem = self.difference(index, found, is_unchanged);
                 return Err(Difference { problem, place: Some((0, index)) });
             }
-            expected[start..start + width].copy_from_slice(found);
+            set_element(layout.data_type(), &mut expected[start..], place, found);
         }
         if after.len() != before.len() {
             return Err(format!("{} bytes have become {}", before.len(), after.len()).into());
         }
-        let end = to_index(offset + layout.span() * size)?;
-        let rounded = to_index(offset + layout.minimum_size())?;
-        if after[end..rounded].iter().all(|byte| *byte == 0) {
-            expected[end..rounded].fill(0);
-        }
+        self.allow_zeros_after_the_last(&after[start..], &mut expected[start..]);
         match after.iter().zip(&expected).position(|(found, wanted)| found != wanted) {
             None => Ok(()),
             Some(at) => Err(Difference::from(format!(
@@ -179,6 +172,25 @@ impl Output {
                 at as i128 - i128::from(*offset),
                 after[at]
             ))),
+        }
+    }
+
+    /// The bits that the element `place` elements into the tensor has in this buffer; `None` where the
+    /// buffer ends before it.
+    pub fn element(&self, buffer: &[u8], place: u64) -> Option<u64> {
+        let start = usize::try_from(self.tensor.offset).ok()?;
+        element(self.layout.data_type(), buffer.get(start..)?, place)
+    }
+
+    /// Expects zeros from the last element to the next multiple of 4 bytes if `after` has nothing but
+    /// zeros there. Both begin with the tensor.
+    fn allow_zeros_after_the_last(&self, after: &[u8], expected: &mut [u8]) {
+        // In halves of bytes: the last element may end in the middle of one.
+        let half = DataType::Uint4;
+        let width = u64::from(self.layout.data_type().bits() / half.bits());
+        let rest = self.layout.span() * width..self.layout.minimum_size() * 2;
+        if rest.clone().all(|at| element(half, after, at) == Some(0)) {
+            rest.for_each(|at| set_element(half, expected, at, 0));
         }
     }
 
@@ -254,6 +266,35 @@ mod tests {
     fn equal_bytes_pass_with_or_without_a_zeroed_tail() {
         assert_eq!(check_with(|_| ()), Ok(()));
         assert_eq!(check_with(|buffer| buffer[15] = 0), Ok(()));
+    }
+
+    /// What is said about three UINT4 elements, 1, 2 and 3, in the first bytes of a tensor of 8 bytes.
+    fn checked_halves(first: [u8; 4]) -> Result<(), String> {
+        let desc = TensorDesc::packed(DataType::Uint4, &[3]).with_total_size(8);
+        let layout = TensorLayout::new(&desc).unwrap();
+        let output = Output::exact(Tensor::unwritten(0, 8), layout, vec![1, 2, 0xf3]);
+        let mut after = output.tensor.before.clone();
+        after[256..260].copy_from_slice(&first);
+        output.check(&after).map_err(|difference| difference.problem)
+    }
+
+    #[test]
+    fn elements_of_4_bits_are_compared_one_by_one() {
+        assert_eq!(checked_halves([0x21, 0xa3, SENTINEL, SENTINEL]), Ok(()));
+        assert_eq!(checked_halves([0x21, 0x03, 0, 0]), Ok(()), "a zeroed tail");
+        let error = |first| checked_halves(first).unwrap_err();
+        let wrong = error([0x31, 0xa3, SENTINEL, SENTINEL]);
+        assert_eq!(wrong, "element [1]: expected 0x2, found 0x3");
+        let swapped = error([0x12, 0xa3, SENTINEL, SENTINEL]);
+        assert_eq!(swapped, "element [0]: expected 0x1, found 0x2");
+        let unwritten = error([0x21, SENTINEL, SENTINEL, SENTINEL]);
+        assert_eq!(unwritten, "element [2]: expected 0x3, found 0x5 (not written)");
+        for padding in [[0x21, 0x13, 0, 0], [0x21, 0x03, 0, SENTINEL], [0x21, 0x73, 0xa5, 0xa5]] {
+            let said = error(padding);
+            assert!(said.starts_with("byte 1 relative to the tensor"), "{said}");
+        }
+        let after_it = error([0x21, 0xa3, 0, SENTINEL]);
+        assert!(after_it.starts_with("byte 2 relative to the tensor"), "{after_it}");
     }
 
     #[test]
