@@ -1,20 +1,28 @@
 //! What each feature level accepts, from DirectML's reference and not from the runtime's schema: a
 //! wrong row there must fail cases, not change what they expect.
 //!
-//! The tables are those of the reference's pages as data; `support_tables.rs` beside the file states
-//! its form.
+//! The tables are those of the reference's pages as data, with the contradictions of the documents
+//! decided; `support_tables.rs` beside the two files states their form.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use dml::{AbstractOperator, DataType, FeatureLevel};
+use serde::Deserialize;
 use serde_json::Value;
 
 const TABLES: &str = include_str!("../../crates/dml-core/tests/data/directml_support_tables.json");
 
+const EXCEPTIONS: &str =
+    include_str!("../../crates/dml-core/tests/data/directml_support_exceptions.json");
+
 static PAGES: LazyLock<BTreeMap<String, Page>> = LazyLock::new(|| {
     let rows: Vec<Value> = serde_json::from_str(TABLES).expect("a test reads the embedded tables");
-    rows.iter().map(|row| page(row).expect("a test reads the embedded tables")).collect()
+    let exceptions: Vec<Exception> =
+        serde_json::from_str(EXCEPTIONS).expect("a test reads the embedded exceptions");
+    let page = |row| page(row, &exceptions).expect("a test reads the embedded tables");
+    rows.iter().map(page).collect()
 });
 
 /// An operator's page: a table for each level that changed something, the lowest level first.
@@ -25,8 +33,20 @@ type Table = BTreeMap<String, Row>;
 
 /// A row of a table: what one tensor may be.
 struct Row {
-    ranks: std::ops::RangeInclusive<usize>,
+    ranks: RangeInclusive<usize>,
     data_types: Vec<DataType>,
+}
+
+/// A place where other documents overrule an operator's page.
+#[derive(Deserialize)]
+struct Exception {
+    operator: String,
+    /// The level of the page's table.
+    table: String,
+    /// The level from which it applies.
+    applies_from: String,
+    /// The table applies from its own level too, and from the other with these ranks.
+    ranks: Option<String>,
 }
 
 /// A tensor that a page is asked about.
@@ -92,11 +112,39 @@ fn table_at(operator: &str, level: FeatureLevel) -> Option<&'static Table> {
     tables.find(|(from, _)| *from <= level).map(|(_, table)| table)
 }
 
-fn page(row: &Value) -> Option<(String, Page)> {
+fn page(row: &Value, exceptions: &[Exception]) -> Option<(String, Page)> {
+    let name = row.get(0)?.as_str()?;
     let tables = row.get(4)?.as_array()?.iter();
-    let mut tables: Vec<_> = tables.map(table).collect::<Option<_>>()?;
-    tables.sort_by_key(|(level, _)| *level);
-    Some((row.get(0)?.as_str()?.to_owned(), Page(tables)))
+    let mut page = Page(tables.map(table).collect::<Option<_>>()?);
+    for exception in exceptions.iter().filter(|it| it.operator == name) {
+        page.decide(exception)?;
+    }
+    page.0.sort_by_key(|(level, _)| *level);
+    Some((name.to_owned(), page))
+}
+
+impl Page {
+    fn decide(&mut self, exception: &Exception) -> Option<()> {
+        let (own, other) = (exception.table.parse().ok()?, exception.applies_from.parse().ok()?);
+        let (level, table) = self.0.iter_mut().find(|(level, _)| *level == own)?;
+        let Some(ranks) = &exception.ranks else {
+            *level = other;
+            return Some(());
+        };
+        let ranks = range(ranks)?;
+        let with_ranks = |(name, row): (&String, &Row)| {
+            (name.clone(), Row { ranks: ranks.clone(), data_types: row.data_types.clone() })
+        };
+        let table = table.iter().map(with_ranks).collect();
+        self.0.push((other, table));
+        Some(())
+    }
+}
+
+/// Reads `2-4`, or `4` alone.
+fn range(ranks: &str) -> Option<RangeInclusive<usize>> {
+    let (first, last) = ranks.split_once('-').unwrap_or((ranks, ranks));
+    Some(first.parse().ok()?..=last.parse().ok()?)
 }
 
 fn table(table: &Value) -> Option<(FeatureLevel, Table)> {
@@ -109,27 +157,73 @@ fn table(table: &Value) -> Option<(FeatureLevel, Table)> {
 fn named_row(cell: &str) -> Option<(String, Row)> {
     let mut words = cell.split_whitespace();
     let (name, _kind) = (words.next()?, words.next()?);
-    let ranks = words.next()?;
-    let (first, last) = ranks.split_once('-').unwrap_or((ranks, ranks));
+    let ranks = range(words.next()?)?;
     let data_types = words.filter(|word| *word != "?").map(|word| word.parse().ok());
-    let row = Row {
-        ranks: first.parse().ok()?..=last.parse().ok()?,
-        data_types: data_types.collect::<Option<_>>()?,
-    };
-    Some((name.to_owned(), row))
+    Some((name.to_owned(), Row { ranks, data_types: data_types.collect::<Option<_>>()? }))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn the_tables_are_read_completely() {
         assert_eq!(PAGES.len(), 177);
-        assert_eq!(PAGES.values().map(|page| page.0.len()).sum::<usize>(), 438);
+        assert_eq!(PAGES.values().map(|page| page.0.len()).sum::<usize>(), 438 + 2);
         for operator in dml_ops::OPERATORS {
             assert!(PAGES.contains_key(operator.schema().name), "{}", operator.schema().name);
         }
+    }
+
+    /// What the schema's tables say of every operator whose tables depend on no attribute: all decisions
+    /// are known here too.
+    #[test]
+    fn every_page_is_the_schema_s() {
+        let mut rows = 0;
+        for schema in dml::core::operators::OPERATORS.iter().filter(|it| it.varied.is_none()) {
+            let tables = schema.every_tables().flat_map(|(_, tables)| tables.iter());
+            let of_schema = tables.map(|table| {
+                let cells = table.tensors.iter().map(|cell| {
+                    let types =
+                        DataType::ALL.into_iter().filter(|it| cell.data_types.contains(*it));
+                    (cell.field, cell.ranks.iter().collect(), types.collect())
+                });
+                (table.level, cells.collect::<BTreeSet<_>>())
+            });
+            let of_page = PAGES[schema.name].0.iter().map(|(level, table)| {
+                let cells = table.iter().map(|(field, row)| {
+                    let types: BTreeSet<_> = row.data_types.iter().copied().collect();
+                    (field.as_str(), row.ranks.clone().collect::<BTreeSet<_>>(), types)
+                });
+                (*level, cells.collect::<BTreeSet<_>>())
+            });
+            let of_page: Vec<_> = of_page.collect();
+            assert_eq!(of_schema.collect::<Vec<_>>(), of_page, "{}", schema.name);
+            rows += of_page.len();
+        }
+        assert_eq!(rows, 438 + 2 - 17, "all but REDUCE's");
+    }
+
+    #[test]
+    fn other_documents_decide_where_they_contradict_a_page() {
+        use Answer::{Accepted, NoDataType, NoOperator, NoRank};
+        use DataType::{Float32, Int64};
+        use FeatureLevel as Level;
+        let ask = |name, field, level, data_type, rank| {
+            ask(name, level, &[Tensor { field, data_type, rank }])
+        };
+        assert_eq!(ask("TOP_K", "InputTensor", Level::V1_0, Float32, 4), Accepted);
+        assert_eq!(ask("MAX_UNPOOLING", "InputTensor", Level::V2_0, Float32, 4), Accepted);
+        assert_eq!(ask("SCATTER_ELEMENTS", "InputTensor", Level::V1_0, Float32, 4), NoOperator);
+        let join = |level, data_type, rank| ask("JOIN", "OutputTensor", level, data_type, rank);
+        assert_eq!(join(Level::V3_0, Float32, 2), NoRank);
+        assert_eq!(join(Level::V3_1, Float32, 2), Accepted);
+        assert_eq!(join(Level::V4_0, Int64, 2), NoDataType);
+        assert_eq!(join(Level::V4_1, Int64, 2), Accepted);
+        let adam = |level, rank| ask("ADAM_OPTIMIZER", "GradientTensor", level, Float32, rank);
+        assert_eq!((adam(Level::V3_1, 8), adam(Level::V4_0, 8)), (NoRank, Accepted));
     }
 
     /// Rows copied from the pages by hand.

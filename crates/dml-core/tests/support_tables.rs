@@ -9,6 +9,10 @@
 //! `[level, values of the attribute or "", cells]`, and a cell `name kind ranks types..`, with `[]`
 //! after the kind of arrays, `?` after that of tensors that may be left out, and `?` for types that
 //! the page does not state.
+//!
+//! Where the documents contradict each other, `data/directml_support_exceptions.json` has the decision
+//! as data: the page's table at `table` applies from another level, or with `ranks` once more from there,
+//! with these numbers of dimensions. The conformance runner reads both files too.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use dml_core::operators::OPERATORS;
@@ -18,7 +22,7 @@ use dml_core::schema::{
 use dml_core::{DataType, DataTypeSet, FeatureLevel};
 use serde_json::Value;
 
-/// A page's table, with the contradictions of the documents decided.
+/// A page's table.
 #[derive(Debug, PartialEq)]
 struct Page {
     level: String,
@@ -45,31 +49,44 @@ fn pages(row: &Value) -> Vec<Page> {
     row[4].as_array().unwrap().iter().map(page).collect()
 }
 
-/// Every place where the rows differ from the pages: docs/deviations.md gives the reasons.
-fn decide(name: &str, pages: &mut Vec<Page>) {
-    let mut moved = |from: &str, to: &str| {
-        assert_eq!(pages[0].level, from, "{name}");
-        to.clone_into(&mut pages[0].level);
-    };
-    match name {
-        "TOP_K" => moved("2_0", "1_0"),
-        "MAX_UNPOOLING" => moved("3_0", "2_0"),
-        "SCATTER_ELEMENTS" => moved("1_0", "2_0"),
-        "JOIN" => more_ranks(pages, "3_0", " 4-5 ", "3_1"),
-        "ADAM_OPTIMIZER" => more_ranks(pages, "3_0", " 4 ", "4_0"),
-        _ => {}
-    }
+/// The places where the rows differ from the pages, with their reasons.
+fn exceptions() -> Vec<Value> {
+    let text = include_str!("data/directml_support_exceptions.json");
+    serde_json::from_str(text).unwrap()
 }
 
-/// Adds a table at `to`: the one at `from` with 1 to 8 dimensions in place of `ranks`.
-fn more_ranks(pages: &mut Vec<Page>, from: &str, ranks: &str, to: &str) {
-    let index = pages.iter().position(|page| page.level == from).unwrap();
-    let cells = pages[index].cells.iter().map(|cell| {
-        assert!(cell.contains(ranks), "{cell}");
-        cell.replace(ranks, " 1-8 ")
+/// The page's tables with these exceptions.
+fn wanted(row: &Value, exceptions: &[&Value]) -> Vec<Page> {
+    let mut pages = pages(row);
+    for exception in exceptions.iter().filter(|it| it["operator"] == row[0]) {
+        let table = pages.iter().position(|page| page.level == exception["table"]).unwrap();
+        let level = exception["applies_from"].as_str().unwrap().to_owned();
+        match exception["ranks"].as_str() {
+            None => pages[table].level = level,
+            Some(ranks) => {
+                let cells = pages[table].cells.iter().map(|cell| with_ranks(cell, ranks));
+                let page = Page { level, values: Vec::new(), cells: cells.collect() };
+                pages.insert(table + 1, page);
+            }
+        }
+    }
+    pages
+}
+
+/// A cell with other ranks.
+fn with_ranks(cell: &str, ranks: &str) -> String {
+    let mut words: Vec<&str> = cell.split(' ').collect();
+    words[2] = ranks;
+    words.join(" ")
+}
+
+/// The schema's tables, as the pages have them.
+fn found(schema: &OperatorSchema) -> Vec<Page> {
+    let lists = schema.every_tables().filter(|(values, _)| {
+        // The tables of all values together are in no page.
+        values.is_empty() != schema.varied.is_some()
     });
-    let page = Page { level: to.to_owned(), values: Vec::new(), cells: cells.collect() };
-    pages.insert(index + 1, page);
+    lists.flat_map(|(values, tables)| tables.iter().map(|it| page(schema, values, it))).collect()
 }
 
 fn field<'a>(schema: &'a OperatorSchema, name: &str) -> &'a FieldSchema {
@@ -105,7 +122,7 @@ fn types(set: DataTypeSet) -> String {
 
 #[test]
 fn every_row_is_the_page_s_but_for_the_decided_contradictions() {
-    let data = data();
+    let (data, exceptions) = (data(), exceptions());
     assert_eq!(data.len(), OPERATORS.len());
     let mut tables = 0;
     for (row, schema) in data.iter().zip(OPERATORS) {
@@ -113,19 +130,26 @@ fn every_row_is_the_page_s_but_for_the_decided_contradictions() {
         assert_eq!((name, row[1].as_u64()), (schema.name, Some(schema.operator_type.into())));
         assert_eq!(row[2], schema.introduced().to_string(), "{name}: introduced");
         assert_eq!(row[3], schema.in_place, "{name}: in place");
-        let mut wanted = pages(row);
-        decide(name, &mut wanted);
-        let lists = schema.every_tables().filter(|(values, _)| {
-            // The tables of all values together are in no page.
-            values.is_empty() != schema.varied.is_some()
-        });
-        let found: Vec<Page> = lists
-            .flat_map(|(values, tables)| tables.iter().map(|it| page(schema, values, it)))
-            .collect();
-        assert_eq!(found, wanted, "{name}");
+        let found = found(schema);
+        assert_eq!(found, wanted(row, &exceptions.iter().collect::<Vec<_>>()), "{name}");
         tables += found.len();
     }
     assert_eq!(tables, 438 + 2);
+}
+
+#[test]
+fn every_exception_is_needed_and_says_why() {
+    let (data, exceptions) = (data(), exceptions());
+    for (index, exception) in exceptions.iter().enumerate() {
+        let name = exception["operator"].as_str().unwrap();
+        let at = data.iter().position(|row| row[0] == name).unwrap();
+        let others = exceptions.iter().enumerate().filter(|(other, _)| *other != index);
+        let others: Vec<&Value> = others.map(|(_, other)| other).collect();
+        assert_ne!(found(OPERATORS[at]), wanted(&data[at], &others), "{name}");
+        for words in ["reason", "sources"] {
+            assert!(exception[words].as_str().is_some_and(|it| it.len() > 20), "{name}: {words}");
+        }
+    }
 }
 
 #[test]
