@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::{BadBinding, Case, Expectation};
 use crate::matrices::matrices;
-use crate::results::{CaseResult, Failure, ResultCode};
+use crate::results::{CaseError, CaseResult, Failure, ResultCode};
 
 pub use device::{DeviceExecutor, DeviceMemory};
 pub use interpreter::Interpreter;
@@ -124,18 +124,25 @@ struct Outcome {
     detail: Option<String>,
     failure: Option<Box<Failure>>,
     digest: Option<u64>,
+    errors: Vec<CaseError>,
 }
 
 impl Outcome {
     fn new(result: ResultCode, detail: impl Into<String>) -> Self {
-        Self { result, detail: Some(detail.into()), failure: None, digest: None }
+        Self { result, detail: Some(detail.into()), ..Self::PASS }
     }
 
     fn fail(detail: impl Into<String>) -> Self {
         Self::new(ResultCode::Fail, detail)
     }
 
-    const PASS: Self = Self { result: ResultCode::Pass, detail: None, failure: None, digest: None };
+    const PASS: Self = Self {
+        result: ResultCode::Pass,
+        detail: None,
+        failure: None,
+        digest: None,
+        errors: Vec::new(),
+    };
 }
 
 /// Runs `case`. Messages of the validation layer fail it, whatever else happened.
@@ -158,7 +165,8 @@ pub fn run(case: &Case, executor: &dyn Executor, details: Details) -> CaseResult
         outcome.failure = Some(Box::new(failure));
     }
     let result = CaseResult::new(&case.id, outcome.result, outcome.detail, Some(start));
-    CaseResult { failure: outcome.failure, digest: outcome.digest, ..result }
+    let Outcome { failure, digest, errors, .. } = outcome;
+    CaseResult { failure, digest, errors, ..result }
 }
 
 fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: Details) -> Outcome {
@@ -179,9 +187,13 @@ fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: D
         Err(problem) => return Outcome::fail(problem),
     };
     let difference = memory.check(&after);
-    let passed = || Outcome { digest: Some(memory.digest(&after)), ..Outcome::PASS };
+    let errors = memory.maximum_errors(&after).into_iter().map(CaseError::from).collect();
+    let outcome = match &difference {
+        Ok(_) => Outcome { digest: Some(memory.digest(&after)), errors, ..Outcome::PASS },
+        Err(difference) => Outcome { errors, ..Outcome::fail(&difference.problem) },
+    };
     let place = match (&difference, details) {
-        (Ok(_), Details::Failures) => return passed(),
+        (Ok(_), Details::Failures) => return outcome,
         (Ok(_), Details::Everything) => Some((0, 0)),
         (Err(difference), _) => difference.place,
     };
@@ -196,10 +208,6 @@ fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: D
             let (buffer, after) = (&memory.outputs[output], &after.outputs[output]);
             Some(matrices(buffer.as_ref()?, after.as_ref()?, output, element))
         }),
-    };
-    let outcome = match difference {
-        Ok(_) => passed(),
-        Err(difference) => Outcome::fail(difference.problem),
     };
     Outcome { failure: Some(Box::new(failure)), ..outcome }
 }

@@ -47,7 +47,7 @@ pub(crate) enum Reply {
 mod tests {
     use super::*;
     use crate::child::{Refusal, receive, reply};
-    use crate::results::{ResultCode, samples};
+    use crate::results::{CaseError, ResultCode, samples};
 
     type Answer = Result<Reply, Refusal>;
 
@@ -64,6 +64,8 @@ mod tests {
         let mut sent = samples::case("5_1/a/int8/rank1/b", ResultCode::Fail);
         sent.detail = Some("two\nlines and \u{1e}".to_owned());
         sent.digest = Some(u64::MAX - 1);
+        let error = |ulp| CaseError { data_type: "FLOAT32".to_owned(), allowed: 1, ulp };
+        sent.errors = [None, Some(u64::MAX)].map(error).to_vec();
         let line = line(&Reply::Finished { case: Box::new(sent.clone()), is_last: true });
         match receive::<Answer>(&line) {
             ("", Some(Ok(Reply::Finished { case, is_last: true }))) => assert_eq!(*case, sent),

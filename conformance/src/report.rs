@@ -1,6 +1,7 @@
 //! What a run found: as a table for people, as JSON and JUnit XML for programs, as a page to look at.
 
 pub mod diff;
+mod errors;
 mod html;
 mod json;
 mod junit;
@@ -28,6 +29,33 @@ pub enum Format {
     Junit,
     /// One self-contained page
     Html,
+}
+
+/// A form of a report, and what it says beside counts and cases.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Form {
+    /// The form of the report
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Put the largest errors after the table, as a table in Markdown: of results that may be some units
+    /// in the last place (ULP) off
+    #[arg(long)]
+    pub errors: bool,
+}
+
+impl Form {
+    /// Writes `run` in this form. Others than the table always have the largest errors, or never.
+    ///
+    /// # Errors
+    /// `output` cannot be written.
+    pub fn write(self, run: &Run, output: &mut dyn io::Write) -> io::Result<()> {
+        write(self.format, run, output)?;
+        if self.errors && self.format == Format::Table {
+            writeln!(output)?;
+            errors::write(run, output)?;
+        }
+        Ok(())
+    }
 }
 
 /// Writes `run` in this form.

@@ -1,5 +1,6 @@
 //! What a run found, as data: the JSON form of a report, and what every other form is made from.
 
+pub(crate) mod errors;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::CaseId;
 
+pub use errors::{CaseError, LargestError};
 pub use verdict::{Counts, Verdict};
 
 /// Counts up when a member of the JSON form changes its meaning or goes away.
@@ -84,6 +86,9 @@ pub struct TargetRun {
     pub limits: BTreeMap<String, u64>,
     /// What the runtime says about each implemented operator, before anything ran.
     pub support: Vec<SupportCell>,
+    /// The largest errors, by operator, data type and what is allowed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<LargestError>,
     /// Every case.
     pub cases: Vec<CaseResult>,
     /// Wall clock of the cases, in seconds.
@@ -171,6 +176,9 @@ pub struct CaseResult {
     /// What stands for the elements of its outputs until devices are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<u64>,
+    /// How far its results are from what they must be, until the target's largest errors are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<CaseError>,
 }
 
 /// How a case ended, or that it did not run.
@@ -295,8 +303,16 @@ impl CaseResult {
     ) -> Self {
         let time = since.map_or(Duration::ZERO, |since| since.elapsed());
         let microseconds = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let (id, expected, failure) = (id.clone(), None, None);
-        Self { id, result, detail, expected, failure, microseconds, digest: None }
+        Self {
+            id: id.clone(),
+            result,
+            detail,
+            expected: None,
+            failure: None,
+            microseconds,
+            digest: None,
+            errors: vec![],
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use dml_ops::reference::Signature;
 use crate::cases::{Case, CaseId, Expectation};
 use crate::execute::{Details, Lowering, Runtime, run};
 use crate::pool::Pool;
-use crate::results::{CaseResult, ResultCode, TargetRun};
+use crate::results::{CaseResult, ResultCode, TargetRun, errors};
 use crate::target::Target;
 
 /// Of so many failures of a target the matrices are kept: a device that does everything wrong fills
@@ -136,7 +136,8 @@ impl Collector {
             let result = match lowering.validate(&case.operator, case.level) {
                 Ok(_) => {
                     let id = case.id.clone();
-                    CaseResult { id, failure: None, microseconds: 0, ..executed }
+                    // Its errors are counted once, where it was executed.
+                    CaseResult { id, failure: None, microseconds: 0, errors: vec![], ..executed }
                 }
                 Err(error) => {
                     let detail = format!("refused, but it must be accepted: {error}");
@@ -164,9 +165,11 @@ impl Collector {
     fn finish(self, target: &Target, cases: &[Case]) -> TargetRun {
         let levels: BTreeSet<FeatureLevel> = cases.iter().map(|case| case.level).collect();
         let levels: Vec<FeatureLevel> = levels.into_iter().collect();
+        let mut cases: Vec<CaseResult> = self.results.into_iter().flatten().collect();
         TargetRun {
             support: target.support(&levels),
-            cases: self.results.into_iter().flatten().collect(),
+            errors: errors::take(&mut cases),
+            cases,
             seconds: self.start.elapsed().as_secs_f64(),
             ..target.run.clone()
         }

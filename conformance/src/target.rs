@@ -76,6 +76,7 @@ impl Target {
             limits,
             support: Vec::new(),
             cases: Vec::new(),
+            errors: vec![],
             seconds: 0.0,
         };
         Self { run, place }

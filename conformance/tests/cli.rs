@@ -23,6 +23,23 @@ fn list_prints_the_ids_that_match() {
 }
 
 #[test]
+fn the_largest_errors_follow_the_table_of_a_run_and_of_its_report() {
+    let folder = Folder::new();
+    let filter = ["--filter", "5_1/element_wise_add/*/rank4/values", "--errors"];
+    let (run, output) = folder.run(runner(), &[&INTERPRETER[..], &filter].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let errors = run.targets[0].errors.iter();
+    let errors: Vec<_> = errors.map(|it| (&*it.data_type, it.allowed, it.ulp, it.cases)).collect();
+    assert_eq!(errors, [("FLOAT16", 0, Some(0), 1), ("FLOAT32", 0, Some(0), 1)]);
+    let printed = text(&output.stdout);
+    let lines = printed.lines().filter(|line| line.starts_with("| ELEMENT_WISE_ADD "));
+    assert!(lines.count() == 2 && printed.ends_with("0 |\n"), "{printed}");
+    let report = folder.text_path("report.json");
+    assert_eq!(text(&conformance(&["convert", &report, "--errors"]).stdout), printed);
+    assert!(printed.starts_with(&text(&conformance(&["convert", &report]).stdout)));
+}
+
+#[test]
 fn run_prints_a_table_for_each_device_and_writes_json() {
     let folder = Folder::new();
     let (run, output) = folder.run(runner(), &["--filter", "*/diagonal_matrix/*/doc_*"]);

@@ -8,16 +8,15 @@ use anyhow::Context as _;
 use dml_file::Output;
 
 use crate::exit::Usage;
-use crate::report::{self, Format};
+use crate::report::{self, Form};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The report of a run, as JSON
     #[arg(value_name = "RUN.json")]
     run: PathBuf,
-    /// The form to write it in
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    form: Form,
     /// Write it to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -29,11 +28,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.output {
         let mut file = Output::create(path)
             .map_err(|error| Usage(format!("--output: {}: {error}", path.display())))?;
-        let written = report::write(args.format, &run, &mut file);
+        let written = args.form.write(&run, &mut file);
         written.and_then(|()| file.commit()).context("cannot write --output")?;
     } else {
         let mut output = BufWriter::new(io::stdout().lock());
-        report::write(args.format, &run, &mut output)?;
+        args.form.write(&run, &mut output)?;
         output.flush()?;
     }
     Ok(ExitCode::SUCCESS)

@@ -15,7 +15,7 @@ use crate::execute::Details;
 use crate::exit::{self, Usage};
 use crate::expectations::Expectations;
 use crate::pool::Pool;
-use crate::report::{self, Format};
+use crate::report::{Form, Format};
 use crate::results::{FORMAT, ResultCode, Run, TargetRun};
 use crate::runner::{run_in_process, run_isolated};
 use crate::selection::Selection;
@@ -43,9 +43,8 @@ pub(super) struct Args {
     /// Do not call the run incomplete where a limit of the device refuses legal cases
     #[arg(long)]
     allow_unsupported: bool,
-    /// The form of the report
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    form: Form,
     /// Write the report to this file; the table is printed as well
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -77,7 +76,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             eprintln!("warning: {unmatched}");
         }
     }
-    write(&run, args.format, output)?;
+    write(&run, args.form, output)?;
     let code = exit::of(run.total(), args.allow_unsupported);
     if code == exit::INCOMPLETE {
         let unsupported = run.total().of(ResultCode::Unsupported);
@@ -119,16 +118,16 @@ fn open(path: &Path) -> Result<Output, Usage> {
     Output::create(path).map_err(|error| Usage(format!("--output: {}: {error}", path.display())))
 }
 
-fn write(run: &Run, format: Format, output: Option<Output>) -> anyhow::Result<()> {
-    let Some(mut file) = output else { return print(run, format) };
-    let written = report::write(format, run, &mut file).and_then(|()| file.commit());
+fn write(run: &Run, form: Form, output: Option<Output>) -> anyhow::Result<()> {
+    let Some(mut file) = output else { return print(run, form) };
+    let written = form.write(run, &mut file).and_then(|()| file.commit());
     // The terminal first: a full disk must not hide what was found.
-    print(run, Format::Table)?;
+    print(run, Form { format: Format::Table, ..form })?;
     written.context("cannot write --output")
 }
 
-fn print(run: &Run, format: Format) -> anyhow::Result<()> {
+fn print(run: &Run, form: Form) -> anyhow::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
-    report::write(format, run, &mut output)?;
+    form.write(run, &mut output)?;
     Ok(output.flush()?)
 }

@@ -14,6 +14,7 @@ use std::io;
 
 use askama::Template;
 
+use super::errors::{self, Row};
 use super::text::{count, thousands};
 use crate::results::{ResultCode, Run};
 use grid::{ANSWERS, Answer};
@@ -43,6 +44,8 @@ struct Page<'a> {
     common: Option<String>,
     /// Failures on the page.
     failures: usize,
+    /// The largest errors over all targets.
+    errors: Vec<Row<'a>>,
     /// How the devices compare with each other.
     agreement: Option<String>,
     answers: [Answer; ANSWERS.len()],
@@ -68,6 +71,7 @@ impl<'a> Page<'a> {
             failures: targets.iter().map(|target| target.failures.len()).sum(),
             common: common_device(&targets),
             targets,
+            errors: errors::rows(run),
             agreement: run.agreement.map(|agreement| agreement.words()),
             answers: ANSWERS,
         }
@@ -76,6 +80,11 @@ impl<'a> Page<'a> {
     fn cases(&self) -> String {
         let cases = self.targets.iter().map(|target| target.counts.all()).sum();
         count(cases, "case")
+    }
+
+    /// The first target that has the row's largest error, unless that is 0.
+    fn worst_target(&self, row: &Row<'_>) -> Option<&TargetView<'a>> {
+        row.worst_target().and_then(|target| self.targets.get(target))
     }
 
     fn title(&self) -> String {

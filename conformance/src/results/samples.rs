@@ -54,6 +54,13 @@ pub(crate) fn target() -> TargetRun {
             answer: "emulated".to_owned(),
             text: "emulated (without shaderInt64: two 32-bit words)".to_owned(),
         }],
+        errors: vec![LargestError {
+            operator: "diagonal_matrix".to_uppercase(),
+            data_type: "FLOAT32".to_owned(),
+            allowed: 1,
+            ulp: Some(0),
+            cases: 1,
+        }],
         cases: cases.collect(),
         seconds: 1.5,
     }
@@ -85,5 +92,6 @@ pub(crate) fn case(id: &str, result: ResultCode) -> CaseResult {
         failure: (result == ResultCode::Fail).then(|| Box::new(failure)),
         microseconds: 250,
         digest: None,
+        errors: vec![],
     }
 }

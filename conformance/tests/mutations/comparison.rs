@@ -8,7 +8,7 @@ use dml::{AbstractOperator, DataType, FeatureLevel, TensorDesc};
 use dml_conformance::agreement::compare;
 use dml_conformance::cases::{Case, Expectation};
 use dml_conformance::execute::{Details, Lowering};
-use dml_conformance::results::{Agreement, ResultCode, TargetRun};
+use dml_conformance::results::{Agreement, LargestError, ResultCode, TargetRun};
 use dml_conformance::runner::run_in_process;
 use dml_conformance::target::{Devices, Opening, Profiles, Survey, Target};
 use dml_ops::Target as LoweringTarget;
@@ -100,6 +100,38 @@ fn the_wrong_zero_is_found_and_a_zero_for_a_subnormal_is_none() {
     assert_eq!(said(DataType::Float32, 1 << 31 | 9, 1 << 31, 0), None);
     assert!(said(DataType::Float32, 1 << 31 | 9, 0, 0).is_some());
     assert!(said(DataType::Float16, 9, 0, 0).is_some());
+}
+
+/// The largest errors that are recorded where a tensor of `value` is filled with `filled`.
+fn errors(data_type: DataType, value: u64, filled: u64) -> Vec<LargestError> {
+    let (devices, profiles) = (Devices::Interpreter, Profiles::AsIs);
+    let targets = Survey { devices, profiles, opening: Opening::default() }.targets().unwrap();
+    let (cases, lowering) = ([filling(data_type, value)], Filled { allowed: 3, filled });
+    let run = run_in_process(&targets[0], &cases, Some(&lowering), Details::Failures, |_| ());
+    run.unwrap().errors
+}
+
+#[test]
+fn the_largest_error_is_recorded_whether_it_is_allowed_or_not() {
+    let recorded = |ulp| LargestError {
+        operator: "FILL_VALUE_CONSTANT".to_owned(),
+        data_type: "FLOAT32".to_owned(),
+        allowed: 3,
+        ulp,
+        cases: 1,
+    };
+    for (value, filled, ulp) in [
+        (ONE, ONE, Some(0)),
+        (ONE, ONE + 2, Some(2)),
+        (ONE, ONE + 4, Some(4)),
+        (1 << 31 | 9, 1 << 31, Some(0)),
+        (NAN, NAN | 5, Some(0)),
+        (NAN, ONE, None),
+    ] {
+        let found = errors(DataType::Float32, value, filled);
+        assert_eq!(found, [recorded(ulp)], "{value:#x} {filled:#x}");
+    }
+    assert_eq!(errors(DataType::Int32, 7, 7), []);
 }
 
 /// What comes of one device filling with the first and another with the second, where 1 unit in the

@@ -46,6 +46,7 @@ fn texts_of_others_cannot_become_markup() {
         &mut target.device.driver_name,
         &mut target.device.kind,
         &mut target.support[0].text,
+        &mut target.errors[0].operator,
         &mut run.conformance_version,
     ];
     texts.into_iter().for_each(|text| *text = evil.to_owned());
@@ -75,6 +76,26 @@ fn texts_of_others_cannot_become_markup() {
     assert!(!text.contains("\"'&"), "{text}");
     assert_eq!(text.matches("<script").count(), 1);
     assert!(text.matches("alert(1)").count() > 20, "every text is there, escaped");
+}
+
+#[test]
+fn the_largest_errors_are_a_table_and_lead_to_the_first_target_that_has_them() {
+    let mut run = sweep(3);
+    let mut row = |index: usize, ulp| run.targets[index].errors[0].ulp = ulp;
+    row(1, Some(7));
+    row(2, Some(7));
+    let text = page(&run);
+    let cells = "DIAGONAL_MATRIX</th><td>FLOAT32</td><td class=\"number\">1</td>\
+        <td class=\"number\">7</td><td class=\"number\">3</td><td><a href=\"#target-2\">profile-1</a>";
+    assert_eq!(text.matches(cells).count(), 1, "{text}");
+    run.targets.iter_mut().for_each(|target| target.errors[0].ulp = Some(0));
+    let text = page(&run);
+    assert!(
+        text.contains("<td class=\"number\">0</td><td class=\"number\">3</td><td></td>"),
+        "{text}"
+    );
+    run.targets.iter_mut().for_each(|target| target.errors.clear());
+    assert!(!page(&run).contains("Largest errors"));
 }
 
 #[test]

@@ -57,6 +57,13 @@ pub(super) fn ulp(data_type: DataType, one: u64, other: u64) -> Option<u128> {
     (distance > 0 || one == other).then_some(distance)
 }
 
+/// How many units in the last place lie between an element and the nearer of what the reference says and
+/// the zero that may stand for it; `None` as of [`ulp`].
+pub(super) fn distance(data_type: DataType, expected: u64, found: u64) -> Option<u128> {
+    let allowed = [expected, flushed(data_type, expected)];
+    allowed.into_iter().filter_map(|expected| ulp(data_type, expected, found)).min()
+}
+
 /// Whether `comparison` takes `found` where the reference says `expected`. Without a bound, or for
 /// integers, that is every bit.
 pub(super) fn accepts(
@@ -66,11 +73,8 @@ pub(super) fn accepts(
     found: u64,
 ) -> bool {
     let Comparison::Ulp(bound) = comparison else { return found == expected };
-    let within = |expected| {
-        found == expected
-            || ulp(data_type, expected, found).is_some_and(|distance| distance <= bound.into())
-    };
-    within(expected) || within(flushed(data_type, expected))
+    found == expected
+        || distance(data_type, expected, found).is_some_and(|distance| distance <= bound.into())
 }
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ impl Output {
 
     /// The bits that an element must have, and those that it may have as well. Whatever a reference
     /// says beyond the width of the type does not count.
-    fn allowed(&self, index: usize) -> impl Iterator<Item = u64> {
+    pub(super) fn allowed(&self, index: usize) -> impl Iterator<Item = u64> {
         let lists = [Some(&self.elements), self.flushed.as_ref()];
         let mask = mask(self.layout.data_type());
         let bits = move |list: &Vec<u64>| Some(list.get(index)? & mask);

@@ -10,6 +10,7 @@ use dml_core::{DataType, TensorFlags, TensorLayout, Validated};
 use super::compare::{flushed, is_subnormal};
 use super::elements::input_bytes;
 use super::guarded::{Difference, Output, Tensor};
+use super::maximum::MaximumError;
 use super::{Case, Reference, elements_in};
 
 /// Everything that is bound for one case.
@@ -110,6 +111,25 @@ impl Memory {
             }
         }
         digest.finish()
+    }
+
+    /// How far the elements of the outputs are from what they must be, the largest of all outputs with
+    /// the same type and the same bound. Those that must have every bit are left out, as are those that
+    /// were not read back.
+    pub fn maximum_errors(&self, after: &MemoryAfter) -> Vec<MaximumError> {
+        let mut errors = Vec::<MaximumError>::new();
+        for (output, after) in self.outputs.iter().zip(&after.outputs) {
+            let (Some(output), Some(after)) = (output, after) else { continue };
+            let Some(error) = output.maximum_error(after) else { continue };
+            let is_alike = |it: &&mut MaximumError| {
+                (it.data_type, it.allowed) == (error.data_type, error.allowed)
+            };
+            match errors.iter_mut().find(is_alike) {
+                Some(other) => other.merge(error.ulp),
+                None => errors.push(error),
+            }
+        }
+        errors
     }
 
     /// Compares every byte of every buffer with what it must be, guards and inputs included, and

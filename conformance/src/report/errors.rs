@@ -1,0 +1,160 @@
+//! The largest errors of results for which some distance is allowed, as tables.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use comfy_table::presets::ASCII_MARKDOWN;
+use comfy_table::{CellAlignment, Table};
+
+use super::text::{one_line, thousands};
+use crate::results::{LargestError, Run};
+
+/// The errors of all targets of one operator, data type and bound.
+pub(super) struct Row<'a> {
+    pub(super) operator: &'a str,
+    pub(super) data_type: &'a str,
+    /// In units in the last place.
+    pub(super) allowed: u32,
+    /// One for each target; `None` where it executed no such case.
+    targets: Vec<Option<&'a LargestError>>,
+}
+
+/// The rows of a run, by operator.
+pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
+    let mut rows = BTreeMap::new();
+    for (index, target) in run.targets.iter().enumerate() {
+        for error in &target.errors {
+            let key = (&*error.operator, &*error.data_type, error.allowed);
+            let row = rows.entry(key).or_insert_with(|| vec![None; run.targets.len()]);
+            row[index] = Some(error);
+        }
+    }
+    let row =
+        |((operator, data_type, allowed), targets)| Row { operator, data_type, allowed, targets };
+    rows.into_iter().map(row).collect()
+}
+
+impl Row<'_> {
+    /// The largest error of all targets.
+    pub(super) fn largest(&self) -> String {
+        self.farthest().map_or_else(String::new, |(_, error)| error.words())
+    }
+
+    /// The first target that has the largest error, by its number, unless there is none to speak of.
+    pub(super) fn worst_target(&self) -> Option<usize> {
+        self.farthest().filter(|(_, error)| error.ulp != Some(0)).map(|(target, _)| target)
+    }
+
+    /// Cases that were executed, on all targets.
+    pub(super) fn cases(&self) -> String {
+        thousands(self.targets.iter().flatten().map(|error| error.cases).sum())
+    }
+
+    fn farthest(&self) -> Option<(usize, &LargestError)> {
+        let errors = self.targets.iter().enumerate();
+        let errors = errors.filter_map(|(target, error)| Some((target, (*error)?)));
+        // Without a distance is farther than any; of equals the first is taken.
+        errors.rev().max_by_key(|(_, error)| (error.ulp.is_none(), error.ulp))
+    }
+}
+
+impl LargestError {
+    /// How many units, or that there is no number of them.
+    fn words(&self) -> String {
+        self.ulp.map_or_else(|| "no number".to_owned(), thousands)
+    }
+}
+
+/// Writes the largest errors as a table in Markdown with a column for each target.
+pub(super) fn write(run: &Run, output: &mut dyn Write) -> io::Result<()> {
+    let rows = rows(run);
+    if rows.is_empty() {
+        return writeln!(output, "largest errors: no result that may be some ULP off was executed");
+    }
+    let mut table = Table::new();
+    table.load_style(ASCII_MARKDOWN);
+    let titles = run.targets.iter().map(|target| one_line(&target.title()).replace('|', "\\|"));
+    let names = ["Operator", "Data type", "Allowed, ULP"].map(str::to_owned);
+    table.set_header(names.into_iter().chain(titles));
+    for row in rows {
+        let cells =
+            [row.operator.to_owned(), row.data_type.to_owned(), thousands(row.allowed.into())];
+        let error = |error: &Option<&LargestError>| {
+            error.map_or_else(|| "not executed".to_owned(), LargestError::words)
+        };
+        table.add_row(cells.into_iter().chain(row.targets.iter().map(error)));
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(output, "{table}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::samples;
+
+    fn error(operator: &str, ulp: Option<u64>) -> LargestError {
+        let (operator, data_type) = (operator.to_owned(), "FLOAT32".to_owned());
+        LargestError { operator, data_type, allowed: 2000, ulp, cases: 1234 }
+    }
+
+    /// A run of targets with these errors.
+    fn run(targets: &[&[LargestError]]) -> Run {
+        let mut run = samples::run();
+        let name = ["one", "two | half", "three"];
+        let target = |(index, errors): (usize, &&[LargestError])| {
+            let mut target = samples::target();
+            name[index].clone_into(&mut target.device.name);
+            target.errors = errors.to_vec();
+            target
+        };
+        run.targets = targets.iter().enumerate().map(target).collect();
+        run
+    }
+
+    #[test]
+    fn each_target_has_a_column_and_nothing_is_not_0() {
+        let run = run(&[
+            &[error("B", Some(0)), error("C", Some(1500))],
+            &[error("A", None), error("C", Some(0))],
+        ]);
+        let mut text = Vec::new();
+        write(&run, &mut text).unwrap();
+        let expected = "\
+| Operator | Data type | Allowed, ULP |          one |  two \\| half |
+|----------|-----------|--------------|--------------|--------------|
+| A        | FLOAT32   |        2,000 | not executed |    no number |
+| B        | FLOAT32   |        2,000 |            0 | not executed |
+| C        | FLOAT32   |        2,000 |        1,500 |            0 |
+";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn without_errors_there_is_a_sentence() {
+        let mut text = Vec::new();
+        write(&run(&[&[]]), &mut text).unwrap();
+        assert_eq!(text, b"largest errors: no result that may be some ULP off was executed\n");
+    }
+
+    #[test]
+    fn the_worst_target_is_the_first_with_the_largest_error() {
+        let run = run(&[
+            &[error("A", Some(7)), error("B", Some(0)), error("C", Some(2))],
+            &[error("A", None), error("B", Some(0)), error("C", Some(3))],
+            &[error("A", None), error("C", Some(3))],
+        ]);
+        let found: Vec<_> =
+            rows(&run).iter().map(|row| (row.largest(), row.worst_target(), row.cases())).collect();
+        let row =
+            |largest: &str, target, cases: &str| (largest.to_owned(), target, cases.to_owned());
+        let expected = [
+            row("no number", Some(1), "3,702"),
+            row("0", None, "2,468"),
+            row("3", Some(1), "3,702"),
+        ];
+        assert_eq!(found, expected);
+    }
+}
