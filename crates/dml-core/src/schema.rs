@@ -61,6 +61,10 @@ pub struct FieldSchema {
     pub scalar_type: Option<&'static str>,
     /// For an array: the `UINT` field that tells the number of elements.
     pub count: Option<&'static str>,
+    /// The tensor whose data type this one has, or this `UINT` holds.
+    pub type_of: Option<&'static str>,
+    /// The tensor whose sizes this one has.
+    pub sizes_of: Option<&'static str>,
 }
 
 impl FieldSchema {
@@ -75,6 +79,8 @@ impl FieldSchema {
             enumeration: None,
             scalar_type: None,
             count: None,
+            type_of: None,
+            sizes_of: None,
         }
     }
 
@@ -101,6 +107,16 @@ impl FieldSchema {
     /// The same, with its number of elements told by `field`.
     pub const fn with_count(self, field: &'static str) -> Self {
         Self { count: Some(field), ..self }
+    }
+
+    /// The same, with the data type of the tensor `field`.
+    pub const fn with_type_of(self, field: &'static str) -> Self {
+        Self { type_of: Some(field), ..self }
+    }
+
+    /// The same, with the sizes of the tensor `field`.
+    pub const fn with_sizes_of(self, field: &'static str) -> Self {
+        Self { sizes_of: Some(field), ..self }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Checks an operator against the rules of tensors and against a feature level.
 
 mod levels;
+mod likeness;
 mod nested;
 mod values;
 
@@ -45,6 +46,7 @@ pub fn validate(operator: &AbstractOperator, level: FeatureLevel) -> Result<Vali
             other => other,
         })?;
     let validated = Validated::new(operator.clone(), level, fields);
+    likeness::check(&validated)?;
     if let Some(rule) = &schema.rule {
         (rule.check)(&validated)?;
     }

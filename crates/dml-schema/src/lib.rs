@@ -10,6 +10,7 @@ mod comparison;
 mod descs;
 mod enums;
 mod files;
+mod likeness;
 mod model;
 mod module;
 mod names;

@@ -155,6 +155,10 @@ pub(crate) struct Field {
     pub(crate) enumeration: Option<Rc<Enumeration>>,
     pub(crate) scalar_type: Option<String>,
     pub(crate) count: Option<String>,
+    /// The tensor whose data type it has.
+    pub(crate) type_of: Option<String>,
+    /// The tensor whose sizes it has.
+    pub(crate) sizes_of: Option<String>,
     pub(crate) doc: String,
 }
 

@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use crate::comparison;
 use crate::enums;
+use crate::likeness;
 use crate::model::{
     Comparison, Enumeration, Field, FieldKind, FieldType, NamedTypes, Operator, Schema, Table,
     TypeSet,
@@ -88,6 +89,7 @@ fn operator(
     let place = Place { file, header, operator: &name, fields: &fields, known: definitions.types };
     let (tables, varied) =
         support::resolve(&place, source.support, source.support_by, source.support_for)?;
+    likeness::check_tables(&place, &tables)?;
     let comparisons = comparisons(&place, source.comparison.as_ref(), &tables)?;
     Ok(Operator {
         name,
@@ -223,6 +225,7 @@ fn field(
         Some(_) => return Err("enum is for the type uint".to_owned()),
     };
     let optional_from = given.optional_from.as_deref().map(names::level).transpose()?;
+    likeness::check(all, given)?;
     let is_scalar = given.field_type == FieldType::ScalarUnion;
     reference(all, "scalar_type", given.scalar_type.as_deref(), is_scalar, true)?;
     reference(all, "count", given.count.as_deref(), given.field_type.is_array(), false)?;
@@ -235,6 +238,8 @@ fn field(
         enumeration,
         scalar_type: given.scalar_type.clone(),
         count: given.count.clone(),
+        type_of: given.type_of.clone(),
+        sizes_of: given.sizes_of.clone(),
         doc: given.doc.clone(),
     })
 }

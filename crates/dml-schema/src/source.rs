@@ -62,6 +62,8 @@ pub(crate) struct Field {
     pub(crate) enumeration: Option<String>,
     pub(crate) scalar_type: Option<String>,
     pub(crate) count: Option<String>,
+    pub(crate) type_of: Option<String>,
+    pub(crate) sizes_of: Option<String>,
     #[serde(default)]
     pub(crate) doc: String,
 }

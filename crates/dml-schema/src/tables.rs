@@ -118,6 +118,12 @@ fn field(field: &Field) -> String {
     if let Some(name) = &field.count {
         text += &format!(".with_count({name:?})");
     }
+    if let Some(name) = &field.type_of {
+        text += &format!(".with_type_of({name:?})");
+    }
+    if let Some(name) = &field.sizes_of {
+        text += &format!(".with_sizes_of({name:?})");
+    }
     text
 }
 

@@ -27,10 +27,10 @@ summary = "has a field of every type"
 in_place = true
 implemented = true
 comparison = "bit-exact"
-rule = "value_data_type_matches_output"
+rule = "inputs_are_parts_of_output"
 fields = [
     { name = "InputCount", type = "uint", doc = "n" },
-    { name = "ATensors", kind = "input", type = "tensor-array", count = "InputCount", doc = "Reads." },
+    { name = "ATensors", kind = "input", type = "tensor-array", count = "InputCount", type_of = "OutputTensor", sizes_of = "OutputTensor", doc = "Reads." },
     { name = "OutputTensor", kind = "output", type = "tensor", optional = true, doc = "Writes." },
     { name = "FusedActivation", type = "operator-desc", optional = true, doc = "Fused." },
     { name = "ActivationDescs", type = "operator-desc-array", count = "InputCount", doc = "Steps." },
@@ -205,6 +205,14 @@ fn mistakes_are_found_with_their_line() {
             "unknown field `fields_",
         ),
         ("comparison", "support_by = \"Offset\"\ncomparison", "[ORDINARY]", "support_by with"),
+        ("\"int\"", "\"int\", sizes_of = \"OutputTensor\"", "Offset", "sizes_of is for tensors"),
+        ("\"int\"", "\"int\", type_of = \"OutputTensor\"", "Offset", "type_of is for tensors and"),
+        (
+            "\"tensor\"",
+            "\"tensor\", type_of = \"OutputTensor\"",
+            "\"OutputTensor\"",
+            "OutputTensor is no tensor without type_of",
+        ),
         ("\"int\"", "\"int\", optional_from = \"4_0\"", "Offset", "passes it by value"),
         (
             "\"tensor\"",
@@ -320,6 +328,12 @@ fn the_readme_s_example_is_accepted() {
 fn tables_cover_every_tensor() {
     let message = refused(&EVERYTHING.replace("\"*\"", "OutputTensor"));
     assert!(message.contains("EVERYTHING1: 6_4: ATensors has no support"), "{message}");
+    for (types, ranks) in [("FLOAT16", "1-8"), ("FLOAT32 int-8-32", "4")] {
+        let cell = format!("support.6_4.ATensors = {{ ranks = \"{ranks}\", types = \"{types}\" }}\n");
+        let message = refused(&format!("{EVERYTHING}{cell}"));
+        let wanted = "EVERYTHING1: 6_4: ATensors is like OutputTensor, whose cell differs";
+        assert!(message.contains(wanted), "{message}");
+    }
 }
 
 #[test]
@@ -344,7 +358,8 @@ fn every_type_of_field_is_generated() {
             ".with_enumeration(&TENSOR_DATA_TYPE)",
             ".with_scalar_type(\"ValueDataType\")",
             ".optional_from(FeatureLevel::V6_4)",
-            "check: rules::value_data_type_matches_output",
+            "check: rules::inputs_are_parts_of_output",
+            ".with_type_of(\"OutputTensor\")\n            .with_sizes_of(\"OutputTensor\")",
         ],
     );
     has("operators/tables.rs", &["    &EVERYTHING1,\n];", "mod more;", "pub use more::*;"]);

@@ -17,6 +17,15 @@ macro_rules! field_types {
             $(#[doc = $c] $type,)*
         }
 
+        impl FieldType {
+            /// What is left out, has no elements, or is 0.
+            pub fn empty_value(self) -> FieldValue {
+                match self {
+                    $(Self::$type => FieldValue::$type(<$value>::default()),)*
+                }
+            }
+        }
+
         /// The value of one field.
         #[derive(Clone, Debug, PartialEq)]
         pub enum FieldValue {
@@ -130,6 +139,25 @@ impl AbstractOperator {
         Ok(Self { schema, fields })
     }
 
+    /// An operator that is to be nested in another one, such as a fused activation: without tensors, and
+    /// with the values of its attributes in the schema's order.
+    ///
+    /// # Errors
+    /// The number or the type of an attribute is not the schema's.
+    pub fn nested(
+        schema: &'static OperatorSchema,
+        attributes: Vec<FieldValue>,
+    ) -> Result<Self, Error> {
+        let mut attributes = attributes.into_iter();
+        let tensors_or_next = |field: &FieldSchema| match field.kind {
+            FieldKind::Attribute => attributes.next(),
+            _ => Some(field.field_type.empty_value()),
+        };
+        let mut fields: Vec<FieldValue> = schema.fields.iter().map_while(tensors_or_next).collect();
+        fields.extend(attributes);
+        Self::new(schema, fields)
+    }
+
     /// For descriptors whose Rust type already has the schema's fields; tests prove that it does.
     pub(crate) fn from_typed(schema: &'static OperatorSchema, fields: Vec<FieldValue>) -> Self {
         Self { schema, fields }
@@ -207,6 +235,19 @@ mod tests {
     fn a_missing_field_is_refused() {
         let error = AbstractOperator::new(&DIAGONAL_MATRIX, vec![]).unwrap_err();
         assert_eq!(error.to_string(), "DIAGONAL_MATRIX: fields: 0 given; accepted: 3");
+    }
+
+    #[test]
+    fn a_nested_operator_has_attributes_alone() {
+        use crate::operators::ACTIVATION_LEAKY_RELU as LEAKY;
+        let operator = AbstractOperator::nested(&LEAKY, vec![FieldValue::Float(0.5)]).unwrap();
+        let left_out = FieldValue::Tensor(None);
+        assert_eq!(operator.fields(), [left_out.clone(), left_out, FieldValue::Float(0.5)]);
+        let refused = |attributes| AbstractOperator::nested(&LEAKY, attributes).unwrap_err();
+        let message = |attributes| refused(attributes).to_string();
+        assert_eq!(message(vec![]), "ACTIVATION_LEAKY_RELU: fields: 2 given; accepted: 3");
+        let two = vec![FieldValue::Float(0.5), FieldValue::Float(0.5)];
+        assert_eq!(message(two), "ACTIVATION_LEAKY_RELU: fields: 4 given; accepted: 3");
     }
 
     #[test]

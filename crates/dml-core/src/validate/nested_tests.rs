@@ -160,7 +160,6 @@ fn attributes_and_rules_of_an_activation_are_checked_where_it_is_nested() {
             .with_enumeration(&TENSOR_DATA_TYPE),
     ];
     fn type_is_float(operator: &Validated) -> Result<(), Error> {
-        crate::operators::rules::tensors_match_output(operator)?;
         match operator.uint("Type")? {
             1 => Ok(()),
             other => {

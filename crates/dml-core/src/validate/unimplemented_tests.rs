@@ -16,13 +16,8 @@ fn error(name: &str, number: u32, tensor: (DataType, usize), level: FeatureLevel
     let value = |field_type| match field_type {
         FieldType::Tensor => FieldValue::Tensor(Some(desc.clone())),
         FieldType::TensorArray => FieldValue::TensorArray(vec![desc.clone(), desc.clone()]),
-        FieldType::OperatorDescArray => FieldValue::OperatorDescArray(Vec::new()),
         FieldType::Uint => FieldValue::Uint(number),
-        FieldType::OperatorDesc => FieldValue::OperatorDesc(None),
-        FieldType::Float => FieldValue::Float(1.0),
-        FieldType::Bool => FieldValue::Bool(false),
-        FieldType::UintArray => FieldValue::UintArray(Vec::new()),
-        other => panic!("{other:?}"),
+        other => other.empty_value(),
     };
     let fields = schema.fields.iter().map(|field| value(field.field_type)).collect();
     let operator = AbstractOperator::new(schema, fields).unwrap();

@@ -76,11 +76,12 @@ impl From<CastDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplitDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensors.
+    /// What is written: the input's type, and its sizes but for the one along `axis`, which add up
+    /// to it.
     pub output_tensors: Vec<TensorDesc>,
-    /// DirectML's Axis.
+    /// The dimension that is cut.
     pub axis: u32,
 }
 
@@ -104,11 +105,12 @@ impl From<SplitDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinDesc {
-    /// DirectML's InputTensors.
+    /// What is read: the output's type, and its sizes but for the one along `axis`, which add up to
+    /// it; a stride of 0 repeats elements.
     pub input_tensors: Vec<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axis.
+    /// The dimension along which the inputs follow each other.
     pub axis: u32,
 }
 

@@ -24,9 +24,10 @@ use crate::types::{DataType, ScalarUnion};
 pub struct ElementWiseIdentityDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: 1 to 8 dimensions.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// The scale, and the bias that is added after it; left out, elements are copied.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -48,7 +49,7 @@ impl From<ElementWiseIdentityDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAbsDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -101,7 +102,7 @@ impl From<ElementWiseAddDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCeilDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -162,7 +163,7 @@ impl From<ElementWiseClipDesc> for AbstractOperator {
 /// by 0 is 0, and the least integer divided by -1 is itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseDivideDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -188,7 +189,7 @@ impl From<ElementWiseDivideDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseFloorDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -215,7 +216,7 @@ impl From<ElementWiseFloorDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMaxDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -241,7 +242,7 @@ impl From<ElementWiseMaxDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMeanDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -267,7 +268,7 @@ impl From<ElementWiseMeanDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMinDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -293,7 +294,7 @@ impl From<ElementWiseMinDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMultiplyDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -319,7 +320,7 @@ impl From<ElementWiseMultiplyDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSubtractDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -453,7 +454,7 @@ impl From<ElementWiseRoundDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseModulusTruncateDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -480,7 +481,7 @@ impl From<ElementWiseModulusTruncateDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseModulusFloorDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -506,7 +507,7 @@ impl From<ElementWiseModulusFloorDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseDifferenceSquareDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,

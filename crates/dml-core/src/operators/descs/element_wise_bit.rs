@@ -14,7 +14,7 @@ use crate::tensor::TensorDesc;
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitShiftLeftDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -41,7 +41,7 @@ impl From<ElementWiseBitShiftLeftDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitShiftRightDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -67,7 +67,7 @@ impl From<ElementWiseBitShiftRightDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitAndDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -93,7 +93,7 @@ impl From<ElementWiseBitAndDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitOrDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -119,7 +119,7 @@ impl From<ElementWiseBitOrDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitXorDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,

@@ -17,7 +17,7 @@ use crate::types::enums::IsInfinityMode;
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalAndDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -45,9 +45,9 @@ impl From<ElementWiseLogicalAndDesc> for AbstractOperator {
 pub struct ElementWiseLogicalEqualsDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand, of the first one's type, in the same way.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// What is written: 1 where it holds, else 0.
     pub output_tensor: TensorDesc,
 }
 
@@ -72,9 +72,9 @@ impl From<ElementWiseLogicalEqualsDesc> for AbstractOperator {
 pub struct ElementWiseLogicalGreaterThanDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand, of the first one's type, in the same way.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// What is written: 1 where it holds, else 0.
     pub output_tensor: TensorDesc,
 }
 
@@ -98,9 +98,9 @@ impl From<ElementWiseLogicalGreaterThanDesc> for AbstractOperator {
 pub struct ElementWiseLogicalLessThanDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand, of the first one's type, in the same way.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// What is written: 1 where it holds, else 0.
     pub output_tensor: TensorDesc,
 }
 
@@ -145,7 +145,7 @@ impl From<ElementWiseLogicalNotDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalOrDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -171,7 +171,7 @@ impl From<ElementWiseLogicalOrDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalXorDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
@@ -279,9 +279,9 @@ impl From<ElementWiseIsInfinityDesc> for AbstractOperator {
 pub struct ElementWiseLogicalGreaterThanOrEqualDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand, of the first one's type, in the same way.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// What is written: 1 where it holds, else 0.
     pub output_tensor: TensorDesc,
 }
 
@@ -306,9 +306,9 @@ impl From<ElementWiseLogicalGreaterThanOrEqualDesc> for AbstractOperator {
 pub struct ElementWiseLogicalLessThanOrEqualDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand, of the first one's type, in the same way.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// What is written: 1 where it holds, else 0.
     pub output_tensor: TensorDesc,
 }
 

@@ -16,7 +16,7 @@ use crate::tensor::TensorDesc;
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAcosDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -43,7 +43,7 @@ impl From<ElementWiseAcosDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAsinDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -70,7 +70,7 @@ impl From<ElementWiseAsinDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -97,7 +97,7 @@ impl From<ElementWiseAtanDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCosDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -124,7 +124,7 @@ impl From<ElementWiseCosDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseExpDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -151,7 +151,7 @@ impl From<ElementWiseExpDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -236,7 +236,7 @@ impl From<ElementWiseConstantPowDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseRecipDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -263,7 +263,7 @@ impl From<ElementWiseRecipDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSinDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -290,7 +290,7 @@ impl From<ElementWiseSinDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSqrtDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -317,7 +317,7 @@ impl From<ElementWiseSqrtDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseTanDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -344,7 +344,7 @@ impl From<ElementWiseTanDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseErfDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -371,7 +371,7 @@ impl From<ElementWiseErfDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSinhDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -398,7 +398,7 @@ impl From<ElementWiseSinhDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCoshDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -425,7 +425,7 @@ impl From<ElementWiseCoshDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseTanhDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -452,7 +452,7 @@ impl From<ElementWiseTanhDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAsinhDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -479,7 +479,7 @@ impl From<ElementWiseAsinhDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAcoshDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -506,7 +506,7 @@ impl From<ElementWiseAcoshDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanhDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// What is written.
     pub output_tensor: TensorDesc,
@@ -534,7 +534,7 @@ impl From<ElementWiseAtanhDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanYxDesc {
-    /// The first operand: the output's sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
     /// The second operand, in the same way.
     pub b_tensor: TensorDesc,

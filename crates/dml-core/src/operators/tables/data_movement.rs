@@ -74,10 +74,11 @@ pub static CAST: OperatorSchema = OperatorSchema {
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: Some(Rule { name: "sizes_match_output", check: rules::sizes_match_output }),
+    rule: None,
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -123,10 +124,14 @@ pub static SPLIT: OperatorSchema = OperatorSchema {
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("OutputTensors", FieldKind::Output, FieldType::TensorArray)
-            .with_count("OutputCount"),
+            .with_count("OutputCount")
+            .with_type_of("InputTensor"),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "outputs_are_parts_of_input",
+        check: rules::outputs_are_parts_of_input,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -171,11 +176,15 @@ pub static JOIN: OperatorSchema = OperatorSchema {
     fields: &[
         FieldSchema::new("InputCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("InputTensors", FieldKind::Input, FieldType::TensorArray)
-            .with_count("InputCount"),
+            .with_count("InputCount")
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "inputs_are_parts_of_output",
+        check: rules::inputs_are_parts_of_output,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,

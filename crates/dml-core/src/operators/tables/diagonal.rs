@@ -2,9 +2,8 @@
 
 // From schema/diagonal.toml
 use super::{FLOAT_16_32, SCALAR_8_32, SCALAR_8_64};
-use crate::operators::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule, SupportTable,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable,
     TENSOR_DATA_TYPE, TensorSupport,
 };
 use crate::types::{DataTypeSet, FeatureLevel};
@@ -53,19 +52,20 @@ pub static DIAGONAL_MATRIX1: OperatorSchema = OperatorSchema {
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)
-            .with_enumeration(&TENSOR_DATA_TYPE),
+            .with_enumeration(&TENSOR_DATA_TYPE)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("Value", FieldKind::Attribute, FieldType::ScalarUnion)
             .with_scalar_type("ValueDataType"),
         FieldSchema::new("DiagonalFillBegin", FieldKind::Attribute, FieldType::Int),
         FieldSchema::new("DiagonalFillEnd", FieldKind::Attribute, FieldType::Int),
     ],
-    rule: Some(Rule {
-        name: "value_and_input_match_output",
-        check: rules::value_and_input_match_output,
-    }),
+    rule: None,
     tables: &[SupportTable {
         level: FeatureLevel::V5_1,
         tensors: &[

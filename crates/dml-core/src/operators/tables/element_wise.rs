@@ -5,9 +5,8 @@ use super::{
     FLOAT_16_32, FLOAT_16_32_INT_8_64, FLOAT_16_32_INT_32, FLOAT_16_32_INT_32_64,
     FLOAT_16_32_SINT_8_32, FLOAT_16_32_SINT_8_64, SCALAR_8_32, SCALAR_8_64,
 };
-use crate::operators::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, ROUNDING_MODE, RankSet, Rule,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, ROUNDING_MODE, RankSet,
     SupportTable, TENSOR_DATA_TYPE, TensorSupport,
 };
 use crate::types::{DataTypeSet, FeatureLevel};
@@ -21,11 +20,13 @@ pub static ELEMENT_WISE_IDENTITY: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
-    rule: Some(Rule { name: "tensors_match_output", check: rules::tensors_match_output }),
+    rule: None,
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -68,7 +69,9 @@ pub static ELEMENT_WISE_ABS: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -119,7 +122,7 @@ pub static ELEMENT_WISE_ADD: OperatorSchema = OperatorSchema {
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: Some(Rule { name: "tensors_match_output", check: rules::tensors_match_output }),
+    rule: None,
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -174,7 +177,9 @@ pub static ELEMENT_WISE_CEIL: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -256,11 +261,15 @@ pub static ELEMENT_WISE_DIVIDE: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: Some(Rule { name: "tensors_match_output", check: rules::tensors_match_output }),
+    rule: None,
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -315,7 +324,9 @@ pub static ELEMENT_WISE_FLOOR: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -348,8 +359,12 @@ pub static ELEMENT_WISE_MAX: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -399,8 +414,12 @@ pub static ELEMENT_WISE_MEAN: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -442,8 +461,12 @@ pub static ELEMENT_WISE_MIN: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -493,8 +516,12 @@ pub static ELEMENT_WISE_MULTIPLY: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -552,8 +579,12 @@ pub static ELEMENT_WISE_SUBTRACT: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -769,8 +800,12 @@ pub static ELEMENT_WISE_MODULUS_TRUNCATE: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -812,8 +847,12 @@ pub static ELEMENT_WISE_MODULUS_FLOOR: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -855,8 +894,12 @@ pub static ELEMENT_WISE_DIFFERENCE_SQUARE: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,

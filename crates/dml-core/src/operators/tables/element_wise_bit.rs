@@ -16,8 +16,12 @@ pub static ELEMENT_WISE_BIT_SHIFT_LEFT: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -59,8 +63,12 @@ pub static ELEMENT_WISE_BIT_SHIFT_RIGHT: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -102,8 +110,12 @@ pub static ELEMENT_WISE_BIT_AND: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -137,8 +149,12 @@ pub static ELEMENT_WISE_BIT_OR: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -172,8 +188,12 @@ pub static ELEMENT_WISE_BIT_XOR: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,

@@ -17,8 +17,12 @@ pub static ELEMENT_WISE_LOGICAL_AND: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -72,8 +76,11 @@ pub static ELEMENT_WISE_LOGICAL_EQUALS: OperatorSchema = OperatorSchema {
     in_place: false,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("ATensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -135,8 +142,11 @@ pub static ELEMENT_WISE_LOGICAL_GREATER_THAN: OperatorSchema = OperatorSchema {
     in_place: false,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("ATensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -198,8 +208,11 @@ pub static ELEMENT_WISE_LOGICAL_LESS_THAN: OperatorSchema = OperatorSchema {
     in_place: false,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("ATensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -308,8 +321,12 @@ pub static ELEMENT_WISE_LOGICAL_OR: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -363,8 +380,12 @@ pub static ELEMENT_WISE_LOGICAL_XOR: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -563,8 +584,11 @@ pub static ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL: OperatorSchema = Operator
     in_place: false,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("ATensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -598,8 +622,11 @@ pub static ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL: OperatorSchema = OperatorSch
     in_place: false,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("ATensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,

@@ -16,7 +16,9 @@ pub static ELEMENT_WISE_ACOS: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -49,7 +51,9 @@ pub static ELEMENT_WISE_ASIN: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -82,7 +86,9 @@ pub static ELEMENT_WISE_ATAN: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -115,7 +121,9 @@ pub static ELEMENT_WISE_COS: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -148,7 +156,9 @@ pub static ELEMENT_WISE_EXP: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -181,7 +191,9 @@ pub static ELEMENT_WISE_LOG: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -284,7 +296,9 @@ pub static ELEMENT_WISE_RECIP: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -317,7 +331,9 @@ pub static ELEMENT_WISE_SIN: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -350,7 +366,9 @@ pub static ELEMENT_WISE_SQRT: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -383,7 +401,9 @@ pub static ELEMENT_WISE_TAN: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -416,7 +436,9 @@ pub static ELEMENT_WISE_ERF: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -449,7 +471,9 @@ pub static ELEMENT_WISE_SINH: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -482,7 +506,9 @@ pub static ELEMENT_WISE_COSH: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -515,7 +541,9 @@ pub static ELEMENT_WISE_TANH: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -548,7 +576,9 @@ pub static ELEMENT_WISE_ASINH: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -581,7 +611,9 @@ pub static ELEMENT_WISE_ACOSH: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -614,7 +646,9 @@ pub static ELEMENT_WISE_ATANH: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -647,8 +681,12 @@ pub static ELEMENT_WISE_ATAN_YX: OperatorSchema = OperatorSchema {
     in_place: true,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,

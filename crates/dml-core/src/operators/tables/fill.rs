@@ -2,9 +2,8 @@
 
 // From schema/fill.toml
 use super::{FLOAT_16_32_INT_8_64, SCALAR_8_32, SCALAR_8_64};
-use crate::operators::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule, SupportTable,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable,
     TENSOR_DATA_TYPE, TensorSupport,
 };
 use crate::types::{DataTypeSet, FeatureLevel};
@@ -20,14 +19,12 @@ pub static FILL_VALUE_CONSTANT: OperatorSchema = OperatorSchema {
     fields: &[
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)
-            .with_enumeration(&TENSOR_DATA_TYPE),
+            .with_enumeration(&TENSOR_DATA_TYPE)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("Value", FieldKind::Attribute, FieldType::ScalarUnion)
             .with_scalar_type("ValueDataType"),
     ],
-    rule: Some(Rule {
-        name: "value_data_type_matches_output",
-        check: rules::value_data_type_matches_output,
-    }),
+    rule: None,
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -56,7 +53,8 @@ pub static FILL_VALUE_SEQUENCE: OperatorSchema = OperatorSchema {
     fields: &[
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)
-            .with_enumeration(&TENSOR_DATA_TYPE),
+            .with_enumeration(&TENSOR_DATA_TYPE)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("ValueStart", FieldKind::Attribute, FieldType::ScalarUnion)
             .with_scalar_type("ValueDataType"),
         FieldSchema::new("ValueDelta", FieldKind::Attribute, FieldType::ScalarUnion)
