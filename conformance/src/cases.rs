@@ -105,7 +105,7 @@ struct Cell {
 impl Cell {
     fn all(level: FeatureLevel) -> impl Iterator<Item = Self> {
         dml_ops::OPERATORS.iter().flat_map(move |operator| {
-            let signatures = Signature::all(operator.reference().type_parameters());
+            let signatures = Signature::all(operator.schema());
             signatures.map(move |signature| Self { operator: *operator, level, signature })
         })
     }
@@ -114,7 +114,7 @@ impl Cell {
         let mut operators = dml_ops::OPERATORS.iter().copied();
         let operator = operators.find(|it| it.schema().name.to_lowercase() == id.operator)?;
         let (level, signature) = (id.level, id.signature.clone());
-        let is_one = signature.types.len() == operator.reference().type_parameters()
+        let is_one = signature.types.len() == operator.schema().type_parameters().count()
             && (1..=MAX_DIMENSION_COUNT).contains(&signature.rank);
         is_one.then_some(Self { operator, level, signature })
     }

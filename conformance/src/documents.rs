@@ -172,7 +172,7 @@ mod tests {
     fn the_tables_are_read_completely() {
         assert_eq!(PAGES.len(), 177);
         assert_eq!(PAGES.values().map(|page| page.0.len()).sum::<usize>(), 438 + 2);
-        for operator in dml_ops::OPERATORS {
+        for operator in dml_ops::OPERATORS.iter() {
             assert!(PAGES.contains_key(operator.schema().name), "{}", operator.schema().name);
         }
     }
@@ -294,7 +294,7 @@ mod tests {
         use dml::core::{Error, FieldValue, validate};
         use dml_ops::reference::Signature;
         for (level, signature) in
-            FeatureLevel::ALL.into_iter().flat_map(|it| Signature::all(2).map(move |s| (it, s)))
+            FeatureLevel::ALL.into_iter().flat_map(|it| Signature::all(&CAST).map(move |s| (it, s)))
         {
             let desc = |it: &DataType| dml::TensorDesc::packed(*it, &vec![1; signature.rank]);
             let fields = signature.types.iter().map(|it| FieldValue::Tensor(Some(desc(it))));

@@ -151,10 +151,10 @@ impl Target {
             features.with(feature, self.run.features.get(feature.name()) == Some(&true))
         });
         let mut cells = Vec::new();
-        for operator in dml_ops::OPERATORS {
+        for operator in dml_ops::OPERATORS.iter() {
             for level in levels {
                 let reference = operator.reference();
-                for signature in Signature::all(reference.type_parameters()) {
+                for signature in Signature::all(operator.schema()) {
                     let minimal = reference.minimal(&signature);
                     let answer = support::query_tensors(&minimal, *level, &device);
                     cells.push(SupportCell {

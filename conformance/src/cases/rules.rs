@@ -10,6 +10,8 @@ use dml_ops::reference::Signature;
 use super::{BadBinding, Expectation};
 use crate::documents::{self, Answer};
 
+mod likeness;
+
 /// A broken rule.
 pub(super) struct RuleCase {
     pub(super) name: String,
@@ -96,7 +98,9 @@ pub(super) fn cases(
     signature: &Signature,
 ) -> Vec<RuleCase> {
     let legal = operator.reference().minimal(signature);
-    let mut cases = broken_tensors(&with_inputs(&legal, level), signature.rank);
+    let with_inputs = with_inputs(&legal, level);
+    let mut cases = broken_tensors(&with_inputs, signature.rank);
+    cases.extend(likeness::broken(&with_inputs, level));
     cases.extend(operator.reference().broken_rules(signature).into_iter().map(|broken| {
         let expectation = Expectation::InvalidField(broken.field.into_owned());
         RuleCase { name: broken.name.into_owned(), operator: broken.operator, expectation }
@@ -131,7 +135,6 @@ fn broken_tensors(legal: &AbstractOperator, rank: usize) -> Vec<RuleCase> {
 }
 
 /// `operator` with the inputs that it leaves out like its first output, where `level` takes them so.
-/// Whether they fit the other tensors does not matter: each tensor is looked at by itself first.
 fn with_inputs(operator: &AbstractOperator, level: FeatureLevel) -> AbstractOperator {
     let (schema, mut fields) = (operator.schema(), operator.fields().to_vec());
     let output = operator.bindings(FieldKind::Output).find_map(|(_, tensor)| tensor.cloned());
@@ -157,7 +160,7 @@ fn last(sizes: &mut [u32], size: u32) {
 fn with_tensor(
     operator: &AbstractOperator,
     tensor: TensorPath,
-    change: fn(&mut TensorDesc),
+    change: impl FnOnce(&mut TensorDesc),
 ) -> Option<AbstractOperator> {
     let mut fields = operator.fields().to_vec();
     let mut named = operator.schema().fields.iter().zip(&mut fields);
@@ -215,7 +218,13 @@ mod tests {
         assert!(has("rule_strides_zero", "OutputTensor.Strides"), "{fields:?}");
         assert!(has("rule_size_zero_in_input_tensor", "InputTensor.Sizes[3]"), "{fields:?}");
         assert!(has("rule_unknown_flags_in_input_tensor", "InputTensor.Flags"), "{fields:?}");
+        for name in ["type_differs", "sizes_differ", "dimension_count_differs"] {
+            assert!(fields.iter().any(|(it, _)| *it == format!("rule_{name}_in_input_tensor")));
+        }
+        assert!(has("rule_type_differs_in_value_data_type", "ValueDataType"), "{fields:?}");
+        let is_break = |name: &str| BREAKS.iter().any(|it| name.starts_with(it.name));
         let of_input = fields.iter().filter(|(name, _)| name.ends_with("_in_input_tensor"));
+        let of_input = of_input.filter(|(name, _)| is_break(name));
         assert_eq!(of_input.count(), BREAKS.len() - 3);
         assert!(fields.iter().all(|(name, _)| !name.contains("strides_zero_in_")));
     }

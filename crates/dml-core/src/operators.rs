@@ -33,6 +33,12 @@ pub fn implemented_names() -> String {
     implemented.map(|schema| schema.name).collect::<Vec<_>>().join(", ")
 }
 
+/// The operators that this runtime executes nested in `outer`, as its fused activation or as a function
+/// of a recurrent network.
+pub fn implemented_in(outer: &OperatorSchema) -> impl Iterator<Item = &'static OperatorSchema> {
+    fusion::fusions_in(outer).map(|it| it.operator).filter(|it| it.implemented)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -176,6 +176,12 @@ impl OperatorSchema {
         self.tables.first().map_or(FeatureLevel::HIGHEST, |table| table.level)
     }
 
+    /// The tensors whose data types are chosen one by one; every other one has the type of one of these.
+    pub fn type_parameters(&self) -> impl Iterator<Item = &'static FieldSchema> {
+        let tensors = self.fields.iter().filter(|field| field.kind != FieldKind::Attribute);
+        tensors.filter(|field| field.type_of.is_none())
+    }
+
     /// How the elements of an output of `data_type` are compared with the reference.
     pub fn comparison(&self, data_type: DataType) -> Comparison {
         let found = self.comparisons.iter().find(|(types, _)| types.contains(data_type));

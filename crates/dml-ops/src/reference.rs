@@ -62,11 +62,6 @@ pub trait Reference: Sync {
         false
     }
 
-    /// How many data types a signature has: 1 where all tensors have the same.
-    fn type_parameters(&self) -> usize {
-        1
-    }
-
     /// The elements of an input that a case does not give, as bit patterns in row-major logical order:
     /// of what the operator takes there. Where elements share an address the last one counts.
     fn input_elements(

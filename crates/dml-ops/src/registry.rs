@@ -1,25 +1,19 @@
 //! Which operators are implemented.
 
+use std::sync::LazyLock;
+
 use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 
-use crate::families::diagonal::{DIAGONAL_MATRIX, DIAGONAL_MATRIX1};
-use crate::families::element_wise::{
-    CAST, ELEMENT_WISE_ADD, ELEMENT_WISE_DIVIDE, ELEMENT_WISE_IDENTITY,
-};
-use crate::families::fill::FILL_VALUE_CONSTANT;
+use crate::families::{diagonal, element_wise, fill};
 use crate::{Operator, Target, TransferUse};
 
 /// Every implemented operator, by ascending operator number.
-pub static OPERATORS: &[&Operator] = &[
-    &ELEMENT_WISE_IDENTITY,
-    &ELEMENT_WISE_ADD,
-    &ELEMENT_WISE_DIVIDE,
-    &CAST,
-    &DIAGONAL_MATRIX,
-    &FILL_VALUE_CONSTANT,
-    &DIAGONAL_MATRIX1,
-];
+pub static OPERATORS: LazyLock<Vec<&'static Operator>> = LazyLock::new(|| {
+    let mut all = [diagonal::OPERATORS, element_wise::OPERATORS, fill::OPERATORS].concat();
+    all.sort_by_key(|operator| operator.schema().operator_type);
+    all
+});
 
 /// The implementation of the operator with DirectML's number `operator_type`.
 pub fn find(operator_type: u32) -> Option<&'static Operator> {

@@ -41,7 +41,7 @@ pub(crate) fn lower_with(
 fn signatures(operator: &Operator) -> impl Iterator<Item = Signature> {
     let reference = operator.reference();
     let accepts = |it: &Signature| validate(&reference.minimal(it), FeatureLevel::HIGHEST).is_ok();
-    Signature::all(reference.type_parameters()).filter(accepts)
+    Signature::all(operator.schema()).filter(accepts)
 }
 
 fn check_cases(operator: &Operator, signature: &Signature, target: &Target<'_>) {
@@ -82,7 +82,7 @@ pub(crate) fn with_window(window: u64, alignment: u64) -> Capabilities {
 }
 
 fn check_everything(target: &Target<'_>) {
-    for operator in OPERATORS {
+    for operator in OPERATORS.iter().copied() {
         for signature in signatures(operator) {
             check_cases(operator, &signature, target);
         }
@@ -92,7 +92,7 @@ fn check_everything(target: &Target<'_>) {
 #[test]
 fn documented_examples_are_what_the_reference_says() {
     let mut counts = vec![];
-    for operator in OPERATORS {
+    for operator in OPERATORS.iter().copied() {
         let cases = signatures(operator).flat_map(|it| operator.reference().cases(&it));
         let documented: Vec<_> = cases.filter(|case| case.documented.is_some()).collect();
         for case in &documented {
@@ -129,7 +129,7 @@ fn plans_do_not_depend_on_the_level() {
     let capabilities = &Capabilities::vulkan_minimum();
     let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::StorageOnly };
     let mut several = 0;
-    for operator in OPERATORS {
+    for operator in OPERATORS.iter().copied() {
         for case in signatures(operator).flat_map(|it| operator.reference().cases(&it)) {
             let plan = |level| {
                 let validated = validate(&case.operator, level).ok()?;

@@ -4,6 +4,7 @@
 
 use dml_core::capabilities::{Capabilities, Features};
 use dml_core::kernel::Feature;
+use dml_core::operators::ELEMENT_WISE_ADD;
 use dml_core::support::{Support, query, query_tensors};
 use dml_core::{Error, FeatureLevel, Tuning, validate};
 use dml_ops::reference::Signature;
@@ -34,7 +35,7 @@ fn outcome(
 }
 
 fn space(operator: &Operator) -> Vec<Signature> {
-    Signature::all(operator.reference().type_parameters()).collect()
+    Signature::all(operator.schema()).collect()
 }
 
 /// What the query says of the smallest operator of this signature.
@@ -50,7 +51,7 @@ fn ask(
 #[test]
 fn the_query_says_what_compiling_does() {
     let mut answers = 0;
-    for operator in OPERATORS {
+    for operator in OPERATORS.iter().copied() {
         for level in FeatureLevel::ALL {
             for cell in space(operator) {
                 for device in devices() {
@@ -85,7 +86,7 @@ fn the_query_says_what_compiling_does() {
 #[test]
 fn the_level_that_is_needed_is_the_lowest_that_accepts() {
     let device = Capabilities::vulkan_minimum();
-    for operator in OPERATORS {
+    for operator in OPERATORS.iter().copied() {
         for cell in space(operator) {
             let ask = |level| ask(operator, &cell, level, &device);
             let accepts = |level| outcome(operator, &cell, level, &device).is_ok();
@@ -108,7 +109,7 @@ fn the_level_that_is_needed_is_the_lowest_that_accepts() {
 fn native_and_emulated_differ_by_what_the_device_offers_alone() {
     let [everything, nothing] = devices();
     for schema in dml_core::operators::OPERATORS {
-        for Signature { types, rank } in Signature::all(1) {
+        for Signature { types, rank } in Signature::all(&ELEMENT_WISE_ADD) {
             let data_type = types[0];
             let ask = |device| query(schema, data_type, rank, FeatureLevel::HIGHEST, device);
             match (ask(&everything), ask(&nothing)) {

@@ -329,7 +329,8 @@ fn tables_cover_every_tensor() {
     let message = refused(&EVERYTHING.replace("\"*\"", "OutputTensor"));
     assert!(message.contains("EVERYTHING1: 6_4: ATensors has no support"), "{message}");
     for (types, ranks) in [("FLOAT16", "1-8"), ("FLOAT32 int-8-32", "4")] {
-        let cell = format!("support.6_4.ATensors = {{ ranks = \"{ranks}\", types = \"{types}\" }}\n");
+        let cell =
+            format!("support.6_4.ATensors = {{ ranks = \"{ranks}\", types = \"{types}\" }}\n");
         let message = refused(&format!("{EVERYTHING}{cell}"));
         let wanted = "EVERYTHING1: 6_4: ATensors is like OutputTensor, whose cell differs";
         assert!(message.contains(wanted), "{message}");

@@ -75,6 +75,11 @@ impl Program {
         program
     }
 
+    /// One step: a function of the first inputs.
+    pub fn of(function: &'static Function) -> Self {
+        Self { steps: vec![Step::of(function)] }
+    }
+
     /// Adds steps that apply one function after the other, and returns the result of the last one.
     pub fn apply_all(
         &mut self,

@@ -31,7 +31,7 @@ fn parts_along_axis(operator: &Validated, whole: &str, parts: FieldKind) -> Resu
     let parts = || operator.tensors(parts).filter_map(|(path, tensor)| Some((path, tensor?)));
     parts().try_for_each(|(path, it)| part(path, it, whole, sizes, along).map_err(invalid))?;
     let sum: u64 = parts().map(|(_, it)| u64::from(it.sizes()[along])).sum();
-    if sum == sizes[along].into() {
+    if sum == u64::from(sizes[along]) {
         return Ok(());
     }
     let path = format!("{whole}.Sizes[{along}]");

@@ -60,6 +60,11 @@ impl Validated {
         self.operator.schema()
     }
 
+    /// The values of the fields, in the schema's order.
+    pub fn values(&self) -> &[FieldValue] {
+        self.operator.fields()
+    }
+
     /// The level that it was checked against.
     pub fn level(&self) -> FeatureLevel {
         self.level

@@ -16,7 +16,9 @@ pub(super) fn check(operator: &Validated) -> Result<(), Error> {
         }
         if let Some((other, tensor)) = like(operator, field.sizes_of)? {
             let mut tensors = tensors(operator, field);
-            tensors.try_for_each(|(path, it)| sizes_match(path, it, other, tensor)).map_err(invalid)?;
+            tensors
+                .try_for_each(|(path, it)| sizes_match(path, it, other, tensor))
+                .map_err(invalid)?;
         }
     }
     Ok(())
@@ -87,7 +89,12 @@ fn differs(
     accepted: &impl ToString,
 ) -> InvalidField {
     let problem = format!("differs from {other}.{member}");
-    InvalidField::new(format!("{tensor}.{member}"), given.to_string(), problem, accepted.to_string())
+    InvalidField::new(
+        format!("{tensor}.{member}"),
+        given.to_string(),
+        problem,
+        accepted.to_string(),
+    )
 }
 
 #[cfg(test)]

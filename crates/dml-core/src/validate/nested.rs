@@ -4,7 +4,7 @@
 use super::levels::Levels;
 use super::values;
 use crate::error::Error;
-use crate::operators::fusion::fusions_in;
+use crate::operators::implemented_in;
 use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::schema::validated::{CheckedField, Validated};
 use crate::schema::{FieldSchema, OperatorSchema};
@@ -25,7 +25,7 @@ pub(super) fn check(
             operator: outer.name,
             field: path.to_owned(),
             nested: schema.name,
-            implemented: implemented_in(outer),
+            implemented: implemented_names(outer),
         });
     }
     let fields = nested.fields().iter().zip(schema.fields);
@@ -41,9 +41,8 @@ pub(super) fn check(
 }
 
 /// The names of the operators that this runtime fuses into `outer`, for messages.
-fn implemented_in(outer: &OperatorSchema) -> String {
-    let implemented = fusions_in(outer).map(|it| it.operator).filter(|it| it.implemented);
-    let names: Vec<&str> = implemented.map(|it| it.name).collect();
+fn implemented_names(outer: &OperatorSchema) -> String {
+    let names: Vec<&str> = implemented_in(outer).map(|it| it.name).collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 

@@ -17,6 +17,9 @@ use crate::lowering::dispatches::scalar_bits;
 use crate::{Operator, Target};
 use lowering::BandMatrix;
 
+/// All of them.
+pub(crate) static OPERATORS: &[&Operator] = &[&DIAGONAL_MATRIX, &DIAGONAL_MATRIX1];
+
 /// `out[.., y, x] = (y + Offset == x) ? Value : 0`. Offsets that miss the matrix leave zeros.
 pub(crate) static DIAGONAL_MATRIX: Operator = Operator {
     schema: &operators::DIAGONAL_MATRIX,

@@ -1,49 +1,73 @@
 //! Operators that compute each element of the output from the elements at the same coordinates of the
 //! inputs: a row for each. Inputs of any strides, 0 included, so broadcasts as well.
 
-mod arithmetic;
 #[cfg(feature = "reference")]
 pub(crate) mod cases;
+mod functions;
 mod lowering;
+mod program;
 #[cfg(feature = "reference")]
 mod reference;
 #[cfg(feature = "reference")]
 mod tensors;
 
 use dml_core::operators;
+use dml_core::schema::OperatorSchema;
 use dml_spirv::functions as f;
 
 use crate::Operator;
-use arithmetic::{Arithmetic, arithmetic, conversion, scale_bias};
+use functions::Functions;
 use lowering::lower;
 #[cfg(feature = "reference")]
-use reference::{ElementWise, exact, rounded};
+use reference::{ElementWise, Oracle};
 
-/// `x`, or `x * Scale + Bias` in single precision.
-pub(crate) static ELEMENT_WISE_IDENTITY: Operator = Operator {
-    schema: &operators::ELEMENT_WISE_IDENTITY,
-    lower: |operator, target| lower(operator, target, scale_bias),
+/// An operator: what computes it, and what it means.
+struct Row {
+    schema: &'static OperatorSchema,
+    functions: Functions,
     #[cfg(feature = "reference")]
-    reference: &ElementWise {
-        schema: &operators::ELEMENT_WISE_IDENTITY,
-        element: reference::scale_bias,
-        flushed_element: Some(reference::flushed_scale_bias),
-    },
-};
+    oracle: Oracle,
+}
 
-/// `a + b`; integers wrap around.
-pub(crate) static ELEMENT_WISE_ADD: Operator = Operator {
-    schema: &operators::ELEMENT_WISE_ADD,
-    lower: |operator, target| lower(operator, target, |it| arithmetic(it, &ADD)),
-    #[cfg(feature = "reference")]
-    reference: &ElementWise {
-        schema: &operators::ELEMENT_WISE_ADD,
-        element: |operator, x| rounded(operator, x, |x| x[0] + x[1], |x| x[0] + x[1]),
-        flushed_element: None,
-    },
-};
+impl Row {
+    /// That of an operator of this family.
+    fn of(schema: &OperatorSchema) -> Option<&'static Self> {
+        ROWS.iter().find(|row| row.schema.operator_type == schema.operator_type)
+    }
+}
 
-const ADD: Arithmetic = Arithmetic {
+/// Rows: `NAME = functions, oracle;`.
+macro_rules! rows {
+    ($($name:ident = $functions:expr, $oracle:expr;)*) => {
+        static ROWS: &[Row] = &[$(Row {
+            schema: &operators::$name,
+            functions: $functions,
+            #[cfg(feature = "reference")]
+            oracle: $oracle,
+        }),*];
+
+        /// All of them.
+        pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
+            schema: &operators::$name,
+            lower,
+            #[cfg(feature = "reference")]
+            reference: &ElementWise(&operators::$name),
+        }),*];
+    };
+}
+
+rows! {
+    // `x`.
+    ELEMENT_WISE_IDENTITY = Functions::NONE, Oracle::bits(|x| x[0]).or_float(|x| x[0]);
+    // `a + b`; integers wrap around.
+    ELEMENT_WISE_ADD = ADD, Oracle::numbers(|x| x[0] + x[1], |x| x[0] + x[1]);
+    // `a / b`; integers are truncated, and what is divided by 0 is 0.
+    ELEMENT_WISE_DIVIDE = DIVIDE, Oracle::numbers(|x| x[0] / x[1], |x| x[0].checked_div(x[1]).unwrap_or(0));
+    // `x` in another type.
+    CAST = Functions::NONE, Oracle::CONVERSION;
+}
+
+const ADD: Functions = Functions {
     f32: Some(&f::ADD_F32),
     i32: Some(&f::ADD_I32),
     u32: Some(&f::ADD_I32),
@@ -51,36 +75,14 @@ const ADD: Arithmetic = Arithmetic {
     u64: Some(&f::ADD_I64),
     in_bytes: Some(&f::ADD_I8X4),
     in_halves: Some(&f::ADD_I16X2),
+    ..Functions::NONE
 };
 
-/// `a / b`; integers are truncated, and what is divided by 0 is 0.
-pub(crate) static ELEMENT_WISE_DIVIDE: Operator = Operator {
-    schema: &operators::ELEMENT_WISE_DIVIDE,
-    lower: |operator, target| lower(operator, target, |it| arithmetic(it, &DIVIDE)),
-    #[cfg(feature = "reference")]
-    reference: &ElementWise {
-        schema: &operators::ELEMENT_WISE_DIVIDE,
-        element: |operator, x| {
-            rounded(operator, x, |x| x[0] / x[1], |x| x[0].checked_div(x[1]).unwrap_or(0))
-        },
-        flushed_element: None,
-    },
-};
-
-const DIVIDE: Arithmetic = Arithmetic {
+const DIVIDE: Functions = Functions {
     f32: Some(&f::DIVIDE_F32),
     i32: Some(&f::DIVIDE_I32),
     u32: Some(&f::DIVIDE_U32),
     i64: Some(&f::DIVIDE_I64),
     u64: Some(&f::DIVIDE_U64),
-    in_bytes: None,
-    in_halves: None,
-};
-
-/// `x` in another type.
-pub(crate) static CAST: Operator = Operator {
-    schema: &operators::CAST,
-    lower: |operator, target| lower(operator, target, conversion),
-    #[cfg(feature = "reference")]
-    reference: &ElementWise { schema: &operators::CAST, element: exact, flushed_element: None },
+    ..Functions::NONE
 };

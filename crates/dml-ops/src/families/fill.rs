@@ -12,6 +12,9 @@ use dml_core::operators;
 
 use crate::Operator;
 
+/// All of them.
+pub(crate) static OPERATORS: &[&Operator] = &[&FILL_VALUE_CONSTANT];
+
 /// Every element becomes Value.
 pub(crate) static FILL_VALUE_CONSTANT: Operator = Operator {
     schema: &operators::FILL_VALUE_CONSTANT,

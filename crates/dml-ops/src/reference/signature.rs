@@ -1,12 +1,12 @@
 //! Which types and how many dimensions an operator's tensors have.
 
+use dml_core::schema::OperatorSchema;
 use dml_core::{DataType, MAX_DIMENSION_COUNT};
 
 /// The data types and dimension counts of an operator's tensors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Signature {
-    /// One type for each of the operator's type parameters
-    /// ([`Reference::type_parameters`](super::Reference::type_parameters)).
+    /// One type for each of the operator's type parameters ([`OperatorSchema::type_parameters`]).
     pub types: Vec<DataType>,
     /// The dimensions of every tensor.
     pub rank: usize,
@@ -26,10 +26,21 @@ impl Signature {
         self.types[0]
     }
 
-    /// Every signature that a descriptor can have where there are `type_parameters`, whether or not
-    /// anything accepts it; ranks change first.
-    pub fn all(type_parameters: usize) -> impl Iterator<Item = Self> {
-        type_lists(type_parameters).into_iter().flat_map(|types| {
+    /// The type of the tensor `name` of an operator: its own, or that of the one that it is like.
+    ///
+    /// # Panics
+    /// The operator has no such tensor, or another number of type parameters.
+    pub fn type_of(&self, schema: &OperatorSchema, name: &str) -> DataType {
+        let field = schema.fields.iter().find(|it| it.name == name).expect("a field of the row");
+        let name = field.type_of.unwrap_or(name);
+        let parameter = schema.type_parameters().position(|it| it.name == name);
+        self.types[parameter.expect("a tensor of the row")]
+    }
+
+    /// Every signature that a descriptor can have, whether or not anything accepts it; ranks change
+    /// first.
+    pub fn all(schema: &OperatorSchema) -> impl Iterator<Item = Self> + use<> {
+        type_lists(schema.type_parameters().count()).into_iter().flat_map(|types| {
             (1..=MAX_DIMENSION_COUNT).map(move |rank| Self { types: types.clone(), rank })
         })
     }
@@ -59,11 +70,12 @@ fn type_lists(count: usize) -> Vec<Vec<DataType>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dml_core::operators::{CAST, ELEMENT_WISE_ADD, ELEMENT_WISE_IF};
 
     #[test]
     fn all_signatures_are_every_pair_of_types_at_every_rank() {
-        assert_eq!(Signature::all(1).count(), 13 * 8);
-        let mut pairs: Vec<_> = Signature::all(2).collect();
+        assert_eq!(Signature::all(&ELEMENT_WISE_ADD).count(), 13 * 8);
+        let mut pairs: Vec<_> = Signature::all(&CAST).collect();
         assert_eq!(pairs.len(), 13 * 13 * 8);
         assert_eq!(pairs[7].rank, 8);
         assert_eq!(pairs[8].types, [DataType::ALL[0], DataType::ALL[1]]);
@@ -73,8 +85,16 @@ mod tests {
     }
 
     #[test]
+    fn a_tensor_has_its_own_type_or_that_of_another() {
+        let signature = Signature { types: vec![DataType::Uint8, DataType::Int64], rank: 4 };
+        let type_of = |name| signature.type_of(&ELEMENT_WISE_IF, name);
+        assert_eq!(type_of("ConditionTensor"), DataType::Uint8);
+        assert!(["ATensor", "BTensor", "OutputTensor"].map(type_of) == [DataType::Int64; 3]);
+    }
+
+    #[test]
     fn names_are_read_back() {
-        for signature in Signature::all(2) {
+        for signature in Signature::all(&CAST) {
             let names = signature.type_names();
             assert_eq!(Signature::from_names(&names, signature.rank), Some(signature), "{names}");
         }

@@ -21,7 +21,11 @@ fn a_family_has_the_fields_of_its_operators() {
     assert_eq!(names, ["ATensor", "BTensor", "OutputTensor"]);
     assert!(operator.fields.iter().all(|field| !field.doc.is_empty()));
     let cases = [
-        ("\"binary\"", "\"ternary\"", "ternary is no family; accepted: activation, binary, comparison, unary"),
+        (
+            "\"binary\"",
+            "\"ternary\"",
+            "ternary is no family; accepted: activation, binary, comparison, unary",
+        ),
         ("family = \"binary\"", "", "has no fields; accepted: fields, or family"),
         (
             "family =",

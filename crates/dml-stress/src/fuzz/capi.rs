@@ -17,7 +17,7 @@ pub(super) fn run(bytes: &[u8]) -> bool {
     let schema = if random.one_in(4) {
         random.pick(dml::core::operators::OPERATORS)
     } else {
-        random.pick(dml_ops::OPERATORS).schema()
+        random.pick(&dml_ops::OPERATORS).schema()
     };
     let Some(operator) = hostile::operator(schema, &mut random) else { return true };
     let RoundTrip { written, read, is_damaged } =

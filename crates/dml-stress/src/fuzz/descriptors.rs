@@ -50,7 +50,7 @@ pub(super) fn run(bytes: &[u8]) -> bool {
 fn operator(random: &mut Random) -> Option<AbstractOperator> {
     match random.below(4) {
         0 => hostile::operator(random.pick(OPERATORS), random),
-        1 => hostile::operator(random.pick(dml_ops::OPERATORS).schema(), random),
+        1 => hostile::operator(random.pick(&dml_ops::OPERATORS).schema(), random),
         _ => {
             let level = FeatureLevel::HIGHEST;
             let operator = crate::plans::legal(random, level).operator;

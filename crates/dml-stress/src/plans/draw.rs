@@ -69,10 +69,10 @@ struct Cell {
 impl Cell {
     /// Mostly one that `level` accepts; each operator as often as any other.
     fn new(random: &mut Random, level: FeatureLevel) -> Self {
-        let operator = random.pick(OPERATORS);
+        let operator = random.pick(&OPERATORS);
         let accepted = accepted(level, operator);
         if accepted.is_empty() || random.one_in(32) {
-            let parameters = 0..operator.reference().type_parameters();
+            let parameters = 0..operator.schema().type_parameters().count();
             let types = parameters.map(|_| random.pick(&DataType::ALL)).collect();
             let rank = random.pick(&[1, 2, 3, 4, 5, 6, 7, 8]);
             return Self { operator, signature: Signature { types, rank } }.drawable();
@@ -81,7 +81,7 @@ impl Cell {
     }
 
     fn all(operator: &'static Operator) -> impl Iterator<Item = Self> {
-        let signatures = Signature::all(operator.reference().type_parameters());
+        let signatures = Signature::all(operator.schema());
         signatures.map(move |signature| Self { operator, signature })
     }
 

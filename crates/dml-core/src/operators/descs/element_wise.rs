@@ -76,11 +76,11 @@ impl From<ElementWiseAbsDesc> for AbstractOperator {
 /// `out = a + b`. Floats are rounded once, to nearest; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAddDesc {
-    /// The first summand: the output's type and sizes; a stride of 0 repeats elements.
+    /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second summand, in the same way.
+    /// The second operand, in the same way.
     pub b_tensor: TensorDesc,
-    /// What is written: 1 to 8 dimensions.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 

@@ -220,13 +220,15 @@ impl From<ElementWiseIsNanDesc> for AbstractOperator {
 /// This runtime does not execute it yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseIfDesc {
-    /// DirectML's ConditionTensor.
+    /// Whose element is chosen: 0 for `b_tensor`'s, anything else for `a_tensor`'s. Has the
+    /// output's sizes; a stride of 0 repeats elements.
     pub condition_tensor: TensorDesc,
-    /// DirectML's ATensor.
+    /// What is chosen where the condition holds: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// What is chosen elsewhere, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 

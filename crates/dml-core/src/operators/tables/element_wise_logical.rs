@@ -471,9 +471,14 @@ pub static ELEMENT_WISE_IF: OperatorSchema = OperatorSchema {
     in_place: false,
     comparisons: &[],
     fields: &[
-        FieldSchema::new("ConditionTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ConditionTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,

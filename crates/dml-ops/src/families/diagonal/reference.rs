@@ -1,10 +1,9 @@
 //! The operators as their documentation has them.
 
-use dml_core::operators::DIAGONAL_MATRIX1;
-use dml_core::{AbstractOperator, DataType, Error, FieldValue, ScalarUnion, TensorDesc, Validated};
+use dml_core::{AbstractOperator, Error, TensorDesc, Validated};
 
 use super::cases::{band, diagonal, diagonal_matrix, diagonal_matrix1};
-use crate::reference::{BrokenRule, Case, Random, Reference, Signature, value};
+use crate::reference::{Case, Random, Reference, Signature, value};
 
 pub(super) struct DiagonalMatrix;
 
@@ -67,42 +66,6 @@ impl Reference for DiagonalMatrix1 {
 
     fn random(&self, random: &mut Random, signature: &Signature) -> Case {
         diagonal_matrix1::random(random, signature.data_type(), signature.rank)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        let (data_type, rank) = (signature.data_type(), signature.rank);
-        let other = if data_type == DataType::Int32 { DataType::Uint32 } else { DataType::Int32 };
-        let other_rank = if rank == 4 { 3 } else { rank + 1 };
-        let packed = |data_type, rank| TensorDesc::packed(data_type, &vec![2; rank]);
-        let broken = |name: &'static str, field: &'static str, input, value_data_type: u32| {
-            let fields = vec![
-                FieldValue::Tensor(Some(input)),
-                FieldValue::Tensor(Some(packed(data_type, rank))),
-                FieldValue::Uint(value_data_type),
-                FieldValue::ScalarUnion(ScalarUnion::default()),
-                FieldValue::Int(0),
-                FieldValue::Int(1),
-            ];
-            let operator = AbstractOperator::new(&DIAGONAL_MATRIX1, fields).ok()?;
-            Some(BrokenRule { name: name.into(), operator, field: field.into() })
-        };
-        let same = || packed(data_type, rank);
-        let value = data_type.dml_value();
-        let mut sizes_differ = same();
-        sizes_differ.sizes[rank - 1] = 1;
-        let rules = [
-            broken("rule_value_type_differs", "ValueDataType", same(), other.dml_value()),
-            broken("rule_value_type_unknown", "ValueDataType", same(), 0),
-            broken("rule_input_type_differs", "InputTensor.DataType", packed(other, rank), value),
-            broken("rule_input_sizes_differ", "InputTensor.Sizes", sizes_differ, value),
-            broken(
-                "rule_input_dimension_count_differs",
-                "InputTensor.DimensionCount",
-                packed(data_type, other_rank),
-                value,
-            ),
-        ];
-        rules.into_iter().flatten().collect()
     }
 }
 

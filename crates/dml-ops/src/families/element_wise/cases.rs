@@ -1,27 +1,27 @@
 //! The corner cases of element-wise operators, of any number of inputs.
 
-use dml_core::schema::FieldType;
-use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc, TensorFlags, TensorLayout};
+use dml_core::{AbstractOperator, TensorDesc, TensorFlags, TensorLayout};
 
-use super::tensors::Tensors;
-use crate::reference::{
-    self, BrokenRule, Case, PADDED, REVERSED, Random, SMALL, Signature, Sizes, TensorMaker, edges,
-};
+use super::tensors::{Attributes, Tensors};
+use crate::reference::{self, Case, PADDED, REVERSED, Random, SMALL, Sizes, TensorMaker, edges};
 
 /// Makes the tensors of one operator's cases.
 struct Maker<'a> {
-    tensors: Tensors,
-    signature: &'a Signature,
+    tensors: Tensors<'a>,
 }
 
 /// Rows of 32, which are four words of any type at least.
 const ROWS: Sizes = [1, 1, 1, 2, 1, 2, 3, 32];
 
-pub(super) fn all(row: Tensors, signature: &Signature) -> Vec<Case> {
-    let make = Maker { tensors: row, signature };
+/// At most so many combinations of edges are a case; of more, every edge of each input is in one.
+const MOST_COMBINATIONS: usize = 1 << 15;
+
+pub(super) fn all(tensors: Tensors<'_>) -> Vec<Case> {
+    let make = Maker { tensors };
     let groups = [make.values(), make.shapes(), make.layouts(), make.broadcasts(), make.buffers()];
     let all = groups.concat();
     // Where two types make many signatures, each has the case of values and some of the others.
+    let signature = tensors.signature;
     let [first, .., last] = signature.types.as_slice() else {
         return all;
     };
@@ -34,13 +34,13 @@ pub(super) fn all(row: Tensors, signature: &Signature) -> Vec<Case> {
 /// Signatures of two types share the cases of layouts in so many parts.
 const SHARES: usize = 5;
 
+/// So many values of the attributes are tried.
+const ATTRIBUTE_CASES: usize = 3;
+
 impl Maker<'_> {
     /// A tensor for each of the operator's, by its number.
     fn operator(&self, tensor: impl Fn(usize, TensorMaker) -> TensorDesc) -> AbstractOperator {
-        let rank = self.signature.rank;
-        let types = self.tensors.types(self.signature).into_iter().enumerate();
-        let tensors = types.map(|(at, data_type)| tensor(at, TensorMaker { data_type, rank }));
-        self.tensors.operator(&tensors.collect::<Vec<_>>())
+        self.tensors.operator(tensor, Attributes::Usual)
     }
 
     fn packed(&self, sizes: Sizes) -> AbstractOperator {
@@ -51,30 +51,43 @@ impl Maker<'_> {
         self.tensors.arity()
     }
 
-    /// Every element at an edge with every other.
+    /// Every element at an edge with every other, and the same for a few values of the attributes.
     fn values(&self) -> Vec<Case> {
-        let edges = edges(self.signature.data_type());
-        let mut inputs = vec![vec![]; self.tensors.arity()];
-        let count = u32::try_from(edges.len().pow(u32::try_from(inputs.len()).unwrap_or(1)));
-        for index in 0..count.unwrap_or(u32::MAX) as usize {
+        let types = self.tensors.types();
+        let edges: Vec<Vec<u64>> = types[..self.output()].iter().map(|it| edges(*it)).collect();
+        let all: usize = edges.iter().map(Vec::len).product();
+        let longest = edges.iter().map(Vec::len).max().unwrap_or(1);
+        let count = if all > MOST_COMBINATIONS { longest * longest } else { all };
+        let mut inputs = vec![vec![]; edges.len()];
+        for index in 0..count {
             let mut rest = index;
-            for input in &mut inputs {
+            for (input, edges) in inputs.iter_mut().zip(&edges) {
                 input.push(edges[rest % edges.len()]);
                 rest /= edges.len();
             }
         }
         let mut sizes = [1; 8];
-        sizes[7] = count.unwrap_or(u32::MAX);
-        let packed = self.packed(sizes);
-        let with_scale_bias = with_scale_bias(&packed, [-1.5, 0.375]);
-        let case = |name, operator| Case::new(name, operator).with_inputs(inputs.clone());
-        let scaled = with_scale_bias.map(|operator| case("values_scaled_and_biased", operator));
-        [case("values", packed)].into_iter().chain(scaled).collect()
+        sizes[7] = u32::try_from(count).unwrap_or(u32::MAX);
+        let case = |name: String, attributes: Attributes<'_>| {
+            let operator = self.tensors.operator(|_, make| make.packed(sizes), attributes);
+            Case::new(name, operator).with_inputs(inputs.clone())
+        };
+        let mut cases = vec![case("values".to_owned(), Attributes::Usual)];
+        let kinds = [false, true].into_iter().zip(self.tensors.has_attributes());
+        for (optional, _) in kinds.filter(|(_, has_some)| *has_some) {
+            let of = if optional { "optional" } else { "required" };
+            for number in 0..ATTRIBUTE_CASES {
+                let name = format!("values_{of}_attributes_{number}");
+                let random = &mut Random::new(&name);
+                cases.push(case(name.clone(), Attributes::Drawn { random, optional }));
+            }
+        }
+        cases
     }
 
     fn shapes(&self) -> Vec<Case> {
         let long_row = ("shape_long_row", [1, 1, 1, 1, 1, 1, 1, 4099]);
-        let shapes = reference::shapes(self.signature.rank).into_iter().chain([long_row]);
+        let shapes = reference::shapes(self.tensors.signature.rank).into_iter().chain([long_row]);
         shapes.map(|(name, sizes)| Case::new(name, self.packed(sizes))).collect()
     }
 
@@ -145,7 +158,7 @@ impl Maker<'_> {
             Case::new("owned_all", owned(&|_| true)),
             Case::new("owned_storage_only", owned(&|_| true)).storage_only(),
         ];
-        if self.tensors.0.in_place {
+        if self.tensors.schema.in_place {
             cases.extend(self.in_place());
         }
         cases
@@ -176,77 +189,31 @@ impl Maker<'_> {
     }
 }
 
-/// The operator with a scale and a bias, where it takes them.
-fn with_scale_bias(operator: &AbstractOperator, scale_bias: [f32; 2]) -> Option<AbstractOperator> {
-    let schema = operator.schema();
-    let at = schema.fields.iter().position(|it| it.field_type == FieldType::ScaleBias)?;
-    let mut fields = operator.fields().to_vec();
-    fields[at] = FieldValue::ScaleBias(Some(scale_bias));
-    AbstractOperator::new(schema, fields).ok()
-}
-
-pub(super) fn random(row: Tensors, random: &mut Random, signature: &Signature) -> Case {
-    let sizes = random.sizes(signature.rank);
-    let types = row.types(signature);
+pub(super) fn random(tensors: Tensors<'_>, random: &mut Random) -> Case {
+    let sizes = random.sizes(tensors.signature.rank);
+    let types = tensors.types();
     let (inputs, output) = types.split_at(types.len() - 1);
-    let mut tensors: Vec<TensorDesc> =
+    let mut descs: Vec<TensorDesc> =
         inputs.iter().map(|data_type| random.input_tensor(*data_type, &sizes)).collect();
-    tensors.push(random.tensor(output[0], &sizes));
-    let in_place = random_in_place(row, random, &mut tensors);
-    let operator = row.operator(&tensors);
-    let operator = match random.one_in(2) {
-        true => with_scale_bias(&operator, [random.float(), random.float()]).unwrap_or(operator),
-        false => operator,
-    };
+    descs.push(random.tensor(output[0], &sizes));
+    let in_place = random_in_place(tensors, random, &mut descs);
+    let optional = random.one_in(2);
+    let operator = tensors.of(descs, Attributes::Drawn { random, optional });
     Case::new("random", operator).in_place(in_place).with_random_buffers(random)
 }
 
 /// Makes some inputs the output now and then, where the operator allows it.
-fn random_in_place(row: Tensors, random: &mut Random, tensors: &mut [TensorDesc]) -> Vec<u32> {
+fn random_in_place(of: Tensors<'_>, random: &mut Random, tensors: &mut [TensorDesc]) -> Vec<u32> {
     let Some((output, inputs)) = tensors.split_last_mut() else { return vec![] };
-    if !row.0.in_place || !random.one_in(4) {
+    if !of.schema.in_place || !random.one_in(4) {
         return vec![];
     }
     let chosen = (0..).zip(inputs).filter_map(|(index, input)| {
-        let is_chosen = random.one_in(2);
+        let is_chosen = input.data_type == output.data_type && random.one_in(2);
         if is_chosen {
             input.clone_from(output);
         }
         is_chosen.then_some(index)
     });
     chosen.collect()
-}
-
-pub(super) fn broken_rules(row: Tensors, signature: &Signature) -> Vec<BrokenRule> {
-    let rank = signature.rank;
-    let types = row.types(signature);
-    let packed = |data_type, sizes: &[u32]| TensorDesc::packed(data_type, sizes);
-    let all: Vec<TensorDesc> = types.iter().map(|it| packed(*it, &vec![2; rank])).collect();
-    let with = |input: usize, tensor: TensorDesc| {
-        let mut tensors = all.clone();
-        tensors[input] = tensor;
-        row.operator(&tensors)
-    };
-    let rule = |name: &str, input: usize, member: &str, tensor: TensorDesc| {
-        let field = row.0.fields[input].name;
-        let name = format!("{name}_in_{}", field.trim_end_matches("Tensor").to_lowercase());
-        let (name, field) = (name.into(), format!("{field}.{member}").into());
-        BrokenRule { name, operator: with(input, tensor), field }
-    };
-    let mut broken = Vec::new();
-    for (input, data_type) in types[..row.arity()].iter().enumerate() {
-        let mut sizes = vec![2; rank];
-        sizes[0] = 1;
-        let other = packed(other_type(*data_type), &vec![2; rank]);
-        broken.push(rule("rule_sizes_differ", input, "Sizes", packed(*data_type, &sizes)));
-        if row.type_parameters() == 1 {
-            broken.push(rule("rule_types_differ", input, "DataType", other));
-        }
-    }
-    broken
-}
-
-/// Another type of the same kind, which every level that accepts the first accepts too.
-fn other_type(data_type: DataType) -> DataType {
-    if data_type == DataType::Float32 { DataType::Float16 } else { DataType::Float32 }
 }

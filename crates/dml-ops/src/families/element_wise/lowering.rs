@@ -4,18 +4,15 @@ use dml_core::plan::{BindingRequirement, InPlace, Plan, Slot};
 use dml_core::schema::FieldKind;
 use dml_core::{Error, Strategy, Validated};
 
+use super::program::computation;
 use crate::Target;
 use crate::lowering::constants::Constants;
-use crate::lowering::element_wise::{self, Computation};
+use crate::lowering::element_wise;
 use crate::lowering::iteration::{IterationSpace, Operand, leading};
 use crate::lowering::owned::Kept;
 
 /// The plan of an operator with the output `OutputTensor` and inputs of the same sizes.
-pub(super) fn lower(
-    operator: &Validated,
-    target: &Target<'_>,
-    computation: fn(&Validated) -> Result<Computation, Error>,
-) -> Result<Plan, Error> {
+pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
     let name = operator.schema().name;
     let output = operator.required_tensor("OutputTensor")?;
     let (mut constants, mut kept) = (Constants::default(), Kept::default());

@@ -1,86 +1,144 @@
 //! Element-wise operators as their documentation has them: one function of exact numbers for each.
 
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
-use dml_core::{AbstractOperator, DataType, Error, TensorDesc, Validated};
+use dml_core::{AbstractOperator, DataType, Error, FieldValue, Validated};
 
+use super::Row;
 use super::cases;
-use super::tensors::Tensors;
+use super::program::{fused, scale_bias};
+use super::tensors::{Attributes, Tensors};
 use crate::reference::number::Number;
-use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
+use crate::reference::{Case, Random, Reference, Signature};
 
-/// The reference of an operator whose tensors are alike but for their types.
-pub(super) struct ElementWise {
-    /// Its row.
-    pub(super) schema: &'static OperatorSchema,
-    /// The bits of the output's element for those of the inputs.
-    pub(super) element: fn(&Validated, &[u64]) -> u64,
-    /// The same where subnormals between the two are zeros; none where there are none.
-    pub(super) flushed_element: Option<fn(&Validated, &[u64]) -> u64>,
+/// What an operator gives for one element of each input, and its attributes after them: the one function
+/// for floats, integers or bits of any type.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Oracle {
+    float: Option<fn(&[f64]) -> f64>,
+    integer: Option<fn(&[i128]) -> i128>,
+    bits: Option<fn(&[u64]) -> u64>,
 }
 
-/// The types of an operator's input and output.
-fn types(operator: &Validated) -> [DataType; 2] {
-    let first = |kind| {
-        let mut tensors = operator.tensors(kind).filter_map(|(_, tensor)| tensor);
-        tensors.next().map_or(DataType::Float32, dml_core::TensorLayout::data_type)
+impl Oracle {
+    /// The nearest number of the output's type; integers that become integers wrap.
+    pub(super) const CONVERSION: Self = Self { float: None, integer: None, bits: None };
+
+    /// Of numbers: floats are rounded, integers wrap.
+    pub(super) const fn numbers(float: fn(&[f64]) -> f64, integer: fn(&[i128]) -> i128) -> Self {
+        Self { float: Some(float), integer: Some(integer), ..Self::CONVERSION }
+    }
+
+    /// Of bits, whatever they mean.
+    pub(super) const fn bits(bits: fn(&[u64]) -> u64) -> Self {
+        Self { bits: Some(bits), ..Self::CONVERSION }
+    }
+
+    /// The same, but of floats where elements are scaled and biased.
+    pub(super) const fn or_float(self, float: fn(&[f64]) -> f64) -> Self {
+        Self { float: Some(float), ..self }
+    }
+}
+
+/// The reference of an operator that has a row.
+pub(super) struct ElementWise(pub(super) &'static OperatorSchema);
+
+/// The types of an operator's inputs and its output.
+fn types(operator: &Validated) -> (Vec<DataType>, DataType) {
+    let of = |kind| {
+        let tensors = operator.tensors(kind).filter_map(|(_, tensor)| tensor);
+        tensors.map(dml_core::TensorLayout::data_type).collect::<Vec<_>>()
     };
-    [first(FieldKind::Input), first(FieldKind::Output)]
+    let output = of(FieldKind::Output).first().copied().unwrap_or(DataType::Float32);
+    (of(FieldKind::Input), output)
 }
 
-/// What `float` or `integer` gives, as the nearest float or the integer that wraps. Doubles have more
-/// than twice the digits of single precision, so that what is rounded twice is rounded once.
-pub(super) fn rounded(
+/// The operator's attributes that are numbers, each with its type.
+fn attributes(operator: &Validated) -> Vec<(DataType, u64)> {
+    let fields = operator.schema().fields.iter().zip(operator.values());
+    let number = |(field, value): (&dml_core::schema::FieldSchema, &FieldValue)| match value {
+        FieldValue::Float(value) => Some((DataType::Float32, value.to_bits().into())),
+        FieldValue::ScalarUnion(value) => {
+            let data_type = operator.data_type_field(field.scalar_type?).ok()?;
+            Some((data_type, value.to_bits() & (u64::MAX >> (64 - data_type.bits()))))
+        }
+        _ => None,
+    };
+    fields.filter_map(number).collect()
+}
+
+fn double((data_type, bits): (DataType, u64)) -> f64 {
+    f64::from_bits(Number::decode(data_type, bits).encode(DataType::Float64))
+}
+
+/// The nearest number of single precision.
+#[expect(clippy::cast_possible_truncation, reason = "this rounds to single precision")]
+fn single(value: f64) -> f64 {
+    f64::from(value as f32)
+}
+
+/// Where subnormals of single precision are zeros.
+fn flush(value: f64) -> f64 {
+    if value.abs() < f32::MIN_POSITIVE.into() { value * 0.0 } else { value }
+}
+
+/// The bits of the output's element. Every number between the inputs and the output goes through `step`.
+fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: fn(f64) -> f64) -> u64 {
+    let (inputs, output) = types(operator);
+    let staged = is_staged(operator);
+    if let (Some(bits), false) = (oracle.bits, staged) {
+        return bits(elements);
+    }
+    let given = inputs.iter().copied().zip(elements.iter().copied());
+    let given: Vec<(DataType, u64)> = given.chain(attributes(operator)).collect();
+    let integer = |(data_type, bits): &(DataType, u64)| data_type.integer_value(*bits);
+    let integers: Option<Vec<i128>> = given.iter().map(integer).collect();
+    match (integers, oracle.integer, oracle.float) {
+        (Some(integers), Some(of), _) if !staged => output.integer_bits(of(&integers)),
+        (_, _, Some(of)) => {
+            // Doubles have more than twice the digits of single precision, so that what is rounded twice
+            // is rounded once.
+            let result = float(operator, of, &given, step);
+            Number::decode(DataType::Float64, result.to_bits()).encode(output)
+        }
+        // Nothing is converted to its own type.
+        _ if given[0].0 == output => given[0].1,
+        (Some(integers), ..) if output.integer_range().is_some() => {
+            output.integer_bits(integers[0])
+        }
+        _ => Number::decode(given[0].0, given[0].1).encode(output),
+    }
+}
+
+/// Whether there are several steps, each of which is rounded to single precision.
+fn is_staged(operator: &Validated) -> bool {
+    let has_scale = scale_bias(operator).is_ok_and(|it| it.is_some());
+    has_scale || fused(operator).is_ok_and(|it| it.is_some())
+}
+
+/// A function of floats, before it of elements that are scaled and biased and after it of the fused
+/// activation, as the operator says.
+fn float(
     operator: &Validated,
-    elements: &[u64],
-    float: fn(&[f64]) -> f64,
-    integer: fn(&[i128]) -> i128,
-) -> u64 {
-    let [from, to] = types(operator);
-    let integers: Option<Vec<i128>> = elements.iter().map(|it| from.integer_value(*it)).collect();
-    if let Some(integers) = integers {
-        return to.integer_bits(integer(&integers));
+    of: fn(&[f64]) -> f64,
+    given: &[(DataType, u64)],
+    step: fn(f64) -> f64,
+) -> f64 {
+    let mut numbers: Vec<f64> = given.iter().map(|it| double(*it)).collect();
+    if !is_staged(operator) {
+        return single(of(&numbers));
     }
-    let double = |bits: &u64| f64::from_bits(Number::decode(from, *bits).encode(DataType::Float64));
-    let doubles: Vec<f64> = elements.iter().map(double).collect();
-    Number::decode(DataType::Float64, float(&doubles).to_bits()).encode(to)
-}
-
-/// The same number, or the nearest one; integers that become integers wrap. Nothing is converted to
-/// its own type.
-pub(super) fn exact(operator: &Validated, elements: &[u64]) -> u64 {
-    let [from, to] = types(operator);
-    if from == to {
-        return elements[0];
+    let rounded = |value| step(single(step(value)));
+    numbers.iter_mut().for_each(|it| *it = rounded(*it));
+    if let Ok(Some([scale, bias])) = scale_bias(operator) {
+        let [scale, bias] = [scale, bias].map(|it| step(it.into()));
+        numbers[0] = rounded(rounded(numbers[0] * scale) + bias);
     }
-    match (from.integer_value(elements[0]), to.integer_range()) {
-        (Some(integer), Some(_)) => to.integer_bits(integer),
-        _ => Number::decode(from, elements[0]).encode(to),
-    }
-}
-
-/// The same bits, or scaled and biased in single precision.
-pub(super) fn scale_bias(operator: &Validated, elements: &[u64]) -> u64 {
-    scaled_and_biased(operator, elements[0], |exact| exact)
-}
-
-/// The same where every step flushes what is below the normal numbers before it is rounded.
-pub(super) fn flushed_scale_bias(operator: &Validated, elements: &[u64]) -> u64 {
-    scaled_and_biased(operator, elements[0], |exact| {
-        if exact.abs() < f32::MIN_POSITIVE.into() { exact * 0.0 } else { exact }
-    })
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "every step rounds to single precision")]
-fn scaled_and_biased(operator: &Validated, element: u64, step: fn(f64) -> f64) -> u64 {
-    let [from, to] = types(operator);
-    let Ok(Some(scale_bias)) = operator.scale_bias("ScaleBias") else { return element };
-    let [scale, bias] = scale_bias.map(|it| step(it.into()));
-    let single = Number::decode(from, element).encode(DataType::Float32);
-    let single = f32::from_bits(u32::try_from(single).unwrap_or_default());
-    // Products of single precision are exact in double precision, and sums round alike from it.
-    let scaled = step(step(single.into()) * scale) as f32;
-    let result = step(f64::from(scaled) + bias) as f32;
-    Number::decode(DataType::Float32, result.to_bits().into()).encode(to)
+    let result = rounded(of(&numbers));
+    let Ok(Some(activation)) = fused(operator) else { return result };
+    let attributes = attributes(activation).into_iter().map(double);
+    let arguments: Vec<f64> = [result].into_iter().chain(attributes).collect();
+    let oracle = Row::of(activation.schema()).and_then(|row| row.oracle.float);
+    oracle.map_or(f64::NAN, |of| rounded(of(&arguments)))
 }
 
 impl ElementWise {
@@ -88,30 +146,27 @@ impl ElementWise {
         &self,
         operator: &Validated,
         inputs: &[Option<Vec<u64>>],
-        of: fn(&Validated, &[u64]) -> u64,
+        step: fn(f64) -> f64,
     ) -> Result<Vec<Vec<u64>>, Error> {
         let inputs: Option<Vec<&Vec<u64>>> = inputs.iter().map(Option::as_ref).collect();
-        let inputs = inputs.ok_or_else(|| Error::internal(self.schema.name, "no input"))?;
+        let inputs = inputs.ok_or_else(|| Error::internal(self.0.name, "no input"))?;
+        let row = Row::of(self.0).ok_or_else(|| Error::internal(self.0.name, "no row"))?;
         let count = inputs.iter().map(|input| input.len()).min().unwrap_or_default();
-        let element = |at: usize| {
+        let at = |at: usize| {
             let elements: Vec<u64> = inputs.iter().map(|input| input[at]).collect();
-            of(operator, &elements)
+            element(operator, &row.oracle, &elements, step)
         };
-        Ok(vec![(0..count).map(element).collect()])
+        Ok(vec![(0..count).map(at).collect()])
     }
 }
 
 impl Reference for ElementWise {
-    fn type_parameters(&self) -> usize {
-        Tensors(self.schema).type_parameters()
-    }
-
     fn outputs(
         &self,
         operator: &Validated,
         inputs: &[Option<Vec<u64>>],
     ) -> Result<Vec<Vec<u64>>, Error> {
-        self.by_elements(operator, inputs, self.element)
+        self.by_elements(operator, inputs, |it| it)
     }
 
     fn flushed_outputs(
@@ -119,37 +174,34 @@ impl Reference for ElementWise {
         operator: &Validated,
         inputs: &[Option<Vec<u64>>],
     ) -> Result<Vec<Vec<u64>>, Error> {
-        self.by_elements(operator, inputs, self.flushed_element.unwrap_or(self.element))
+        self.by_elements(operator, inputs, flush)
     }
 
-    fn may_be_subnormal_within(&self, _operator: &Validated) -> bool {
-        self.flushed_element.is_some()
+    fn may_be_subnormal_within(&self, operator: &Validated) -> bool {
+        is_staged(operator)
     }
 
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
-        let [from, to] = types(operator);
-        let is_computed = from != to
-            || Tensors(self.schema).arity() > 1
-            || operator.scale_bias("ScaleBias").is_ok_and(|it| it.is_some());
+        let (inputs, output) = types(operator);
+        let oracle = Row::of(self.0).map(|row| row.oracle).unwrap_or_default();
         // What is only moved keeps every bit of a NaN.
-        if is_computed { self.schema.comparison(data_type) } else { Comparison::BitExact }
+        let is_moved = match oracle.bits {
+            Some(_) => !is_staged(operator),
+            None => oracle.float.is_none() && inputs == [output],
+        };
+        if is_moved { Comparison::BitExact } else { self.0.comparison(data_type) }
     }
 
     fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        let tensor = |data_type| TensorDesc::packed(data_type, &vec![1; signature.rank]);
-        let tensors = Tensors(self.schema);
-        tensors.operator(&tensors.types(signature).into_iter().map(tensor).collect::<Vec<_>>())
+        let tensors = Tensors::new(self.0, signature);
+        tensors.operator(|_, make| make.packed([1; 8]), Attributes::Usual)
     }
 
     fn cases(&self, signature: &Signature) -> Vec<Case> {
-        cases::all(Tensors(self.schema), signature)
+        cases::all(Tensors::new(self.0, signature))
     }
 
     fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        cases::random(Tensors(self.schema), random, signature)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        cases::broken_rules(Tensors(self.schema), signature)
+        cases::random(Tensors::new(self.0, signature), random)
     }
 }

@@ -1,41 +1,136 @@
-//! The tensors of element-wise operators in cases: any number of inputs, and an output.
+//! The fields of element-wise operators in cases: any number of inputs, an output, and attributes.
 
-use dml_core::operators;
-use dml_core::schema::{FieldKind, OperatorSchema};
-use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc};
+use dml_core::operators::implemented_in;
+use dml_core::schema::{FieldKind, FieldSchema, FieldType, OperatorSchema};
+use dml_core::{AbstractOperator, DataType, FieldValue, ScalarUnion, TensorDesc};
 
-use crate::reference::Signature;
+use crate::reference::{Random, Signature, TensorMaker, edges};
 
-/// An operator whose tensors are alike but for their types.
+/// An operator, and the types and ranks of its tensors.
 #[derive(Clone, Copy)]
-pub(super) struct Tensors(pub(super) &'static OperatorSchema);
+pub(super) struct Tensors<'a> {
+    pub(super) schema: &'static OperatorSchema,
+    pub(super) signature: &'a Signature,
+}
 
-impl Tensors {
-    /// How many data types a signature has: the inputs' and, where it may differ, the output's.
-    pub(super) fn type_parameters(self) -> usize {
-        if self.0.operator_type == operators::CAST.operator_type { 2 } else { 1 }
+/// Which values attributes get.
+pub(super) enum Attributes<'a> {
+    /// The same everywhere; what is optional is left out.
+    Usual,
+    /// Any that the operator takes, and what is optional or not.
+    Drawn { random: &'a mut Random, optional: bool },
+}
+
+impl<'a> Tensors<'a> {
+    pub(super) fn new(schema: &'static OperatorSchema, signature: &'a Signature) -> Self {
+        Self { schema, signature }
     }
 
-    /// An operator of these tensors, the output last, whose attributes are left out.
-    pub(super) fn operator(self, tensors: &[TensorDesc]) -> AbstractOperator {
-        let mut tensors = tensors.iter().cloned();
-        let fields = self.0.fields.iter().map(|field| match field.kind {
-            FieldKind::Attribute => FieldValue::ScaleBias(None),
+    fn fields(self) -> impl Iterator<Item = &'static FieldSchema> {
+        self.schema.fields.iter().filter(|field| field.kind != FieldKind::Attribute)
+    }
+
+    /// The attributes that tell more than the type of a tensor.
+    fn attributes(self) -> impl Iterator<Item = &'static FieldSchema> {
+        let attributes = self.schema.fields.iter();
+        attributes.filter(|it| it.kind == FieldKind::Attribute && it.type_of.is_none())
+    }
+
+    /// Whether the operator has attributes that cannot be left out, and such that can.
+    pub(super) fn has_attributes(self) -> [bool; 2] {
+        [false, true].map(|optional| self.attributes().any(|it| it.optional == optional))
+    }
+
+    /// An operator whose tensors are made by their numbers; that of the output is the last.
+    pub(super) fn operator(
+        self,
+        tensor: impl Fn(usize, TensorMaker) -> TensorDesc,
+        attributes: Attributes<'_>,
+    ) -> AbstractOperator {
+        let rank = self.signature.rank;
+        let types = self.types().into_iter().enumerate();
+        let tensors = types.map(|(at, data_type)| tensor(at, TensorMaker { data_type, rank }));
+        self.of(tensors.collect::<Vec<_>>(), attributes)
+    }
+
+    /// An operator of these tensors, the output last.
+    pub(super) fn of(
+        self,
+        tensors: Vec<TensorDesc>,
+        mut attributes: Attributes<'_>,
+    ) -> AbstractOperator {
+        let mut tensors = tensors.into_iter();
+        let fields = self.schema.fields.iter().map(|field| match field.kind {
+            FieldKind::Attribute => self.attribute(field, &mut attributes),
             _ => FieldValue::Tensor(tensors.next()),
         });
-        AbstractOperator::new(self.0, fields.collect()).expect("the fields of the row")
+        AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
     }
 
-    /// How many inputs there are.
+    fn attribute(self, field: &FieldSchema, attributes: &mut Attributes<'_>) -> FieldValue {
+        if let Some(like) = field.type_of {
+            return FieldValue::Uint(self.signature.type_of(self.schema, like).dml_value());
+        }
+        let Attributes::Drawn { random, optional } = attributes else { return self.usual(field) };
+        if field.optional && !*optional {
+            return field.field_type.empty_value();
+        }
+        match field.field_type {
+            FieldType::Float => FieldValue::Float(random.float()),
+            FieldType::ScaleBias => FieldValue::ScaleBias(Some([random.float(), random.float()])),
+            FieldType::ScalarUnion => {
+                self.scalar(field, |data_type| random.pick(&edges(data_type)))
+            }
+            FieldType::OperatorDesc => {
+                let implemented: Vec<_> = implemented_in(self.schema).collect();
+                FieldValue::OperatorDesc(Some(Box::new(nested(random.pick(&implemented), random))))
+            }
+            FieldType::Uint => {
+                let values = field.enumeration.map_or(&[][..], |it| it.values);
+                let numbers: Vec<u32> = values.iter().map(|(_, number)| *number).collect();
+                FieldValue::Uint(if numbers.is_empty() { 0 } else { random.pick(&numbers) })
+            }
+            other => other.empty_value(),
+        }
+    }
+
+    /// Numbers that differ from attribute to attribute.
+    fn usual(self, field: &FieldSchema) -> FieldValue {
+        let number = self.attributes().position(|it| it == field).map_or(0, |at| 1 + 2 * at);
+        match field.field_type {
+            FieldType::Float => FieldValue::Float(0.5 * number as f32),
+            FieldType::ScalarUnion => self
+                .scalar(field, |data_type| dml_core::value::element_bits(number as f32, data_type)),
+            other => other.empty_value(),
+        }
+    }
+
+    fn scalar(self, field: &FieldSchema, of: impl FnOnce(DataType) -> u64) -> FieldValue {
+        let like = field.scalar_type.and_then(|name| {
+            self.schema.fields.iter().find(|it| it.name == name).and_then(|it| it.type_of)
+        });
+        let data_type =
+            like.map_or(DataType::Float32, |it| self.signature.type_of(self.schema, it));
+        FieldValue::ScalarUnion(ScalarUnion::from_bits(of(data_type)))
+    }
+
+    /// How many inputs there are, which is the number of the output.
     pub(super) fn arity(self) -> usize {
-        self.0.fields.iter().filter(|field| field.kind == FieldKind::Input).count()
+        self.fields().filter(|field| field.kind == FieldKind::Input).count()
     }
 
     /// The type of each tensor, that of the output last.
-    pub(super) fn types(self, signature: &Signature) -> Vec<DataType> {
-        let (first, last) = (signature.data_type(), *signature.types.last().expect("one at least"));
-        let mut types = vec![first; self.arity()];
-        types.push(last);
-        types
+    pub(super) fn types(self) -> Vec<DataType> {
+        self.fields().map(|it| self.signature.type_of(self.schema, it.name)).collect()
     }
+}
+
+/// An operator to be nested, with any attributes.
+fn nested(schema: &'static OperatorSchema, random: &mut Random) -> AbstractOperator {
+    let signature = Signature::of(DataType::Float32, 1);
+    let tensors = Tensors::new(schema, &signature);
+    let mut drawn = Attributes::Drawn { random, optional: true };
+    let attributes = schema.fields.iter().filter(|it| it.kind == FieldKind::Attribute);
+    let values = attributes.map(|field| tensors.attribute(field, &mut drawn)).collect();
+    AbstractOperator::nested(schema, values).expect("the fields of the row")
 }
