@@ -136,7 +136,7 @@ impl Cell {
             let minimal = reference.minimal(&self.signature);
             return vec![self.case(name, minimal, Expectation::NeedsLevel(needs))];
         }
-        let corners = reference.cases(&self.signature).into_iter();
+        let corners = self.operator.cases(&self.signature).into_iter();
         let mut cases: Vec<Case> = corners.map(|corner| self.outputs(corner)).collect();
         for rule in rules::cases(self.operator, self.level, &self.signature) {
             cases.push(self.case(&rule.name, rule.operator, rule.expectation));

@@ -134,6 +134,37 @@ functions! {
     };
     /// `x * scale + bias`, with two roundings to nearest.
     SCALE_BIAS_F32 = F32.scale_bias(1; 2) Alike |a| (f32(a[0]) * f32(a[1]) + f32(a[2])).to_bits().into();
+    /// The greater number of this and 0; a NaN stays one.
+    RELU_F32 = F32.relu(1) Alike |a| maximum(a[0], 0);
+    /// The greater number of this and 0.
+    RELU_I32 = INTEGERS.relu_i32(1) Alike |a| word(i32(a[0]).max(0));
+    /// The number, at least the first parameter and then at most the second; a NaN where one of them is.
+    CLIP_F32 = F32.clip(1; 2) Alike |a| minimum(maximum(a[0], a[1]), a[2]);
+    /// The same with integers of up to 32 bits.
+    CLIP_I32 = INTEGERS.clip_i32(1; 2) Alike |a| word(i32(a[0]).max(i32(a[1])).min(i32(a[2])));
+    /// The same without a sign.
+    CLIP_U32 = INTEGERS.clip_u32(1; 2) Alike |a| a[0].max(a[1]).min(a[2]);
+    /// The same with integers of 64 bits, the low words of the parameters first.
+    CLIP_I64 = WIDE.clip_i64(1; 4) Alike |a| {
+        let [least, most] = [wide(&a[1..]), wide(&a[3..])].map(u64::cast_signed);
+        a[0].cast_signed().max(least).min(most).cast_unsigned()
+    };
+    /// The same without a sign.
+    CLIP_U64 = WIDE.clip_u64(1; 4) Alike |a| a[0].max(wide(&a[1..])).min(wide(&a[3..]));
+    /// 1 where the first number is less than the second, else 0.
+    LESS_THAN_F32 = F32.less_than(2) Alike |a| (f32(a[0]) < f32(a[1])).into();
+    /// The same with integers of up to 32 bits.
+    LESS_THAN_I32 = INTEGERS.less_than_i32(2) Alike |a| (i32(a[0]) < i32(a[1])).into();
+    /// The same without a sign.
+    LESS_THAN_U32 = INTEGERS.less_than_u32(2) Alike |a| (a[0] < a[1]).into();
+    /// The same with integers of 64 bits.
+    LESS_THAN_I64 = WIDE.less_than_i64(2) Alike |a| (a[0].cast_signed() < a[1].cast_signed()).into();
+    /// The same without a sign.
+    LESS_THAN_U64 = WIDE.less_than_u64(2) Alike |a| (a[0] < a[1]).into();
+    /// The second word where the first is not 0, else the third.
+    CHOOSE_WORD = INTEGERS.choose(3) Alike |a| if a[0] == 0 { a[2] } else { a[1] };
+    /// The same with elements of 64 bits.
+    CHOOSE_WIDE = WIDE.choose(3) Alike |a| if a[0] == 0 { a[2] } else { a[1] };
     /// Adds the four integers of 8 bits in a word; what does not fit wraps.
     ADD_I8X4 = INTEGERS.add_8(2) Alike |a| in_lanes::<8>(a, u64::wrapping_add);
     /// Adds the two integers of 16 bits in a word; what does not fit wraps.
@@ -212,6 +243,23 @@ functions! {
 fn in_lanes<const BITS: usize>(a: &[u64], of: fn(u64, u64) -> u64) -> u64 {
     let lane = |at| (of(a[0] >> at, a[1] >> at) & ((1 << BITS) - 1)) << at;
     (0..32).step_by(BITS).map(lane).sum()
+}
+
+/// The greater of two numbers of 32 bits, of which +0 is above -0; a NaN where one is, of two the second.
+fn maximum(a: u64, b: u64) -> u64 {
+    let is_greater = f32(a).total_cmp(&f32(b)).is_gt();
+    if f32(b).is_nan() || !(f32(a).is_nan() || is_greater) { b } else { a }
+}
+
+/// The lesser one in the same way.
+fn minimum(a: u64, b: u64) -> u64 {
+    let is_less = f32(a).total_cmp(&f32(b)).is_lt();
+    if f32(b).is_nan() || !(f32(a).is_nan() || is_less) { b } else { a }
+}
+
+/// 64 bits of two words, the low one first.
+fn wide(words: &[u64]) -> u64 {
+    words[0] | words[1] << 32
 }
 
 fn word(value: i32) -> u64 {

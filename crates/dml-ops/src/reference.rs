@@ -9,6 +9,7 @@ mod host;
 mod maximum;
 mod memory;
 pub mod number;
+mod pairwise;
 mod random;
 mod signature;
 mod tensors;

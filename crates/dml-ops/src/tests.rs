@@ -45,7 +45,7 @@ fn signatures(operator: &Operator) -> impl Iterator<Item = Signature> {
 }
 
 fn check_cases(operator: &Operator, signature: &Signature, target: &Target<'_>) {
-    for case in operator.reference().cases(signature) {
+    for case in operator.cases(signature) {
         let name = format!("{} {signature:?} {}", operator.schema().name, case.name);
         let validated = validate(&case.operator, FeatureLevel::HIGHEST).expect(&name);
         let case = Case {
@@ -93,7 +93,7 @@ fn check_everything(target: &Target<'_>) {
 fn documented_examples_are_what_the_reference_says() {
     let mut counts = vec![];
     for operator in OPERATORS.iter().copied() {
-        let cases = signatures(operator).flat_map(|it| operator.reference().cases(&it));
+        let cases = signatures(operator).flat_map(|it| operator.cases(&it));
         let documented: Vec<_> = cases.filter(|case| case.documented.is_some()).collect();
         for case in &documented {
             let validated = validate(&case.operator, operator.schema().introduced()).unwrap();
@@ -130,7 +130,7 @@ fn plans_do_not_depend_on_the_level() {
     let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::StorageOnly };
     let mut several = 0;
     for operator in OPERATORS.iter().copied() {
-        for case in signatures(operator).flat_map(|it| operator.reference().cases(&it)) {
+        for case in signatures(operator).flat_map(|it| operator.cases(&it)) {
             let plan = |level| {
                 let validated = validate(&case.operator, level).ok()?;
                 Some(operator.lower(&validated, &target).unwrap())

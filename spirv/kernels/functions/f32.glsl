@@ -90,3 +90,43 @@ uint quotient(const uint a, const uint b) {
 uvec4 divide(const uvec4 a, const uvec4 b) {
     return uvec4(quotient(a.x, b.x), quotient(a.y, b.y), quotient(a.z, b.z), quotient(a.w, b.w));
 }
+
+bvec4 is_nan(const uvec4 a) {
+    return greaterThan(a & 0x7fffffffu, uvec4(0x7f800000u));
+}
+
+// Integers with the order of the numbers, of which -0 is below +0. On bits, since a device may take a
+// subnormal number for a zero.
+ivec4 total_order(const uvec4 a) {
+    return ivec4(a ^ (uvec4(ivec4(a) >> 31) & 0x7fffffffu));
+}
+
+// The same with one integer for both zeros.
+ivec4 order(const uvec4 a) {
+    const ivec4 magnitude = ivec4(a & 0x7fffffffu);
+    return mix(magnitude, -magnitude, lessThan(ivec4(a), ivec4(0)));
+}
+
+// The greater and the lesser number; a NaN where one of them is, of two the second.
+uvec4 maximum(const uvec4 a, const uvec4 b) {
+    const uvec4 greater = mix(b, a, greaterThan(total_order(a), total_order(b)));
+    return mix(mix(greater, a, is_nan(a)), b, is_nan(b));
+}
+
+uvec4 minimum(const uvec4 a, const uvec4 b) {
+    const uvec4 lesser = mix(b, a, lessThan(total_order(a), total_order(b)));
+    return mix(mix(lesser, a, is_nan(a)), b, is_nan(b));
+}
+
+uvec4 relu(const uvec4 a) {
+    return maximum(a, uvec4(0u));
+}
+
+uvec4 clip(const uvec4 a, const uint least, const uint most) {
+    return minimum(maximum(a, uvec4(least)), uvec4(most));
+}
+
+uvec4 less_than(const uvec4 a, const uvec4 b) {
+    const uvec4 less = uvec4(lessThan(order(a), order(b)));
+    return mix(mix(less, uvec4(0u), is_nan(a)), uvec4(0u), is_nan(b));
+}

@@ -86,3 +86,28 @@ uvec4 clamp_u8(const uvec4 a) {
 uvec4 clamp_u16(const uvec4 a) {
     return min(a, uvec4(0xffffu));
 }
+
+uvec4 relu_i32(const uvec4 a) {
+    return uvec4(max(ivec4(a), ivec4(0)));
+}
+
+uvec4 clip_i32(const uvec4 a, const uint least, const uint most) {
+    return uvec4(min(max(ivec4(a), ivec4(int(least))), ivec4(int(most))));
+}
+
+uvec4 clip_u32(const uvec4 a, const uint least, const uint most) {
+    return min(max(a, uvec4(least)), uvec4(most));
+}
+
+uvec4 less_than_i32(const uvec4 a, const uvec4 b) {
+    return uvec4(lessThan(ivec4(a), ivec4(b)));
+}
+
+uvec4 less_than_u32(const uvec4 a, const uvec4 b) {
+    return uvec4(lessThan(a, b));
+}
+
+// The first where the condition is not 0, else the second.
+uvec4 choose(const uvec4 condition, const uvec4 a, const uvec4 b) {
+    return mix(a, b, equal(condition, uvec4(0u)));
+}

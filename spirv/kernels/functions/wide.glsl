@@ -47,6 +47,42 @@ uvec4 divide_i64(const uvec4 a, const uvec4 b) {
     return uvec4(signed_quotient(a.xy, b.xy), signed_quotient(a.zw, b.zw));
 }
 
+bool less(const uvec2 a, const uvec2 b) {
+    return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+
+uvec4 less_than_u64(const uvec4 a, const uvec4 b) {
+    return uvec4(less(a.xy, b.xy) ? 1u : 0u, 0u, less(a.zw, b.zw) ? 1u : 0u, 0u);
+}
+
+// With the sign flipped, numbers with a sign have the order of those without.
+const uvec4 SIGNS = uvec4(0u, 0x80000000u, 0u, 0x80000000u);
+
+uvec4 less_than_i64(const uvec4 a, const uvec4 b) {
+    return less_than_u64(a ^ SIGNS, b ^ SIGNS);
+}
+
+uvec2 clipped(const uvec2 a, const uvec2 least, const uvec2 most) {
+    const uvec2 raised = less(a, least) ? least : a;
+    return less(most, raised) ? most : raised;
+}
+
+uvec4 clip_u64(const uvec4 a, const uint least, const uint least_high, const uint most, const uint most_high) {
+    const uvec4 ends = uvec4(least, least_high, most, most_high);
+    return uvec4(clipped(a.xy, ends.xy, ends.zw), clipped(a.zw, ends.xy, ends.zw));
+}
+
+uvec4 clip_i64(const uvec4 a, const uint least, const uint least_high, const uint most, const uint most_high) {
+    const uvec4 ends = uvec4(least, least_high, most, most_high) ^ SIGNS;
+    const uvec4 flipped = a ^ SIGNS;
+    return uvec4(clipped(flipped.xy, ends.xy, ends.zw), clipped(flipped.zw, ends.xy, ends.zw)) ^ SIGNS;
+}
+
+// The first where the condition is not 0, else the second.
+uvec4 choose(const uvec4 condition, const uvec4 a, const uvec4 b) {
+    return mix(a, b, equal((condition | condition.yxwz), uvec4(0u)));
+}
+
 uvec4 u32_to_u64(const uvec4 a, const uint part) {
     const uvec2 low = half_of(a, part);
     return uvec4(low.x, 0u, low.y, 0u);

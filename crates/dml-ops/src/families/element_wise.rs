@@ -19,7 +19,7 @@ use crate::Operator;
 use functions::Functions;
 use lowering::lower;
 #[cfg(feature = "reference")]
-use reference::{ElementWise, Oracle};
+use reference::{ElementWise, Oracle, maximum, minimum};
 
 /// An operator: what computes it, and what it means.
 struct Row {
@@ -56,33 +56,43 @@ macro_rules! rows {
     };
 }
 
+/// The functions of an operator, by the types that each is for.
+macro_rules! functions {
+    ($($types:ident $function:ident),* $(; $flag:ident)?) => {
+        Functions { $($types: Some(&f::$function),)* $($flag: true,)? ..Functions::NONE }
+    };
+}
+
 rows! {
     // `x`.
     ELEMENT_WISE_IDENTITY = Functions::NONE, Oracle::bits(|x| x[0]).or_float(|x| x[0]);
     // `a + b`; integers wrap around.
     ELEMENT_WISE_ADD = ADD, Oracle::numbers(|x| x[0] + x[1], |x| x[0] + x[1]);
+    ELEMENT_WISE_ADD1 = ADD, Oracle::numbers(|x| x[0] + x[1], |x| x[0] + x[1]);
     // `a / b`; integers are truncated, and what is divided by 0 is 0.
-    ELEMENT_WISE_DIVIDE = DIVIDE, Oracle::numbers(|x| x[0] / x[1], |x| x[0].checked_div(x[1]).unwrap_or(0));
+    ELEMENT_WISE_DIVIDE =
+        functions!(f32 DIVIDE_F32, i32 DIVIDE_I32, u32 DIVIDE_U32, i64 DIVIDE_I64, u64 DIVIDE_U64),
+        Oracle::numbers(|x| x[0] / x[1], |x| x[0].checked_div(x[1]).unwrap_or(0));
+    // `min(max(x, Min), Max)`; a NaN stays one.
+    ELEMENT_WISE_CLIP1 =
+        functions!(f32 CLIP_F32, i32 CLIP_I32, u32 CLIP_U32, i64 CLIP_I64, u64 CLIP_U64),
+        Oracle::numbers(|x| minimum(maximum(x[0], x[1]), x[2]), |x| x[0].max(x[1]).min(x[2]));
+    // `a < b`.
+    ELEMENT_WISE_LOGICAL_LESS_THAN =
+        functions!(f32 LESS_THAN_F32, i32 LESS_THAN_I32, u32 LESS_THAN_U32, i64 LESS_THAN_I64,
+            u64 LESS_THAN_U64; give_integers),
+        Oracle::numbers(|x| f64::from(x[0] < x[1]), |x| i128::from(x[0] < x[1]));
+    // `condition != 0 ? a : b`.
+    ELEMENT_WISE_IF =
+        functions!(word CHOOSE_WORD, wide CHOOSE_WIDE),
+        Oracle::bits(|x| if x[0] == 0 { x[2] } else { x[1] });
+    // `max(x, 0)`; a NaN stays one.
+    ACTIVATION_RELU =
+        functions!(f32 RELU_F32, i32 RELU_I32),
+        Oracle::numbers(|x| maximum(x[0], 0.0), |x| x[0].max(0));
     // `x` in another type.
     CAST = Functions::NONE, Oracle::CONVERSION;
 }
 
-const ADD: Functions = Functions {
-    f32: Some(&f::ADD_F32),
-    i32: Some(&f::ADD_I32),
-    u32: Some(&f::ADD_I32),
-    i64: Some(&f::ADD_I64),
-    u64: Some(&f::ADD_I64),
-    in_bytes: Some(&f::ADD_I8X4),
-    in_halves: Some(&f::ADD_I16X2),
-    ..Functions::NONE
-};
-
-const DIVIDE: Functions = Functions {
-    f32: Some(&f::DIVIDE_F32),
-    i32: Some(&f::DIVIDE_I32),
-    u32: Some(&f::DIVIDE_U32),
-    i64: Some(&f::DIVIDE_I64),
-    u64: Some(&f::DIVIDE_U64),
-    ..Functions::NONE
-};
+const ADD: Functions = functions!(f32 ADD_F32, i32 ADD_I32, u32 ADD_I32, i64 ADD_I64, u64 ADD_I64,
+    in_bytes ADD_I8X4, in_halves ADD_I16X2);

@@ -204,7 +204,7 @@ impl From<ActivationParametricSoftplusDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_RELU_OPERATOR_DESC: each element, or 0 where it is negative.
 ///
-/// This runtime does not execute it yet.
+/// `out = max(0, x)`; a NaN stays one, and -0 becomes 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationReluDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.

@@ -395,16 +395,16 @@ impl From<ElementWiseSignDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ADD1_OPERATOR_DESC: the sum of two tensors, with an optional fused activation.
 ///
-/// This runtime does not execute it yet.
+/// `out = a + b`, rounded once, or the fused activation of that, each computed in single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAdd1Desc {
-    /// DirectML's ATensor.
+    /// The first summand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second summand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's FusedActivation.
+    /// What is applied to the sum; left out, nothing is.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -531,20 +531,22 @@ impl From<ElementWiseDifferenceSquareDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC: each element, limited to a range given in the tensor's own
 /// type.
 ///
-/// This runtime does not execute it yet.
+/// `out = min(max(x, min), max)`, with `x` scaled and biased first where `scale_bias` is given. A
+/// NaN among
+/// the three is the result; where `min` is above `max`, that is `max`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseClip1Desc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by first, and the bias that is added; left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
-    /// DirectML's MinMaxDataType.
+    /// The type of `min` and `max`: the tensors'.
     pub min_max_data_type: DataType,
-    /// DirectML's Min.
+    /// The least result.
     pub min: ScalarUnion,
-    /// DirectML's Max.
+    /// The greatest result.
     pub max: ScalarUnion,
 }
 

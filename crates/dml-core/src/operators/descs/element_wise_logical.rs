@@ -93,7 +93,8 @@ impl From<ElementWiseLogicalGreaterThanDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC: whether one element is less than another.
 ///
-/// This runtime does not execute it yet.
+/// `out = a < b`: 1 where it is, else 0. Nothing is less than a NaN, and a NaN is less than
+/// nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalLessThanDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
@@ -217,7 +218,7 @@ impl From<ElementWiseIsNanDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_IF_OPERATOR_DESC: an element of one of two tensors, as a third tensor's says.
 ///
-/// This runtime does not execute it yet.
+/// `out = condition ? a : b`, bit for bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseIfDesc {
     /// Whose element is chosen: 0 for `b_tensor`'s, anything else for `a_tensor`'s. Has the

@@ -3,9 +3,10 @@
 // From schema/activation.toml
 use super::{FLOAT_16_32, FLOAT_16_32_SINT_8_32, SCALAR_8_32};
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable, TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable,
+    TensorSupport,
 };
-use crate::types::FeatureLevel;
+use crate::types::{DataTypeSet, FeatureLevel};
 
 /// DML_OPERATOR_ACTIVATION_ELU, introduced at level 1_0.
 pub static ACTIVATION_ELU: OperatorSchema = OperatorSchema {
@@ -307,9 +308,9 @@ pub static ACTIVATION_RELU: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_RELU",
     operator_type: 44,
     summary: "each element, or 0 where it is negative",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")

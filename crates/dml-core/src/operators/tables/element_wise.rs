@@ -729,12 +729,16 @@ pub static ELEMENT_WISE_ADD1: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ADD1",
     operator_type: 89,
     summary: "the sum of two tensors, with an optional fused activation",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("FusedActivation", FieldKind::Attribute, FieldType::OperatorDesc)
             .optional(),
@@ -923,15 +927,18 @@ pub static ELEMENT_WISE_CLIP1: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_CLIP1",
     operator_type: 153,
     summary: "each element, limited to a range given in the tensor's own type",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
         FieldSchema::new("MinMaxDataType", FieldKind::Attribute, FieldType::Uint)
-            .with_enumeration(&TENSOR_DATA_TYPE),
+            .with_enumeration(&TENSOR_DATA_TYPE)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("Min", FieldKind::Attribute, FieldType::ScalarUnion)
             .with_scalar_type("MinMaxDataType"),
         FieldSchema::new("Max", FieldKind::Attribute, FieldType::ScalarUnion)

@@ -3,8 +3,8 @@
 // From schema/element_wise_logical.toml
 use super::{FLOAT_16_32, FLOAT_16_32_INT_8_64, SCALAR_8_32, SCALAR_8_64, TRUTH};
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, IS_INFINITY_MODE, OperatorSchema, RankSet, SupportTable,
-    TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, IS_INFINITY_MODE, OperatorSchema, RankSet,
+    SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -204,9 +204,9 @@ pub static ELEMENT_WISE_LOGICAL_LESS_THAN: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_LOGICAL_LESS_THAN",
     operator_type: 17,
     summary: "whether one element is less than another",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -467,9 +467,9 @@ pub static ELEMENT_WISE_IF: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_IF",
     operator_type: 88,
     summary: "an element of one of two tensors, as a third tensor's says",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ConditionTensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),

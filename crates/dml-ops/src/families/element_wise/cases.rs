@@ -13,26 +13,11 @@ struct Maker<'a> {
 /// Rows of 32, which are four words of any type at least.
 const ROWS: Sizes = [1, 1, 1, 2, 1, 2, 3, 32];
 
-/// At most so many combinations of edges are a case; of more, every edge of each input is in one.
-const MOST_COMBINATIONS: usize = 1 << 15;
-
 pub(super) fn all(tensors: Tensors<'_>) -> Vec<Case> {
     let make = Maker { tensors };
     let groups = [make.values(), make.shapes(), make.layouts(), make.broadcasts(), make.buffers()];
-    let all = groups.concat();
-    // Where two types make many signatures, each has the case of values and some of the others.
-    let signature = tensors.signature;
-    let [first, .., last] = signature.types.as_slice() else {
-        return all;
-    };
-    let share = (*first as usize + 3 * *last as usize + signature.rank) % SHARES;
-    let chosen = all.into_iter().enumerate();
-    let chosen = chosen.filter(|(at, _)| *at == 0 || at % SHARES == share);
-    chosen.map(|(_, case)| case).collect()
+    groups.concat()
 }
-
-/// Signatures of two types share the cases of layouts in so many parts.
-const SHARES: usize = 5;
 
 /// So many values of the attributes are tried.
 const ATTRIBUTE_CASES: usize = 3;
@@ -55,14 +40,17 @@ impl Maker<'_> {
     fn values(&self) -> Vec<Case> {
         let types = self.tensors.types();
         let edges: Vec<Vec<u64>> = types[..self.output()].iter().map(|it| edges(*it)).collect();
-        let all: usize = edges.iter().map(Vec::len).product();
         let longest = edges.iter().map(Vec::len).max().unwrap_or(1);
-        let count = if all > MOST_COMBINATIONS { longest * longest } else { all };
+        // Of three inputs and more, any combinations.
+        let mut any = (edges.len() > 2).then(|| Random::new("combinations"));
+        let all = edges.iter().map(Vec::len).product();
+        let count = if any.is_some() { longest * longest } else { all };
         let mut inputs = vec![vec![]; edges.len()];
         for index in 0..count {
             let mut rest = index;
             for (input, edges) in inputs.iter_mut().zip(&edges) {
-                input.push(edges[rest % edges.len()]);
+                let next = edges[rest % edges.len()];
+                input.push(any.as_mut().map_or(next, |any| any.pick(edges)));
                 rest /= edges.len();
             }
         }

@@ -53,6 +53,7 @@ pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {
     let chain = match row.functions.give_integers {
         true if computed.bits() == 64 => vec![&f::LOW_WORDS],
         true => vec![],
+        false if row.functions.take_bits() => vec![],
         false if plain => narrowed(output),
         false => conversion(computed, output),
     };

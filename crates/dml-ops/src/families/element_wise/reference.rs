@@ -39,6 +39,20 @@ impl Oracle {
     }
 }
 
+/// The greater number, as IEEE 754 has it in 2019: +0 is above -0, and a NaN stays one.
+pub(super) fn maximum(a: f64, b: f64) -> f64 {
+    match a.partial_cmp(&b) {
+        None => f64::NAN,
+        Some(order) if order.is_gt() || (order.is_eq() && b.is_sign_negative()) => a,
+        Some(_) => b,
+    }
+}
+
+/// The lesser number in the same way.
+pub(super) fn minimum(a: f64, b: f64) -> f64 {
+    -maximum(-a, -b)
+}
+
 /// The reference of an operator that has a row.
 pub(super) struct ElementWise(pub(super) &'static OperatorSchema);
 
