@@ -161,6 +161,10 @@ functions! {
     LESS_THAN_I64 = WIDE.less_than_i64(2) Alike |a| (a[0].cast_signed() < a[1].cast_signed()).into();
     /// The same without a sign.
     LESS_THAN_U64 = WIDE.less_than_u64(2) Alike |a| (a[0] < a[1]).into();
+    /// How many bits of a word are set.
+    BIT_COUNT_WORD = INTEGERS.bit_count(1) Alike |a| low(a[0]).count_ones().into();
+    /// How many of 64.
+    BIT_COUNT_WIDE = WIDE.bit_count(1) Alike |a| a[0].count_ones().into();
     /// The second word where the first is not 0, else the third.
     CHOOSE_WORD = INTEGERS.choose(3) Alike |a| if a[0] == 0 { a[2] } else { a[1] };
     /// The same with elements of 64 bits.

@@ -107,6 +107,10 @@ uvec4 less_than_u32(const uvec4 a, const uvec4 b) {
     return uvec4(lessThan(a, b));
 }
 
+uvec4 bit_count(const uvec4 a) {
+    return uvec4(bitCount(a));
+}
+
 // The first where the condition is not 0, else the second.
 uvec4 choose(const uvec4 condition, const uvec4 a, const uvec4 b) {
     return mix(a, b, equal(condition, uvec4(0u)));

@@ -78,6 +78,10 @@ uvec4 clip_i64(const uvec4 a, const uint least, const uint least_high, const uin
     return uvec4(clipped(flipped.xy, ends.xy, ends.zw), clipped(flipped.zw, ends.xy, ends.zw)) ^ SIGNS;
 }
 
+uvec4 bit_count(const uvec4 a) {
+    return uvec4(bitCount(a.xz) + bitCount(a.yw), uvec2(0u)).xzyw;
+}
+
 // The first where the condition is not 0, else the second.
 uvec4 choose(const uvec4 condition, const uvec4 a, const uvec4 b) {
     return mix(a, b, equal((condition | condition.yxwz), uvec4(0u)));

@@ -86,6 +86,9 @@ rows! {
     ELEMENT_WISE_IF =
         functions!(word CHOOSE_WORD, wide CHOOSE_WIDE),
         Oracle::bits(|x| if x[0] == 0 { x[2] } else { x[1] });
+    // How many bits of `x` are set.
+    ELEMENT_WISE_BIT_COUNT = functions!(word BIT_COUNT_WORD, wide BIT_COUNT_WIDE; give_integers),
+        Oracle::bits(|x| x[0].count_ones().into());
     // `max(x, 0)`; a NaN stays one.
     ACTIVATION_RELU =
         functions!(f32 RELU_F32, i32 RELU_I32),

@@ -165,12 +165,12 @@ impl From<ElementWiseBitNotDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC: the number of bits set in each element.
 ///
-/// This runtime does not execute it yet.
+/// `out` is how many bits of `x` are set, whatever they mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitCountDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 

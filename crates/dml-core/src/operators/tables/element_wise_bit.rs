@@ -3,9 +3,10 @@
 // From schema/element_wise_bit.toml
 use super::{SCALAR_8_64, TRUTH, UINT_8_32, UINT_8_64};
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable, TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable,
+    TensorSupport,
 };
-use crate::types::FeatureLevel;
+use crate::types::{DataTypeSet, FeatureLevel};
 
 /// DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_LEFT, introduced at level 2_1.
 pub static ELEMENT_WISE_BIT_SHIFT_LEFT: OperatorSchema = OperatorSchema {
@@ -255,11 +256,12 @@ pub static ELEMENT_WISE_BIT_COUNT: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_BIT_COUNT",
     operator_type: 125,
     summary: "the number of bits set in each element",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
