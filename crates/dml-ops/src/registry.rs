@@ -5,12 +5,13 @@ use std::sync::LazyLock;
 use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 
-use crate::families::{diagonal, element_wise, fill};
+use crate::families::{copy, diagonal, element_wise, fill};
 use crate::{Operator, Target, TransferUse};
 
 /// Every implemented operator, by ascending operator number.
 pub static OPERATORS: LazyLock<Vec<&'static Operator>> = LazyLock::new(|| {
-    let mut all = [diagonal::OPERATORS, element_wise::OPERATORS, fill::OPERATORS].concat();
+    let families = [copy::OPERATORS, diagonal::OPERATORS, element_wise::OPERATORS, fill::OPERATORS];
+    let mut all = families.concat();
     all.sort_by_key(|operator| operator.schema().operator_type);
     all
 });

@@ -62,3 +62,66 @@ fn part(
         }
     }
 }
+#[cfg(test)]
+mod tests {
+    use crate::operators::{JoinDesc, SplitDesc};
+    use crate::schema::operator::AbstractOperator;
+    use crate::tensor::TensorDesc;
+    use crate::types::{DataType, FeatureLevel};
+    use crate::validate::validate;
+
+    fn tensors(sizes: &[&[u32]]) -> Vec<TensorDesc> {
+        sizes.iter().map(|sizes| TensorDesc::packed(DataType::Float32, sizes)).collect()
+    }
+
+    fn checked(operator: impl Into<AbstractOperator>) -> Result<(), String> {
+        let checked = validate(&operator.into(), FeatureLevel::HIGHEST);
+        checked.map(drop).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn parts_have_the_sizes_of_the_whole_and_add_up_along_the_axis() {
+        let join = |parts: &[&[u32]], whole: &[u32], axis| {
+            let output_tensor = tensors(&[whole]).remove(0);
+            checked(JoinDesc { input_tensors: tensors(parts), output_tensor, axis })
+        };
+        assert_eq!(join(&[&[2, 3], &[2, 1]], &[2, 4], 1), Ok(()));
+        assert_eq!(join(&[&[4]], &[4], 0), Ok(()));
+        for (parts, whole, axis, message) in [
+            (
+                &[&[2, 3][..]][..],
+                &[2, 3][..],
+                2,
+                "Axis: 2 is no dimension of OutputTensor; accepted: 0 to 1",
+            ),
+            (
+                &[&[2, 3], &[1, 2, 1]],
+                &[2, 4],
+                1,
+                "InputTensors[1].DimensionCount: 3 differs from OutputTensor.DimensionCount; accepted: 2",
+            ),
+            (
+                &[&[2, 3], &[3, 1]],
+                &[2, 4],
+                1,
+                "InputTensors[1].Sizes[0]: 3 differs from OutputTensor.Sizes[0]; accepted: 2",
+            ),
+            (
+                &[&[2, 3], &[2, 2]],
+                &[2, 4],
+                1,
+                "OutputTensor.Sizes[1]: 4 is not what the sizes of the parts add up to; accepted: 5",
+            ),
+        ] {
+            assert_eq!(join(parts, whole, axis), Err(format!("JOIN: {message}")));
+        }
+    }
+
+    #[test]
+    fn sizes_that_add_up_to_more_than_32_bits_are_no_whole() {
+        let input_tensor = tensors(&[&[1 << 31]]).remove(0);
+        let output_tensors = tensors(&[&[1 << 31], &[1 << 31], &[1 << 31]]);
+        let message = checked(SplitDesc { input_tensor, output_tensors, axis: 0 }).unwrap_err();
+        assert!(message.ends_with("add up to; accepted: 6442450944"), "{message}");
+    }
+}

@@ -73,7 +73,7 @@ impl From<CastDesc> for AbstractOperator {
 
 /// DML_SPLIT_OPERATOR_DESC: one tensor cut along a dimension.
 ///
-/// This runtime does not execute it yet.
+/// Each output is the part of the input that follows the one before along `axis`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplitDesc {
     /// What is read; a stride of 0 repeats elements.
@@ -102,7 +102,7 @@ impl From<SplitDesc> for AbstractOperator {
 
 /// DML_JOIN_OPERATOR_DESC: several tensors, one after the other along a dimension.
 ///
-/// This runtime does not execute it yet.
+/// Each input is the part of the output that follows the one before along `axis`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinDesc {
     /// What is read: the output's type, and its sizes but for the one along `axis`, which add up to

@@ -117,9 +117,9 @@ pub static SPLIT: OperatorSchema = OperatorSchema {
     name: "SPLIT",
     operator_type: 62,
     summary: "one tensor cut along a dimension",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputCount", FieldKind::Attribute, FieldType::Uint),
@@ -170,9 +170,9 @@ pub static JOIN: OperatorSchema = OperatorSchema {
     name: "JOIN",
     operator_type: 63,
     summary: "several tensors, one after the other along a dimension",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("InputTensors", FieldKind::Input, FieldType::TensorArray)

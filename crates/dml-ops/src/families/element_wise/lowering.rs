@@ -20,10 +20,7 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, E
     let mut requirements = Vec::new();
     for ((path, tensor), index) in operator.tensors(FieldKind::Input).zip(0..) {
         let tensor = tensor.ok_or_else(|| Error::internal(name, format!("{path} is left out")))?;
-        let (slot, start) = kept.source(name, index, tensor, target, &mut constants)?;
-        let operand = Operand::of(name, slot, tensor)?;
-        let base = (start / u64::from(operand.width.bytes())).cast_signed();
-        inputs.push(Operand { base, ..operand });
+        inputs.push(kept.operand(name, index, tensor, target, &mut constants)?);
         requirements.push(Some(BindingRequirement::of(path.name(), tensor)));
     }
     let space = IterationSpace {
