@@ -45,10 +45,13 @@ uint element_of(const uint operand, const uvec4 low, const uvec4 high, const uin
 // What is done with a quad; `n` of its elements are in the row. The linker replaces the body by calls
 // of functions that it links and of those that are named here.
 void linked_quad(const uvec4 low, const uvec4 high, const uint x, const uint n) {
-    const uint at = element_of(4u, low, high, x) * inner_stride(4u) + parameter(0u);
-    const uint one = read1_0(at) + read1_1(at) + read1_2(at) + read1_3(at);
-    const uvec2 two = read2_0(at) + read2_1(at) + read2_2(at) + read2_3(at);
-    const uvec4 four = read4_0(at) + read4_1(at) + read4_2(at) + read4_3(at);
+    const uint at = element_of(OUTPUT, low, high, x) * inner_stride(OUTPUT) + parameter(0u);
+    const uint one = read1_0(at) + read1_1(at) + read1_2(at) + read1_3(at) + read1_4(at)
+        + read1_5(at) + read1_6(at);
+    const uvec2 two = read2_0(at) + read2_1(at) + read2_2(at) + read2_3(at) + read2_4(at)
+        + read2_5(at) + read2_6(at);
+    const uvec4 four = read4_0(at) + read4_1(at) + read4_2(at) + read4_3(at) + read4_4(at)
+        + read4_5(at) + read4_6(at);
     write1(at, one);
     write2(at, two);
     write4(at, four);

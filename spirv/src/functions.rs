@@ -185,6 +185,10 @@ functions! {
     F16_TO_F32 = F16.f16_to_f32(1) Alike |a| half(a[0]).to_f32().to_bits().into();
     /// The nearest half.
     F32_TO_F16 = F16.f32_to_f16(1) Alike |a| half::f16::from_f32(f32(a[0])).to_bits().into();
+    /// The last 8 bits, as if they had been stored and loaded.
+    ZERO_EXTEND_8 = INTEGERS.zero_extend_8(1) Alike |a| a[0] & 0xff;
+    /// The last 16 bits, as if they had been stored and loaded.
+    ZERO_EXTEND_16 = INTEGERS.zero_extend_16(1) Alike |a| a[0] & 0xffff;
     /// Repeats the sign of 8 bits in the others.
     SIGN_EXTEND_8 = INTEGERS.sign_extend_8(1) Alike |a| word(i32(a[0]) << 24 >> 24);
     /// Repeats the sign of 16 bits in the others.

@@ -549,11 +549,11 @@ pub static ELEMENT_WISE_0: Source = Source {
     relocations: include_bytes!("../compiled/element_wise_0.ids"),
     interface: Interface {
         push_fields: &[
-            PushField { name: "base_words", offset: 0, size: 20, members: &[] },
-            PushField::word("first_group", 20),
-            PushField::word("count", 24),
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
         ],
-        uniform_binding: Some(5),
+        uniform_binding: Some(8),
         specialization_constants: &[
             SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         ],
@@ -567,11 +567,11 @@ pub static ELEMENT_WISE_1: Source = Source {
     relocations: include_bytes!("../compiled/element_wise_1.ids"),
     interface: Interface {
         push_fields: &[
-            PushField { name: "base_words", offset: 0, size: 20, members: &[] },
-            PushField::word("first_group", 20),
-            PushField::word("count", 24),
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
         ],
-        uniform_binding: Some(5),
+        uniform_binding: Some(8),
         specialization_constants: &[
             SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         ],
@@ -585,11 +585,11 @@ pub static ELEMENT_WISE_2: Source = Source {
     relocations: include_bytes!("../compiled/element_wise_2.ids"),
     interface: Interface {
         push_fields: &[
-            PushField { name: "base_words", offset: 0, size: 20, members: &[] },
-            PushField::word("first_group", 20),
-            PushField::word("count", 24),
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
         ],
-        uniform_binding: Some(5),
+        uniform_binding: Some(8),
         specialization_constants: &[
             SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         ],
@@ -603,11 +603,11 @@ pub static ELEMENT_WISE_4: Source = Source {
     relocations: include_bytes!("../compiled/element_wise_4.ids"),
     interface: Interface {
         push_fields: &[
-            PushField { name: "base_words", offset: 0, size: 20, members: &[] },
-            PushField::word("first_group", 20),
-            PushField::word("count", 24),
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
         ],
-        uniform_binding: Some(5),
+        uniform_binding: Some(8),
         specialization_constants: &[
             SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         ],
@@ -621,11 +621,11 @@ pub static ELEMENT_WISE_7: Source = Source {
     relocations: include_bytes!("../compiled/element_wise_7.ids"),
     interface: Interface {
         push_fields: &[
-            PushField { name: "base_words", offset: 0, size: 20, members: &[] },
-            PushField::word("first_group", 20),
-            PushField::word("count", 24),
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
         ],
-        uniform_binding: Some(5),
+        uniform_binding: Some(8),
         specialization_constants: &[
             SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         ],

@@ -44,7 +44,7 @@ fn no_kernel_binds_more_than_every_device_takes() {
         }
     }
     let [push, storage, uniform] = linked.needed_limits().map(|it| it.1);
-    assert_eq!((push, storage, uniform), (28, MAX_INPUTS as u64 + 1, 1));
+    assert_eq!((push, storage, uniform), (40, MAX_INPUTS as u64 + 1, 1));
 }
 
 #[test]

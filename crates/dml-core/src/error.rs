@@ -28,6 +28,17 @@ pub enum Error {
         /// The field's path.
         field: String,
     },
+    /// A graph's own description breaks a rule.
+    #[error("graph: {0}")]
+    InvalidGraph(InvalidField),
+    /// An operator of a graph is refused.
+    #[error("graph: {node}: {error}")]
+    InNode {
+        /// The node, such as `Nodes[3]`, with its name behind it where it has one.
+        node: String,
+        /// Why.
+        error: Box<Error>,
+    },
     /// The operator is part of DirectML but not of this runtime.
     #[error("{operator}: not implemented by this runtime (implemented: {implemented})")]
     NotImplemented {
@@ -81,7 +92,10 @@ impl Error {
     /// The HRESULT that DirectML would give for this kind of failure.
     pub fn hresult(&self) -> HResult {
         match self {
-            Self::Invalid { .. } | Self::FeatureLevel(_) => HResult::E_INVALIDARG,
+            Self::Invalid { .. } | Self::InvalidGraph(_) | Self::FeatureLevel(_) => {
+                HResult::E_INVALIDARG
+            }
+            Self::InNode { error, .. } => error.hresult(),
             Self::Undocumented { .. }
             | Self::NotImplemented { .. }
             | Self::NestedNotImplemented { .. } => HResult::E_NOTIMPL,

@@ -16,6 +16,7 @@
 pub mod c_layout;
 pub mod capabilities;
 mod error;
+pub mod graph;
 pub mod host;
 #[cfg(feature = "json")]
 pub mod json;
@@ -29,6 +30,7 @@ mod validate;
 
 pub use capabilities::{Capabilities, CapabilityCap};
 pub use error::{Error, HResult, LevelRefusal};
+pub use graph::{GraphDesc, ValidatedGraph, validate_graph};
 pub use plan::kernel;
 pub use schema::operator::{AbstractOperator, FieldValue};
 pub use schema::validated::Validated;

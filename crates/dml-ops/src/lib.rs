@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod families;
+pub mod graph;
 mod lowering;
 mod registry;
 mod target;
@@ -24,11 +25,14 @@ pub use target::{Target, TransferUse};
 use dml_core::plan::Plan;
 use dml_core::schema::OperatorSchema;
 use dml_core::{Error, Validated};
+use lowering::element_wise::Form;
 
 /// What this runtime knows about one operator: a row of its family.
 pub struct Operator {
     pub(crate) schema: &'static OperatorSchema,
     pub(crate) lower: fn(&Validated, &Target<'_>) -> Result<Plan, Error>,
+    /// What it computes element by element, where it does nothing else.
+    pub(crate) form: Option<fn(&Validated) -> Result<Form, Error>>,
     #[cfg(feature = "reference")]
     pub(crate) reference: &'static dyn reference::Reference,
 }

@@ -4,6 +4,7 @@
 mod compare;
 mod edges;
 mod elements;
+pub mod graphs;
 mod guarded;
 mod host;
 mod maximum;

@@ -107,6 +107,14 @@ uvec4 less_than_u32(const uvec4 a, const uvec4 b) {
     return uvec4(lessThan(a, b));
 }
 
+uvec4 zero_extend_8(const uvec4 a) {
+    return a & 0xffu;
+}
+
+uvec4 zero_extend_16(const uvec4 a) {
+    return a & 0xffffu;
+}
+
 uvec4 bit_count(const uvec4 a) {
     return uvec4(bitCount(a));
 }

@@ -10,22 +10,25 @@ ACCESSORS(0)
 ACCESSORS(1)
 ACCESSORS(2)
 ACCESSORS(3)
+ACCESSORS(4)
+ACCESSORS(5)
+ACCESSORS(6)
 
 void write1(const uint at, const uint word) {
-    words1_4[base_word(4u) + at] = word;
+    words1_7[base_word(OUTPUT) + at] = word;
 }
 
 void write2(const uint at, const uvec2 words) {
-    words2_4[(base_word(4u) >> 1) + at] = words;
+    words2_7[(base_word(OUTPUT) >> 1) + at] = words;
 }
 
 void write4(const uint at, const uvec4 words) {
-    words4_4[(base_word(4u) >> 2) + at] = words;
+    words4_7[(base_word(OUTPUT) >> 2) + at] = words;
 }
 
 // Replaces the bits of `mask` by those of `word`, which has no others. Two atomics: nobody else
 // writes these bits, and the others keep their value.
 void merge1(const uint at, const uint mask, const uint word) {
-    atomicAnd(words1_4[base_word(4u) + at], ~mask);
-    atomicOr(words1_4[base_word(4u) + at], word);
+    atomicAnd(words1_7[base_word(OUTPUT) + at], ~mask);
+    atomicOr(words1_7[base_word(OUTPUT) + at], word);
 }

@@ -4,12 +4,12 @@
 // Elements of one invocation.
 const uint QUAD = 4u;
 
-layout(set = 0, binding = 5, std140) uniform Record {
+layout(set = 0, binding = 8, std140) uniform Record {
     uvec4 inner;                // elements of a row, quads of a row, its divisor
     uvec4 outer[7];             // size and divisor of the outer dimensions, outermost first
-    uvec4 starts[2];            // first element of each operand; inner stride of the output in [1].w
-    uvec4 inner_strides;        // of the inputs
-    uvec4 strides[10];          // of each operand: two, of the outer dimensions
+    uvec4 starts[2];            // first element of each operand, the output's last
+    uvec4 inner_strides[2];     // of each operand
+    uvec4 strides[16];          // of each operand: two, of the outer dimensions
     uvec4 parameters[16];
 } record;
 
@@ -26,7 +26,7 @@ uint start_of(const uint operand) {
 }
 
 uint inner_stride(const uint operand) {
-    return operand == 4u ? record.starts[1].w : record.inner_strides[operand & 3u];
+    return record.inner_strides[operand >> 2][operand & 3u];
 }
 
 uvec4 low_strides(const uint operand) {

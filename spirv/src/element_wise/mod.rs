@@ -4,6 +4,7 @@ mod host;
 mod program;
 mod push;
 mod record;
+mod size;
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -18,6 +19,7 @@ use crate::{ElementWidth, kernels};
 pub use program::{Access, MAX_INPUTS, Operand, Program, Step, Value};
 pub use push::PushConstants;
 pub use record::{BLOCK_WORDS, DIMENSIONS, Divisor, MAX_PARAMETERS, OperandRecord, QUAD, Record};
+pub use size::estimated_bytes;
 
 /// The skeletons by the number of outer dimensions that they have.
 static SKELETONS: [(usize, &Source); 5] = [
@@ -53,8 +55,8 @@ impl ElementWise {
         *SKELETONS.iter().find(fits).expect("a space has at most seven outer dimensions")
     }
 
-    /// The kernel's SPIR-V. Its storage buffers are at bindings 0 to 3 for inputs and 4 for the
-    /// output, the [`Record`] is the uniform block at binding 5.
+    /// The kernel's SPIR-V. Its storage buffers are at bindings 0 to 6 for inputs and 7 for the
+    /// output, the [`Record`] is the uniform block at binding 8.
     pub fn spirv(&self) -> Vec<u32> {
         let calls = program::calls(&self.program, &self.inputs, self.output);
         link::link(self.skeleton().1, &calls)
@@ -109,4 +111,4 @@ impl ElementWise {
 }
 
 /// After those of the inputs; the record's follows.
-const OUTPUT_BINDING: u32 = 4;
+const OUTPUT_BINDING: u32 = 7;

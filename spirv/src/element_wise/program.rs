@@ -5,7 +5,7 @@ use crate::link::{Argument, Call, Callee, Source};
 use crate::{ElementWidth, kernels};
 
 /// Inputs that a program may have.
-pub const MAX_INPUTS: usize = 4;
+pub const MAX_INPUTS: usize = 7;
 /// The operand of the output, after those of the inputs.
 pub(super) const OUTPUT: usize = MAX_INPUTS;
 
@@ -256,6 +256,9 @@ static READS: [[(&str, Callee); 3]; MAX_INPUTS] = {
         reads("read1_1", "read2_1", "read4_1"),
         reads("read1_2", "read2_2", "read4_2"),
         reads("read1_3", "read2_3", "read4_3"),
+        reads("read1_4", "read2_4", "read4_4"),
+        reads("read1_5", "read2_5", "read4_5"),
+        reads("read1_6", "read2_6", "read4_6"),
     ]
 };
 /// What a store writes by.

@@ -65,16 +65,11 @@ pub struct Record {
 /// Places in the block, in words.
 const OUTER_AT: usize = 4;
 const STARTS_AT: usize = OUTER_AT + 4 * OUTER;
-const OUTPUT_INNER_STRIDE_AT: usize = STARTS_AT + 7;
 const INNER_STRIDES_AT: usize = STARTS_AT + 8;
-const STRIDES_AT: usize = INNER_STRIDES_AT + 4;
+const STRIDES_AT: usize = INNER_STRIDES_AT + 8;
 const PARAMETERS_AT: usize = STRIDES_AT + 8 * OPERANDS;
 /// Words of the block: a descriptor shows all of it.
 pub const BLOCK_WORDS: usize = PARAMETERS_AT + MAX_PARAMETERS;
-
-fn inner_stride_at(operand: usize) -> usize {
-    if operand == MAX_INPUTS { OUTPUT_INNER_STRIDE_AT } else { INNER_STRIDES_AT + operand }
-}
 
 impl Record {
     /// Quads of all rows: invocations of the dispatch.
@@ -105,7 +100,7 @@ impl Record {
         }
         for (operand, index) in self.inputs.iter().chain([&self.output]).zip(0..) {
             words[STARTS_AT + index] = operand.start;
-            words[inner_stride_at(index)] = operand.strides[OUTER];
+            words[INNER_STRIDES_AT + index] = operand.strides[OUTER];
             let strides = &operand.strides[first..OUTER];
             words[STRIDES_AT + 8 * index..][..strides.len()].copy_from_slice(strides);
         }
@@ -161,7 +156,7 @@ impl Space {
 
     /// The element of an operand at `x` of a row.
     pub(super) fn element(&self, operand: usize, coordinate: &[u32; OUTER], x: u32) -> u32 {
-        let inner_stride = self.words[inner_stride_at(operand)];
+        let inner_stride = self.words[INNER_STRIDES_AT + operand];
         let strides = &self.words[STRIDES_AT + 8 * operand..];
         let first = self.words[STARTS_AT + operand].wrapping_add(x.wrapping_mul(inner_stride));
         let terms = coordinate.iter().zip(strides).map(|(at, stride)| at.wrapping_mul(*stride));
@@ -206,8 +201,8 @@ mod tests {
             words[OUTER_AT..OUTER_AT + 28].iter().step_by(4).copied().collect::<Vec<_>>(),
             [2, 3, 4, 5, 6, 7, 8]
         );
-        assert_eq!((words[STARTS_AT + 4], words[OUTPUT_INNER_STRIDE_AT]), (5, 8));
-        assert_eq!(words[STRIDES_AT + 32..][..7], [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!((words[STARTS_AT + 7], words[INNER_STRIDES_AT + 7]), (5, 8));
+        assert_eq!(words[STRIDES_AT + 56..][..7], [1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(words[PARAMETERS_AT..], [1; MAX_PARAMETERS]);
     }
 }

@@ -22,6 +22,7 @@ pub(crate) static OPERATORS: &[&Operator] = &[&JOIN, &SPLIT];
 static JOIN: Operator = Operator {
     schema: &operators::JOIN,
     lower: lower_join,
+    form: None,
     #[cfg(feature = "reference")]
     reference: &reference::AlongAxis { schema: &operators::JOIN },
 };
@@ -30,6 +31,7 @@ static JOIN: Operator = Operator {
 static SPLIT: Operator = Operator {
     schema: &operators::SPLIT,
     lower: lower_split,
+    form: None,
     #[cfg(feature = "reference")]
     reference: &reference::AlongAxis { schema: &operators::SPLIT },
 };

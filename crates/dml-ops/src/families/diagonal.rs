@@ -24,6 +24,7 @@ pub(crate) static OPERATORS: &[&Operator] = &[&DIAGONAL_MATRIX, &DIAGONAL_MATRIX
 pub(crate) static DIAGONAL_MATRIX: Operator = Operator {
     schema: &operators::DIAGONAL_MATRIX,
     lower: lower_diagonal_matrix,
+    form: None,
     #[cfg(feature = "reference")]
     reference: &reference::DiagonalMatrix,
 };
@@ -34,6 +35,7 @@ pub(crate) static DIAGONAL_MATRIX: Operator = Operator {
 pub(crate) static DIAGONAL_MATRIX1: Operator = Operator {
     schema: &operators::DIAGONAL_MATRIX1,
     lower: lower_diagonal_matrix1,
+    form: None,
     #[cfg(feature = "reference")]
     reference: &reference::DiagonalMatrix1,
 };

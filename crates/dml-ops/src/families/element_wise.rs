@@ -17,7 +17,7 @@ use dml_spirv::functions as f;
 
 use crate::Operator;
 use functions::Functions;
-use lowering::lower;
+use lowering::{form, lower};
 #[cfg(feature = "reference")]
 use reference::{ElementWise, Oracle, maximum, minimum};
 
@@ -50,6 +50,7 @@ macro_rules! rows {
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower,
+            form: Some(form),
             #[cfg(feature = "reference")]
             reference: &ElementWise(&operators::$name),
         }),*];

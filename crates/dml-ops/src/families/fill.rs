@@ -19,6 +19,7 @@ pub(crate) static OPERATORS: &[&Operator] = &[&FILL_VALUE_CONSTANT];
 pub(crate) static FILL_VALUE_CONSTANT: Operator = Operator {
     schema: &operators::FILL_VALUE_CONSTANT,
     lower: lowering::lower,
+    form: None,
     #[cfg(feature = "reference")]
     reference: &reference::FillValueConstant,
 };

@@ -45,6 +45,13 @@ impl Operand {
         Ok(Self { slot, width, base: 0, strides })
     }
 
+    /// Whether each element of a space of `sizes` lies where `other` has it, if both begin at one place.
+    pub(crate) fn lies_as(&self, other: &Self, sizes: &[u32; DIMENSIONS]) -> bool {
+        let dimensions = sizes.iter().zip(self.strides.iter().zip(&other.strides));
+        let mut used = dimensions.filter(|(size, _)| **size > 1);
+        self.width == other.width && used.all(|(_, (one, other))| one == other)
+    }
+
     /// Where its elements are; windows begin where kernels can access several words, or one.
     pub(crate) fn placement(&self, alignment: Alignment) -> Placement<DIMENSIONS> {
         let granule = match alignment {

@@ -1,0 +1,88 @@
+//! Graphs that have been checked.
+
+use std::sync::Arc;
+
+use crate::plan::BindingRequirement;
+use crate::schema::validated::Validated;
+use crate::tensor::TensorLayout;
+
+/// A graph that a feature level accepts. There is no other way to make one than
+/// [`crate::validate_graph()`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValidatedGraph {
+    pub(super) nodes: Vec<GraphNode>,
+    pub(super) order: Vec<usize>,
+    pub(super) inputs: Vec<Option<BindingRequirement>>,
+    pub(super) outputs: Vec<(Source, BindingRequirement)>,
+}
+
+/// A node, and what it reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphNode {
+    /// As messages have it: `Nodes[3]`, with its name behind it where it has one.
+    pub label: String,
+    /// What it does.
+    pub work: NodeWork,
+    /// Where each of its input bindings comes from; `None` where an optional tensor is left out.
+    pub inputs: Vec<Option<Source>>,
+}
+
+/// What a node does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeWork {
+    /// It executes an operator.
+    Operator(Box<Validated>),
+    /// It has these bytes as its only output.
+    Constant(Arc<[u8]>),
+}
+
+/// What is read by a node, or is an output of the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Source {
+    /// An input of the graph.
+    Input(usize),
+    /// What a node writes.
+    Node {
+        /// The node.
+        node: usize,
+        /// Which of its outputs, in its binding order.
+        output: usize,
+    },
+}
+
+impl ValidatedGraph {
+    /// The nodes, as the graph's description has them.
+    pub fn nodes(&self) -> &[GraphNode] {
+        &self.nodes
+    }
+
+    /// The nodes' numbers in an order in which they can be executed.
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// What each input of the graph needs; `None` where no node reads it.
+    pub fn inputs(&self) -> &[Option<BindingRequirement>] {
+        &self.inputs
+    }
+
+    /// Where each output of the graph comes from, and what it needs.
+    pub fn outputs(&self) -> &[(Source, BindingRequirement)] {
+        &self.outputs
+    }
+}
+
+impl GraphNode {
+    /// The operator; `None` of a constant.
+    pub fn operator(&self) -> Option<&Validated> {
+        match &self.work {
+            NodeWork::Operator(operator) => Some(operator),
+            NodeWork::Constant(_) => None,
+        }
+    }
+
+    /// The tensor of an input or output binding; `None` where it is left out, and of a constant.
+    pub fn tensor(&self, kind: crate::schema::FieldKind, index: usize) -> Option<&TensorLayout> {
+        self.operator()?.tensors(kind).nth(index)?.1
+    }
+}

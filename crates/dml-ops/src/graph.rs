@@ -1,0 +1,60 @@
+//! Graphs: many operators as one [`Plan`].
+//!
+//! 1. Values ([`values`]): what each node reads and writes; a node that only copies a value to where it
+//!    is read disappears.
+//! 2. Groups ([`group`]): element-wise operators whose results only the next one reads become one
+//!    program ([`program`]).
+//! 3. Parts ([`part`]): each group, and each other node, is lowered by itself.
+//! 4. The plan ([`assemble`]): intermediate results get places in the temporary resource ([`memory`]), and
+//!    the steps of all parts follow each other, with their slots renamed ([`relocate`]).
+//!
+//! [`Explanation`] tells what was done and why.
+
+mod assemble;
+mod explain;
+mod group;
+pub mod memory;
+mod part;
+mod program;
+mod relocate;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use dml_core::Error;
+use dml_core::graph::ValidatedGraph;
+use dml_core::plan::Plan;
+
+use crate::Target;
+
+pub use explain::{Explanation, Fusion, Memory, Part as ExplainedPart};
+
+/// How a graph is compiled. What is turned off costs time or memory, and changes no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GraphOptions {
+    /// Whether element-wise operators are fused, and copies folded.
+    pub fuse: bool,
+    /// Whether intermediate results share memory.
+    pub share_memory: bool,
+}
+
+impl Default for GraphOptions {
+    fn default() -> Self {
+        Self { fuse: true, share_memory: true }
+    }
+}
+
+/// The plan of a graph, and how it came about.
+///
+/// # Errors
+/// [`Error::InNode`]: the target cannot carry a node.
+pub fn compile_graph(
+    graph: &ValidatedGraph,
+    target: &Target<'_>,
+    options: GraphOptions,
+) -> Result<(Plan, Explanation), Error> {
+    let values = values::Values::of(graph, options.fuse);
+    let groups = group::groups(graph, &values, options.fuse)?;
+    let parts = part::parts(graph, &values, &groups.all, target)?;
+    Ok(assemble::assemble(graph, &values, groups, parts, target, options))
+}

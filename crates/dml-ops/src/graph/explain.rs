@@ -1,0 +1,102 @@
+//! What compiling a graph has done, and why.
+
+use std::fmt;
+
+use dml_core::graph::ValidatedGraph;
+
+use super::group::Groups;
+use super::part::Part as LoweredPart;
+use super::values::Values;
+
+/// What became of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// What is executed, in order.
+    pub parts: Vec<Part>,
+    /// Nodes whose result is a value that was there before.
+    pub folded: Vec<String>,
+    /// Nodes whose results nothing needs.
+    pub unneeded: Vec<String>,
+    /// Element-wise nodes that were not fused with what reads them.
+    pub not_fused: Vec<Fusion>,
+    /// Of intermediate results.
+    pub memory: Memory,
+}
+
+/// What is executed together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The nodes: more than one where they are fused.
+    pub nodes: Vec<String>,
+    /// How many steps it takes, dispatches and transfers.
+    pub steps: usize,
+}
+
+/// A node that is a part by itself, or the last of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fusion {
+    /// The node.
+    pub node: String,
+    /// Why it is not fused with what reads it.
+    pub reason: &'static str,
+}
+
+/// Bytes of intermediate results, in blocks that descriptors can begin at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Where every node had its own.
+    pub separate: u64,
+    /// Of those that are left after fusing and folding.
+    pub after_fusion: u64,
+    /// What the temporary resource has.
+    pub planned: u64,
+    /// The most that live at one time.
+    pub lower_bound: u64,
+}
+
+impl Explanation {
+    pub(super) fn of(
+        graph: &ValidatedGraph,
+        values: &Values,
+        groups: Groups<'_>,
+        parts: &[LoweredPart],
+        memory: Memory,
+    ) -> Self {
+        let label = |node: &usize| graph.nodes()[*node].label.clone();
+        let labels = |nodes: &[usize]| nodes.iter().map(label).collect();
+        let part = |it: &LoweredPart| Part { nodes: labels(&it.nodes), steps: it.exec.len() };
+        let fusion = |(node, reason): (usize, _)| Fusion { node: label(&node), reason };
+        Self {
+            parts: parts.iter().map(part).collect(),
+            folded: labels(&values.folded),
+            unneeded: labels(&values.unneeded),
+            not_fused: groups.refused.into_iter().map(fusion).collect(),
+            memory,
+        }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let steps: usize = self.parts.iter().map(|part| part.steps).sum();
+        writeln!(f, "{} parts, {steps} steps", self.parts.len())?;
+        for (index, part) in self.parts.iter().enumerate() {
+            let steps = if part.steps == 1 { "1 step" } else { &format!("{} steps", part.steps) };
+            writeln!(f, "  {index}: {steps}: {}", part.nodes.join(" + "))?;
+        }
+        for (what, nodes) in [("folded", &self.folded), ("not needed", &self.unneeded)] {
+            if !nodes.is_empty() {
+                writeln!(f, "{what}: {}", nodes.join(", "))?;
+            }
+        }
+        for Fusion { node, reason } in &self.not_fused {
+            writeln!(f, "not fused: {node}: {reason}")?;
+        }
+        let Memory { separate, after_fusion, planned, lower_bound } = self.memory;
+        write!(
+            f,
+            "intermediate results: {separate} bytes, {after_fusion} after fusing, {planned} planned \
+             (at least {lower_bound} live at once)"
+        )
+    }
+}

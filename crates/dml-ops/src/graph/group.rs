@@ -1,0 +1,137 @@
+//! Which nodes become one part: element-wise operators whose results nothing else reads.
+
+use std::collections::HashMap;
+
+use dml_core::Error;
+use dml_core::graph::{Source, ValidatedGraph};
+use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS};
+
+use super::program::{Merged, merged};
+use super::values::Values;
+use crate::lowering::element_wise::Form;
+
+/// SwiftShader's compiler takes longer than in proportion for kernels that are larger.
+const MAX_KERNEL_BYTES: usize = 16 << 10;
+
+/// The nodes of one part, in the order of the graph; the last one writes the result.
+pub(super) struct Group<'a> {
+    pub(super) nodes: Vec<usize>,
+    /// What they compute, where they are element-wise.
+    pub(super) merged: Option<Merged<'a>>,
+}
+
+/// The parts of a graph, in an order in which they can be executed.
+pub(super) struct Groups<'a> {
+    pub(super) all: Vec<Group<'a>>,
+    /// Nodes that were not fused with the one that reads them, and why.
+    pub(super) refused: Vec<(usize, &'static str)>,
+}
+
+/// Groups the executed nodes of a graph. From its last node to its first, each joins the group that reads
+/// it, if one alone does and the kernel stays small; so nothing else can come between them.
+pub(super) fn groups<'a>(
+    graph: &'a ValidatedGraph,
+    values: &Values,
+    fuse: bool,
+) -> Result<Groups<'a>, Error> {
+    let mut forms: HashMap<usize, Form> = HashMap::new();
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut group_of: HashMap<usize, usize> = HashMap::new();
+    let mut refused = Vec::new();
+    for node in graph.order().iter().rev().copied() {
+        let Some(form) = executed_form(graph, values, node)? else { continue };
+        let Some(form) = form else {
+            group_of.insert(node, groups.len());
+            groups.push(Group { nodes: vec![node], merged: None });
+            continue;
+        };
+        forms.insert(node, form);
+        let form_of = |it: usize| Ok(forms[&it].clone());
+        let reader = match fuse {
+            true => only_reader(graph, values, node, &group_of, &groups, &forms),
+            false => Err(None),
+        };
+        let joined = reader.and_then(|group| {
+            let nodes = [&[node], groups[group].nodes.as_slice()].concat();
+            let merged = merged(graph, values, &nodes, form_of).map_err(|_| None)?;
+            fits(&merged).map(|()| (group, nodes, merged)).map_err(Some)
+        });
+        match joined {
+            Ok((group, nodes, merged)) => {
+                groups[group] = Group { nodes, merged: Some(merged) };
+                group_of.insert(node, group);
+            }
+            Err(reason) => {
+                refused.extend(reason.map(|reason| (node, reason)));
+                group_of.insert(node, groups.len());
+                let merged = Some(merged(graph, values, &[node], form_of)?);
+                groups.push(Group { nodes: vec![node], merged });
+            }
+        }
+    }
+    // Each stands where its last node does.
+    groups.reverse();
+    refused.reverse();
+    Ok(Groups { all: groups, refused })
+}
+
+/// The form of a node that is executed, where it is element-wise; nothing of any other node.
+fn executed_form(
+    graph: &ValidatedGraph,
+    values: &Values,
+    node: usize,
+) -> Result<Option<Option<Form>>, Error> {
+    let Some(operator) = graph.nodes()[node].operator().filter(|_| values.is_executed(node)) else {
+        return Ok(None);
+    };
+    let form = crate::find(operator.schema().operator_type).and_then(|it| it.form);
+    form.map(|form| form(operator)).transpose().map(Some)
+}
+
+/// The group that reads the result of `node`, where one alone does and sees it as it was written; else
+/// why it cannot be fused, where an element-wise operator reads it.
+fn only_reader(
+    graph: &ValidatedGraph,
+    values: &Values,
+    node: usize,
+    group_of: &HashMap<usize, usize>,
+    groups: &[Group<'_>],
+    forms: &HashMap<usize, Form>,
+) -> Result<usize, Option<&'static str>> {
+    let result = Source::Node { node, output: 0 };
+    let readers = values.readers(result);
+    let group = readers.first().and_then(|(reader, _)| group_of.get(reader)).ok_or(None)?;
+    if groups[*group].merged.is_none() {
+        return Err(None);
+    }
+    if !values.outputs(result).is_empty() {
+        return Err(Some("its result is an output of the graph"));
+    }
+    if readers.iter().any(|(reader, _)| group_of.get(reader) != Some(group)) {
+        return Err(Some("its result is read by several"));
+    }
+    let written = &forms[&node].space;
+    for (reader, input) in readers {
+        let space = &forms[reader].space;
+        let tensor = graph.nodes()[*reader].tensor(dml_core::schema::FieldKind::Input, *input);
+        let alike = space.sizes == written.sizes
+            && space.inputs[*input].lies_as(&written.output, &written.sizes);
+        if !alike || tensor.is_none() {
+            return Err(Some("its result is read with other sizes or strides"));
+        }
+    }
+    Ok(*group)
+}
+
+fn fits(merged: &Merged<'_>) -> Result<(), &'static str> {
+    if merged.inputs.len() > MAX_INPUTS {
+        return Err("one kernel would have too many inputs");
+    }
+    if merged.form.computation.parameters.len() > MAX_PARAMETERS {
+        return Err("one kernel would have too many parameters");
+    }
+    if merged.estimated_bytes() > MAX_KERNEL_BYTES {
+        return Err("one kernel would be too large");
+    }
+    Ok(())
+}

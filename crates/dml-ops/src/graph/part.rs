@@ -1,0 +1,163 @@
+//! The parts of a graph, each lowered by itself.
+
+use dml_core::graph::{Source, ValidatedGraph};
+use dml_core::plan::{InPlace, Plan, Slot, Step};
+use dml_core::schema::FieldKind;
+use dml_core::{Error, TensorLayout};
+
+use super::group::Group;
+use super::program::Merged;
+use super::values::Values;
+use crate::Target;
+use crate::lowering::constants::Constants;
+use crate::lowering::element_wise::{self, Computation};
+use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::lowering::owned::Kept;
+
+/// A part of a graph: steps on slots of its own.
+pub(super) struct Part {
+    pub(super) nodes: Vec<usize>,
+    /// The output of the graph that it writes, where its value is another one as well.
+    pub(super) writes_output: Option<usize>,
+    /// The value of each input slot; `None` where a tensor is left out.
+    pub(super) inputs: Vec<Option<Source>>,
+    /// The value of each output slot, and its bytes.
+    pub(super) outputs: Vec<Option<(Source, u64)>>,
+    pub(super) init: Vec<Step>,
+    pub(super) exec: Vec<Step>,
+    pub(super) in_place: Vec<InPlace>,
+    pub(super) temporary_size: u64,
+    pub(super) persistent_size: u64,
+    pub(super) constants: Vec<u8>,
+}
+
+/// Lowers every group.
+pub(super) fn parts(
+    graph: &ValidatedGraph,
+    values: &Values,
+    groups: &[Group<'_>],
+    target: &Target<'_>,
+) -> Result<Vec<Part>, Error> {
+    let lower = |group: &Group<'_>| {
+        let lowered = match &group.merged {
+            Some(merged) => element_wise_part(graph, merged, &group.nodes, target),
+            None => operator_part(graph, values, group.nodes[0], target),
+        };
+        let last = group.nodes.last().copied().unwrap_or_default();
+        let node = || graph.nodes()[last].label.clone();
+        lowered.map_err(|error| Error::InNode { node: node(), error: Box::new(error) })
+    };
+    let mut parts = groups.iter().map(lower).collect::<Result<Vec<_>, _>>()?;
+    parts.extend(copies_of_outputs(graph, values, target)?);
+    Ok(parts)
+}
+
+/// Where one value is several outputs of the graph, a copy for each but the first.
+fn copies_of_outputs(
+    graph: &ValidatedGraph,
+    values: &Values,
+    target: &Target<'_>,
+) -> Result<Vec<Part>, Error> {
+    let mut copies = Vec::new();
+    for (index, (value, _)) in graph.outputs().iter().enumerate() {
+        let Source::Node { node, output } = *value else { continue };
+        if values.outputs(*value).first() == Some(&index) {
+            continue;
+        }
+        let tensor = graph.nodes()[node].tensor(FieldKind::Output, output);
+        let tensor = tensor.ok_or_else(|| Error::internal("GRAPH", "no output"))?;
+        let space = IterationSpace {
+            sizes: leading(tensor.sizes(), 1),
+            inputs: vec![Operand::of("GRAPH", Slot::Input(0), tensor)?],
+            output: Operand::of("GRAPH", Slot::Output(0), tensor)?,
+        };
+        let (copy, mut constants) = (Computation::copy(), Constants::default());
+        let exec = element_wise::steps("GRAPH", "Outputs", space, &copy, target, &mut constants)?;
+        // No node has this number.
+        let copied = Source::Node { node: graph.nodes().len() + index, output: 0 };
+        copies.push(Part {
+            nodes: vec![node],
+            writes_output: Some(index),
+            inputs: vec![Some(*value)],
+            outputs: vec![Some((copied, bytes(tensor)))],
+            init: vec![],
+            exec,
+            in_place: vec![],
+            temporary_size: 0,
+            persistent_size: 0,
+            constants: constants.bytes,
+        });
+    }
+    Ok(copies)
+}
+
+/// The bytes that a tensor's binding has.
+fn bytes(tensor: &TensorLayout) -> u64 {
+    tensor.binding_size()
+}
+
+fn operator_part(
+    graph: &ValidatedGraph,
+    values: &Values,
+    node: usize,
+    target: &Target<'_>,
+) -> Result<Part, Error> {
+    let of = &graph.nodes()[node];
+    let operator =
+        of.operator().ok_or_else(|| Error::internal("GRAPH", "a constant is no part"))?;
+    let Plan { init, exec, in_place, temporary_size, persistent_size, constants, .. } =
+        crate::lower(operator, target)?;
+    let outputs = operator.tensors(FieldKind::Output).enumerate();
+    let value = |output| Source::Node { node, output };
+    Ok(Part {
+        nodes: vec![node],
+        writes_output: None,
+        inputs: of.inputs.iter().map(|it| it.map(|source| values.root(source))).collect(),
+        outputs: outputs.map(|(at, (_, it))| it.map(|it| (value(at), bytes(it)))).collect(),
+        init,
+        exec,
+        in_place,
+        temporary_size,
+        persistent_size,
+        constants,
+    })
+}
+
+fn element_wise_part(
+    graph: &ValidatedGraph,
+    merged: &Merged<'_>,
+    nodes: &[usize],
+    target: &Target<'_>,
+) -> Result<Part, Error> {
+    let last = nodes.last().copied().unwrap_or_default();
+    let operator = graph.nodes()[last].operator();
+    let name = operator.map_or("GRAPH", |it| it.schema().name);
+    let output = graph.nodes()[last].tensor(FieldKind::Output, 0);
+    let output = output.ok_or_else(|| Error::internal(name, "no output"))?;
+    let (mut constants, mut kept) = (Constants::default(), Kept::default());
+    let mut space = merged.form.space.clone();
+    let lies_alike = |at: usize| space.inputs[at].lies_as(&space.output, &space.sizes);
+    let alike: Vec<u32> =
+        (0..).take(space.inputs.len()).filter(|it| lies_alike(*it as usize)).collect();
+    for ((operand, (_, tensor)), index) in space.inputs.iter_mut().zip(&merged.inputs).zip(0..) {
+        *operand = kept.operand(name, index, tensor, target, &mut constants)?;
+    }
+    let is_input = |at: &u32| space.inputs[*at as usize].slot == Slot::Input(*at);
+    let in_place = alike.into_iter().filter(is_input);
+    let in_place = in_place.map(|input| InPlace::by_same_steps(input, 0)).collect();
+    let computation = &merged.form.computation;
+    let exec =
+        element_wise::steps(name, "OutputTensor", space, computation, target, &mut constants)?;
+    Ok(Part {
+        nodes: nodes.to_vec(),
+        writes_output: None,
+        inputs: merged.inputs.iter().map(|(source, _)| Some(*source)).collect(),
+        outputs: vec![Some((Source::Node { node: last, output: 0 }, bytes(output)))],
+        init: kept.init,
+        exec,
+        in_place,
+        temporary_size: 0,
+        persistent_size: kept.size,
+        constants: constants.bytes,
+    })
+}

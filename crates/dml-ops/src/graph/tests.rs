@@ -1,0 +1,136 @@
+//! Graphs compiled in every way have the results of their operators one by one.
+
+use dml_core::graph::GraphBuilder;
+use dml_core::operators::{ActivationReluDesc, ElementWiseAddDesc, ElementWiseIdentityDesc};
+use dml_core::{
+    Capabilities, DataType, FeatureLevel, GraphDesc, TensorDesc, Tuning, ValidatedGraph,
+    validate_graph,
+};
+
+use super::{Explanation, GraphOptions, compile_graph};
+use crate::reference::Random;
+use crate::reference::graphs::{
+    input_bytes, interpreted, node_by_node, output_elements, random_graph,
+};
+use crate::{Target, TransferUse};
+use dml_core::plan::Plan;
+
+const WAYS: [GraphOptions; 3] = [
+    GraphOptions { fuse: true, share_memory: true },
+    GraphOptions { fuse: false, share_memory: true },
+    GraphOptions { fuse: false, share_memory: false },
+];
+
+fn valid(graph: &GraphDesc) -> ValidatedGraph {
+    validate_graph(graph, FeatureLevel::HIGHEST).unwrap()
+}
+
+fn compiled(
+    graph: &ValidatedGraph,
+    options: GraphOptions,
+    transfer: TransferUse,
+) -> (Plan, Explanation) {
+    let capabilities = &Capabilities::vulkan_minimum();
+    let target = Target { capabilities, tuning: Tuning::new(), transfer };
+    compile_graph(graph, &target, options).unwrap()
+}
+
+/// Every way to compile and run it gives the same elements.
+fn check(graph: &ValidatedGraph, random: &mut Random, what: &str) -> Explanation {
+    let capabilities = &Capabilities::vulkan_minimum();
+    let inputs = input_bytes(graph, random);
+    let expected = node_by_node(graph, &inputs, capabilities).expect(what);
+    let expected = output_elements(graph, &expected);
+    for options in WAYS {
+        for transfer in [TransferUse::Allowed, TransferUse::StorageOnly] {
+            let (plan, _) = compiled(graph, options, transfer);
+            let found = interpreted(&plan, &inputs, capabilities).expect(what);
+            assert_eq!(output_elements(graph, &found), expected, "{what} {options:?} {transfer:?}");
+        }
+    }
+    compiled(graph, WAYS[0], TransferUse::Allowed).1
+}
+
+#[test]
+fn random_graphs_have_the_results_of_their_operators() {
+    let (mut fused, mut folded, mut shared) = (0, 0, 0);
+    for seed in 0..400 {
+        let mut random = Random::new(&format!("graph {seed}"));
+        let nodes = 1 + random.below(30);
+        let graph = valid(&random_graph(&mut random, nodes));
+        let explanation = check(&graph, &mut random, &format!("graph {seed}"));
+        fused += usize::from(explanation.parts.iter().any(|it| it.nodes.len() > 1));
+        folded += explanation.folded.len();
+        let memory = explanation.memory;
+        assert!(memory.lower_bound <= memory.planned && memory.planned <= memory.after_fusion);
+        shared += usize::from(memory.planned < memory.after_fusion);
+    }
+    assert!(fused > 100 && folded > 10 && shared > 50, "{fused} {folded} {shared}");
+}
+
+fn tensor() -> TensorDesc {
+    TensorDesc::packed(DataType::Float32, &[4, 100])
+}
+
+fn sum() -> ElementWiseAddDesc {
+    ElementWiseAddDesc { a_tensor: tensor(), b_tensor: tensor(), output_tensor: tensor() }
+}
+
+#[test]
+fn a_chain_becomes_as_few_kernels_as_inputs_allow() {
+    let mut graph = GraphBuilder::new();
+    let mut value = graph.input();
+    for _ in 0..12 {
+        let other = graph.input();
+        value = graph.operator(sum(), &[value, other]);
+    }
+    graph.output(value);
+    let graph = valid(&graph.finish());
+    let (plan, explanation) = compiled(&graph, GraphOptions::default(), TransferUse::Allowed);
+    assert_eq!(plan.exec.len(), 2, "{explanation}");
+    assert_eq!(explanation.not_fused[0].reason, "one kernel would have too many inputs");
+    check(&graph, &mut Random::new("chain"), "chain");
+}
+
+#[test]
+fn a_result_that_is_read_twice_by_one_kernel_is_fused() {
+    let mut graph = GraphBuilder::new();
+    let input = graph.input();
+    let once = graph.operator(sum(), &[input, input]);
+    let relu = ActivationReluDesc { input_tensor: tensor(), output_tensor: tensor() };
+    let relu = graph.operator(relu, &[once]);
+    let both = graph.operator(sum(), &[once, relu]);
+    graph.output(both);
+    let graph = valid(&graph.finish());
+    let (plan, explanation) = compiled(&graph, GraphOptions::default(), TransferUse::Allowed);
+    assert_eq!((plan.exec.len(), plan.temporary_size), (1, 0), "{explanation}");
+    let in_place: Vec<_> = plan.in_place.iter().map(dml_core::plan::InPlace::pair).collect();
+    assert_eq!(in_place, [(0, 0)]);
+    check(&graph, &mut Random::new("diamond"), "diamond");
+}
+
+#[test]
+fn a_copy_to_where_it_is_read_is_no_step() {
+    let identity = || ElementWiseIdentityDesc {
+        input_tensor: tensor(),
+        output_tensor: tensor(),
+        scale_bias: None,
+    };
+    let mut graph = GraphBuilder::new();
+    let input = graph.input();
+    let copy = graph.operator(identity(), &[input]);
+    let copy = graph.operator(identity(), &[copy]);
+    let sum = graph.operator(sum(), &[copy, input]);
+    graph.name(sum, "the sum");
+    let unused = graph.operator(identity(), &[sum]);
+    graph.name(unused, "nobody's");
+    graph.output(sum);
+    graph.output(sum);
+    let graph = valid(&graph.finish());
+    let (plan, explanation) = compiled(&graph, GraphOptions::default(), TransferUse::Allowed);
+    assert_eq!(plan.exec.len(), 2, "the sum, and a copy of it: {explanation}");
+    assert_eq!(explanation.folded, ["Nodes[0]", "Nodes[1]"]);
+    assert_eq!(explanation.unneeded, ["Nodes[3] (nobody's)"]);
+    assert_eq!(explanation.parts[0].nodes, ["Nodes[2] (the sum)"]);
+    check(&graph, &mut Random::new("copies"), "copies");
+}

@@ -1,0 +1,135 @@
+//! The values of a graph: its inputs, and what its nodes write.
+
+use std::collections::{HashMap, HashSet};
+
+use dml_core::graph::{NodeWork, Source, ValidatedGraph};
+use dml_core::schema::FieldKind;
+use dml_core::{TensorFlags, TensorLayout, Validated};
+
+/// What the nodes of a graph read and write.
+pub(super) struct Values {
+    /// What stands for a value that a folded copy gives: the value that it copies.
+    copies: HashMap<Source, Source>,
+    /// The nodes that are not executed: folded copies, and those whose results nothing needs.
+    pub(super) folded: Vec<usize>,
+    pub(super) unneeded: Vec<usize>,
+    /// The nodes and input bindings that read a value, in the order of the graph.
+    readers: HashMap<Source, Vec<(usize, usize)>>,
+    /// The outputs of the graph that are a value.
+    outputs: HashMap<Source, Vec<usize>>,
+}
+
+impl Values {
+    /// Those of `graph`; with `fold` copies are looked through.
+    pub(super) fn of(graph: &ValidatedGraph, fold: bool) -> Self {
+        let mut values = Self {
+            copies: HashMap::new(),
+            folded: vec![],
+            unneeded: vec![],
+            readers: HashMap::new(),
+            outputs: HashMap::new(),
+        };
+        let outputs: HashSet<Source> = graph.outputs().iter().map(|(it, _)| *it).collect();
+        for node in graph.order().iter().copied().filter(|_| fold) {
+            let result = Source::Node { node, output: 0 };
+            // What is an output of the graph has to be written there.
+            if let Some(source) = copied(graph, node).filter(|_| !outputs.contains(&result)) {
+                values.copies.insert(result, values.root(source));
+                values.folded.push(node);
+            }
+        }
+        for (index, (source, _)) in graph.outputs().iter().enumerate() {
+            values.outputs.entry(*source).or_default().push(index);
+        }
+        values.find_unneeded(graph);
+        for node in
+            graph.order().iter().copied().filter(|it| values.is_executed(*it)).collect::<Vec<_>>()
+        {
+            for (input, source) in graph.nodes()[node].inputs.iter().enumerate() {
+                let Some(source) = source else { continue };
+                let root = values.root(*source);
+                values.readers.entry(root).or_default().push((node, input));
+            }
+        }
+        values
+    }
+
+    /// From the last node to the first: one is needed whose result is an output or is read by one that is.
+    fn find_unneeded(&mut self, graph: &ValidatedGraph) {
+        let mut needed = vec![false; graph.nodes().len()];
+        for (source, _) in graph.outputs() {
+            if let Source::Node { node, .. } = source {
+                needed[*node] = true;
+            }
+        }
+        for node in graph.order().iter().rev() {
+            if !needed[*node] {
+                self.unneeded.push(*node);
+                continue;
+            }
+            for source in graph.nodes()[*node].inputs.iter().flatten() {
+                if let Source::Node { node, .. } = source {
+                    needed[*node] = true;
+                }
+            }
+        }
+        let folded = std::mem::take(&mut self.folded);
+        self.folded = folded.into_iter().filter(|it| needed[*it]).collect();
+        self.unneeded.sort_unstable();
+        self.folded.sort_unstable();
+    }
+
+    /// Whether a node is executed: it is neither folded nor without use.
+    pub(super) fn is_executed(&self, node: usize) -> bool {
+        self.folded.binary_search(&node).is_err() && self.unneeded.binary_search(&node).is_err()
+    }
+
+    /// The value that stands for this one.
+    pub(super) fn root(&self, source: Source) -> Source {
+        self.copies.get(&source).copied().unwrap_or(source)
+    }
+
+    /// What reads a value.
+    pub(super) fn readers(&self, source: Source) -> &[(usize, usize)] {
+        self.readers.get(&source).map_or(&[], Vec::as_slice)
+    }
+
+    /// The outputs of the graph that a value is.
+    pub(super) fn outputs(&self, source: Source) -> &[usize] {
+        self.outputs.get(&source).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What a node copies where its result lies as what it reads.
+fn copied(graph: &ValidatedGraph, node: usize) -> Option<Source> {
+    let node = &graph.nodes()[node];
+    let operator = node.operator()?;
+    let form = crate::find(operator.schema().operator_type)?.form?(operator).ok()?;
+    let is_copy = form.computation.program.steps.is_empty() && form.space.inputs.len() == 1;
+    let input = form.space.inputs.first()?;
+    let [from, to] = [FieldKind::Input, FieldKind::Output].map(|kind| tensor(operator, kind));
+    let (from, to) = (from?, to?);
+    let owned = from.flags().contains(TensorFlags::OWNED_BY_DML);
+    let lies_alike = input.lies_as(&form.space.output, &form.space.sizes);
+    let is_alike = is_copy && !owned && lies_alike && from.data_type() == to.data_type();
+    // Whatever reads the result may read all of its bytes.
+    let source = node.inputs[0].filter(|_| is_alike)?;
+    (bytes(graph, source)? >= to.total_size()).then_some(source)
+}
+
+fn tensor(operator: &Validated, kind: FieldKind) -> Option<&TensorLayout> {
+    operator.tensors(kind).next()?.1
+}
+
+/// The bytes that a value has.
+pub(super) fn bytes(graph: &ValidatedGraph, source: Source) -> Option<u64> {
+    match source {
+        Source::Input(index) => graph.inputs()[index].as_ref().map(|it| it.size),
+        Source::Node { node, output } => match &graph.nodes()[node].work {
+            NodeWork::Constant(bytes) => Some(bytes.len() as u64),
+            NodeWork::Operator(_) => {
+                graph.nodes()[node].tensor(FieldKind::Output, output).map(TensorLayout::total_size)
+            }
+        },
+    }
+}

@@ -1,0 +1,85 @@
+//! How large a kernel becomes, without linking it.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use super::program::{Access, Operand, Program};
+use super::{ElementWise, MAX_INPUTS};
+use crate::functions::Function;
+
+/// A call takes some eight words: for itself, its result's name and what its arguments are.
+const BYTES_OF_A_CALL: usize = 32;
+
+/// An operand in whole quads: its loads and where they are. One of any strides takes twice as many.
+const BYTES_OF_AN_OPERAND: usize = 680;
+
+/// What every kernel has.
+const BYTES_OF_A_SKELETON: usize = 4400;
+
+/// About how many bytes of SPIR-V a kernel of `program` has, with so many inputs in whole quads.
+pub fn estimated_bytes(program: &Program, inputs: usize) -> usize {
+    let functions = program.steps.iter().map(|step| step.function);
+    let mut distinct: Vec<&'static Function> = Vec::new();
+    for function in functions {
+        if !distinct.contains(&function) {
+            distinct.push(function);
+        }
+    }
+    let of_functions: usize = distinct.into_iter().map(bytes_of).sum();
+    BYTES_OF_A_SKELETON
+        + (inputs + 1) * BYTES_OF_AN_OPERAND
+        + program.steps.len() * BYTES_OF_A_CALL
+        + of_functions
+}
+
+/// What a function and all that it calls take, by a kernel that has nothing else.
+fn bytes_of(function: &'static Function) -> usize {
+    static KNOWN: LazyLock<Mutex<HashMap<&'static str, usize>>> = LazyLock::new(Mutex::default);
+    let key: &'static str = function.name;
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    *known.entry(key).or_insert_with(|| {
+        let [taken, given] = function.widths();
+        let kernel = |program: Program, output| {
+            let operand = |width| Operand { width, access: Access::Whole };
+            let inputs = vec![operand(taken); function.arity.clamp(1, MAX_INPUTS)];
+            let kernel =
+                ElementWise { program, inputs, output: operand(output), outer_dimensions: 0 };
+            kernel.spirv().len() * 4
+        };
+        kernel(Program::of(function), given).saturating_sub(kernel(Program::default(), taken))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::program::Value;
+    use super::*;
+    use crate::{ElementWidth, functions as f};
+
+    fn real(program: &Program, inputs: usize) -> usize {
+        let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
+        let (inputs, program) = (vec![operand; inputs], program.clone());
+        ElementWise { program, inputs, output: operand, outer_dimensions: 0 }.spirv().len() * 4
+    }
+
+    #[test]
+    fn the_estimate_is_near_the_size() {
+        let mut program = Program::default();
+        let mut sizes = vec![];
+        let mut last = Value::Input(0);
+        for (at, function) in [&f::ADD_F32, &f::DIVIDE_F32, &f::LESS_THAN_F32, &f::ADD_F32]
+            .into_iter()
+            .cycle()
+            .take(40)
+            .enumerate()
+        {
+            last = program.apply(function, vec![last, Value::Input(1 + at % 6)]);
+            let (estimate, real) = (estimated_bytes(&program, 7), real(&program, 7));
+            sizes.push((estimate, real));
+        }
+        let off = |(estimate, real): &&(usize, usize)| {
+            estimate * 10 < real * 8 || real * 12 < estimate * 10
+        };
+        assert_eq!(sizes.iter().find(off), None, "{sizes:?}");
+    }
+}
