@@ -18,15 +18,14 @@ pub struct Interpreter<'a> {
 }
 
 impl<'a> Interpreter<'a> {
-    /// An interpreter that stands in for a device with these limits, and whose buffers may be used
-    /// as `transfer` says. Like the runtime, it enables no optional feature.
+    /// An interpreter that stands in for a device with these limits and features, and whose buffers may be
+    /// used as `transfer` says. Like the runtime, it has enabled what is offered.
     pub fn new(
         offered: &Capabilities,
         transfer: TransferUse,
         lowering: Option<&'a dyn Lowering>,
     ) -> Self {
-        let capabilities =
-            Capabilities { limits: offered.limits.clone(), ..Capabilities::vulkan_minimum() };
+        let capabilities = offered.clone();
         let lowering = lowering.unwrap_or(&Runtime);
         Self { capabilities, transfer, tuning: Tuning::default(), lowering }
     }

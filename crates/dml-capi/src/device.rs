@@ -14,7 +14,7 @@ use crate::types::{BOOL, DML_FEATURE_LEVEL, DmlVkDevice, HRESULT};
 
 /// The version of this interface: it changes whenever a function, a struct or a value does so that
 /// programs have to be compiled again.
-pub const DMLVK_ABI_VERSION: u32 = 1;
+pub const DMLVK_ABI_VERSION: u32 = 2;
 
 /// How dmlvk_create_device creates a device. Zeros stand for the defaults.
 #[repr(C)]

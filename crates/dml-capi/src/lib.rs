@@ -36,6 +36,7 @@ mod boundary;
 mod buffer;
 mod decode;
 mod device;
+mod enablement;
 mod execute;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -52,6 +53,7 @@ pub use access::*;
 pub use boundary::dmlvk_last_message;
 pub use buffer::*;
 pub use device::*;
+pub use enablement::*;
 pub use execute::*;
 pub use operator::*;
 pub use support::*;

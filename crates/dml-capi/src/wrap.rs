@@ -5,37 +5,17 @@ use std::sync::Arc;
 
 use dml::Device;
 use dml::ash::vk;
-use dml::core::capabilities::Features;
-use dml::core::kernel::Feature;
-use dml::vk::{DeviceDesc, QueueLock, RawDeviceDesc, RawQueue};
+use dml::vk::{DeviceDesc, QueueLock, RawDeviceDesc, RawPhysicalDevice, RawQueue};
 
 use crate::boundary::{Failure, Result};
 use crate::device::{NO_PARENT, levels};
+use crate::enablement::features;
 use crate::handle::create;
 use crate::memory::{read_array, read_sized, text};
 use crate::types::{
     DML_FEATURE_LEVEL, DmlVkDevice, DmlVkQueueCallback, HRESULT, PFN_vkGetInstanceProcAddr,
     VkDevice, VkInstance, VkPhysicalDevice, VkQueue,
 };
-
-/// shaderInt8 is enabled.
-pub const DMLVK_FEATURE_SHADER_INT8: u32 = 0x1;
-/// shaderInt16 is enabled.
-pub const DMLVK_FEATURE_SHADER_INT16: u32 = 0x2;
-/// shaderInt64 is enabled.
-pub const DMLVK_FEATURE_SHADER_INT64: u32 = 0x4;
-/// shaderFloat16 is enabled.
-pub const DMLVK_FEATURE_SHADER_FLOAT16: u32 = 0x8;
-/// shaderFloat64 is enabled.
-pub const DMLVK_FEATURE_SHADER_FLOAT64: u32 = 0x10;
-/// storageBuffer8BitAccess is enabled.
-pub const DMLVK_FEATURE_STORAGE_BUFFER_8BIT: u32 = 0x20;
-/// storageBuffer16BitAccess is enabled.
-pub const DMLVK_FEATURE_STORAGE_BUFFER_16BIT: u32 = 0x40;
-/// bufferDeviceAddress is enabled.
-pub const DMLVK_FEATURE_BUFFER_DEVICE_ADDRESS: u32 = 0x80;
-/// timelineSemaphore is enabled. Needed with a queue.
-pub const DMLVK_FEATURE_TIMELINE_SEMAPHORE: u32 = 0x100;
 
 /// More extensions than this are refused.
 const MAX_EXTENSIONS: usize = 4096;
@@ -62,15 +42,15 @@ pub struct DmlVkRawDeviceDesc {
     pub device: VkDevice,
     /// Instance extensions that are enabled, as far as they are to be used: VK_EXT_debug_utils.
     pub instance_extensions: *const *const c_char,
-    /// Device extensions that are enabled, as far as they are to be used: VK_KHR_timeline_semaphore
-    /// below Vulkan 1.2.
+    /// Device extensions that are enabled, as far as they are to be used: those of DmlVkEnablement.
     pub device_extensions: *const *const c_char,
     /// The number of instance extensions.
     pub instance_extension_count: u32,
     /// The number of device extensions.
     pub device_extension_count: u32,
-    /// DMLVK_FEATURE_* of those features that are enabled and may be used. 0 is fine.
-    pub features: u32,
+    /// DMLVK_FEATURE_* of those features that are enabled and may be used. 0 is fine without a queue;
+    /// dmlvk_get_enablement tells what to enable.
+    pub features: u64,
     /// The family of the command buffers to record into.
     pub queue_family: u32,
     /// A queue of that family, for functions that submit; null where nothing is to be submitted.
@@ -126,17 +106,19 @@ unsafe fn wrap(desc: &DmlVkRawDeviceDesc) -> Result<dml::vk::Device> {
     let (list, count) = (desc.device_extensions, desc.device_extension_count);
     // SAFETY: the caller's promise.
     let device_extensions = unsafe { names(list, count, "desc.device_extensions") }?;
-    let raw = RawDeviceDesc {
+    let physical = RawPhysicalDevice {
         get_instance_proc_addr,
         entry_points: dml::EntryPoints::default(),
         instance: desc.instance,
         api_version: desc.api_version,
         instance_extensions: &instance_extensions,
         physical_device: desc.physical_device,
+    };
+    let raw = RawDeviceDesc {
+        physical,
         device: desc.device,
         device_extensions: &device_extensions,
-        features: features(desc.features)?,
-        timeline_semaphore: desc.features & DMLVK_FEATURE_TIMELINE_SEMAPHORE != 0,
+        features: features(desc.features, "desc.features")?,
         queue_family: desc.queue_family,
         queue: queue(desc)?,
     };
@@ -153,29 +135,6 @@ unsafe fn names<'a>(list: *const *const c_char, count: u32, name: &str) -> Resul
     let null = || Failure::invalid(name, "one of them is null");
     // SAFETY: the caller's promise.
     list.into_iter().map(|it| unsafe { text(it) }.ok_or_else(null)).collect()
-}
-
-const BITS: [(u32, Feature); 8] = [
-    (DMLVK_FEATURE_SHADER_INT8, Feature::ShaderInt8),
-    (DMLVK_FEATURE_SHADER_INT16, Feature::ShaderInt16),
-    (DMLVK_FEATURE_SHADER_INT64, Feature::ShaderInt64),
-    (DMLVK_FEATURE_SHADER_FLOAT16, Feature::ShaderFloat16),
-    (DMLVK_FEATURE_SHADER_FLOAT64, Feature::ShaderFloat64),
-    (DMLVK_FEATURE_STORAGE_BUFFER_8BIT, Feature::StorageBuffer8BitAccess),
-    (DMLVK_FEATURE_STORAGE_BUFFER_16BIT, Feature::StorageBuffer16BitAccess),
-    (DMLVK_FEATURE_BUFFER_DEVICE_ADDRESS, Feature::BufferDeviceAddress),
-];
-
-fn features(bits: u32) -> Result<Features> {
-    let known = BITS.iter().fold(DMLVK_FEATURE_TIMELINE_SEMAPHORE, |all, (bit, _)| all | bit);
-    if bits & !known != 0 {
-        let problem = format_args!("{bits:#x} has unknown bits (accepted: bits of {known:#x})");
-        return Err(Failure::invalid("desc.features", problem));
-    }
-    let with = |features: Features, (bit, feature): &(u32, Feature)| {
-        features.with(*feature, bits & bit != 0)
-    };
-    Ok(BITS.iter().fold(Features::NONE, with))
 }
 
 fn queue(desc: &DmlVkRawDeviceDesc) -> Result<Option<RawQueue>> {
@@ -211,21 +170,5 @@ unsafe impl QueueLock for Callbacks {
     fn unlock(&self) {
         // SAFETY: the caller's promise.
         unsafe { (self.unlock)(self.data) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_feature_has_a_bit_of_its_own_and_no_other_bit_is_accepted() {
-        for (bit, feature) in BITS {
-            let found = features(bit).unwrap_or(Features::NONE);
-            assert_eq!(found, Features::NONE.with(feature, true));
-        }
-        assert_eq!(BITS.len(), Feature::ALL.len());
-        assert!(features(0x200).is_err());
-        assert_eq!(features(DMLVK_FEATURE_TIMELINE_SEMAPHORE).ok(), Some(Features::NONE));
     }
 }

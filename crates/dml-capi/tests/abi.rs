@@ -16,7 +16,7 @@ macro_rules! assert_layout {
 
 #[cfg(target_pointer_width = "64")]
 #[test]
-fn structs_have_the_layout_of_version_1() {
+fn structs_have_the_layout_of_version_2() {
     assert_layout!(DmlVkDeviceDesc, 32, {
         struct_size: 0,
         minimum_feature_level: 4,
@@ -25,7 +25,7 @@ fn structs_have_the_layout_of_version_1() {
         device: 16,
         profile: 24
     });
-    assert_layout!(DmlVkRawDeviceDesc, 112, {
+    assert_layout!(DmlVkRawDeviceDesc, 120, {
         struct_size: 0,
         minimum_feature_level: 4,
         maximum_feature_level: 8,
@@ -39,11 +39,26 @@ fn structs_have_the_layout_of_version_1() {
         instance_extension_count: 64,
         device_extension_count: 68,
         features: 72,
-        queue_family: 76,
-        queue: 80,
-        lock_queue: 88,
-        unlock_queue: 96,
-        queue_lock_data: 104
+        queue_family: 80,
+        queue: 88,
+        lock_queue: 96,
+        unlock_queue: 104,
+        queue_lock_data: 112
+    });
+    assert_layout!(DmlVkEnablementDesc, 40, {
+        struct_size: 0,
+        api_version: 4,
+        get_instance_proc_addr: 8,
+        instance: 16,
+        physical_device: 24,
+        unwanted_features: 32
+    });
+    assert_layout!(DmlVkEnablement, 32, {
+        features: 0,
+        chain: 8,
+        extensions: 16,
+        extension_count: 24,
+        reserved: 28
     });
     assert_layout!(DmlVkRawBufferDesc, 24, { struct_size: 0, usage: 4, buffer: 8, size: 16 });
     assert_layout!(DmlVkBufferBinding, 24, { buffer: 0, offset: 8, size: 16 });
@@ -62,22 +77,48 @@ fn structs_have_the_layout_of_version_1() {
 }
 
 #[test]
-fn values_are_those_of_version_1() {
-    assert_eq!(DMLVK_ABI_VERSION, 1);
+fn values_are_those_of_version_2() {
+    assert_eq!(DMLVK_ABI_VERSION, 2);
     assert_eq!(dmlvk_abi_version(), DMLVK_ABI_VERSION);
     assert_eq!((DMLVK_PHASE_INITIALIZE, DMLVK_PHASE_EXECUTE), (0, 1));
-    let features = [
-        DMLVK_FEATURE_SHADER_INT8,
-        DMLVK_FEATURE_SHADER_INT16,
-        DMLVK_FEATURE_SHADER_INT64,
-        DMLVK_FEATURE_SHADER_FLOAT16,
-        DMLVK_FEATURE_SHADER_FLOAT64,
-        DMLVK_FEATURE_STORAGE_BUFFER_8BIT,
-        DMLVK_FEATURE_STORAGE_BUFFER_16BIT,
-        DMLVK_FEATURE_BUFFER_DEVICE_ADDRESS,
-        DMLVK_FEATURE_TIMELINE_SEMAPHORE,
+    let header = include_str!("../include/dmlvk/dmlvk.h");
+    let value = |line: &'static str| {
+        let line = line.strip_prefix("#define DMLVK_FEATURE_")?;
+        line.split_once(" /*")?.0.split_once(' ')
+    };
+    let found: Vec<_> = header.lines().filter_map(value).collect();
+    let names = [
+        "SHADER_INT8",
+        "SHADER_INT16",
+        "SHADER_INT64",
+        "SHADER_FLOAT16",
+        "SHADER_FLOAT64",
+        "STORAGE_BUFFER_8BIT_ACCESS",
+        "STORAGE_BUFFER_16BIT_ACCESS",
+        "BUFFER_DEVICE_ADDRESS",
+        "TIMELINE_SEMAPHORE",
+        "ROBUST_BUFFER_ACCESS",
+        "SCALAR_BLOCK_LAYOUT",
+        "VULKAN_MEMORY_MODEL",
+        "SUBGROUP_SIZE_CONTROL",
+        "COMPUTE_FULL_SUBGROUPS",
+        "COOPERATIVE_MATRIX",
+        "SHADER_ROUNDING_MODE_RTE_FLOAT16",
+        "SHADER_ROUNDING_MODE_RTE_FLOAT32",
+        "SHADER_DENORM_PRESERVE_FLOAT16",
+        "SHADER_DENORM_PRESERVE_FLOAT32",
+        "SHADER_SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT16",
+        "SHADER_SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32",
+        "SUBGROUP_VOTE",
+        "SUBGROUP_ARITHMETIC",
+        "SUBGROUP_BALLOT",
+        "SUBGROUP_SHUFFLE",
+        "SUBGROUP_SHUFFLE_RELATIVE",
+        "VULKAN_MEMORY_MODEL_DEVICE_SCOPE",
     ];
-    assert_eq!(features.to_vec(), (0..9).map(|bit| 1 << bit).collect::<Vec<u32>>());
+    let values: Vec<String> =
+        (0..names.len()).map(|bit| format!("{:#x}ull", 1u64 << bit)).collect();
+    assert_eq!(found, names.into_iter().zip(values.iter().map(String::as_str)).collect::<Vec<_>>());
 }
 
 /// docs/integrating.md has a counterpart, or says that there is none, for everything that can be called.

@@ -14,6 +14,7 @@ use common::caller::each_caller;
 use common::*;
 use counting::allocations;
 use dml::ash::vk;
+use dml::core::capabilities::{Feature, Features};
 use dml_fault::Caller;
 use dmlvk::*;
 
@@ -23,10 +24,10 @@ fn describe(caller: &Caller) -> DmlVkRawDeviceDesc {
         struct_size: size_of::<DmlVkRawDeviceDesc>().try_into().unwrap(),
         minimum_feature_level: 0x5000,
         maximum_feature_level: 0,
-        api_version: raw.api_version,
-        get_instance_proc_addr: Some(raw.get_instance_proc_addr),
-        instance: raw.instance,
-        physical_device: raw.physical_device,
+        api_version: raw.physical.api_version,
+        get_instance_proc_addr: Some(raw.physical.get_instance_proc_addr),
+        instance: raw.physical.instance,
+        physical_device: raw.physical.physical_device,
         device: raw.device,
         instance_extensions: ptr::null(),
         device_extensions: ptr::null(),
@@ -123,7 +124,7 @@ unsafe extern "C" fn unlock(data: *mut c_void) {
 fn with_a_queue_and_its_lock_operators_run_in_one_call() {
     each_caller(|caller| {
         let desc = DmlVkRawDeviceDesc {
-            features: DMLVK_FEATURE_TIMELINE_SEMAPHORE,
+            features: Features::LEAST.bits(),
             queue: caller.queue,
             lock_queue: Some(lock),
             unlock_queue: Some(unlock),
@@ -145,6 +146,75 @@ fn with_a_queue_and_its_lock_operators_run_in_one_call() {
     });
 }
 
+fn ask(caller: &Caller, unwanted_features: u64) -> (HRESULT, DmlVkEnablement) {
+    let raw = describe(caller);
+    let desc = DmlVkEnablementDesc {
+        struct_size: size_of::<DmlVkEnablementDesc>().try_into().unwrap(),
+        api_version: raw.api_version,
+        get_instance_proc_addr: raw.get_instance_proc_addr,
+        instance: raw.instance,
+        physical_device: raw.physical_device,
+        unwanted_features,
+    };
+    let (features, extension_count, reserved) = (0, 0, 0);
+    let (chain, extensions) = (ptr::null(), ptr::null());
+    let mut found = DmlVkEnablement { features, chain, extensions, extension_count, reserved };
+    // SAFETY: the handles are those of the caller, and there is a place for the answer.
+    (unsafe { dmlvk_get_enablement(&raw const desc, &raw mut found) }, found)
+}
+
+/// How a C program creates and wraps a device.
+fn create_and_wrap(caller: &Caller, found: &DmlVkEnablement) {
+    let extensions = match usize::try_from(found.extension_count).unwrap() {
+        0 => &[],
+        // SAFETY: there are as many.
+        count => unsafe { std::slice::from_raw_parts(found.extensions, count) },
+    };
+    let priorities = [1.0];
+    let queue = vk::DeviceQueueCreateInfo::default().queue_family_index(caller.family);
+    let queues = [queue.queue_priorities(&priorities)];
+    let mut info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(extensions);
+    info.p_next = found.chain;
+    // SAFETY: the family is the device's; `info` outlives the call.
+    let device = unsafe { caller.instance().create_device(caller.physical, &info, None) }.unwrap();
+    let desc = DmlVkRawDeviceDesc {
+        device: device.handle(),
+        features: found.features,
+        device_extensions: found.extensions,
+        device_extension_count: found.extension_count,
+        ..describe(caller)
+    };
+    let (code, wrapped) = wrap(&desc);
+    ok(code);
+    let operator = Diagonal::new(1, &[2, 2], 16, 0, 1.0).compiled(wrapped);
+    assert!(!operator.is_null());
+    destroy(wrapped);
+    // SAFETY: nothing of it is left.
+    unsafe { device.destroy_device(None) };
+}
+
+#[test]
+fn what_a_caller_is_told_to_enable_can_be_enabled_and_wrapped() {
+    each_caller(|caller| {
+        let (code, found) = ask(caller, 0);
+        ok(code);
+        assert_eq!(found.features, caller.enablement.features.bits());
+        // The same answer is the same memory.
+        assert_eq!(ask(caller, 0).1.chain, found.chain);
+        create_and_wrap(caller, &found);
+        let unwanted = Features::NONE.with(Feature::RobustBufferAccess, true);
+        let (code, without) = ask(caller, unwanted.bits());
+        ok(code);
+        assert_eq!(without.features, found.features & !unwanted.bits());
+        assert_ne!(without.chain, found.chain);
+        create_and_wrap(caller, &without);
+        let (code, _) = ask(caller, u64::MAX);
+        refused(code, E_INVALIDARG, "unknown bits");
+    });
+}
+
 #[test]
 fn what_can_be_seen_to_be_wrong_is_refused() {
     each_caller(|caller| {
@@ -158,10 +228,10 @@ fn what_can_be_seen_to_be_wrong_is_refused() {
         refuse(DmlVkRawDeviceDesc { get_instance_proc_addr: None, ..good }, "proc_addr: null");
         refuse(DmlVkRawDeviceDesc { device: vk::Device::null(), ..good }, "its handle is null");
         refuse(DmlVkRawDeviceDesc { api_version: 0, ..good }, "below Vulkan 1.1");
-        refuse(DmlVkRawDeviceDesc { features: 1 << 31, ..good }, "unknown bits");
+        refuse(DmlVkRawDeviceDesc { features: 1 << 63, ..good }, "unknown bits");
         refuse(DmlVkRawDeviceDesc { lock_queue: Some(lock), ..good }, "one is null");
         let queue = caller.queue;
-        refuse(DmlVkRawDeviceDesc { queue, ..good }, "timeline_semaphore");
+        refuse(DmlVkRawDeviceDesc { queue, ..good }, "which needs timelineSemaphore");
         refuse(DmlVkRawDeviceDesc { device_extension_count: 1, ..good }, "null, with 1 elements");
         let names: [*const c_char; 1] = [c"VK_no_such_thing".as_ptr()];
         let device_extensions = names.as_ptr();

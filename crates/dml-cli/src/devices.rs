@@ -2,8 +2,9 @@
 
 use std::io::{self, Write as _};
 
-use dml::core::kernel::Feature;
-use dml::{CapabilityCap, DeviceOptions, DeviceSelector, Instance, PhysicalDevice};
+use dml::core::capabilities::{Feature, Features};
+use dml::vk::DeviceDesc;
+use dml::{DeviceOptions, DeviceSelector, Instance, PhysicalDevice};
 use serde::Serialize;
 
 use crate::ProfileArgs;
@@ -31,7 +32,10 @@ struct Entry {
     /// Why the device cannot be used; absent where it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     unusable: Option<String>,
+    /// The optional features that it offers.
     features: Vec<&'static str>,
+    /// Those that a device of this runtime enables.
+    enabled_features: Vec<&'static str>,
     limits: Limits,
     /// What the profile states and the device lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -50,15 +54,22 @@ struct Limits {
     max_per_stage_descriptor_uniform_buffers: u32,
     max_compute_work_group_count: [u32; 3],
     max_compute_work_group_invocations: u32,
+    max_compute_work_group_size: [u32; 3],
+    max_compute_shared_memory_size: u32,
+    subgroup_size: u32,
+    min_subgroup_size: u32,
+    max_subgroup_size: u32,
     max_push_constants_size: u32,
     max_memory_allocation_size: u64,
     max_buffer_size: u64,
 }
 
 impl Entry {
-    fn new(index: usize, device: &PhysicalDevice, cap: &CapabilityCap) -> Self {
+    fn new(index: usize, device: &PhysicalDevice, desc: &DeviceDesc) -> Self {
         let info = device.info();
-        let (capabilities, shortfalls) = device.capped(cap);
+        let (capabilities, shortfalls) = device.capped(&desc.cap);
+        let enabled = device.enablement(desc).features;
+        let names = |features: Features| features.iter().map(Feature::name).collect();
         let limits = &capabilities.limits;
         Self {
             index,
@@ -69,7 +80,8 @@ impl Entry {
             driver_info: info.driver_info.clone(),
             api_version: info.api_version_text(),
             unusable: device.unsuitable().map(str::to_owned),
-            features: capabilities.features.iter().map(Feature::name).collect(),
+            features: names(capabilities.features),
+            enabled_features: names(enabled),
             shortfalls: shortfalls.iter().map(ToString::to_string).collect(),
             limits: Limits {
                 max_storage_buffer_range: limits.max_storage_buffer_range,
@@ -82,6 +94,11 @@ impl Entry {
                     .max_per_stage_descriptor_uniform_buffers,
                 max_compute_work_group_count: limits.max_compute_work_group_count,
                 max_compute_work_group_invocations: limits.max_compute_work_group_invocations,
+                max_compute_work_group_size: limits.max_compute_work_group_size,
+                max_compute_shared_memory_size: limits.max_compute_shared_memory_size,
+                subgroup_size: limits.subgroup_size,
+                min_subgroup_size: limits.min_subgroup_size,
+                max_subgroup_size: limits.max_subgroup_size,
                 max_push_constants_size: limits.max_push_constants_size,
                 max_memory_allocation_size: limits.max_memory_allocation_size,
                 max_buffer_size: limits.max_buffer_size,
@@ -100,18 +117,22 @@ impl Entry {
         ];
         let limits = &self.limits;
         lines.push(format!(
-            "   storage range {}, buffer {}, allocation {}, offset alignment {}",
+            "   storage range {}, buffer {}, allocation {}, offset alignment {}, \
+             shared memory {}, subgroups of {}",
             bytes(limits.max_storage_buffer_range),
             bytes(limits.max_buffer_size),
             bytes(limits.max_memory_allocation_size),
             limits.min_storage_buffer_offset_alignment,
+            bytes(limits.max_compute_shared_memory_size.into()),
+            limits.subgroup_size,
         ));
-        let features = if self.features.is_empty() {
-            "none of those that data types map to".to_owned()
-        } else {
-            self.features.join(", ")
-        };
-        lines.push(format!("   optional features: {features}"));
+        let enabled = |it: &&'static str| self.enabled_features.contains(it);
+        let (on, off): (Vec<_>, Vec<_>) = self.features.iter().copied().partition(enabled);
+        for (what, names) in [("enabled", on), ("offered and not enabled", off)] {
+            if !names.is_empty() {
+                lines.push(format!("   {what}: {}", names.join(", ")));
+            }
+        }
         if !self.shortfalls.is_empty() {
             lines.push("   the profile states more:".to_owned());
             lines.extend(self.shortfalls.iter().map(|it| format!("     {it}")));
@@ -133,8 +154,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         // Fails, with an explanation.
         instance.select(&DeviceSelector::Best)?;
     }
-    let entries: Vec<Entry> =
-        devices.iter().enumerate().map(|(index, device)| Entry::new(index, device, &cap)).collect();
+    let without_robust_access = options.robust_access == Some(false);
+    let desc = DeviceDesc { cap, without_robust_access, ..DeviceDesc::default() };
+    let devices = devices.iter().enumerate();
+    let entries: Vec<_> = devices.map(|(index, it)| Entry::new(index, it, &desc)).collect();
     if args.json {
         writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&entries)?)?;
     } else {

@@ -15,6 +15,15 @@ fn devices_are_listed_for_people_and_for_programs() {
         assert!(list.contains(device["name"].as_str().unwrap()));
         assert_eq!(device["uuid"].as_str().unwrap().len(), 36);
         assert!(device["limits"]["maxStorageBufferRange"].as_u64().unwrap() >= 1 << 27);
+        assert!(device["limits"]["maxComputeSharedMemorySize"].as_u64().unwrap() >= 16 << 10);
+        let [offered, enabled] =
+            ["features", "enabled_features"].map(|it| device[it].as_array().unwrap().clone());
+        assert!(enabled.iter().any(|it| it == "timelineSemaphore"), "{enabled:?}");
+        assert!(enabled.iter().all(|it| offered.contains(it)), "{enabled:?}");
+        let line = |names: &[serde_json::Value]| {
+            names.iter().map(|it| it.as_str().unwrap()).collect::<Vec<_>>().join(", ")
+        };
+        assert!(list.contains(&format!("   enabled: {}", line(&enabled))), "{list}");
     }
 }
 

@@ -6,11 +6,14 @@
 mod cap;
 mod feature;
 mod limit;
+mod spirv;
+mod table;
 mod version;
 
 pub use cap::{CapResult, CapabilityCap, Shortfall};
-pub use feature::{Feature, Features};
+pub use feature::{Enabling, Extension, Feature, Features, SpirvCapability};
 pub use limit::Limit;
+pub use spirv::{UnknownNeed, required_features};
 pub use version::ApiVersion;
 
 /// Storage buffers that a device must let a kernel bind (maxPerStageDescriptorStorageBuffers). Vulkan
@@ -38,6 +41,14 @@ pub struct Limits {
     pub max_compute_work_group_invocations: u32,
     /// maxComputeWorkGroupSize.
     pub max_compute_work_group_size: [u32; 3],
+    /// maxComputeSharedMemorySize: bytes that the invocations of a work group can share.
+    pub max_compute_shared_memory_size: u32,
+    /// subgroupSize: invocations of a subgroup, unless a kernel asks for another size.
+    pub subgroup_size: u32,
+    /// minSubgroupSize: the fewest that a kernel may ask for, or subgroupSize where it may not ask.
+    pub min_subgroup_size: u32,
+    /// maxSubgroupSize: the most that a kernel may ask for, or subgroupSize where it may not ask.
+    pub max_subgroup_size: u32,
     /// maxPushConstantsSize.
     pub max_push_constants_size: u32,
     /// maxMemoryAllocationSize: bytes that one allocation can have.
@@ -57,11 +68,11 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// The least that Vulkan 1.1 guarantees, with no optional feature, and
+    /// The least that Vulkan 1.1 guarantees, with [`Features::LEAST`] and
     /// [`REQUIRED_STORAGE_BUFFERS`]: what every device can do that the runtime takes.
     pub fn vulkan_minimum() -> Self {
         Self {
-            features: Features::default(),
+            features: Features::LEAST,
             limits: Limits {
                 max_storage_buffer_range: 1 << 27,
                 min_storage_buffer_offset_alignment: 256,
@@ -72,6 +83,10 @@ impl Capabilities {
                 max_compute_work_group_count: [65_535; 3],
                 max_compute_work_group_invocations: 128,
                 max_compute_work_group_size: [128, 128, 64],
+                max_compute_shared_memory_size: 16 << 10,
+                subgroup_size: 1,
+                min_subgroup_size: 1,
+                max_subgroup_size: 1,
                 max_push_constants_size: 128,
                 max_memory_allocation_size: 1 << 30,
                 max_buffer_size: 1 << 30,

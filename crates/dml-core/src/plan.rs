@@ -31,6 +31,7 @@ pub use slot::{Access, Slot, Stage, Use};
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::capabilities::Features;
 use crate::tensor::{TensorFlags, TensorLayout};
 use crate::types::Strategy;
 pub(crate) use check::check_window_size;
@@ -278,6 +279,15 @@ impl Plan {
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         let in_place = self.in_place.iter().flat_map(InPlace::own_steps);
         self.init.iter().chain(&self.exec).chain(in_place)
+    }
+
+    /// The optional features that its kernels need.
+    pub fn required_features(&self) -> Features {
+        let features = |step: &Step| match step {
+            Step::Dispatch(dispatch) => dispatch.kernel.variant.required_features,
+            _ => &[],
+        };
+        self.steps().flat_map(features).copied().collect()
     }
 
     /// Whether every step is a dispatch, so that buffers need no transfer usage.

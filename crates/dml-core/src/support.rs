@@ -1,12 +1,12 @@
 //! What runs where: whether an operator takes a data type and a dimension count at a feature level,
-//! and whether the device has what it takes or the runtime makes up for it.
+//! and whether its kernels use the hardware's type or make up for it.
 //!
 //! DirectML has no counterpart of [`query`]. That of its `CheckFeatureSupport` is
 //! [`highest_supported_level`] and [`data_type_supported`].
 
 use std::fmt;
 
-use crate::capabilities::{Capabilities, Feature};
+use crate::capabilities::{Feature, Features};
 use crate::operators::OPERATORS;
 use crate::schema::operator::AbstractOperator;
 use crate::schema::{OperatorSchema, SupportTable, TensorSupport};
@@ -24,10 +24,9 @@ pub enum Support {
     NeedsLevel(FeatureLevel),
     /// The level accepts it, but this runtime does not have the operator.
     NotImplemented,
-    /// It runs with the same bits as anywhere, though the device lacks what direct access to the
-    /// type needs.
+    /// It runs with the same bits as anywhere, by kernels that make the type of others.
     Emulated(Emulation),
-    /// It runs, and the device has what the type needs.
+    /// It runs, by kernels that use the hardware's type.
     Native,
 }
 
@@ -77,59 +76,56 @@ impl fmt::Display for Support {
     }
 }
 
-/// How the runtime makes up for a feature that the device lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Emulation {
-    /// What the device lacks.
-    pub missing: Feature,
-    /// What is done instead.
-    pub method: EmulationMethod,
-}
-
-impl fmt::Display for Emulation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "without {}: {}", self.missing, self.method.name())
-    }
-}
-
-/// What is done where direct access to a type is not possible.
+/// How kernels that do not use the hardware's type handle its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum EmulationMethod {
-    /// Elements narrower than a word are written by atomic operations on the 32-bit word around them.
-    WordAtomics,
+pub enum Emulation {
+    /// Elements narrower than a word are parts of 32-bit words.
+    PartsOfWords,
     /// An element is two 32-bit words.
     TwoWords,
 }
 
-impl EmulationMethod {
-    /// The method in a few words.
+impl Emulation {
+    /// What is done, in a few words.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::WordAtomics => "32-bit atomics",
+            Self::PartsOfWords => "parts of 32-bit words",
             Self::TwoWords => "two 32-bit words",
         }
     }
 }
 
-/// How elements of `data_type` are accessed on a device that offers `capabilities.features`; `None`
-/// where directly.
-pub fn emulation(data_type: DataType, capabilities: &Capabilities) -> Option<Emulation> {
-    use EmulationMethod::{TwoWords, WordAtomics};
-    let (missing, method) = match data_type {
-        DataType::Float64 => (Feature::ShaderFloat64, TwoWords),
-        DataType::Uint64 | DataType::Int64 => (Feature::ShaderInt64, TwoWords),
-        other => match other.bits() {
-            32 => return None,
-            16 => (Feature::StorageBuffer16BitAccess, WordAtomics),
-            _ => (Feature::StorageBuffer8BitAccess, WordAtomics),
-        },
-    };
-    (!capabilities.features.has(missing)).then_some(Emulation { missing, method })
+impl fmt::Display for Emulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
-/// Whether `schema` takes a tensor of `data_type` with `rank` dimensions at `level`, on a device that
-/// offers `capabilities.features`.
+/// How kernels that use the optional features `used` handle elements of `data_type`; `None` where they
+/// use the hardware's type: every device has those of 32 bits, any other is a feature.
+pub fn emulation(data_type: DataType, used: Features) -> Option<Emulation> {
+    use Feature::{
+        ShaderFloat16, ShaderFloat64, ShaderInt8, ShaderInt16, ShaderInt64,
+        StorageBuffer8BitAccess, StorageBuffer16BitAccess,
+    };
+    let hardware: &[Feature] = match data_type {
+        DataType::Float64 => &[ShaderFloat64],
+        DataType::Float16 => &[ShaderFloat16, StorageBuffer16BitAccess],
+        DataType::Uint64 | DataType::Int64 => &[ShaderInt64],
+        DataType::Uint16 | DataType::Int16 => &[ShaderInt16, StorageBuffer16BitAccess],
+        DataType::Uint8 | DataType::Int8 => &[ShaderInt8, StorageBuffer8BitAccess],
+        DataType::Uint4 | DataType::Int4 => &[],
+        DataType::Float32 | DataType::Uint32 | DataType::Int32 => return None,
+    };
+    let emulation =
+        if data_type.bits() > 32 { Emulation::TwoWords } else { Emulation::PartsOfWords };
+    let is_native = hardware.iter().any(|feature| used.has(*feature));
+    (!is_native).then_some(emulation)
+}
+
+/// Whether `schema` takes a tensor of `data_type` with `rank` dimensions at `level`, where its kernels use
+/// the optional features `used`: none for those that every operator has for every device.
 ///
 /// Where the operator's tensors differ, or an attribute decides, it is the best answer of any;
 /// [`query_tensor`] tells them apart, and [`query_tensors`] asks for all of them together.
@@ -138,9 +134,9 @@ pub fn query(
     data_type: DataType,
     rank: usize,
     level: FeatureLevel,
-    capabilities: &Capabilities,
+    used: Features,
 ) -> Support {
-    answer(schema, data_type, rank, level, capabilities, |_| true)
+    answer(schema, data_type, rank, level, used, |_| true)
 }
 
 /// The same for one tensor of the operator; `None` where it has no tensor field of this name.
@@ -150,24 +146,20 @@ pub fn query_tensor(
     data_type: DataType,
     rank: usize,
     level: FeatureLevel,
-    capabilities: &Capabilities,
+    used: Features,
 ) -> Option<Support> {
     let mut tables = schema.every_tables().flat_map(|(_, tables)| tables);
     tables.find(|table| table.tensor(field).is_some())?;
-    Some(answer(schema, data_type, rank, level, capabilities, |tensor| tensor.field == field))
+    Some(answer(schema, data_type, rank, level, used, |tensor| tensor.field == field))
 }
 
 /// The same for `operator` with the types and dimension counts of its tensors: as the worst of the
 /// answers for each of them.
-pub fn query_tensors(
-    operator: &AbstractOperator,
-    level: FeatureLevel,
-    capabilities: &Capabilities,
-) -> Support {
+pub fn query_tensors(operator: &AbstractOperator, level: FeatureLevel, used: Features) -> Support {
     let schema = operator.schema();
     let ask = |(field, desc): (&'static str, &TensorDesc)| {
         let rank = desc.sizes.len();
-        let answer = query_tensor(schema, field, desc.data_type, rank, level, capabilities);
+        let answer = query_tensor(schema, field, desc.data_type, rank, level, used);
         answer.unwrap_or(Support::Undocumented)
     };
     operator.tensors().map(ask).reduce(Support::worse).unwrap_or(Support::Undocumented)
@@ -188,9 +180,9 @@ pub fn highest_supported_level(
 /// DirectML leaves open what exactly this promises; here it follows from [`query`]. It does not
 /// depend on the device, since what a device lacks is emulated.
 pub fn data_type_supported(data_type: DataType, level: FeatureLevel) -> bool {
-    let device = Capabilities::vulkan_minimum();
-    let runs =
-        |schema: &OperatorSchema, rank| query(schema, data_type, rank, level, &device).runs();
+    let runs = |schema: &OperatorSchema, rank| {
+        query(schema, data_type, rank, level, Features::NONE).runs()
+    };
     OPERATORS.iter().any(|schema| (1..=MAX_DIMENSION_COUNT).any(|rank| runs(schema, rank)))
 }
 
@@ -200,7 +192,7 @@ fn answer(
     data_type: DataType,
     rank: usize,
     level: FeatureLevel,
-    capabilities: &Capabilities,
+    used: Features,
     chosen: impl Fn(&TensorSupport) -> bool,
 ) -> Support {
     let lowest = |accepts: &dyn Fn(&TensorSupport) -> bool| {
@@ -213,7 +205,7 @@ fn answer(
         None => Support::Never,
         Some(needed) if needed > level => Support::NeedsLevel(needed),
         Some(_) if !schema.implemented => Support::NotImplemented,
-        Some(_) => emulation(data_type, capabilities).map_or(Support::Native, Support::Emulated),
+        Some(_) => emulation(data_type, used).map_or(Support::Native, Support::Emulated),
     }
 }
 

@@ -8,12 +8,11 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use dml_core::capabilities::Features;
 use dml_vk::ash::{self, ext, vk};
 use dml_vk::{
-    BindingTable, Buffer, BufferUsage, Device, DeviceDesc, DeviceSelector, EntryPoints, Error,
-    Instance, InstanceDesc, LiveObjects, QueueLock, RawBufferDesc, RawDeviceDesc, RawQueue, Result,
-    Validation, ValidationLog, access, record_plan,
+    BindingTable, Buffer, BufferUsage, Device, DeviceDesc, DeviceSelector, Enablement, EntryPoints,
+    Error, Instance, InstanceDesc, LiveObjects, QueueLock, RawBufferDesc, RawDeviceDesc,
+    RawPhysicalDevice, RawQueue, Result, Validation, ValidationLog, access, record_plan,
 };
 
 use crate::bare::{compute_family, loader};
@@ -25,8 +24,10 @@ use commands::Commands;
 ///
 /// Dropping it while the runtime still uses the device leaks everything, which is logged.
 pub struct Caller {
-    /// The device; timelineSemaphore is enabled.
+    /// The device; what `enablement` says is enabled.
     pub device: ash::Device,
+    /// What the runtime would have enabled.
+    pub enablement: Enablement,
     /// Its one queue.
     pub queue: vk::Queue,
     /// The family of the queue.
@@ -107,9 +108,11 @@ impl Caller {
         let entry_points = unsafe { EntryPoints::replacing(|_, original| original) };
         let max_api_version = Some(vk::API_VERSION_1_2);
         let instance = Instance::new(&InstanceDesc { validation, entry_points, max_api_version })?;
-        let physical = instance.select(selector)?.raw();
+        let selected = instance.select(selector)?;
+        let mut enablement = selected.enablement(&DeviceDesc::default());
+        let physical = selected.raw();
         let family = compute_family(instance.raw(), physical)?;
-        let device = create_device(instance.raw(), physical, family)?;
+        let device = create_device(instance.raw(), physical, family, &mut enablement)?;
         // SAFETY: the device was created with one queue of this family.
         let queue = unsafe { device.get_device_queue(family, 0) };
         let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
@@ -121,6 +124,7 @@ impl Caller {
         })?;
         Ok(Self {
             device,
+            enablement,
             queue,
             family,
             physical,
@@ -150,18 +154,19 @@ impl Caller {
     }
 
     /// What the runtime is told of the device, without a queue.
-    pub fn describe(&self, entry_points: EntryPoints) -> RawDeviceDesc<'static> {
+    pub fn describe(&self, entry_points: EntryPoints) -> RawDeviceDesc<'_> {
         RawDeviceDesc {
-            get_instance_proc_addr: self.entry.static_fn().get_instance_proc_addr,
-            entry_points,
-            instance: self.instance.raw().handle(),
-            api_version: self.instance.api_version(),
-            instance_extensions: self.instance_extensions,
-            physical_device: self.physical,
+            physical: RawPhysicalDevice {
+                get_instance_proc_addr: self.entry.static_fn().get_instance_proc_addr,
+                entry_points,
+                instance: self.instance.raw().handle(),
+                api_version: self.instance.api_version(),
+                instance_extensions: self.instance_extensions,
+                physical_device: self.physical,
+            },
             device: self.device.handle(),
-            device_extensions: &[],
-            features: Features::NONE,
-            timeline_semaphore: true,
+            device_extensions: &self.enablement.extensions,
+            features: self.enablement.features,
             queue_family: self.family,
             queue: None,
         }
@@ -368,12 +373,16 @@ fn create_device(
     instance: &ash::Instance,
     physical: vk::PhysicalDevice,
     family: u32,
+    enablement: &mut Enablement,
 ) -> Result<ash::Device> {
     let queues =
         [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
-    let mut timeline =
-        vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
-    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut timeline);
+    let extensions: Vec<_> = enablement.extensions.iter().map(|it| it.as_ptr()).collect();
+    let mut features = enablement.chain();
+    let info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(&extensions)
+        .push_next(&mut features);
     // SAFETY: the physical device belongs to the instance; what `info` points to outlives the call.
     unsafe { instance.create_device(physical, &info, None) }.call("vkCreateDevice")
 }

@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
+use dml_core::capabilities::Features;
 use dml_core::plan::Plan;
-use dml_core::{Error, Validated};
+use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Tuning, Validated, validate};
 
 use crate::families::{copy, diagonal, element_wise, fill};
 use crate::{Operator, Target, TransferUse};
@@ -59,10 +60,25 @@ pub fn lower_both(
     }
 }
 
+/// The optional features that the kernels use which are selected for `operator` at `level`, on a device
+/// that has `capabilities`. None where it does not run.
+pub fn used_features(
+    operator: &AbstractOperator,
+    level: FeatureLevel,
+    capabilities: &Capabilities,
+) -> Features {
+    let Ok(validated) = validate(operator, level) else { return Features::NONE };
+    let plan = |transfer| {
+        lower(&validated, &Target { capabilities, tuning: Tuning::default(), transfer }).ok()
+    };
+    let plans = [TransferUse::Allowed, TransferUse::StorageOnly].into_iter().filter_map(plan);
+    plans.fold(Features::NONE, |used, plan| used.or(plan.required_features()))
+}
+
 #[cfg(test)]
 mod tests {
     use dml_core::plan::{Fill, Slot, Step};
-    use dml_core::{DataType, TensorDesc, Tuning};
+    use dml_core::{DataType, TensorDesc};
 
     use super::*;
     use crate::families::diagonal::cases::diagonal;

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use dml_core::capabilities::{Capabilities, CapabilityCap, Limit};
-use dml_core::kernel::Feature;
+use dml_core::capabilities::{Capabilities, CapabilityCap, Feature, Limit};
 use toml::{Table, Value};
 
 use crate::error::{Error, InvalidKey};
 use crate::{Origin, Profile};
 
 /// Limits with their keys; several have one key where Vulkan has an array.
-const LIMITS: [(&str, &[Limit]); 12] = [
+const LIMITS: [(&str, &[Limit]); 16] = [
     ("maxStorageBufferRange", &[Limit::MaxStorageBufferRange]),
     ("minStorageBufferOffsetAlignment", &[Limit::MinStorageBufferOffsetAlignment]),
     ("maxUniformBufferRange", &[Limit::MaxUniformBufferRange]),
@@ -34,16 +33,21 @@ const LIMITS: [(&str, &[Limit]); 12] = [
             Limit::MaxComputeWorkGroupSizeZ,
         ],
     ),
+    ("maxComputeSharedMemorySize", &[Limit::MaxComputeSharedMemorySize]),
+    ("subgroupSize", &[Limit::SubgroupSize]),
+    ("minSubgroupSize", &[Limit::MinSubgroupSize]),
+    ("maxSubgroupSize", &[Limit::MaxSubgroupSize]),
     ("maxPushConstantsSize", &[Limit::MaxPushConstantsSize]),
     ("maxMemoryAllocationSize", &[Limit::MaxMemoryAllocationSize]),
     ("maxBufferSize", &[Limit::MaxBufferSize]),
 ];
 
 /// Limits that the files of devices may leave out, so that devices have what every one has.
-const ASSUMED: [Limit; 3] = [
+const ASSUMED: [Limit; 4] = [
     Limit::MaxUniformBufferRange,
     Limit::MinUniformBufferOffsetAlignment,
     Limit::MaxPerStageDescriptorUniformBuffers,
+    Limit::MaxComputeSharedMemorySize,
 ];
 
 /// Keys whose value is an array of three.
@@ -103,12 +107,18 @@ fn cap(table: &Table) -> Result<CapabilityCap, InvalidKey> {
     Ok(if table.contains_key("device") { assumed(cap) } else { cap })
 }
 
-/// What a real device is taken to have where its file does not state it: as little as Vulkan lets it.
-fn assumed(cap: CapabilityCap) -> CapabilityCap {
-    let least = Capabilities::vulkan_minimum().limits;
+/// What a real device is taken to have where its file does not state it: as little as Vulkan lets it, and
+/// no feature but those that every device has.
+fn assumed(mut cap: CapabilityCap) -> CapabilityCap {
+    let least = Capabilities::vulkan_minimum();
+    for feature in Feature::ALL.into_iter().filter(|it| !least.features.has(*it)) {
+        if cap.feature(feature).is_none() {
+            cap = cap.with_feature(feature, false);
+        }
+    }
     let unstated = |it: &&Limit| cap.limit(**it).is_none();
     ASSUMED.iter().filter(unstated).fold(cap, |cap, limit| {
-        cap.with_limit(*limit, least.get(*limit)).expect("Vulkan's own limit is one")
+        cap.with_limit(*limit, least.limits.get(*limit)).expect("Vulkan's own limit is one")
     })
 }
 

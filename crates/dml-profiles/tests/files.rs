@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use dml_core::kernel::Feature;
+use dml_core::capabilities::{CapabilityCap, Feature, Features};
 use dml_profiles::{Error, Limit, Origin, Profile, all, find, names};
 
 #[test]
@@ -33,11 +33,17 @@ fn a_device_states_every_feature_and_the_limits_that_every_report_has() {
         Limit::MaxComputeWorkGroupSizeX,
         Limit::MaxComputeWorkGroupSizeY,
         Limit::MaxComputeWorkGroupSizeZ,
+        // A fact of the host device, which a cap does not change.
+        Limit::SubgroupSize,
+        Limit::MinSubgroupSize,
+        Limit::MaxSubgroupSize,
     ];
     for profile in all().unwrap().iter().filter(|it| it.is_device()) {
-        for feature in Feature::ALL {
+        // What the files leave out is assumed not to be there, but for what every device has.
+        for feature in Features::ALL.without(Features::LEAST).iter() {
             assert!(profile.cap.feature(feature).is_some(), "{}: {feature}", profile.name);
         }
+        assert_eq!(profile.cap.alone().features.and(Features::LEAST), Features::LEAST);
         for limit in Limit::ALL.iter().filter(|limit| !sometimes_absent.contains(limit)) {
             assert!(profile.cap.limit(*limit).is_some(), "{}: {}", profile.name, limit.name());
         }
@@ -53,6 +59,7 @@ fn a_device_states_every_feature_and_the_limits_that_every_report_has() {
             limits.max_per_stage_descriptor_uniform_buffers,
         );
         assert_eq!(uniform, (16 << 10, 256, 12), "{}", profile.name);
+        assert_eq!(limits.max_compute_shared_memory_size, 16 << 10, "{}", profile.name);
     }
 }
 
@@ -67,6 +74,12 @@ fn a_device_has_what_its_report_has() {
     assert_eq!(profile.cap.limit(Limit::MinStorageBufferOffsetAlignment), Some(16));
     let profile = find("nvidia-geforce-gtx-660-470-161-3-0-ubuntu-22-04").unwrap();
     assert_eq!(profile.cap.alone().limits.max_compute_work_group_size, [1536, 1024, 64]);
+}
+
+#[test]
+fn the_profile_without_features_states_every_one_that_a_kernel_could_use() {
+    let profile = find("no-optional-features").unwrap();
+    assert_eq!(profile.cap, CapabilityCap::NONE.without_features());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The logical device: one queue, one allocator, one pipeline cache.
 
 pub(crate) mod buffers;
+pub(crate) mod enablement;
 pub(crate) mod queue;
 pub(crate) mod wrap;
 
@@ -8,14 +9,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
-use ash::{khr, vk};
-use dml_core::capabilities::{Capabilities, CapabilityCap, Features, Shortfall};
-use dml_core::kernel::Feature;
+use ash::vk;
+use dml_core::capabilities::{Capabilities, CapabilityCap, Feature, Features, Shortfall};
 
+use crate::device::enablement::Enablement;
 use crate::device::queue::Queue;
 use crate::error::{Error, Result};
 use crate::instance::info::{DeviceInfo, packed_version};
-use crate::instance::physical::PhysicalDevice;
+use crate::instance::physical::{PhysicalDevice, lacks_timeline};
 use crate::instance::raw::RawDevice;
 use crate::memory::allocator::{MemoryAllocator, MemoryReport};
 use crate::memory::buffer::BufferUsage;
@@ -38,16 +39,16 @@ pub struct DeviceDesc {
     pub pipeline_cache: Option<PathBuf>,
     /// Create the device without robustBufferAccess. With it, a kernel with a defect stays inside of
     /// what is bound; without it, nothing hides such a defect, and some GPUs compute addresses faster.
-    /// Means nothing for a caller's own device.
+    /// Of a caller's own device it decides what [`PhysicalDevice::enablement`] answers.
     pub without_robust_access: bool,
 }
 
 /// A logical device.
 ///
 /// A cheap handle, `Send + Sync`: clones share the device. One that this crate created is destroyed
-/// after everything made from it; optional features are not enabled on it, only timeline semaphores
-/// and, unless the [`DeviceDesc`] says otherwise, robustBufferAccess, which every device has. A caller's own device is wrapped with
-/// [`Device::from_raw`] and never destroyed.
+/// after everything made from it; of the optional features it has those enabled that
+/// [`PhysicalDevice::enablement`] lists. A caller's own device is wrapped with [`Device::from_raw`] and
+/// never destroyed.
 #[derive(Clone, Debug)]
 pub struct Device {
     pub(crate) shared: Arc<DeviceShared>,
@@ -93,12 +94,18 @@ impl Device {
     pub fn with_desc(physical: &PhysicalDevice, desc: &DeviceDesc) -> Result<Self> {
         let family = physical.queue_family()?;
         check_desc(desc)?;
-        let raw = Arc::new(create(physical, family, desc)?);
+        let mut enablement = physical.enablement(desc);
+        let enabled = enablement.features;
+        if let Some(lacking) = lacks_timeline(enabled) {
+            return Err(Error::unsupported(physical.info().name.clone(), lacking));
+        }
+        let version = usable_version(physical, desc);
+        let raw = Arc::new(create(physical, family, version, &mut enablement)?);
         let queue = Some(Queue::new(&raw, family)?);
         let physical = physical.clone();
-        let parts = Parts { raw, physical, queue, queue_family: family, enabled: ENABLED };
+        let parts = Parts { raw, physical, queue, queue_family: family, enabled };
         let device = Self::assemble(parts, desc)?;
-        log::debug!("created a device on {}", device.info().name);
+        log::debug!("created {:?}", device.shared);
         Ok(device)
     }
 
@@ -106,9 +113,7 @@ impl Device {
     pub(crate) fn assemble(parts: Parts, desc: &DeviceDesc) -> Result<Self> {
         let Parts { raw, physical, queue, queue_family, enabled } = parts;
         let (offered, shortfalls) = capped(&physical, &desc.cap);
-        let features = Feature::ALL.into_iter().fold(Features::NONE, |features, it| {
-            features.with(it, enabled.has(it) && offered.features.has(it))
-        });
+        let features = enabled.and(offered.features);
         let capabilities = Capabilities { features, limits: offered.limits };
         let file = desc.pipeline_cache.as_deref();
         let file = file.map(|folder| PipelineFile::new(folder, &physical));
@@ -149,8 +154,7 @@ impl Device {
         &self.shared.capabilities
     }
 
-    /// The same limits with the features that the device offers under its cap, enabled or not: what
-    /// decides whether a data type is native to it or emulated.
+    /// The same limits with the features that the device offers under its cap, enabled or not.
     pub fn offered(&self) -> Capabilities {
         Capabilities {
             features: self.shared.offered,
@@ -252,9 +256,15 @@ impl fmt::Debug for DeviceShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceShared")
             .field("name", &self.physical.info().name)
+            .field("enabled", &names(self.capabilities.features))
+            .field("not_enabled", &names(self.offered.without(self.capabilities.features)))
             .field("raw", &self.raw)
             .finish_non_exhaustive()
     }
+}
+
+fn names(features: Features) -> Vec<&'static str> {
+    features.iter().map(Feature::name).collect()
 }
 
 /// What is left of a device: it, and everything made from it.
@@ -280,10 +290,6 @@ pub(crate) struct Parts {
     pub(crate) enabled: Features,
 }
 
-/// The optional features that a device enables. No kernel needs one; where one does, a feature must
-/// be offered under the cap before it is enabled here.
-const ENABLED: Features = Features::NONE;
-
 /// What `physical` offers under `cap`, and what the cap states beyond it.
 fn capped(physical: &PhysicalDevice, cap: &CapabilityCap) -> (Capabilities, Vec<Shortfall>) {
     let (capabilities, shortfalls) = physical.capped(cap);
@@ -307,45 +313,33 @@ pub(crate) fn usable_version(physical: &PhysicalDevice, desc: &DeviceDesc) -> u3
     physical.usable_version().min(version)
 }
 
-fn create(physical: &PhysicalDevice, family: u32, desc: &DeviceDesc) -> Result<RawDevice> {
-    let version = usable_version(physical, desc);
-    let core_timeline = version >= vk::API_VERSION_1_2;
-    let mut extensions = Vec::new();
-    if !core_timeline {
-        if !physical.has_extension(khr::timeline_semaphore::NAME) {
-            let lacking = "below Vulkan 1.2 it has no timeline semaphores";
-            return Err(Error::unsupported(physical.info().name.clone(), lacking));
-        }
-        extensions.push(khr::timeline_semaphore::NAME.as_ptr());
-    }
-    // Where a device offers this, Vulkan demands that it is enabled.
-    if physical.has_extension(khr::portability_subset::NAME) {
-        extensions.push(khr::portability_subset::NAME.as_ptr());
-    }
+fn create(
+    physical: &PhysicalDevice,
+    family: u32,
+    version: u32,
+    enablement: &mut Enablement,
+) -> Result<RawDevice> {
+    let extensions: Vec<_> = enablement.extensions.iter().map(|it| it.as_ptr()).collect();
     let priorities = [1.0];
     let queues = [vk::DeviceQueueCreateInfo::default()
         .queue_family_index(family)
         .queue_priorities(&priorities)];
-    let mut timeline =
-        vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
-    // Every Vulkan device has it.
-    let features =
-        vk::PhysicalDeviceFeatures::default().robust_buffer_access(!desc.without_robust_access);
+    let mut features = enablement.chain();
     let info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
         .enabled_extension_names(&extensions)
-        .enabled_features(&features)
-        .push_next(&mut timeline);
+        .push_next(&mut features);
     let mut device = vk::Device::null();
     let instance = &physical.instance;
     let create = instance.table.core().fp_v1_0().create_device;
-    // SAFETY: the physical device belongs to the instance, which is alive; the extensions and the
-    // feature were seen to be offered; what `info` points to outlives the call.
+    // SAFETY: the physical device belongs to the instance, which is alive; the extensions and features
+    // were seen to be offered; what `info` points to outlives the call.
     let result =
         unsafe { create(physical.handle, &raw const info, std::ptr::null(), &raw mut device) };
     if result != vk::Result::SUCCESS {
         return Err(Error::from_vk("vkCreateDevice", result));
     }
+    let core_timeline = version >= vk::API_VERSION_1_2;
     let table = instance.table.load_device(device, core_timeline, instance.debug_utils);
     let raw = RawDevice::new(table, Arc::clone(instance), true);
     raw.set_name(device, "dml device");

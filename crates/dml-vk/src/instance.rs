@@ -3,6 +3,7 @@
 pub(crate) mod capabilities;
 pub(crate) mod debug;
 pub(crate) mod entry;
+pub(crate) mod features;
 pub(crate) mod info;
 pub(crate) mod physical;
 pub(crate) mod raw;

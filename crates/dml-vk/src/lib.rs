@@ -60,8 +60,9 @@ pub use bind::compiled::{BindingProperties, CompileInput, CompiledOperator, Phas
 pub use bind::record::record_plan;
 pub use bind::table::BindingTable;
 pub use device::buffers::RawBufferDesc;
+pub use device::enablement::Enablement;
 pub use device::queue::QueueLock;
-pub use device::wrap::{RawDeviceDesc, RawQueue};
+pub use device::wrap::{RawDeviceDesc, RawPhysicalDevice, RawQueue};
 pub use device::{Device, DeviceDesc, LiveObjects};
 pub use error::{Error, MemoryKind, Result};
 pub use instance::debug::{ValidationLog, ValidationMessage, ValidationSeverity};

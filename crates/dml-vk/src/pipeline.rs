@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use dml_core::capabilities::{Capabilities, Limit};
+use dml_core::capabilities::{Capabilities, Features, Limit, required_features};
 use dml_core::kernel::{KernelBinding, KernelModule};
 use dml_core::plan::KernelKey;
 
@@ -271,14 +271,13 @@ fn check(key: &KernelKey, words: &[u32], capabilities: &Capabilities) -> Result<
     if key.specialization.len() != variant.specialization_constants.len() {
         return Err(Error::internal(format!("{}: wrong specialization count", variant.name)));
     }
-    let missing: Vec<_> = variant
-        .required_features
-        .iter()
-        .copied()
-        .filter(|feature| !capabilities.features.has(*feature))
-        .collect();
-    if !missing.is_empty() {
-        return Err(Error::MissingFeatures { kernel: variant.name, features: missing });
+    let of_spirv = required_features(words)
+        .map_err(|problem| Error::internal(format!("{}: {problem}", variant.name)))?;
+    let stated: Features = variant.required_features.iter().copied().collect();
+    let missing = of_spirv.or(stated).without(capabilities.features);
+    if missing != Features::NONE {
+        let features = missing.iter().collect();
+        return Err(Error::MissingFeatures { kernel: variant.name, features });
     }
     let ids = variant.specialization_constants.iter().map(|constant| constant.id);
     let values = ids.zip(key.specialization.iter().copied()).collect();

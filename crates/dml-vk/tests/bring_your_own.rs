@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::caller::{each_caller, finish_for_host};
 use common::kernels::{fill, plan, ramp, requirement, sum};
 use common::{bind, compile, execute, pattern, try_bind, words};
-use dml_core::capabilities::Features;
+use dml_core::capabilities::{Feature, Features};
 use dml_core::plan::{Plan, Slot};
 use dml_fault::Caller;
 use dml_vk::ash::vk;
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, Device, DeviceDesc,
-    EntryPoints, Error, MemoryLocation, QueueLock, RawBufferDesc, RawDeviceDesc, RawQueue,
-    Recorder, Timestamps, access, record_plan,
+    EntryPoints, Error, MemoryLocation, QueueLock, RawBufferDesc, RawDeviceDesc, RawPhysicalDevice,
+    RawQueue, Recorder, Timestamps, access, record_plan,
 };
 
 const OUT: Slot = Slot::Output(0);
@@ -133,24 +133,40 @@ fn what_is_wrong_and_can_be_seen_is_refused() {
             assert!(error.is_invalid() || error.is_unsupported());
         };
         let null = "its handle is null";
-        refused(RawDeviceDesc { instance: vk::Instance::null(), ..good.clone() }, null);
+        let on = |physical| RawDeviceDesc { physical, ..good.clone() };
+        let physical = good.physical.clone();
+        let instance = vk::Instance::null();
+        refused(on(RawPhysicalDevice { instance, ..physical.clone() }), null);
         refused(RawDeviceDesc { device: vk::Device::null(), ..good.clone() }, null);
         let physical_device = vk::PhysicalDevice::null();
-        refused(RawDeviceDesc { physical_device, ..good.clone() }, null);
+        refused(on(RawPhysicalDevice { physical_device, ..physical.clone() }), null);
         let queue = Some(RawQueue { handle: vk::Queue::null(), lock: None });
         refused(RawDeviceDesc { queue, ..good.clone() }, "queue: its handle is null");
-        refused(RawDeviceDesc { api_version: vk::API_VERSION_1_0, ..good.clone() }, "below Vulkan");
+        let api_version = vk::API_VERSION_1_0;
+        refused(on(RawPhysicalDevice { api_version, ..physical.clone() }), "below Vulkan");
         refused(RawDeviceDesc { queue_family: 77, ..good.clone() }, "no queue family 77");
-        refused(RawDeviceDesc { timeline_semaphore: false, ..good.clone() }, "timeline_semaphore");
+        let features = good.features.with(Feature::TimelineSemaphore, false);
+        refused(RawDeviceDesc { features, ..good.clone() }, "which needs timelineSemaphore");
         let device_extensions = &[c"VK_EXT_no_such_thing"];
         refused(RawDeviceDesc { device_extensions, ..good.clone() }, "VK_EXT_no_such_thing");
         // 1.1 has timeline semaphores as an extension only, which the caller did not enable.
         let api_version = vk::API_VERSION_1_1;
-        refused(RawDeviceDesc { api_version, ..good.clone() }, "VK_KHR_timeline_semaphore");
+        let old = RawDeviceDesc {
+            device_extensions: &[],
+            features: Features::LEAST,
+            ..on(RawPhysicalDevice { api_version, ..physical })
+        };
+        refused(old, "which needs VK_KHR_timeline_semaphore");
+        let features = good.features.with(Feature::VulkanMemoryModelDeviceScope, false);
+        if features.has(Feature::VulkanMemoryModel) {
+            let expected = "may not be without vulkanMemoryModelDeviceScope";
+            refused(RawDeviceDesc { features, ..good.clone() }, expected);
+        }
         let offered = wrap(caller).physical().capabilities().features;
-        if !offered.shader_int64 {
-            let features = Features { shader_int64: true, ..Features::NONE };
-            refused(RawDeviceDesc { features, ..good.clone() }, "shaderInt64");
+        for feature in Features::ALL.without(offered).iter() {
+            let features = good.features.with(feature, true);
+            let expected = format!("{feature} is said to be enabled, but not offered");
+            refused(RawDeviceDesc { features, ..good.clone() }, &expected);
         }
         let device = wrap(caller);
         let (handle, usage) = (caller.buffer(64).unwrap().handle, BufferUsage::all());

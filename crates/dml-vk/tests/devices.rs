@@ -23,10 +23,14 @@ fn every_device_says_who_it_is_and_what_it_can() {
         assert!(limits.max_memory_allocation_size >= 1 << 30);
         assert!(limits.max_buffer_size >= 1 << 30);
         assert!(limits.max_push_constants_size >= 128);
+        assert!(limits.max_compute_shared_memory_size >= 16 << 10);
+        let sizes = limits.min_subgroup_size..=limits.max_subgroup_size;
+        assert!(sizes.contains(&limits.subgroup_size) && limits.subgroup_size > 0);
         if device.unsuitable().is_none() {
             let created = Device::new(&device).unwrap();
             assert_eq!(created.capabilities().limits, *limits);
-            assert!(created.capabilities().features.iter().next().is_none());
+            let features = device.capabilities().features;
+            assert_eq!(created.offered().features, features);
         }
     }
 }

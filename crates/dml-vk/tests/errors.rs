@@ -3,12 +3,11 @@
 
 mod common;
 
-use common::kernels::{RAMP, changed, fill, leaked, plan, ramp, requirement, sum};
+use common::kernels::{changed, fill, plan, ramp, requirement, sum};
 use common::{
     buffer, buffer_with, compile, each_device, part, try_bind, try_compile, try_compile_both,
 };
 use dml_core::HResult;
-use dml_core::kernel::{Feature, KernelDescription};
 use dml_core::plan::{InPlace, Plan, Slot};
 use dml_vk::{
     BindingTable, Bindings, BufferDesc, BufferUsage, CompileInput, CompiledOperator, Device, Error,
@@ -184,26 +183,6 @@ fn room_for_more_than_memory_holds_is_refused_and_changes_nothing() {
         assert_eq!(error.hresult(), HResult::E_OUTOFMEMORY);
         recorder.reserve(1).unwrap();
         device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
-    });
-}
-
-#[test]
-fn a_kernel_whose_features_are_not_enabled_is_refused() {
-    each_device(|device| {
-        let required_features = &[Feature::ShaderInt64, Feature::StorageBuffer8BitAccess];
-        let variant = leaked(KernelDescription {
-            name: "needs_features",
-            required_features,
-            ..*RAMP.description()
-        });
-        let step = changed(ramp(OUT, 0..256, 0), |it| it.kernel.variant = variant);
-        let error = try_compile(device, plan(256, vec![step])).unwrap_err();
-        assert!(error.is_unsupported());
-        assert_eq!(
-            error.to_string(),
-            "kernel needs_features: needs shaderInt64, storageBuffer8BitAccess, \
-             not enabled on this device"
-        );
     });
 }
 

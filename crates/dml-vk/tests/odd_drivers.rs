@@ -7,6 +7,7 @@ mod common;
 use std::sync::Mutex;
 
 use common::{buffer, each_device_with, instance_with, one_at_a_time, pattern};
+use dml_core::capabilities::Feature;
 use dml_vk::ash::vk;
 use dml_vk::{Device, DeviceDesc, DeviceType, EntryPoints, InstanceDesc, Timestamps};
 
@@ -19,6 +20,10 @@ struct Answers {
     storage_buffers: Option<u32>,
     uniform_buffers: Option<u32>,
     timestamp_period: Option<f32>,
+    /// Whether vulkanMemoryModelDeviceScope is there.
+    has_device_scope: Option<bool>,
+    /// Which shaders have subgroups.
+    subgroup_stages: Option<vk::ShaderStageFlags>,
     /// Whether memory that host and device share is.
     is_coherent: bool,
 }
@@ -30,6 +35,8 @@ const USUAL: Answers = Answers {
     storage_buffers: None,
     uniform_buffers: None,
     timestamp_period: None,
+    has_device_scope: None,
+    subgroup_stages: None,
     is_coherent: true,
 };
 
@@ -50,6 +57,37 @@ fn change(limits: &mut vk::PhysicalDeviceLimits) {
     let count = &mut limits.max_per_stage_descriptor_uniform_buffers;
     *count = answers.uniform_buffers.unwrap_or(*count);
     limits.timestamp_period = answers.timestamp_period.unwrap_or(limits.timestamp_period);
+}
+
+/// Calls `change` with the structure of the type `T` in a chain, where there is one.
+///
+/// # Safety
+///
+/// The chain is of Vulkan's structures, which nobody else uses.
+unsafe fn change_chained<T: vk::TaggedStructure>(
+    mut next: *mut std::ffi::c_void,
+    change: impl FnOnce(&mut T),
+) {
+    while let Some(header) = std::ptr::NonNull::new(next.cast::<vk::BaseOutStructure<'_>>()) {
+        // SAFETY: each structure begins like this.
+        let vk::BaseOutStructure { s_type, p_next, .. } = unsafe { header.read() };
+        if s_type == T::STRUCTURE_TYPE {
+            // SAFETY: its type says so.
+            return change(unsafe { header.cast().as_mut() });
+        }
+        next = p_next.cast();
+    }
+}
+
+fn change_memory_model(found: &mut vk::PhysicalDeviceVulkanMemoryModelFeatures<'_>) {
+    let has = ANSWERS.lock().unwrap().has_device_scope;
+    let device_scope = &mut found.vulkan_memory_model_device_scope;
+    *device_scope = has.map_or(*device_scope, u32::from);
+}
+
+fn change_subgroups(found: &mut vk::PhysicalDeviceSubgroupProperties<'_>) {
+    let stages = ANSWERS.lock().unwrap().subgroup_stages;
+    found.supported_stages = stages.unwrap_or(found.supported_stages);
 }
 
 fn change_memory(found: &mut vk::PhysicalDeviceMemoryProperties) {
@@ -91,6 +129,21 @@ fn odd() -> EntryPoints {
             unsafe { original(device, found) };
             // SAFETY: the driver has filled it.
             change(unsafe { &mut (*found).properties.limits });
+            // SAFETY: as above.
+            let chain = unsafe { (*found).p_next };
+            // SAFETY: as above.
+            unsafe { change_chained(chain, change_subgroups) };
+        }
+        vkGetPhysicalDeviceFeatures2 = PFN_vkGetPhysicalDeviceFeatures2(
+            device: vk::PhysicalDevice,
+            found: *mut vk::PhysicalDeviceFeatures2<'_>,
+        ), |original| {
+            // SAFETY: the caller keeps the function's own contract.
+            unsafe { original(device, found) };
+            // SAFETY: the driver has filled it.
+            let chain = unsafe { (*found).p_next };
+            // SAFETY: as above.
+            unsafe { change_chained(chain, change_memory_model) };
         }
         vkGetPhysicalDeviceMemoryProperties = PFN_vkGetPhysicalDeviceMemoryProperties(
             device: vk::PhysicalDevice,
@@ -175,6 +228,29 @@ fn a_device_with_too_few_or_too_small_buffers_in_a_shader_is_unusable() {
             assert_eq!(limits.max_per_stage_descriptor_uniform_buffers, 1);
             assert_eq!(limits.max_uniform_buffer_range, 16_384);
             assert_eq!(limits.min_uniform_buffer_offset_alignment, 256);
+        });
+    });
+}
+
+/// vulkanMemoryModel alone would forbid atomics of device scope, which kernels have.
+#[test]
+fn a_memory_model_without_device_scope_is_not_enabled() {
+    with_answers(Answers { has_device_scope: Some(false), ..USUAL }, |desc| {
+        each_device_with(desc, &DeviceDesc::default(), |device| {
+            let features = device.capabilities().features;
+            assert!(!features.has(Feature::VulkanMemoryModelDeviceScope));
+            assert!(!features.has(Feature::VulkanMemoryModel));
+        });
+    });
+}
+
+#[test]
+fn operations_of_subgroups_count_where_compute_shaders_have_them() {
+    let stages = Some(vk::ShaderStageFlags::FRAGMENT);
+    with_answers(Answers { subgroup_stages: stages, ..USUAL }, |desc| {
+        each_device_with(desc, &DeviceDesc::default(), |device| {
+            let operations = [Feature::SubgroupVote, Feature::SubgroupArithmetic];
+            assert!(!operations.iter().any(|it| device.offered().features.has(*it)));
         });
     });
 }

@@ -13,16 +13,16 @@ pub(crate) mod program;
 
 use std::error::Error;
 
-use dml::ash::vk;
-use dml::core::capabilities::Features;
+use dml::ash::{self, vk};
 use dml::vk::{
-    BindingTable, Bindings, DeviceDesc, RawBufferDesc, RawDeviceDesc, access, record_plan,
+    BindingTable, Bindings, DeviceDesc, Enablement, RawBufferDesc, RawDeviceDesc,
+    RawPhysicalDevice, access, record_plan,
 };
 use dml::{
     BufferBinding, BufferUsage, DataType, Device, DeviceOptions, DiagonalMatrix1Desc, EntryPoints,
-    TensorDesc,
+    PhysicalDevice, TensorDesc,
 };
-use program::Program;
+use program::{Machine, Program};
 
 const SIDE: u32 = 4;
 const BYTES: u64 = 4 * (SIDE * SIDE) as u64;
@@ -39,11 +39,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Fills the input with 2.0, writes ones over its upper triangle with DIAGONAL_MATRIX1, and copies
 /// the result to where the host reads it; on the `index`-th device.
 pub(crate) fn run(index: usize) -> Result<Vec<f32>, Box<dyn Error>> {
-    let program = Program::new(index)?;
+    let machine = Machine::new(index)?;
+    // What is worth enabling. None of it is needed, as the program submits by itself.
+    let mut enablement = physical_device(&machine)?.enablement(&DeviceDesc::default());
+    let extensions = enablement.extensions.clone();
+    let program = Program::new(machine, &extensions, &mut enablement.chain())?;
     let tensors = program.buffer(OUTPUT_AT + BYTES)?;
     let result = program.buffer(BYTES)?;
     {
-        let device = wrap(&program)?;
+        let device = wrap(&program, &enablement)?;
         let operator = device.compile(upper_triangle())?;
         // SAFETY: the buffer was created with this size and these usages, is bound to memory, and
         // outlives everything in this block.
@@ -69,19 +73,34 @@ pub(crate) fn run(index: usize) -> Result<Vec<f32>, Box<dyn Error>> {
     Ok(program.floats(&result))
 }
 
-fn wrap(program: &Program) -> Result<Device, Box<dyn Error>> {
-    let raw = RawDeviceDesc {
-        get_instance_proc_addr: program.entry.static_fn().get_instance_proc_addr,
+fn raw_physical_device(
+    entry: &ash::Entry,
+    instance: &ash::Instance,
+    physical_device: vk::PhysicalDevice,
+) -> RawPhysicalDevice<'static> {
+    RawPhysicalDevice {
+        get_instance_proc_addr: entry.static_fn().get_instance_proc_addr,
         entry_points: EntryPoints::default(),
-        instance: program.instance.handle(),
+        instance: instance.handle(),
         api_version: vk::API_VERSION_1_1,
         instance_extensions: &[],
-        physical_device: program.physical_device,
+        physical_device,
+    }
+}
+
+fn physical_device(machine: &Machine) -> Result<PhysicalDevice, Box<dyn Error>> {
+    let raw = raw_physical_device(&machine.entry, &machine.instance, machine.physical_device);
+    // SAFETY: the handles belong together, and outlive what is asked of the device.
+    Ok(unsafe { PhysicalDevice::from_raw(&raw) }?)
+}
+
+fn wrap(program: &Program, enablement: &Enablement) -> Result<Device, Box<dyn Error>> {
+    let raw = RawDeviceDesc {
+        physical: raw_physical_device(&program.entry, &program.instance, program.physical_device),
         device: program.device.handle(),
-        device_extensions: &[],
-        // What the program enabled at vkCreateDevice, which is nothing here.
-        features: Features::NONE,
-        timeline_semaphore: false,
+        // What the program enabled at vkCreateDevice.
+        device_extensions: &enablement.extensions,
+        features: enablement.features,
         queue_family: program.queue_family,
         // Nothing is submitted by the runtime.
         queue: None,

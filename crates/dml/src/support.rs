@@ -4,29 +4,68 @@
 //! use dml::support::{self, Support};
 //! use dml::{DataType, FeatureLevel};
 //!
-//! // Without a device: the least that Vulkan allows one.
-//! let device = dml::core::Capabilities::vulkan_minimum();
 //! let eye = dml::core::operators::find("DIAGONAL_MATRIX").unwrap();
-//! let ask = |level| support::query(eye, DataType::Int64, 2, level, &device);
+//! let ask = |level| support::query(eye, DataType::Int64, 2, level);
 //! assert_eq!(ask(FeatureLevel::V4_0), Support::NeedsLevel(FeatureLevel::V5_1));
-//! assert_eq!(ask(FeatureLevel::V5_1).to_string(), "emulated (without shaderInt64: two 32-bit words)");
+//! assert_eq!(ask(FeatureLevel::V5_1).to_string(), "emulated (two 32-bit words)");
 //! ```
 
+use dml_core::capabilities::Features;
 use dml_core::schema::OperatorSchema;
-use dml_core::{Capabilities, DataType, FeatureLevel};
+use dml_core::{AbstractOperator, Capabilities, DataType, FeatureLevel, support};
 
 pub use dml_core::support::{
-    Emulation, EmulationMethod, Support, data_type_supported, emulation, highest_supported_level,
-    query, query_tensor, query_tensors,
+    Emulation, Support, data_type_supported, emulation, highest_supported_level,
 };
 
 use crate::device::Device;
 
+/// Whether `schema` takes a tensor of `data_type` with `rank` dimensions at `level`, on any device:
+/// native or emulated as by the kernels that need no optional feature, which every operator has.
+/// [`query_tensors`] tells what a device has beyond that.
+///
+/// Where the operator's tensors differ, or an attribute decides, it is the best answer of any.
+pub fn query(
+    schema: &OperatorSchema,
+    data_type: DataType,
+    rank: usize,
+    level: FeatureLevel,
+) -> Support {
+    support::query(schema, data_type, rank, level, Features::NONE)
+}
+
+/// The same for one tensor of the operator; `None` where it has no tensor field of this name.
+pub fn query_tensor(
+    schema: &OperatorSchema,
+    field: &str,
+    data_type: DataType,
+    rank: usize,
+    level: FeatureLevel,
+) -> Option<Support> {
+    support::query_tensor(schema, field, data_type, rank, level, Features::NONE)
+}
+
+/// The same for all tensors of `operator`, the worst of the answers, on a device that has
+/// `capabilities`: native or emulated as by the kernels that are selected for it there.
+pub fn query_tensors(
+    operator: &AbstractOperator,
+    level: FeatureLevel,
+    capabilities: &Capabilities,
+) -> Support {
+    let used = dml_ops::used_features(operator, level, capabilities);
+    support::query_tensors(operator, level, used)
+}
+
 impl Device {
     /// Whether the device takes tensors of `data_type` with `rank` dimensions for an operator, see
-    /// [`query`]. What the device offers decides, not what is enabled.
+    /// [`query`].
     pub fn support(&self, schema: &OperatorSchema, data_type: DataType, rank: usize) -> Support {
-        query(schema, data_type, rank, self.feature_level(), &self.offered())
+        query(schema, data_type, rank, self.feature_level())
+    }
+
+    /// Whether the device takes `operator`, and whether by the hardware's types, see [`query_tensors`].
+    pub fn operator_support(&self, operator: &AbstractOperator) -> Support {
+        query_tensors(operator, self.feature_level(), self.capabilities())
     }
 
     /// What the Vulkan device offers under its cap: its limits, and its optional features whether or

@@ -8,8 +8,8 @@ use common::{diagonal, on_every_device_under, options};
 use dml::core::capabilities::Limit;
 use dml::support::Support;
 use dml::{
-    BufferBinding, BufferUsage, CapabilityCap, DataType, Device, DeviceOptions, Error,
-    FeatureLevel, TensorDesc,
+    AbstractOperator, BufferBinding, BufferUsage, CapabilityCap, DataType, Device, DeviceOptions,
+    Error, FeatureLevel, TensorDesc,
 };
 use dml_profiles::Profile;
 
@@ -145,22 +145,23 @@ fn profiles_of_devices_execute_as_far_as_the_host_represents_them() {
 }
 
 #[test]
-fn what_is_not_offered_is_emulated() {
+fn what_kernels_make_of_other_types_is_emulated() {
     let eye = dml::core::operators::find("DIAGONAL_MATRIX").unwrap();
-    on_every_device_under(CapabilityCap::NONE.without_features(), |device| {
-        for data_type in TYPES {
-            let answer = device.support(eye, data_type, 2);
-            assert_eq!(answer == Support::Native, data_type == DataType::Float32, "{answer}");
-            assert!(answer.runs());
-            assert!(device.check_tensor_data_type(data_type));
-        }
-        assert!(!device.check_tensor_data_type(DataType::Int4));
-    });
-    on_every_device_under(CapabilityCap::NONE, |device| {
-        let offered = device.vulkan().physical().capabilities().features;
-        let answer = device.support(eye, DataType::Int64, 2);
-        assert_eq!(answer == Support::Native, offered.shader_int64, "{answer}");
-    });
+    for cap in [CapabilityCap::NONE, CapabilityCap::NONE.without_features()] {
+        on_every_device_under(cap, |device| {
+            for data_type in TYPES {
+                let answer = device.support(eye, data_type, 2);
+                assert_eq!(answer == Support::Native, data_type == DataType::Float32, "{answer}");
+                assert!(answer.runs());
+                assert!(device.check_tensor_data_type(data_type));
+                for tensor in tensors(data_type, 2, 2) {
+                    let operator = AbstractOperator::from(diagonal(&tensor, 1, 1.0));
+                    assert_eq!(device.operator_support(&operator), answer, "{data_type}");
+                }
+            }
+            assert!(!device.check_tensor_data_type(DataType::Int4));
+        });
+    }
 }
 
 #[test]

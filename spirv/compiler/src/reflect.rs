@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
+use rspirv::binary::Assemble as _;
 use rspirv::dr::{Instruction, Module, Operand};
-use rspirv::spirv::{Capability, Decoration, ExecutionModel, Op, StorageClass};
+use rspirv::spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
 use crate::ENTRY_POINT;
 use crate::access::buffer_accesses;
@@ -119,33 +120,8 @@ fn check_entry_point(module: &Module) -> Result<()> {
 }
 
 fn required_features(module: &Module) -> Result<Vec<String>> {
-    let mut features = Vec::new();
-    for instruction in &module.capabilities {
-        let Some(&Operand::Capability(capability)) = instruction.operands.first() else {
-            bail!("an OpCapability without a capability");
-        };
-        features.extend(required_feature(capability)?.map(str::to_owned));
-    }
-    features.sort();
-    Ok(features)
-}
-
-/// The variant of `dml_core::kernel::Feature` that a capability needs, if any.
-fn required_feature(capability: Capability) -> Result<Option<&'static str>> {
-    Ok(Some(match capability {
-        Capability::Shader => return Ok(None),
-        Capability::Int8 => "ShaderInt8",
-        Capability::Int16 => "ShaderInt16",
-        Capability::Int64 => "ShaderInt64",
-        Capability::Float16 => "ShaderFloat16",
-        Capability::Float64 => "ShaderFloat64",
-        Capability::StorageBuffer8BitAccess => "StorageBuffer8BitAccess",
-        Capability::StorageBuffer16BitAccess => "StorageBuffer16BitAccess",
-        Capability::PhysicalStorageBufferAddresses => "BufferDeviceAddress",
-        other => bail!(
-            "it needs the capability {other:?}, and no dml_core::kernel::Feature stands for that"
-        ),
-    }))
+    let features = dml_core::capabilities::required_features(&module.assemble())?;
+    Ok(features.iter().map(|feature| format!("{feature:?}")).collect())
 }
 
 fn bindings(module: &Module) -> Result<Vec<Binding>> {

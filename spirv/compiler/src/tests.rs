@@ -131,8 +131,13 @@ fn capabilities_become_features_or_are_refused() {
 
     let group = "#extension GL_KHR_shader_subgroup_arithmetic : require\n";
     let main = "target[0] = subgroupAdd(source[gl_LocalInvocationIndex]);";
+    let reflection = reflected(&format!("{group}{LOCAL}{DATA}"), main).unwrap();
+    assert_eq!(reflection.required_features, ["SubgroupArithmetic"]);
+
+    let group = "#extension GL_KHR_shader_subgroup_clustered : require\n";
+    let main = "target[0] = subgroupClusteredAdd(source[gl_LocalInvocationIndex], 4);";
     let result = reflected(&format!("{group}{LOCAL}{DATA}"), main);
-    assert_refused(result, "no dml_core::kernel::Feature stands for that");
+    assert_refused(result, "no feature of dml-core's table allows that");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod size;
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use dml_core::capabilities::required_features;
 use dml_core::host::HostDispatch;
 use dml_core::kernel::{KernelBinding, KernelDescription, KernelModule};
 use dml_core::plan::Access as Touch;
@@ -74,7 +75,9 @@ impl ElementWise {
     }
 
     fn made(&self) -> KernelModule {
-        let spirv: Vec<u8> = self.spirv().into_iter().flat_map(u32::to_le_bytes).collect();
+        let spirv = self.spirv();
+        let features = required_features(&spirv).expect("what was linked is SPIR-V of known needs");
+        let spirv: Vec<u8> = spirv.into_iter().flat_map(u32::to_le_bytes).collect();
         let inputs = (0..).take(self.inputs.len());
         let inputs = inputs.map(|binding| KernelBinding { binding, access: Touch::Read });
         // Elements narrower than a word are merged into it by atomics.
@@ -93,7 +96,7 @@ impl ElementWise {
             push_fields: interface.push_fields,
             uniform_binding: interface.uniform_binding,
             specialization_constants: interface.specialization_constants,
-            required_features: &[],
+            required_features: Vec::leak(features.iter().collect()),
             host: Box::leak(Box::new(host)),
         })
     }

@@ -23,7 +23,21 @@
         }                                                                                          \
     } while (0)
 
-static DmlVkDevice wrap_device(const struct program *program)
+/* What is worth enabling. None of it is needed, as the program submits by itself. */
+static DmlVkEnablement get_enablement(const struct program *program)
+{
+    DmlVkEnablementDesc desc = {0};
+    desc.struct_size = sizeof desc;
+    desc.api_version = VK_API_VERSION_1_1;
+    desc.get_instance_proc_addr = vkGetInstanceProcAddr;
+    desc.instance = program->instance;
+    desc.physical_device = program->physical_device;
+    DmlVkEnablement enablement;
+    CHECK_DML(dmlvk_get_enablement(&desc, &enablement));
+    return enablement;
+}
+
+static DmlVkDevice wrap_device(const struct program *program, const DmlVkEnablement *enabled)
 {
     DmlVkRawDeviceDesc desc = {0};
     desc.struct_size = sizeof desc;
@@ -34,7 +48,10 @@ static DmlVkDevice wrap_device(const struct program *program)
     desc.physical_device = program->physical_device;
     desc.device = program->device;
     desc.queue_family = program->queue_family;
-    /* No feature was enabled, and without a queue nothing is submitted by the library. */
+    desc.device_extensions = enabled->extensions;
+    desc.device_extension_count = enabled->extension_count;
+    desc.features = enabled->features;
+    /* Without a queue nothing is submitted by the library. */
     DmlVkDevice device;
     CHECK_DML(dmlvk_wrap_device(&desc, &device));
     return device;
@@ -110,11 +127,13 @@ static void record(VkCommandBuffer commands, DmlVkBindingTable table, VkBuffer t
 
 int main(int argc, char **argv)
 {
-    struct program program = create_program(argc > 1 ? (uint32_t)atoi(argv[1]) : 0);
+    struct program program = create_instance(argc > 1 ? (uint32_t)atoi(argv[1]) : 0);
+    DmlVkEnablement enablement = get_enablement(&program);
+    create_device(&program, enablement.extension_count, enablement.extensions, enablement.chain);
     struct buffer tensors = create_buffer(&program, OUTPUT_AT + BYTES);
     struct buffer result = create_buffer(&program, BYTES);
 
-    DmlVkDevice device = wrap_device(&program);
+    DmlVkDevice device = wrap_device(&program, &enablement);
     DmlVkOperator compiled = compile(device);
     DmlVkBindingTable table = bind(device, compiled, tensors.buffer);
 

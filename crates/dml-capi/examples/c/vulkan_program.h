@@ -37,7 +37,8 @@ struct buffer {
     void *mapped;
 };
 
-static struct program create_program(uint32_t index)
+/* The instance and its physical device. */
+static struct program create_instance(uint32_t index)
 {
     struct program program = {0};
     VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
@@ -54,30 +55,38 @@ static struct program create_program(uint32_t index)
         exit(1);
     }
     program.physical_device = devices[index];
+    return program;
+}
 
+/* The device with one compute queue, and what is to be enabled on it. */
+static void create_device(struct program *program, uint32_t extension_count,
+                          const char *const *extensions, const void *features)
+{
     VkQueueFamilyProperties families[16];
     uint32_t family_count = 16;
-    vkGetPhysicalDeviceQueueFamilyProperties(program.physical_device, &family_count, families);
-    while (program.queue_family < family_count &&
-           !(families[program.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT)) {
-        program.queue_family++;
+    vkGetPhysicalDeviceQueueFamilyProperties(program->physical_device, &family_count, families);
+    while (program->queue_family < family_count &&
+           !(families[program->queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT)) {
+        program->queue_family++;
     }
 
     float priority = 1.0f;
     VkDeviceQueueCreateInfo queue_info = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                          .queueFamilyIndex = program.queue_family,
+                                          .queueFamilyIndex = program->queue_family,
                                           .queueCount = 1,
                                           .pQueuePriorities = &priority};
     VkDeviceCreateInfo device_info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                      .pNext = features,
                                       .queueCreateInfoCount = 1,
-                                      .pQueueCreateInfos = &queue_info};
-    CHECK_VK(vkCreateDevice(program.physical_device, &device_info, NULL, &program.device));
-    vkGetDeviceQueue(program.device, program.queue_family, 0, &program.queue);
+                                      .pQueueCreateInfos = &queue_info,
+                                      .enabledExtensionCount = extension_count,
+                                      .ppEnabledExtensionNames = extensions};
+    CHECK_VK(vkCreateDevice(program->physical_device, &device_info, NULL, &program->device));
+    vkGetDeviceQueue(program->device, program->queue_family, 0, &program->queue);
 
     VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                         .queueFamilyIndex = program.queue_family};
-    CHECK_VK(vkCreateCommandPool(program.device, &pool_info, NULL, &program.pool));
-    return program;
+                                         .queueFamilyIndex = program->queue_family};
+    CHECK_VK(vkCreateCommandPool(program->device, &pool_info, NULL, &program->pool));
 }
 
 static void destroy_program(struct program *program)

@@ -43,37 +43,39 @@ typedef PFN_vkVoidFunction(DMLVK_VKAPI_PTR *PFN_vkGetInstanceProcAddr)(VkInstanc
 /* Locks or unlocks a queue that the caller shares; called with queue_lock_data. */
 typedef void (*DmlVkQueueCallback)(void *data);
 
+/* Optional features of Vulkan. */
+#define DMLVK_FEATURE_SHADER_INT8 0x1ull /* shaderInt8 */
+#define DMLVK_FEATURE_SHADER_INT16 0x2ull /* shaderInt16 */
+#define DMLVK_FEATURE_SHADER_INT64 0x4ull /* shaderInt64 */
+#define DMLVK_FEATURE_SHADER_FLOAT16 0x8ull /* shaderFloat16 */
+#define DMLVK_FEATURE_SHADER_FLOAT64 0x10ull /* shaderFloat64 */
+#define DMLVK_FEATURE_STORAGE_BUFFER_8BIT_ACCESS 0x20ull /* storageBuffer8BitAccess */
+#define DMLVK_FEATURE_STORAGE_BUFFER_16BIT_ACCESS 0x40ull /* storageBuffer16BitAccess */
+#define DMLVK_FEATURE_BUFFER_DEVICE_ADDRESS 0x80ull /* bufferDeviceAddress */
+#define DMLVK_FEATURE_TIMELINE_SEMAPHORE 0x100ull /* timelineSemaphore */
+#define DMLVK_FEATURE_ROBUST_BUFFER_ACCESS 0x200ull /* robustBufferAccess */
+#define DMLVK_FEATURE_SCALAR_BLOCK_LAYOUT 0x400ull /* scalarBlockLayout */
+#define DMLVK_FEATURE_VULKAN_MEMORY_MODEL 0x800ull /* vulkanMemoryModel */
+#define DMLVK_FEATURE_SUBGROUP_SIZE_CONTROL 0x1000ull /* subgroupSizeControl */
+#define DMLVK_FEATURE_COMPUTE_FULL_SUBGROUPS 0x2000ull /* computeFullSubgroups */
+#define DMLVK_FEATURE_COOPERATIVE_MATRIX 0x4000ull /* cooperativeMatrix */
+#define DMLVK_FEATURE_SHADER_ROUNDING_MODE_RTE_FLOAT16 0x8000ull /* shaderRoundingModeRTEFloat16 */
+#define DMLVK_FEATURE_SHADER_ROUNDING_MODE_RTE_FLOAT32 0x10000ull /* shaderRoundingModeRTEFloat32 */
+#define DMLVK_FEATURE_SHADER_DENORM_PRESERVE_FLOAT16 0x20000ull /* shaderDenormPreserveFloat16 */
+#define DMLVK_FEATURE_SHADER_DENORM_PRESERVE_FLOAT32 0x40000ull /* shaderDenormPreserveFloat32 */
+#define DMLVK_FEATURE_SHADER_SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT16 0x80000ull /* shaderSignedZeroInfNanPreserveFloat16 */
+#define DMLVK_FEATURE_SHADER_SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32 0x100000ull /* shaderSignedZeroInfNanPreserveFloat32 */
+#define DMLVK_FEATURE_SUBGROUP_VOTE 0x200000ull /* VK_SUBGROUP_FEATURE_VOTE_BIT */
+#define DMLVK_FEATURE_SUBGROUP_ARITHMETIC 0x400000ull /* VK_SUBGROUP_FEATURE_ARITHMETIC_BIT */
+#define DMLVK_FEATURE_SUBGROUP_BALLOT 0x800000ull /* VK_SUBGROUP_FEATURE_BALLOT_BIT */
+#define DMLVK_FEATURE_SUBGROUP_SHUFFLE 0x1000000ull /* VK_SUBGROUP_FEATURE_SHUFFLE_BIT */
+#define DMLVK_FEATURE_SUBGROUP_SHUFFLE_RELATIVE 0x2000000ull /* VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT */
+#define DMLVK_FEATURE_VULKAN_MEMORY_MODEL_DEVICE_SCOPE 0x4000000ull /* vulkanMemoryModelDeviceScope */
+
 
 // The version of this interface: it changes whenever a function, a struct or a value does so that
 // programs have to be compiled again.
-#define DMLVK_ABI_VERSION 1
-
-// shaderInt8 is enabled.
-#define DMLVK_FEATURE_SHADER_INT8 1
-
-// shaderInt16 is enabled.
-#define DMLVK_FEATURE_SHADER_INT16 2
-
-// shaderInt64 is enabled.
-#define DMLVK_FEATURE_SHADER_INT64 4
-
-// shaderFloat16 is enabled.
-#define DMLVK_FEATURE_SHADER_FLOAT16 8
-
-// shaderFloat64 is enabled.
-#define DMLVK_FEATURE_SHADER_FLOAT64 16
-
-// storageBuffer8BitAccess is enabled.
-#define DMLVK_FEATURE_STORAGE_BUFFER_8BIT 32
-
-// storageBuffer16BitAccess is enabled.
-#define DMLVK_FEATURE_STORAGE_BUFFER_16BIT 64
-
-// bufferDeviceAddress is enabled.
-#define DMLVK_FEATURE_BUFFER_DEVICE_ADDRESS 128
-
-// timelineSemaphore is enabled. Needed with a queue.
-#define DMLVK_FEATURE_TIMELINE_SEMAPHORE 256
+#define DMLVK_ABI_VERSION 2
 
 // What a binding table's handle points to as far as C is concerned. Nothing lies there.
 typedef struct DmlVkBindingTable_T DmlVkBindingTable_T;
@@ -142,6 +144,41 @@ typedef struct DmlVkDeviceDesc {
     const char *profile;
 } DmlVkDeviceDesc;
 
+// A physical device of the caller's, for dmlvk_get_enablement.
+typedef struct DmlVkEnablementDesc {
+    // sizeof(DmlVkEnablementDesc).
+    uint32_t struct_size;
+    // VkApplicationInfo::apiVersion of the instance: at least VK_API_VERSION_1_1.
+    uint32_t api_version;
+    // The loader's vkGetInstanceProcAddr.
+    PFN_vkGetInstanceProcAddr get_instance_proc_addr;
+    // The instance.
+    VkInstance instance;
+    // The physical device.
+    VkPhysicalDevice physical_device;
+    // DMLVK_FEATURE_* of those features that are not to be enabled. 0 is fine.
+    uint64_t unwanted_features;
+} DmlVkEnablementDesc;
+
+// What to enable at vkCreateDevice. What it points to stays as long as the library is loaded, and is not
+// to be changed.
+typedef struct DmlVkEnablement {
+    // DMLVK_FEATURE_* of what is enabled so, for DmlVkRawDeviceDesc. Some are properties of the device,
+    // which need no more than their extension.
+    uint64_t features;
+    // The features as a chain of structures, for VkDeviceCreateInfo::pNext or the end of a chain of the
+    // caller's; pEnabledFeatures is null then. A VkPhysicalDeviceFeatures2, and structures of single
+    // extensions: a program that has one of these, or a VkPhysicalDeviceVulkan12Features, in its chain
+    // sets the members there instead.
+    const void *chain;
+    // Device extensions, for VkDeviceCreateInfo::ppEnabledExtensionNames, and for DmlVkRawDeviceDesc.
+    const char *const *extensions;
+    // The number of extensions.
+    uint32_t extension_count;
+    // 0.
+    uint32_t reserved;
+} DmlVkEnablement;
+
 // A compiled operator.
 typedef struct DmlVkOperator_T *DmlVkOperator;
 
@@ -205,15 +242,15 @@ typedef struct DmlVkRawDeviceDesc {
     VkDevice device;
     // Instance extensions that are enabled, as far as they are to be used: VK_EXT_debug_utils.
     const char *const *instance_extensions;
-    // Device extensions that are enabled, as far as they are to be used: VK_KHR_timeline_semaphore
-    // below Vulkan 1.2.
+    // Device extensions that are enabled, as far as they are to be used: those of DmlVkEnablement.
     const char *const *device_extensions;
     // The number of instance extensions.
     uint32_t instance_extension_count;
     // The number of device extensions.
     uint32_t device_extension_count;
-    // DMLVK_FEATURE_* of those features that are enabled and may be used. 0 is fine.
-    uint32_t features;
+    // DMLVK_FEATURE_* of those features that are enabled and may be used. 0 is fine without a queue;
+    // dmlvk_get_enablement tells what to enable.
+    uint64_t features;
     // The family of the command buffers to record into.
     uint32_t queue_family;
     // A queue of that family, for functions that submit; null where nothing is to be submitted.
@@ -328,6 +365,20 @@ HRESULT dmlvk_destroy_device(DmlVkDevice device);
 // DXGI_ERROR_DEVICE_REMOVED where the VkDevice was lost, else S_OK. A lost device stays lost: destroy
 // it and create another.
 HRESULT dmlvk_get_device_removed_reason(DmlVkDevice device);
+
+// What to enable on a device of the caller's, so that the library can use all that it may make use of.
+// Nothing of it is needed but timelineSemaphore, where the library is to submit to a queue. What the
+// caller has enabled is stated to dmlvk_wrap_device, and nothing else is used.
+//
+// Fails with E_INVALIDARG where a handle is null, the physical device is not of the instance, the version
+// is below 1.1, or a feature is unknown.
+//
+// Safety:
+//
+// desc is null or points to a DmlVkEnablementDesc; enablement is null or a place for one. The handles
+// are valid and belong together.
+HRESULT dmlvk_get_enablement(const struct DmlVkEnablementDesc *desc,
+                             struct DmlVkEnablement *enablement);
 
 // Initializes an operator and waits: copies the inputs that are OWNED_BY_DML to where executions read
 // them. All other inputs are all zeros; where none is owned input_count may be 0.

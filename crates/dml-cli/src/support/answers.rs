@@ -22,9 +22,8 @@ pub(super) fn of_tensors(subject: &Subject, schema: &'static OperatorSchema) -> 
     let mut found: Vec<Answers> = Vec::new();
     for field in schema.fields.iter().filter(|field| field.kind != FieldKind::Attribute) {
         let ask = |data_type, rank| {
-            let Subject { level, offered, .. } = subject;
             // A field without a table, which no operator has, is accepted nowhere.
-            support::query_tensor(schema, field.name, data_type, rank, *level, offered)
+            support::query_tensor(schema, field.name, data_type, rank, subject.level)
                 .unwrap_or(Support::Never)
         };
         let row = |data_type| (data_type, RANKS.map(|rank| ask(data_type, rank)).collect());
@@ -43,7 +42,7 @@ pub(super) fn best(
     schema: &'static OperatorSchema,
     data_type: DataType,
 ) -> Support {
-    let ask = |rank| support::query(schema, data_type, rank, subject.level, &subject.offered);
+    let ask = |rank| support::query(schema, data_type, rank, subject.level);
     RANKS.map(ask).max_by_key(|it| preference(*it)).unwrap_or(Support::Never)
 }
 

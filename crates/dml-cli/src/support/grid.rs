@@ -151,7 +151,7 @@ impl Legend {
             if matches!(support, Support::Emulated(_)) {
                 lines.extend(self.emulated.iter().map(|(how, types)| {
                     let types: Vec<&str> = types.iter().map(|it| it.name()).collect();
-                    format!("{:10}  {} {how}", "", types.join(", "))
+                    format!("{:10}  {}: {how}", "", types.join(", "))
                 }));
             }
         }
@@ -161,8 +161,8 @@ impl Legend {
 
 fn meaning(support: Support) -> &'static str {
     match support {
-        Support::Native => "runs, and the device has what the type needs",
-        Support::Emulated(_) => "runs with the same bits, though the device lacks a feature:",
+        Support::Native => "runs, by kernels that use the hardware's type",
+        Support::Emulated(_) => "runs with the same bits, by kernels that make the type of others:",
         Support::NeedsLevel(_) => "such a number is the feature level that it needs",
         Support::NotImplemented => "the level accepts it, but this runtime lacks the operator",
         Support::Undocumented => "DirectML's reference does not state it",

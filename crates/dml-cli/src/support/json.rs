@@ -3,7 +3,7 @@
 use dml::DataType;
 use dml::core::kernel::Feature;
 use dml::core::schema::OperatorSchema;
-use dml::support::{Support, data_type_supported};
+use dml::support::{Emulation, Support, data_type_supported};
 use serde::Serialize;
 
 use super::Subject;
@@ -46,10 +46,7 @@ struct Answer {
     /// The level that is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<String>,
-    /// The feature that the device lacks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<&'static str>,
-    /// What is done instead.
+    /// How the type is made of others.
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'static str>,
 }
@@ -69,8 +66,7 @@ impl Answer {
             rank,
             answer: support.name(),
             level,
-            missing: emulation.map(|it| it.missing.name()),
-            method: emulation.map(|it| it.method.name()),
+            method: emulation.map(Emulation::name),
         }
     }
 }

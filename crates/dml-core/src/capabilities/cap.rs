@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use super::{ApiVersion, Capabilities, Feature, Features, Limit};
+use super::{ApiVersion, Capabilities, Enabling, Feature, Limit};
 use crate::types::InvalidField;
 
 /// What a device is to be treated as, at most: the device of a profile, or any part of it.
 ///
 /// What is not stated stays as it is. A cap only lowers: where it states more than the host device
-/// has, the device keeps what it has, and [`CapabilityCap::apply`] says so.
+/// has, the device keeps what it has, and [`CapabilityCap::apply`] says so. So it does for the sizes of
+/// subgroups, which nothing can change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CapabilityCap {
     api_version: Option<ApiVersion>,
@@ -41,11 +42,11 @@ impl CapabilityCap {
         self
     }
 
-    /// The same, offering no optional feature.
+    /// The same, offering no optional feature that a kernel could use.
     #[must_use]
-    pub fn without_features(mut self) -> Self {
-        self.features = [Some(false); Feature::ALL.len()];
-        self
+    pub fn without_features(self) -> Self {
+        let used = |it: &Feature| matches!(it.enabling(), Enabling::WhereOffered | Enabling::Never);
+        Feature::ALL.into_iter().filter(used).fold(self, |cap, it| cap.with_feature(it, false))
     }
 
     /// The same with a value of `limit`.
@@ -120,16 +121,22 @@ impl CapabilityCap {
     /// stated is as little as Vulkan allows.
     pub fn alone(&self) -> Capabilities {
         let mut least = Capabilities::vulkan_minimum();
-        // A device that does not state its largest buffer fits one into its largest allocation.
-        if let Some(size) = self.limit(Limit::MaxMemoryAllocationSize) {
-            least.limits.max_buffer_size = size;
+        // A device that does not state its largest buffer fits one into its largest allocation, and one
+        // that states a single size of subgroups has no others.
+        for (stated, others) in [
+            (Limit::MaxMemoryAllocationSize, &[Limit::MaxBufferSize][..]),
+            (Limit::SubgroupSize, &[Limit::MinSubgroupSize, Limit::MaxSubgroupSize]),
+        ] {
+            if let Some(value) = self.limit(stated) {
+                least.limits =
+                    others.iter().fold(least.limits, |limits, other| limits.with(*other, value));
+            }
         }
-        let stated = |feature: &Feature| self.feature(*feature) == Some(true);
+        let has = |feature: &Feature| {
+            self.feature(*feature).unwrap_or_else(|| least.features.has(*feature))
+        };
         Capabilities {
-            features: Feature::ALL
-                .into_iter()
-                .filter(stated)
-                .fold(Features::default(), |features, feature| features.with(feature, true)),
+            features: Feature::ALL.into_iter().filter(has).collect(),
             limits: Limit::ALL.into_iter().fold(least.limits, |limits, limit| {
                 match self.limit(limit) {
                     Some(value) => limits.with(limit, value),

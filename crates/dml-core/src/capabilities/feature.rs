@@ -1,65 +1,249 @@
-//! The optional features that kernels may need.
+//! The optional features that kernels may need, as [`feature_table`](crate::feature_table) lists them.
 
+use std::ffi::CStr;
+
+use super::ApiVersion;
 use crate::types::named_enum::named_enum;
 
-/// [`Feature`] and [`Features`], from a row for each feature: variant, member, Vulkan's name.
+/// [`Feature`] and what is known of each, from the table.
 macro_rules! features {
-    ($($feature:ident, $member:ident, $name:literal;)*) => {
+    (
+        basic { $($basic:ident = $basic_number:literal, $basic_name:literal, $basic_member:ident,
+            $basic_enabling:ident,
+            [$($basic_capability:ident = $basic_code:literal)?];)* }
+        extended [$($kind:ident {
+            $($structure:ident of $extension:literal $(since $major:literal, $minor:literal)? {
+                $($feature:ident = $number:literal, $name:literal, $member:ident, $enabling:ident,
+                    [$($capability:ident = $code:literal $(for $width:literal)?)?];)*
+            })*
+        })*]
+        operations { $($operation:ident = $operation_number:literal, $operation_name:literal,
+            $operation_member:ident, $operation_enabling:ident,
+            [$operation_capability:ident = $operation_code:literal];)* }
+    ) => {
         named_enum! {
-            /// An optional feature of Vulkan that a kernel variant needs the device to have enabled.
+            /// An optional feature of Vulkan that a kernel may need the device to have enabled. Its
+            /// number is that of its bit in [`Features`].
             ///
-            /// The names are those of Vulkan's feature structures.
+            /// The names are those of Vulkan's structures and bits.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
             #[non_exhaustive]
             Feature,
             /// Vulkan's name of the feature.
             name;
-            $(#[doc = concat!("`", $name, "`")] $feature, $name;)*
+            $(#[doc = concat!("`", $basic_name, "`")] $basic = $basic_number, $basic_name;)*
+            $($($(#[doc = concat!("`", $name, "`")] $feature = $number, $name;)*)*)*
+            $(#[doc = concat!("`", $operation_name, "`")]
+                $operation = $operation_number, $operation_name;)*
         }
 
-        /// A set of optional features: what a device offers, or what of it is enabled.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct Features {
-            $(#[doc = concat!("`", $name, "`")] pub $member: bool,)*
-        }
-
-        impl Features {
-            /// No feature.
-            pub const NONE: Self = Self { $($member: false,)* };
-
-            /// Whether `feature` is there.
-            pub fn has(&self, feature: Feature) -> bool {
-                match feature {
-                    $(Feature::$feature => self.$member,)*
+        impl Feature {
+            /// When a device that this runtime creates enables it.
+            pub const fn enabling(self) -> Enabling {
+                match self {
+                    $(Self::$basic => Enabling::$basic_enabling,)*
+                    $($($(Self::$feature => Enabling::$enabling,)*)*)*
+                    $(Self::$operation => Enabling::$operation_enabling,)*
                 }
             }
 
-            /// The set with `feature`, or without it.
-            #[must_use]
-            pub fn with(mut self, feature: Feature, is_there: bool) -> Self {
-                match feature {
-                    $(Feature::$feature => self.$member = is_there,)*
+            /// The extension that brought it; `None` where Vulkan 1.1 has it.
+            pub const fn extension(self) -> Option<Extension> {
+                match self {
+                    $(Self::$basic => None,)*
+                    $($($(Self::$feature)|* => Some(Extension {
+                        name: $extension,
+                        promoted: [
+                            $(Some(ApiVersion::new($major, $minor)),)?
+                            None,
+                        ][0],
+                    }),)*)*
+                    $(Self::$operation => None,)*
                 }
-                self
+            }
+
+            /// The capability of SPIR-V that it allows.
+            pub const fn capability(self) -> Option<SpirvCapability> {
+                match self {
+                    $(Self::$basic => {
+                        [$(Some(capability!($basic_capability, $basic_code)),)? None][0]
+                    })*
+                    $($($(Self::$feature => {
+                        [$(Some(capability!($capability, $code $(, $width)?)),)? None][0]
+                    })*)*)*
+                    $(Self::$operation => {
+                        Some(capability!($operation_capability, $operation_code))
+                    })*
+                }
             }
         }
     };
 }
 
-features! {
-    ShaderInt8, shader_int8, "shaderInt8";
-    ShaderInt16, shader_int16, "shaderInt16";
-    ShaderInt64, shader_int64, "shaderInt64";
-    ShaderFloat16, shader_float16, "shaderFloat16";
-    ShaderFloat64, shader_float64, "shaderFloat64";
-    StorageBuffer8BitAccess, storage_buffer_8bit_access, "storageBuffer8BitAccess";
-    StorageBuffer16BitAccess, storage_buffer_16bit_access, "storageBuffer16BitAccess";
-    BufferDeviceAddress, buffer_device_address, "bufferDeviceAddress";
+macro_rules! capability {
+    ($name:ident, $code:literal) => {
+        SpirvCapability { name: stringify!($name), code: $code, float_width: None }
+    };
+    ($name:ident, $code:literal, $width:literal) => {
+        SpirvCapability { name: stringify!($name), code: $code, float_width: Some($width) }
+    };
 }
 
+crate::feature_table!(features);
+
+/// An extension of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extension {
+    /// Its name.
+    pub name: &'static CStr,
+    /// The version of Vulkan that has it in its core; `None` where there is none.
+    pub promoted: Option<ApiVersion>,
+}
+
+/// A capability of SPIR-V that a feature allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpirvCapability {
+    /// Its name in SPIR-V.
+    pub name: &'static str,
+    /// Its number in SPIR-V.
+    pub code: u32,
+    /// Where it declares an execution mode of floats: of how many bits.
+    pub float_width: Option<u32>,
+}
+
+/// When a device that this runtime creates enables a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enabling {
+    /// Always: a device without it submits nothing.
+    Always,
+    /// Wherever it is offered: a kernel may have a variant that uses it.
+    WhereOffered,
+    /// Unless whoever creates the device decides against it.
+    ByChoice,
+    /// Never, as no kernel would use it.
+    Never,
+}
+
+/// A set of optional features: what a device offers, or what of it is enabled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Features(u64);
+
 impl Features {
+    /// No feature.
+    pub const NONE: Self = Self(0);
+
+    /// Every feature that there is.
+    pub const ALL: Self = {
+        let (mut all, mut at) = (Self::NONE, 0);
+        while at < Feature::ALL.len() {
+            all = all.with(Feature::ALL[at], true);
+            at += 1;
+        }
+        all
+    };
+
+    /// What every device has that this runtime submits to: what Vulkan 1.1 guarantees, and timeline
+    /// semaphores.
+    pub const LEAST: Self =
+        Self::NONE.with(Feature::RobustBufferAccess, true).with(Feature::TimelineSemaphore, true);
+
+    /// Whether `feature` is there.
+    pub const fn has(self, feature: Feature) -> bool {
+        self.0 & 1 << feature as u32 != 0
+    }
+
+    /// The set with `feature`, or without it.
+    #[must_use]
+    pub const fn with(self, feature: Feature, is_there: bool) -> Self {
+        let bit = 1 << feature as u32;
+        Self(if is_there { self.0 | bit } else { self.0 & !bit })
+    }
+
+    /// What is in one of the sets, or in both.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// What is in both sets.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// What is here and not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Every feature that is there, in the order of [`Feature::ALL`].
-    pub fn iter(&self) -> impl Iterator<Item = Feature> {
-        Feature::ALL.into_iter().filter(|feature| self.has(*feature))
+    pub fn iter(self) -> impl Iterator<Item = Feature> {
+        Feature::ALL.into_iter().filter(move |feature| self.has(*feature))
+    }
+
+    /// A bit for each feature, under its number.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The set of these bits; `None` where one of them is no feature's.
+    pub const fn from_bits(bits: u64) -> Option<Self> {
+        if bits & !Self::ALL.0 == 0 { Some(Self(bits)) } else { None }
+    }
+}
+
+impl FromIterator<Feature> for Features {
+    fn from_iter<I: IntoIterator<Item = Feature>>(features: I) -> Self {
+        features.into_iter().fold(Self::NONE, |all, feature| all.with(feature, true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_feature_has_a_bit_and_a_name_of_its_own_and_the_bits_have_no_gap() {
+        let mut numbers = Feature::ALL.map(|it| it as usize);
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..Feature::ALL.len()));
+        for feature in Feature::ALL {
+            let same = Feature::ALL.into_iter().filter(|it| it.name() == feature.name());
+            assert_eq!(same.count(), 1, "{feature}");
+            let alone = Features::NONE.with(feature, true);
+            assert_eq!(alone.iter().collect::<Vec<_>>(), [feature]);
+            assert_eq!(Features::from_bits(alone.bits()), Some(alone));
+            assert_eq!(alone.with(feature, false), Features::NONE);
+        }
+        assert_eq!(Features::from_bits(1 << Feature::ALL.len()), None);
+        assert_eq!(Features::ALL.iter().count(), Feature::ALL.len());
+        let [one, both] = [Features::LEAST.with(Feature::ShaderInt8, true), Features::LEAST];
+        assert_eq!((one.and(both), one.without(both).iter().count()), (both, 1));
+        assert_eq!(one.without(both).or(both), one);
+    }
+
+    #[test]
+    fn a_feature_comes_from_its_extension_until_the_core_has_it() {
+        let of = |feature: Feature| feature.extension().unwrap();
+        assert_eq!(of(Feature::ShaderInt8).name, c"VK_KHR_shader_float16_int8");
+        assert_eq!(of(Feature::ShaderInt8).promoted, Some(ApiVersion::new(1, 2)));
+        assert_eq!(of(Feature::SubgroupSizeControl).promoted, Some(ApiVersion::new(1, 3)));
+        assert_eq!(of(Feature::CooperativeMatrix).promoted, None);
+        assert_eq!(Feature::ShaderInt64.extension(), None);
+        assert_eq!(Feature::SubgroupVote.extension(), None);
+    }
+
+    #[test]
+    fn no_two_features_allow_the_same() {
+        for feature in Feature::ALL {
+            let Some(allowed) = feature.capability() else { continue };
+            for other in Feature::ALL.into_iter().filter(|other| *other != feature) {
+                let Some(also) = other.capability() else { continue };
+                let is_same = (also.code, also.float_width) == (allowed.code, allowed.float_width);
+                assert!(!is_same, "{feature} and {other}");
+                assert_eq!(also.name == allowed.name, also.code == allowed.code, "{feature}");
+            }
+        }
     }
 }

@@ -5,9 +5,9 @@ use crate::types::InvalidField;
 use crate::types::named_enum::named_enum;
 
 /// [`Limit`], and how [`Limits`] is read and changed by it, from a row for each limit: variant, where
-/// it is, Vulkan's name.
+/// it is, Vulkan's name, and which way it promises less.
 macro_rules! limits {
-    ($($limit:ident, $member:ident $([$index:literal])?, $name:literal;)*) => {
+    ($($limit:ident, $member:ident $([$index:literal])?, $name:literal, $kind:ident;)*) => {
         named_enum! {
             /// One of [`Limits`].
             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +16,14 @@ macro_rules! limits {
             /// Vulkan's name of the limit, with the index where it is one of several.
             name;
             $(#[doc = concat!("`", $name, "`")] $limit, $name;)*
+        }
+
+        impl Limit {
+            const fn kind(self) -> Kind {
+                match self {
+                    $(Self::$limit => Kind::$kind,)*
+                }
+            }
         }
 
         impl Limits {
@@ -41,46 +49,59 @@ macro_rules! limits {
     };
 }
 
+/// Which way a limit promises less.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// There is at most so much of something.
+    Most,
+    /// Offsets are multiples of it.
+    Alignment,
+    /// A fact of the device that nothing can make another.
+    Fact,
+}
+
 limits! {
-    MaxStorageBufferRange, max_storage_buffer_range, "maxStorageBufferRange";
+    MaxStorageBufferRange, max_storage_buffer_range, "maxStorageBufferRange", Most;
     MinStorageBufferOffsetAlignment, min_storage_buffer_offset_alignment,
-        "minStorageBufferOffsetAlignment";
-    MaxUniformBufferRange, max_uniform_buffer_range, "maxUniformBufferRange";
+        "minStorageBufferOffsetAlignment", Alignment;
+    MaxUniformBufferRange, max_uniform_buffer_range, "maxUniformBufferRange", Most;
     MinUniformBufferOffsetAlignment, min_uniform_buffer_offset_alignment,
-        "minUniformBufferOffsetAlignment";
+        "minUniformBufferOffsetAlignment", Alignment;
     MaxPerStageDescriptorStorageBuffers, max_per_stage_descriptor_storage_buffers,
-        "maxPerStageDescriptorStorageBuffers";
+        "maxPerStageDescriptorStorageBuffers", Most;
     MaxPerStageDescriptorUniformBuffers, max_per_stage_descriptor_uniform_buffers,
-        "maxPerStageDescriptorUniformBuffers";
-    MaxComputeWorkGroupCountX, max_compute_work_group_count[0], "maxComputeWorkGroupCount[0]";
-    MaxComputeWorkGroupCountY, max_compute_work_group_count[1], "maxComputeWorkGroupCount[1]";
-    MaxComputeWorkGroupCountZ, max_compute_work_group_count[2], "maxComputeWorkGroupCount[2]";
+        "maxPerStageDescriptorUniformBuffers", Most;
+    MaxComputeWorkGroupCountX, max_compute_work_group_count[0], "maxComputeWorkGroupCount[0]", Most;
+    MaxComputeWorkGroupCountY, max_compute_work_group_count[1], "maxComputeWorkGroupCount[1]", Most;
+    MaxComputeWorkGroupCountZ, max_compute_work_group_count[2], "maxComputeWorkGroupCount[2]", Most;
     MaxComputeWorkGroupInvocations, max_compute_work_group_invocations,
-        "maxComputeWorkGroupInvocations";
-    MaxComputeWorkGroupSizeX, max_compute_work_group_size[0], "maxComputeWorkGroupSize[0]";
-    MaxComputeWorkGroupSizeY, max_compute_work_group_size[1], "maxComputeWorkGroupSize[1]";
-    MaxComputeWorkGroupSizeZ, max_compute_work_group_size[2], "maxComputeWorkGroupSize[2]";
-    MaxPushConstantsSize, max_push_constants_size, "maxPushConstantsSize";
-    MaxMemoryAllocationSize, max_memory_allocation_size, "maxMemoryAllocationSize";
-    MaxBufferSize, max_buffer_size, "maxBufferSize";
+        "maxComputeWorkGroupInvocations", Most;
+    MaxComputeWorkGroupSizeX, max_compute_work_group_size[0], "maxComputeWorkGroupSize[0]", Most;
+    MaxComputeWorkGroupSizeY, max_compute_work_group_size[1], "maxComputeWorkGroupSize[1]", Most;
+    MaxComputeWorkGroupSizeZ, max_compute_work_group_size[2], "maxComputeWorkGroupSize[2]", Most;
+    MaxComputeSharedMemorySize, max_compute_shared_memory_size, "maxComputeSharedMemorySize", Most;
+    SubgroupSize, subgroup_size, "subgroupSize", Fact;
+    MinSubgroupSize, min_subgroup_size, "minSubgroupSize", Fact;
+    MaxSubgroupSize, max_subgroup_size, "maxSubgroupSize", Fact;
+    MaxPushConstantsSize, max_push_constants_size, "maxPushConstantsSize", Most;
+    MaxMemoryAllocationSize, max_memory_allocation_size, "maxMemoryAllocationSize", Most;
+    MaxBufferSize, max_buffer_size, "maxBufferSize", Most;
 }
 
 impl Limit {
-    /// The one of two values that promises less: for an alignment the larger one.
-    pub(super) fn lower(self, one: u64, other: u64) -> u64 {
-        if self.is_alignment() { one.max(other) } else { one.min(other) }
-    }
-
-    fn is_alignment(self) -> bool {
-        matches!(
-            self,
-            Self::MinStorageBufferOffsetAlignment | Self::MinUniformBufferOffsetAlignment
-        )
+    /// What a device that has `available` of it can be treated as where `wanted` is stated: what promises
+    /// less, for an alignment the larger one.
+    pub(super) fn lower(self, available: u64, wanted: u64) -> u64 {
+        match self.kind() {
+            Kind::Most => available.min(wanted),
+            Kind::Alignment => available.max(wanted),
+            Kind::Fact => available,
+        }
     }
 
     /// Refuses what no device could have.
     pub(super) fn check(self, value: u64) -> Result<(), InvalidField> {
-        if self.is_alignment() && !(value.is_power_of_two() && value <= 256) {
+        if self.kind() == Kind::Alignment && !(value.is_power_of_two() && value <= 256) {
             let problem = "is no alignment that a device may have";
             return Err(InvalidField::new(self.name(), value, problem, "a power of two up to 256"));
         }
@@ -109,6 +130,13 @@ mod tests {
     }
 
     #[test]
+    fn what_a_device_is_cannot_be_lowered() {
+        assert_eq!(Limit::SubgroupSize.lower(32, 8), 32);
+        assert_eq!(Limit::MaxComputeSharedMemorySize.lower(32, 8), 8);
+        assert_eq!(Limit::MinUniformBufferOffsetAlignment.lower(32, 8), 32);
+    }
+
+    #[test]
     fn what_no_device_has_is_refused() {
         for value in [0, 3, 512] {
             for limit in
@@ -120,6 +148,7 @@ mod tests {
             }
         }
         assert!(Limit::MaxComputeWorkGroupCountY.check(0).is_err());
+        assert!(Limit::SubgroupSize.check(0).is_err());
         assert!(Limit::MaxComputeWorkGroupCountY.check(1).is_ok());
     }
 }

@@ -1,7 +1,6 @@
 //! Which answer comes first, and that the answers are those of the tables.
 
 use super::*;
-use crate::capabilities::Features;
 use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::schema::{FieldKind, FieldSchema, FieldType, RankSet};
 use crate::types::DataTypeSet;
@@ -44,13 +43,8 @@ const fn made_up(implemented: bool) -> OperatorSchema {
 
 static MADE_UP: OperatorSchema = made_up(true);
 
-fn all_features() -> Capabilities {
-    let features = Feature::ALL.into_iter().fold(Features::default(), |all, it| all.with(it, true));
-    Capabilities { features, ..Capabilities::vulkan_minimum() }
-}
-
 fn ask(schema: &OperatorSchema, data_type: DataType, rank: usize, level: FeatureLevel) -> Support {
-    query(schema, data_type, rank, level, &Capabilities::vulkan_minimum())
+    query(schema, data_type, rank, level, Features::NONE)
 }
 
 #[test]
@@ -67,17 +61,19 @@ fn the_first_answer_that_holds_is_given() {
     }
     let level = FeatureLevel::V5_0;
     assert_eq!(ask(&not_implemented, DataType::Int64, 2, level), Support::NotImplemented);
-    let words = Emulation { missing: Feature::ShaderInt64, method: EmulationMethod::TwoWords };
-    assert_eq!(ask(&MADE_UP, DataType::Int64, 2, level), Support::Emulated(words));
+    let words = Support::Emulated(Emulation::TwoWords);
+    assert_eq!(ask(&MADE_UP, DataType::Int64, 2, level), words);
+    assert_eq!(words.to_string(), "emulated (two 32-bit words)");
     assert_eq!(ask(&MADE_UP, DataType::Float32, 2, level), Support::Native);
-    assert_eq!(query(&MADE_UP, DataType::Int64, 2, level, &all_features()), Support::Native);
+    let used = Features::NONE.with(Feature::ShaderInt64, true);
+    assert_eq!(query(&MADE_UP, DataType::Int64, 2, level, used), Support::Native);
 }
 
 #[test]
 fn the_tensors_of_an_operator_are_told_apart() {
-    let device = Capabilities::vulkan_minimum();
     let ask = |field, rank| {
-        query_tensor(&MADE_UP, field, DataType::Float32, rank, FeatureLevel::HIGHEST, &device)
+        let level = FeatureLevel::HIGHEST;
+        query_tensor(&MADE_UP, field, DataType::Float32, rank, level, Features::NONE)
     };
     assert_eq!(ask("A", 2), Some(Support::Native));
     assert_eq!(ask("A", 1), Some(Support::Never));
@@ -86,22 +82,30 @@ fn the_tensors_of_an_operator_are_told_apart() {
 }
 
 #[test]
-fn each_width_needs_its_feature() {
-    use DataType::{
-        Float16, Float32, Float64, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64,
+fn a_type_is_native_where_kernels_use_a_feature_that_has_it() {
+    use Feature::*;
+    let features = |data_type: DataType| -> &[Feature] {
+        match data_type {
+            DataType::Int8 | DataType::Uint8 => &[ShaderInt8, StorageBuffer8BitAccess],
+            DataType::Int16 | DataType::Uint16 => &[ShaderInt16, StorageBuffer16BitAccess],
+            DataType::Float16 => &[ShaderFloat16, StorageBuffer16BitAccess],
+            DataType::Int64 | DataType::Uint64 => &[ShaderInt64],
+            DataType::Float64 => &[ShaderFloat64],
+            _ => &[],
+        }
     };
-    let groups: [(&[DataType], Option<Feature>); 5] = [
-        (&[Float32, Int32, Uint32], None),
-        (&[Int8, Uint8], Some(Feature::StorageBuffer8BitAccess)),
-        (&[Float16, Int16, Uint16], Some(Feature::StorageBuffer16BitAccess)),
-        (&[Int64, Uint64], Some(Feature::ShaderInt64)),
-        (&[Float64], Some(Feature::ShaderFloat64)),
-    ];
-    for (types, feature) in groups {
-        for data_type in types {
-            let found = emulation(*data_type, &Capabilities::vulkan_minimum());
-            assert_eq!(found.map(|it| it.missing), feature, "{data_type}");
-            assert_eq!(emulation(*data_type, &all_features()), None, "{data_type}");
+    for data_type in DataType::ALL {
+        let without = emulation(data_type, Features::NONE);
+        let expected = match data_type.bits() {
+            64 => Some(Emulation::TwoWords),
+            32 => None,
+            _ => Some(Emulation::PartsOfWords),
+        };
+        assert_eq!(without, expected, "{data_type}");
+        for feature in Feature::ALL {
+            let found = emulation(data_type, Features::NONE.with(feature, true));
+            let is_native = features(data_type).contains(&feature);
+            assert_eq!(found, if is_native { None } else { expected }, "{data_type} {feature}");
         }
     }
 }
@@ -157,8 +161,7 @@ fn of_several_tensors_the_worst_answer_counts() {
         ],
         ..made_up(true)
     };
-    let device = Capabilities::vulkan_minimum();
-    let ask = |schema, types, level| query_tensors(&of_types(schema, types), level, &device);
+    let ask = |schema, types, level| query_tensors(&of_types(schema, types), level, Features::NONE);
     let both = |types| ask(&BOTH, types, FeatureLevel::V5_0);
     assert_eq!(both([Float32, Float32]), Support::Native);
     for types in [[Float32, Int8], [Int8, Float32]] {

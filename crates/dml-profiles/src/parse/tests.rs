@@ -76,7 +76,7 @@ fn unknown_and_duplicate_keys_are_refused() {
     refused("about = \"a\"\n[limits]\nmaxFoo = 1", "limits.maxFoo: unknown key; accepted: maxStor");
     refused(
         "about = \"a\"\n[features]\nint8 = true",
-        "features.int8: unknown key; accepted: shader",
+        "features.int8: unknown key; accepted: robustBufferAccess",
     );
     refused("about = \"a\"\n\nabout = \"b\"", "line 3: duplicate key in `about = \"b\"`");
     refused("about = \"a\"\n[limits]\n[limits]", "line 3: ");

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use dml::core::capabilities::Features;
 use dml::core::{Capabilities, Strategy, Tuning, validate};
 use dml::{AbstractOperator, DataType, FeatureLevel};
 use dml_ops::reference::{Case, Random, Signature};
@@ -119,7 +120,7 @@ fn accepted(level: FeatureLevel, operator: &'static Operator) -> &'static [Cell]
     found.map_or(&[], |(.., cells)| cells)
 }
 
-/// What a device may have, or a cap may leave of it. No feature: the runtime enables none.
+/// What a device may have, or a cap may leave of it.
 pub fn capabilities(random: &mut Random) -> Capabilities {
     let mut capabilities = Capabilities::vulkan_minimum();
     if random.one_in(4) {
@@ -134,6 +135,8 @@ pub fn capabilities(random: &mut Random) -> Capabilities {
     }
     limits.max_compute_work_group_invocations = random.pick(&[128, 1024, 64, 32, 8, 2]);
     limits.max_compute_work_group_size[0] = random.pick(&[128, 1024, 64, 16, 4]);
+    let features = Features::from_bits(random.bits() & Features::ALL.bits());
+    capabilities.features = features.unwrap_or_default().or(Features::LEAST);
     capabilities
 }
 

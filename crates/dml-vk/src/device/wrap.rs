@@ -8,20 +8,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::{ext, khr, vk};
-use dml_core::capabilities::Features;
-use dml_core::kernel::Feature;
+use dml_core::capabilities::{Feature, Features};
 
+use crate::device::enablement::alone;
 use crate::device::queue::{Queue, QueueLock};
 use crate::device::{Device, DeviceDesc, Parts, check_desc, usable_version};
 use crate::error::{Error, Result, VkContext};
 use crate::instance::InstanceShared;
 use crate::instance::entry::{EntryPoints, Loader};
+use crate::instance::features::is_core;
 use crate::instance::physical::PhysicalDevice;
 use crate::instance::raw::RawDevice;
 
-/// A caller's device, for [`Device::from_raw`].
+/// A caller's physical device, for [`PhysicalDevice::from_raw`].
 #[derive(Clone, Debug)]
-pub struct RawDeviceDesc<'a> {
+pub struct RawPhysicalDevice<'a> {
     /// The loader's vkGetInstanceProcAddr: the one that the instance was created with.
     pub get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
     /// Which functions are called. The default is what loader and driver give.
@@ -35,15 +36,21 @@ pub struct RawDeviceDesc<'a> {
     pub instance_extensions: &'a [&'a CStr],
     /// The physical device.
     pub physical_device: vk::PhysicalDevice,
+}
+
+/// A caller's device, for [`Device::from_raw`].
+#[derive(Clone, Debug)]
+pub struct RawDeviceDesc<'a> {
+    /// What it was created from.
+    pub physical: RawPhysicalDevice<'a>,
     /// The device.
     pub device: vk::Device,
-    /// The device extensions that are enabled, as far as they are to be used:
-    /// VK_KHR_timeline_semaphore below Vulkan 1.2.
+    /// The device extensions that are enabled, as far as they are to be used: those of
+    /// [`crate::Enablement::extensions`].
     pub device_extensions: &'a [&'a CStr],
-    /// The optional features that are enabled. Nothing else is used; none at all is fine.
+    /// The optional features that are enabled. Nothing else is used; with a queue timelineSemaphore is
+    /// needed, without one none at all is fine. [`PhysicalDevice::enablement`] tells what to enable.
     pub features: Features,
-    /// Whether timelineSemaphore is enabled. Needed with a queue only.
-    pub timeline_semaphore: bool,
     /// The family of the command buffers to record into. It computes.
     pub queue_family: u32,
     /// A queue of that family, where the device is also to submit: to write and read buffers, and
@@ -67,6 +74,31 @@ impl fmt::Debug for RawQueue {
             .field("handle", &self.handle)
             .field("has_lock", &self.lock.is_some())
             .finish()
+    }
+}
+
+impl PhysicalDevice {
+    /// A physical device of a caller's instance: to ask what to enable on it
+    /// ([`PhysicalDevice::enablement`]), before the caller creates a device. One of this crate's own can be
+    /// created on it as well.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] where a handle is null, the version is below 1.1, or the physical device
+    /// is none of the instance's; [`Error::OutOfMemory`]. A device that cannot be used is no error, see
+    /// [`PhysicalDevice::unsuitable`].
+    ///
+    /// # Safety
+    ///
+    /// - `get_instance_proc_addr` is the function of the Vulkan loader that `instance` comes from,
+    ///   and the loader stays loaded as long as anything made here lives.
+    /// - `instance` and `physical_device` are valid and belong together; they outlive everything made here.
+    /// - `api_version` is not above VkApplicationInfo::apiVersion.
+    /// - Instance extensions that are stated are enabled.
+    pub unsafe fn from_raw(raw: &RawPhysicalDevice<'_>) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        let instance = unsafe { wrap_instance(raw) }?;
+        Ok(Self::query(&instance, raw.physical_device))
     }
 }
 
@@ -105,9 +137,8 @@ impl Device {
         check_desc(desc)?;
         check_handles(raw)?;
         // SAFETY: the caller's promise.
-        let instance = unsafe { wrap_instance(raw) }?;
-        check_physical(&instance, raw.physical_device)?;
-        let (handle, family) = (raw.physical_device, raw.queue_family);
+        let instance = unsafe { wrap_instance(&raw.physical) }?;
+        let (handle, family) = (raw.physical.physical_device, raw.queue_family);
         let submits = raw.queue.is_some();
         let physical = PhysicalDevice::query_for_family(&instance, handle, family, submits);
         physical.queue_family()?;
@@ -132,33 +163,41 @@ impl Device {
     }
 }
 
+/// The instance, which has the physical device.
+///
 /// # Safety
 ///
-/// That of [`Device::from_raw`].
-unsafe fn wrap_instance(raw: &RawDeviceDesc<'_>) -> Result<Arc<InstanceShared>> {
+/// That of [`PhysicalDevice::from_raw`].
+unsafe fn wrap_instance(raw: &RawPhysicalDevice<'_>) -> Result<Arc<InstanceShared>> {
+    check_not_null(&[
+        ("instance", raw.instance == vk::Instance::null()),
+        ("physical_device", raw.physical_device == vk::PhysicalDevice::null()),
+    ])?;
+    if raw.api_version < vk::API_VERSION_1_1 {
+        return Err(Error::invalid("api_version", "below Vulkan 1.1"));
+    }
     // SAFETY: the caller's promise.
     let loader = unsafe { Loader::from_raw(raw.get_instance_proc_addr, raw.entry_points.clone()) }?;
     let debug_utils = raw.instance_extensions.contains(&ext::debug_utils::NAME);
     // SAFETY: the caller's promise.
     let shared =
         unsafe { InstanceShared::of_caller(loader, raw.instance, raw.api_version, debug_utils) };
+    check_physical(&shared, raw.physical_device)?;
     Ok(Arc::new(shared))
 }
 
 fn check_handles(raw: &RawDeviceDesc<'_>) -> Result<()> {
-    let handles = [
-        ("instance", raw.instance == vk::Instance::null()),
-        ("physical_device", raw.physical_device == vk::PhysicalDevice::null()),
+    check_not_null(&[
         ("device", raw.device == vk::Device::null()),
         ("queue", raw.queue.as_ref().is_some_and(|queue| queue.handle == vk::Queue::null())),
-    ];
-    if let Some((name, _)) = handles.into_iter().find(|(_, is_null)| *is_null) {
-        return Err(Error::invalid(name, "its handle is null"));
+    ])
+}
+
+fn check_not_null(handles: &[(&'static str, bool)]) -> Result<()> {
+    match handles.iter().find(|(_, is_null)| *is_null) {
+        Some((name, _)) => Err(Error::invalid(*name, "its handle is null")),
+        None => Ok(()),
     }
-    if raw.api_version < vk::API_VERSION_1_1 {
-        return Err(Error::invalid("api_version", "below Vulkan 1.1"));
-    }
-    Ok(())
 }
 
 fn check_physical(instance: &InstanceShared, handle: vk::PhysicalDevice) -> Result<()> {
@@ -171,18 +210,31 @@ fn check_physical(instance: &InstanceShared, handle: vk::PhysicalDevice) -> Resu
     Err(Error::invalid("physical_device", "it is none of the instance's"))
 }
 
-/// What is not offered cannot have been enabled.
+/// What is not offered cannot have been enabled, nor a feature whose extension was not.
 fn check_enabled(raw: &RawDeviceDesc<'_>, physical: &PhysicalDevice) -> Result<()> {
-    let offered = physical.capabilities().features;
-    let missing = |it: &Feature| raw.features.has(*it) && !offered.has(*it);
-    if let Some(feature) = Feature::ALL.into_iter().find(missing) {
-        let problem = format!("{} is said to be enabled, but not offered", feature.name());
+    let missing = raw.features.without(physical.capabilities().features);
+    if let Some(feature) = missing.iter().next() {
+        let problem = format!("{feature} is said to be enabled, but not offered");
         return Err(Error::invalid("features", problem));
     }
     let unknown = |name: &&&CStr| !physical.has_extension(name);
     if let Some(name) = raw.device_extensions.iter().find(unknown) {
         let problem = format!("{} is said to be enabled, but not offered", name.to_string_lossy());
         return Err(Error::invalid("device_extensions", problem));
+    }
+    if let Some((feature, other)) = alone(raw.features) {
+        let problem = format!("{feature} is said to be enabled, and may not be without {other}");
+        return Err(Error::invalid("features", problem));
+    }
+    for feature in raw.features.iter() {
+        let Some(extension) = feature.extension() else { continue };
+        if !is_core(extension, physical.usable_version())
+            && !raw.device_extensions.contains(&extension.name)
+        {
+            let name = extension.name.to_string_lossy();
+            let problem = format!("{feature} is said to be enabled, which needs {name}");
+            return Err(Error::invalid("device_extensions", problem));
+        }
     }
     Ok(())
 }
@@ -192,14 +244,15 @@ fn check_timeline(raw: &RawDeviceDesc<'_>, core_timeline: bool) -> Result<()> {
     if raw.queue.is_none() {
         return Ok(());
     }
+    let feature = Feature::TimelineSemaphore;
+    if !raw.features.has(feature) {
+        let problem = format!("a queue is given, which needs {feature}");
+        return Err(Error::invalid("features", problem));
+    }
     let name = khr::timeline_semaphore::NAME;
     if !core_timeline && !raw.device_extensions.contains(&name) {
         let problem = format!("a queue is given, which needs {}", name.to_string_lossy());
         return Err(Error::invalid("device_extensions", problem));
-    }
-    if !raw.timeline_semaphore {
-        let problem = "false, but a queue is given, which needs the feature";
-        return Err(Error::invalid("timeline_semaphore", problem));
     }
     Ok(())
 }

@@ -5,9 +5,10 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use ash::{khr, vk};
-use dml_core::capabilities::{Capabilities, Features, Limits};
+use dml_core::capabilities::{Capabilities, Feature, Features, Limits};
 
 use crate::instance::InstanceShared;
+use crate::instance::features::{FeatureStructures, PropertyStructures, known};
 use crate::instance::info::{DeviceInfo, DeviceType};
 
 /// The physical device to ask.
@@ -22,7 +23,6 @@ pub(crate) struct DeviceAnswers {
     pub(crate) info: DeviceInfo,
     pub(crate) capabilities: Capabilities,
     pub(crate) non_coherent_atom_size: u64,
-    pub(crate) timeline_semaphore: bool,
 }
 
 impl Source<'_> {
@@ -37,83 +37,72 @@ impl Source<'_> {
                 info: info(&basic, &vk::PhysicalDeviceIDProperties::default(), None),
                 capabilities: Capabilities::vulkan_minimum(),
                 non_coherent_atom_size: basic.limits.non_coherent_atom_size,
-                timeline_semaphore: false,
             };
         }
         self.query_1_1(version)
     }
 
     fn query_1_1(&self, version: u32) -> DeviceAnswers {
+        let known = known(version, self.extensions);
         let has_driver = self.has(version, vk::API_VERSION_1_2, khr::driver_properties::NAME);
         let has_maintenance4 = self.has(version, vk::API_VERSION_1_3, khr::maintenance4::NAME);
         let mut id = vk::PhysicalDeviceIDProperties::default();
         let mut maintenance3 = vk::PhysicalDeviceMaintenance3Properties::default();
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
         let mut maintenance4 = vk::PhysicalDeviceMaintenance4Properties::default();
+        let mut sizes = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
+        let mut of_features = PropertyStructures::default();
         let mut properties = vk::PhysicalDeviceProperties2::default()
             .push_next(&mut id)
             .push_next(&mut maintenance3);
+        properties = of_features.chain(known, properties);
         if has_driver {
             properties = properties.push_next(&mut driver);
         }
         if has_maintenance4 {
             properties = properties.push_next(&mut maintenance4);
         }
+        if known.has(Feature::SubgroupSizeControl) {
+            properties = properties.push_next(&mut sizes);
+        }
         let core = self.instance.table.core();
         // SAFETY: the device supports 1.1; every chained structure is one that it knows.
         unsafe { core.get_physical_device_properties2(self.handle, &mut properties) };
         let basic = properties.properties;
+        let features = self.features(known).or(of_features.features());
+        let size = of_features.subgroup.subgroup_size;
+        let of_kernels_choice = [sizes.min_subgroup_size, sizes.max_subgroup_size];
+        let has_choice = features.has(Feature::SubgroupSizeControl);
+        let [min_subgroup_size, max_subgroup_size] =
+            if has_choice { of_kernels_choice } else { [size; 2] };
         let max_allocation = maintenance3.max_memory_allocation_size;
-        let max_buffer =
-            if has_maintenance4 { maintenance4.max_buffer_size } else { max_allocation };
-        let (features, timeline_semaphore) = self.features(version);
+        let limits = Limits {
+            max_memory_allocation_size: max_allocation,
+            max_buffer_size: if has_maintenance4 {
+                maintenance4.max_buffer_size
+            } else {
+                max_allocation
+            },
+            subgroup_size: size,
+            min_subgroup_size,
+            max_subgroup_size,
+            ..limits(&basic.limits)
+        };
         DeviceAnswers {
             info: info(&basic, &id, has_driver.then_some(&driver)),
-            capabilities: Capabilities {
-                features,
-                limits: limits(&basic.limits, max_allocation, max_buffer),
-            },
+            capabilities: Capabilities { features, limits },
             non_coherent_atom_size: basic.limits.non_coherent_atom_size,
-            timeline_semaphore,
         }
     }
 
-    fn features(&self, version: u32) -> (Features, bool) {
-        let has = |name| self.has(version, vk::API_VERSION_1_2, name);
-        let mut storage_16 = vk::PhysicalDevice16BitStorageFeatures::default();
-        let mut storage_8 = vk::PhysicalDevice8BitStorageFeatures::default();
-        let mut small = vk::PhysicalDeviceShaderFloat16Int8Features::default();
-        let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
-        let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
-        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut storage_16);
-        if has(khr::_8bit_storage::NAME) {
-            features = features.push_next(&mut storage_8);
-        }
-        if has(khr::shader_float16_int8::NAME) {
-            features = features.push_next(&mut small);
-        }
-        if has(khr::buffer_device_address::NAME) {
-            features = features.push_next(&mut address);
-        }
-        if has(khr::timeline_semaphore::NAME) {
-            features = features.push_next(&mut timeline);
-        }
+    /// Of the features in `known` those that the device has.
+    fn features(&self, known: Features) -> Features {
         let core = self.instance.table.core();
-        // SAFETY: the device supports 1.1; every chained structure is one that it knows.
-        unsafe { core.get_physical_device_features2(self.handle, &mut features) };
-        let basic = features.features;
-        let is = |value: vk::Bool32| value == vk::TRUE;
-        let found = Features {
-            shader_int8: is(small.shader_int8),
-            shader_int16: is(basic.shader_int16),
-            shader_int64: is(basic.shader_int64),
-            shader_float16: is(small.shader_float16),
-            shader_float64: is(basic.shader_float64),
-            storage_buffer_8bit_access: is(storage_8.storage_buffer8_bit_access),
-            storage_buffer_16bit_access: is(storage_16.storage_buffer16_bit_access),
-            buffer_device_address: is(address.buffer_device_address),
-        };
-        (found, is(timeline.timeline_semaphore))
+        let answers = FeatureStructures::answered(known, |chain| {
+            // SAFETY: the device supports 1.1; every chained structure is one that it knows.
+            unsafe { core.get_physical_device_features2(self.handle, chain) };
+        });
+        answers.features()
     }
 
     /// Whether the device has what `extension` brought, as an extension or in the core.
@@ -148,7 +137,8 @@ fn info(
     }
 }
 
-fn limits(limits: &vk::PhysicalDeviceLimits, max_allocation: u64, max_buffer: u64) -> Limits {
+/// Those that VkPhysicalDeviceLimits has; the others as little as Vulkan allows.
+fn limits(limits: &vk::PhysicalDeviceLimits) -> Limits {
     Limits {
         max_storage_buffer_range: u64::from(limits.max_storage_buffer_range),
         min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
@@ -159,8 +149,8 @@ fn limits(limits: &vk::PhysicalDeviceLimits, max_allocation: u64, max_buffer: u6
         max_compute_work_group_count: limits.max_compute_work_group_count,
         max_compute_work_group_invocations: limits.max_compute_work_group_invocations,
         max_compute_work_group_size: limits.max_compute_work_group_size,
+        max_compute_shared_memory_size: limits.max_compute_shared_memory_size,
         max_push_constants_size: limits.max_push_constants_size,
-        max_memory_allocation_size: max_allocation,
-        max_buffer_size: max_buffer,
+        ..Capabilities::vulkan_minimum().limits
     }
 }

@@ -5,16 +5,18 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 use std::sync::Arc;
 
-use ash::{khr, vk};
+use ash::vk;
 use dml_core::capabilities::{
-    CapResult, Capabilities, CapabilityCap, Limit, REQUIRED_STORAGE_BUFFERS, Shortfall,
+    CapResult, Capabilities, CapabilityCap, Feature, Features, Limit, REQUIRED_STORAGE_BUFFERS,
+    Shortfall,
 };
 use dml_core::plan::MAX_UNIFORM_BYTES;
 
 use crate::error::{Error, Result, VkContext};
 use crate::instance::InstanceShared;
 use crate::instance::capabilities;
-use crate::instance::info::{DeviceInfo, unpacked_version};
+use crate::instance::features::known;
+use crate::instance::info::{DeviceInfo, packed_version, unpacked_version};
 
 /// A device that the loader lists.
 #[derive(Clone)]
@@ -104,14 +106,20 @@ impl PhysicalDevice {
         &self.info
     }
 
-    /// Its limits, and the optional features that it offers (a [`crate::Device`] enables none).
+    /// Its limits, and the optional features that it offers. [`PhysicalDevice::enablement`] tells which
+    /// of them a [`crate::Device`] enables.
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
     /// The same under `cap`, and what the cap states that the device does not have.
     pub fn capped(&self, cap: &CapabilityCap) -> (Capabilities, Vec<Shortfall>) {
-        let CapResult { capabilities, shortfalls } = cap.apply(&self.capabilities);
+        let mut host = Capabilities::clone(&self.capabilities);
+        let version = cap.api_version().map_or(u32::MAX, packed_version);
+        // What an older core lacks is there where its extension is.
+        let known = known(version.min(self.usable_version()), &self.extensions);
+        host.features = host.features.and(known);
+        let CapResult { capabilities, shortfalls } = cap.apply(&host);
         let version = cap.api_version_shortfall(unpacked_version(self.info.api_version));
         (capabilities, version.into_iter().chain(shortfalls).collect())
     }
@@ -188,13 +196,16 @@ fn check_answers(found: &capabilities::DeviceAnswers) -> Result<(), String> {
 }
 
 fn check_timeline(found: &capabilities::DeviceAnswers) -> Result<(), String> {
-    if found.timeline_semaphore {
-        return Ok(());
+    match lacks_timeline(found.capabilities.features) {
+        Some(reason) => Err(format!("it has {reason}")),
+        None => Ok(()),
     }
-    Err(format!(
-        "it has no timeline semaphores (neither Vulkan 1.2 nor {})",
-        khr::timeline_semaphore::NAME.to_string_lossy()
-    ))
+}
+
+/// What a device lacks that is to submit, where these are its features.
+pub(crate) fn lacks_timeline(features: Features) -> Option<&'static str> {
+    let has = features.has(Feature::TimelineSemaphore);
+    (!has).then_some("no timeline semaphores (neither Vulkan 1.2 nor VK_KHR_timeline_semaphore)")
 }
 
 fn families(source: &capabilities::Source<'_>) -> Vec<vk::QueueFamilyProperties> {

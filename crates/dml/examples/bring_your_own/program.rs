@@ -1,6 +1,7 @@
 //! The program's own Vulkan: what an engine has anyway. Nothing here knows of the runtime.
 
 use std::error::Error;
+use std::ffi::CStr;
 
 use dml::ash::{self, vk};
 
@@ -22,8 +23,15 @@ pub(crate) struct ProgramBuffer<'a> {
     device: &'a ash::Device,
 }
 
-impl Program {
-    /// An instance, and the `index`-th device with one compute queue.
+/// What a device is created from.
+pub(crate) struct Machine {
+    pub(crate) entry: ash::Entry,
+    pub(crate) instance: ash::Instance,
+    pub(crate) physical_device: vk::PhysicalDevice,
+}
+
+impl Machine {
+    /// An instance, and its `index`-th device.
     pub(crate) fn new(index: usize) -> Result<Self, Box<dyn Error>> {
         // SAFETY: the system's Vulkan loader has no precondition.
         let entry = unsafe { ash::Entry::load() }?;
@@ -34,6 +42,17 @@ impl Program {
         // SAFETY: the instance is alive.
         let devices = unsafe { instance.enumerate_physical_devices() }?;
         let physical_device = *devices.get(index).ok_or("there is no such device")?;
+        Ok(Self { entry, instance, physical_device })
+    }
+}
+
+impl Program {
+    /// A device with one compute queue, and what is to be enabled on it.
+    pub(crate) fn new(
+        Machine { entry, instance, physical_device }: Machine,
+        extensions: &[&CStr],
+        features: &mut vk::PhysicalDeviceFeatures2<'_>,
+    ) -> Result<Self, Box<dyn Error>> {
         // SAFETY: the physical device was just enumerated.
         let families =
             unsafe { instance.get_physical_device_queue_family_properties(physical_device) };
@@ -43,7 +62,11 @@ impl Program {
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(queue_family)
             .queue_priorities(&[1.0])];
-        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let extensions: Vec<_> = extensions.iter().map(|it| it.as_ptr()).collect();
+        let info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .enabled_extension_names(&extensions)
+            .push_next(features);
         // SAFETY: the family is one of the device's; `info` outlives the call.
         let device = unsafe { instance.create_device(physical_device, &info, None) }?;
         // SAFETY: the device was created with one queue of this family.

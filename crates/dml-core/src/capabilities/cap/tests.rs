@@ -1,10 +1,11 @@
 //! Caps lower, and say what they could not state.
 
 use super::*;
+use crate::capabilities::Features;
 
 /// A device that has everything, with limits far from the least.
 fn rich() -> Capabilities {
-    let features = Feature::ALL.into_iter().fold(Features::default(), |all, it| all.with(it, true));
+    let features = Features::ALL;
     let mut limits = Capabilities::vulkan_minimum().limits;
     for limit in Limit::ALL {
         limits = limits.with(limit, 1 << 30);
@@ -81,8 +82,17 @@ fn without_a_host_what_is_not_stated_is_the_least() {
     let cap = CapabilityCap::NONE
         .with_feature(Feature::ShaderFloat64, true)
         .with_limit(Limit::MaxMemoryAllocationSize, 1 << 31)
+        .and_then(|cap| cap.with_limit(Limit::SubgroupSize, 32))
         .unwrap();
     let alone = cap.alone();
-    assert_eq!(alone.features.iter().collect::<Vec<_>>(), [Feature::ShaderFloat64]);
+    assert_eq!(alone.features, Features::LEAST.with(Feature::ShaderFloat64, true));
     assert_eq!(alone.limits.max_buffer_size, 1 << 31);
+    assert_eq!((alone.limits.min_subgroup_size, alone.limits.max_subgroup_size), (32, 32));
+}
+
+#[test]
+fn what_a_submission_needs_is_no_feature_that_a_kernel_could_use() {
+    let capped = CapabilityCap::NONE.without_features().apply(&rich());
+    assert_eq!(capped.capabilities.features, Features::LEAST);
+    assert!(capped.shortfalls.is_empty());
 }
