@@ -1,3 +1,5 @@
+use std::slice;
+
 use dml_core::kernel::KernelModule;
 
 /// The width of the elements that a kernel variant moves.
@@ -48,13 +50,23 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The variant for elements of `element width`.
+    /// The variant for elements of `element width` that every device can run.
     pub fn variant(&self, element_width: ElementWidth) -> &'static KernelModule {
+        self.of(element_width)
+    }
+
+    /// All variants for elements of `element_width`, best first, for
+    /// [`select`](dml_core::kernel::select). None has a second one yet.
+    pub fn variants(&self, element_width: ElementWidth) -> &[&'static KernelModule] {
+        slice::from_ref(self.of(element_width))
+    }
+
+    fn of(&self, element_width: ElementWidth) -> &&'static KernelModule {
         match element_width {
-            ElementWidth::B8 => self.b8,
-            ElementWidth::B16 => self.b16,
-            ElementWidth::B32 => self.b32,
-            ElementWidth::B64 => self.b64,
+            ElementWidth::B8 => &self.b8,
+            ElementWidth::B16 => &self.b16,
+            ElementWidth::B32 => &self.b32,
+            ElementWidth::B64 => &self.b64,
         }
     }
 }
@@ -62,6 +74,16 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_variant_of_each_kernel_is_that_for_every_device() {
+        for element_width in ElementWidth::ALL {
+            let kernel = &crate::kernels::DIAGONAL_WRITE;
+            let last = kernel.variants(element_width).last().copied();
+            assert_eq!(last, Some(kernel.variant(element_width)));
+            assert!(last.is_some_and(|it| it.required_features.is_empty()));
+        }
+    }
 
     #[test]
     fn element_bits_select_the_width() {

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use dml_core::kernel::{KernelModule, SpecializationConstant};
+use dml_core::kernel::{KernelModule, SpecializationConstant, select};
 use dml_core::plan::KernelKey;
 use dml_core::{Capabilities, Tuning};
+use dml_spirv::{ElementWidth, Kernel};
 
 /// The specialization constants that kernels have: invocations of a work group in x, and indices of an
 /// invocation, of the kernels that take runs.
@@ -65,6 +66,11 @@ impl Target<'_> {
         })
     }
 
+    /// The variant of `kernel` to use here for elements of `element_width`.
+    pub fn variant(&self, kernel: &Kernel, element_width: ElementWidth) -> &'static KernelModule {
+        select(kernel.variants(element_width), self.capabilities)
+    }
+
     /// The key of a kernel, with what is best here for each of its specialization constants. One that
     /// nothing is known of keeps the shader's own value; a test names those of this project's kernels.
     pub fn kernel_key(&self, variant: &'static KernelModule) -> KernelKey {
@@ -93,7 +99,7 @@ impl Target<'_> {
 mod tests {
     use dml_core::kernel::KernelDescription;
     use dml_spirv::element_wise::{Access, ElementWise, Operand, Program};
-    use dml_spirv::{ElementWidth, kernels};
+    use dml_spirv::kernels;
 
     use super::*;
 

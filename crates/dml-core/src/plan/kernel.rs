@@ -14,7 +14,7 @@ pub use super::push::{PushField, are_same_fields};
 use super::slot::Access;
 use super::twin::HostKernel;
 pub use crate::capabilities::Feature;
-use crate::capabilities::Limit;
+use crate::capabilities::{Capabilities, Limit};
 use identity::Identity;
 
 /// A storage buffer of descriptor set 0.
@@ -79,6 +79,27 @@ impl KernelDescription {
     }
 }
 
+/// The kernel to use of several that compute the same bits and take the same bindings and push constants,
+/// best first: the first whose features are enabled and whose limits suffice. That is the last one where
+/// no other is, which has to need neither.
+///
+/// # Panics
+/// There are no variants.
+pub fn select(
+    variants: &[&'static KernelModule],
+    capabilities: &Capabilities,
+) -> &'static KernelModule {
+    let (last, better) = variants.split_last().expect("a kernel has a variant for every device");
+    let can_run = |it: &&&'static KernelModule| {
+        it.required_features.iter().all(|feature| capabilities.features.has(*feature))
+            && it
+                .needed_limits()
+                .iter()
+                .all(|(limit, needed)| capabilities.limits.get(*limit) >= *needed)
+    };
+    better.iter().find(can_run).unwrap_or(last)
+}
+
 /// One kernel compiled or linked for one type family: its description, and an identity that is computed
 /// from everything that a pipeline is made from.
 ///
@@ -132,5 +153,68 @@ impl Eq for KernelModule {}
 impl Hash for KernelModule {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.identity.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capabilities::Features;
+    use crate::host::{HostDispatch, HostError};
+
+    fn nothing(_: &mut HostDispatch<'_>) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    const fn made_up(name: &'static str, required_features: &'static [Feature]) -> KernelModule {
+        KernelModule::new(KernelDescription {
+            name,
+            spirv: &[],
+            entry_point: "main",
+            bindings: &[],
+            push_fields: &[],
+            uniform_binding: None,
+            specialization_constants: &[],
+            required_features,
+            host: &nothing,
+        })
+    }
+
+    static BEST: KernelModule = made_up("best", &[Feature::ShaderFloat16, Feature::SubgroupVote]);
+    static GOOD: KernelModule = made_up("good", &[Feature::SubgroupVote]);
+    static LAST: KernelModule = made_up("last", &[]);
+    /// Needs more than the 128 bytes of push constants that every device takes.
+    static LARGE: KernelModule = KernelModule::new(KernelDescription {
+        push_fields: &[PushField::word("far", 252)],
+        ..*made_up("large", &[]).description()
+    });
+
+    #[test]
+    fn the_first_variant_that_a_device_can_run_is_selected() {
+        let least = Capabilities::vulkan_minimum();
+        let variants = [&BEST, &GOOD, &LAST];
+        let has = |features: &[Feature]| {
+            let features: Features = features.iter().copied().collect();
+            select(&variants, &Capabilities { features, ..least.clone() }).name
+        };
+        assert_eq!(has(&[Feature::ShaderFloat16, Feature::SubgroupVote]), "best");
+        assert_eq!(has(&[Feature::SubgroupVote]), "good");
+        assert_eq!(has(&[Feature::ShaderFloat16]), "last");
+        assert_eq!(has(&[]), "last");
+        assert_eq!(select(&[&LARGE, &LAST], &least).name, "last");
+        let limits = least.limits.clone().with(Limit::MaxPushConstantsSize, 256);
+        let large = Capabilities { limits, ..least.clone() };
+        assert_eq!(select(&[&LARGE, &LAST], &large).name, "large");
+    }
+
+    #[test]
+    fn every_device_runs_the_last_variant_whatever_it_has() {
+        for feature in Feature::ALL {
+            let features = Features::ALL.with(feature, false);
+            let device = Capabilities { features, ..Capabilities::vulkan_minimum() };
+            let selected = select(&[&BEST, &GOOD, &LAST], &device);
+            let can_run = selected.required_features.iter().all(|it| features.has(*it));
+            assert!(can_run, "{selected:?} without {feature}");
+        }
     }
 }

@@ -32,6 +32,11 @@ impl<'a> Dispatches<'a> {
         Self { operator, field, target, steps: Vec::new() }
     }
 
+    /// What they are for.
+    pub(crate) fn target(&self) -> &'a Target<'a> {
+        self.target
+    }
+
     /// The boxes of a tensor of `sizes` that fit the target's descriptors in every operand.
     ///
     /// # Errors

@@ -88,7 +88,7 @@ fn write(
     target: &Target<'_>,
     constants: &mut Constants,
 ) -> Result<Vec<Step>, Error> {
-    let variant = kernels::FILL_WRITE.variant(element_width);
+    let variant = target.variant(&kernels::FILL_WRITE, element_width);
     let strides = padded(output.strides(), 0);
     let constants_window = Window {
         slot: Slot::Constants,

@@ -66,7 +66,7 @@ impl BandedOutput {
         let strides = [stride0, stride1, along];
         let output = Placement::in_words(first.into(), strides, self.element_width.bytes());
         let [value_low, value_high] = words(self.value);
-        let variant = kernels::DIAGONAL_SCATTER.variant(self.element_width);
+        let variant = target.variant(&kernels::DIAGONAL_SCATTER, self.element_width);
         let mut dispatches = self.dispatches(target);
         for part in dispatches.boxes([size0, size1, diagonal.length], &[output])? {
             let [size0, size1, diagonal_length] = part.sizes;
@@ -93,7 +93,7 @@ impl BandedOutput {
     /// The value in the band, and zero in every other element.
     pub(super) fn write(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
         let output = self.placement(&self.batches);
-        let variant = kernels::DIAGONAL_WRITE.variant(self.element_width);
+        let variant = target.variant(&kernels::DIAGONAL_WRITE, self.element_width);
         let mut dispatches = self.dispatches(target);
         for part in dispatches.boxes(self.batches.sizes, &[output])? {
             let view = output.view(&part);
@@ -145,7 +145,7 @@ impl BandedOutput {
             band_end: band.end,
             ..Default::default()
         };
-        let variant = kernels::DIAGONAL_BAND.variant(self.element_width);
+        let variant = dispatches.target().variant(&kernels::DIAGONAL_BAND, self.element_width);
         let base_word_at = diagonal_band::PushConstants::BASE_WORD_AT;
         let window = output_window(variant, view.range, base_word_at);
         dispatches.push(variant, &[window], &push)
@@ -215,7 +215,7 @@ fn push_merge(
     constants: Range<u64>,
     push: diagonal_merge::PushConstants,
 ) -> Result<(), Error> {
-    let variant = kernels::DIAGONAL_MERGE.variant(element_width);
+    let variant = dispatches.target().variant(&kernels::DIAGONAL_MERGE, element_width);
     let places = [
         (destination, diagonal_merge::PushConstants::BASE_WORD_AT),
         (source, diagonal_merge::PushConstants::INPUT_WORD_AT),

@@ -1,0 +1,44 @@
+//! Kernels with variants, on every device that there is a profile of.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use dml_core::capabilities::{Enabling, Feature};
+use dml_core::host::{HostDispatch, HostError};
+use dml_core::kernel::{KernelDescription, KernelModule, select};
+use dml_profiles::all;
+
+fn nothing(_: &mut HostDispatch<'_>) -> Result<(), HostError> {
+    Ok(())
+}
+
+fn made_up(required_features: &'static [Feature]) -> &'static KernelModule {
+    Box::leak(Box::new(KernelModule::new(KernelDescription {
+        name: required_features.first().map_or("plain", |it| it.name()),
+        spirv: &[],
+        entry_point: "main",
+        bindings: &[],
+        push_fields: &[],
+        uniform_binding: None,
+        specialization_constants: &[],
+        required_features,
+        host: &nothing,
+    })))
+}
+
+/// Of two variants, one that needs a feature and one that does not, each device gets the one for it.
+#[test]
+fn every_device_gets_the_variant_that_it_can_run() {
+    let used = Feature::ALL.into_iter().filter(|it| it.enabling() == Enabling::WhereOffered);
+    let mut better = 0;
+    for feature in used {
+        let variants = [made_up(vec![feature].leak()), made_up(&[])];
+        for profile in all().unwrap() {
+            let device = profile.cap.alone();
+            let has = device.features.has(feature);
+            let expected = if has { feature.name() } else { "plain" };
+            assert_eq!(select(&variants, &device).name, expected, "{}", profile.name);
+            better += usize::from(has);
+        }
+    }
+    assert!(better > 100, "{better} of the devices have something");
+}
