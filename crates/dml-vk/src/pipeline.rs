@@ -2,8 +2,8 @@
 
 pub(crate) mod file;
 pub(crate) mod keeper;
-pub(crate) mod local_size;
 pub(crate) mod plan_check;
+pub(crate) mod work_group;
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::instance::raw::RawDevice;
 use crate::pipeline::file::PipelineFile;
 use crate::pipeline::keeper::PipelineKeeper;
-use crate::pipeline::local_size::local_size;
+use crate::pipeline::work_group::work_group;
 
 /// The pipelines of a device that have been asked for so far.
 pub(crate) struct PipelineCache {
@@ -281,14 +281,15 @@ fn check(key: &KernelKey, words: &[u32], capabilities: &Capabilities) -> Result<
     }
     let ids = variant.specialization_constants.iter().map(|constant| constant.id);
     let values = ids.zip(key.specialization.iter().copied()).collect();
-    let size = local_size(words, &values)
+    let group = work_group(words, &values)
         .ok_or_else(|| Error::internal(format!("{}: no work group size", variant.name)))?;
-    let [x, y, z] = size.map(u64::from);
+    let [x, y, z] = group.size.map(u64::from);
     let checks = [
         (Limit::MaxComputeWorkGroupSizeX, x),
         (Limit::MaxComputeWorkGroupSizeY, y),
         (Limit::MaxComputeWorkGroupSizeZ, z),
         (Limit::MaxComputeWorkGroupInvocations, x.saturating_mul(y).saturating_mul(z)),
+        (Limit::MaxComputeSharedMemorySize, group.shared_bytes),
     ];
     for (limit, needed) in variant.needed_limits().into_iter().chain(checks) {
         let available = capabilities.limits.get(limit);

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::kernels::{changed, plan, ramp, ramp_of_size_in, sum};
+use common::kernels::{SHARED, changed, plan, ramp, ramp_of_size_in, sum};
 use common::{
     buffer, buffer_with, each_device_with, execute, instance, pattern, try_bind, try_compile, words,
 };
@@ -114,6 +114,19 @@ fn kernels_keep_the_lowered_limits() {
         let error = try_compile(device, plan(256, vec![step])).unwrap_err();
         let expected = "kernel ramp: needs 64, but maxComputeWorkGroupSize[2] of this device is 8";
         assert_eq!(error.to_string(), expected);
+    });
+    let with_shared_memory = |device: &Device| {
+        let step = changed(ramp(OUT, 0..256, 1), |it| it.kernel.variant = &SHARED);
+        try_compile(device, plan(256, vec![step])).map(drop)
+    };
+    each_device_under(limited(Limit::MaxComputeSharedMemorySize, 4095), |device| {
+        let error = with_shared_memory(device).unwrap_err();
+        let expected =
+            "kernel shared: needs 4096, but maxComputeSharedMemorySize of this device is 4095";
+        assert_eq!(error.to_string(), expected);
+    });
+    each_device_under(limited(Limit::MaxComputeSharedMemorySize, 4096), |device| {
+        with_shared_memory(device).unwrap();
     });
     // The window fits, but not the descriptor that starts at the aligned address below.
     let exact = limited(Limit::MaxStorageBufferRange, 256)

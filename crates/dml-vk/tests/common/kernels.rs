@@ -1,4 +1,4 @@
-//! Two kernels of this crate's own, for plans that need no operator.
+//! Three kernels of this crate's own, for plans that need no operator.
 //!
 //! They are assembled from `tests/data/*.spvasm` with `spirv-as --target-env vulkan1.1`.
 
@@ -32,6 +32,13 @@ pub static RAMP: KernelModule = KernelModule::new(KernelDescription {
     specialization_constants: LOCAL_SIZE,
     required_features: &[],
     host: &ramp_on_host,
+});
+
+/// The same, with 4 KiB of memory that a work group shares.
+pub static SHARED: KernelModule = KernelModule::new(KernelDescription {
+    name: "shared",
+    spirv: include_bytes!("../data/shared.spv"),
+    ..*RAMP.description()
 });
 
 /// `to[to_base + i] += from[from_base + i]`.
