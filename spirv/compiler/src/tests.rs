@@ -3,6 +3,7 @@ use std::path::Path;
 
 use std::collections::BTreeMap;
 
+use dml_core::capabilities::Feature;
 use dml_spirv_manifest::Tree;
 use tempfile::TempDir;
 
@@ -138,6 +139,15 @@ fn capabilities_become_features_or_are_refused() {
     let main = "target[0] = subgroupClusteredAdd(source[gl_LocalInvocationIndex], 4);";
     let result = reflected(&format!("{group}{LOCAL}{DATA}"), main);
     assert_refused(result, "no feature of dml-core's table allows that");
+}
+
+#[test]
+fn capabilities_of_the_table_are_those_of_spirv() {
+    for feature in Feature::ALL {
+        let Some(capability) = feature.capability() else { continue };
+        let found = rspirv::spirv::Capability::from_u32(capability.code).unwrap();
+        assert_eq!(format!("{found:?}"), capability.name, "{feature}");
+    }
 }
 
 #[test]

@@ -47,6 +47,16 @@ macro_rules! features {
                 }
             }
 
+            /// The member in Rust, or the bit of an operation.
+            #[cfg(test)]
+            const fn member(self) -> &'static str {
+                match self {
+                    $(Self::$basic => stringify!($basic_member),)*
+                    $($($(Self::$feature => stringify!($member),)*)*)*
+                    $(Self::$operation => stringify!($operation_member),)*
+                }
+            }
+
             /// The extension that brought it; `None` where Vulkan 1.1 has it.
             pub const fn extension(self) -> Option<Extension> {
                 match self {
@@ -221,6 +231,25 @@ mod tests {
         let [one, both] = [Features::LEAST.with(Feature::ShaderInt8, true), Features::LEAST];
         assert_eq!((one.and(both), one.without(both).iter().count()), (both, 1));
         assert_eq!(one.without(both).or(both), one);
+    }
+
+    /// The row of a feature names nothing of another one's.
+    #[test]
+    fn variant_member_and_name_are_the_same_words() {
+        for feature in Feature::ALL {
+            let plain = |text: &str| text.replace('_', "").to_lowercase();
+            let (variant, member) = (plain(&format!("{feature:?}")), plain(feature.member()));
+            match feature.name().strip_prefix("VK_SUBGROUP_FEATURE_") {
+                Some(bit) => {
+                    assert_eq!(variant, format!("subgroup{member}"));
+                    assert_eq!(plain(bit), format!("{member}bit"));
+                }
+                None => {
+                    assert_eq!(variant, plain(feature.name()));
+                    assert_eq!(member, variant);
+                }
+            }
+        }
     }
 
     #[test]
