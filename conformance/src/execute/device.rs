@@ -70,7 +70,8 @@ impl Executor for DeviceExecutor<'_> {
             Some(lowering) => self.compile_with(lowering, operator, level)?,
             None => self.device.at_feature_level(level).compile(operator.clone())?,
         };
-        Ok(Box::new(DeviceOperator { executor: self, compiled }))
+        let operator = compiled.operator().cloned().expect("an operator is no graph");
+        Ok(Box::new(DeviceOperator { executor: self, operator, compiled }))
     }
 
     fn take_messages(&self) -> Vec<String> {
@@ -84,12 +85,13 @@ impl Executor for DeviceExecutor<'_> {
 
 struct DeviceOperator<'a> {
     executor: &'a DeviceExecutor<'a>,
+    operator: Validated,
     compiled: CompiledOperator,
 }
 
 impl Executable for DeviceOperator<'_> {
     fn operator(&self) -> &Validated {
-        self.compiled.operator()
+        &self.operator
     }
 
     fn plan(&self, corner: &CornerCase) -> Result<Plan, dml::core::Error> {

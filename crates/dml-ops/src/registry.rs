@@ -46,7 +46,7 @@ pub fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
 /// they are rare, and binding them refuses it.
 pub fn lower_both(
     has_transfers: bool,
-    lower: impl Fn(TransferUse) -> Result<Plan, Error>,
+    mut lower: impl FnMut(TransferUse) -> Result<Plan, Error>,
 ) -> Result<(Plan, Option<Plan>), Error> {
     let preferred = if has_transfers { TransferUse::Allowed } else { TransferUse::StorageOnly };
     let plan = lower(preferred)?;

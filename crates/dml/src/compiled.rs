@@ -4,15 +4,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use dml_core::schema::FieldKind;
-use dml_core::{TensorLayout, Validated};
+use dml_core::{TensorLayout, Validated, ValidatedGraph};
+use dml_ops::graph::Explanation;
 use dml_vk::{BindingProperties, Buffer};
+
+/// What is executed.
+#[derive(Clone, Debug)]
+enum Work {
+    Operator(Arc<Validated>),
+    Graph(Arc<(ValidatedGraph, Option<Explanation>)>),
+}
 
 /// An operator that is ready to be executed any number of times, from any thread.
 ///
 /// A cheap handle: clones share the pipelines.
 #[derive(Clone, Debug)]
 pub struct CompiledOperator {
-    operator: Validated,
+    work: Work,
     pub(crate) vulkan: dml_vk::CompiledOperator,
     /// The persistent resource, for all clones; made by the first initialization that needs one.
     pub(crate) persistent: Arc<OnceLock<Buffer>>,
@@ -25,13 +33,36 @@ impl CompiledOperator {
     /// as a test with a plan that is wrong on purpose. Nothing checks that they compute what the
     /// operator says.
     pub fn from_vulkan(operator: Validated, vulkan: dml_vk::CompiledOperator) -> Self {
-        let (persistent, initialized) = (Arc::default(), Arc::default());
-        Self { operator, vulkan, persistent, initialized }
+        Self::new(Work::Operator(Arc::new(operator)), vulkan)
     }
 
-    /// The validated operator.
-    pub fn operator(&self) -> &Validated {
-        &self.operator
+    pub(crate) fn of_graph(
+        graph: ValidatedGraph,
+        explanation: Option<Explanation>,
+        vulkan: dml_vk::CompiledOperator,
+    ) -> Self {
+        Self::new(Work::Graph(Arc::new((graph, explanation))), vulkan)
+    }
+
+    fn new(work: Work, vulkan: dml_vk::CompiledOperator) -> Self {
+        let (persistent, initialized) = (Arc::default(), Arc::default());
+        Self { work, vulkan, persistent, initialized }
+    }
+
+    /// The validated operator; `None` of a graph.
+    pub fn operator(&self) -> Option<&Validated> {
+        match &self.work {
+            Work::Operator(operator) => Some(operator),
+            Work::Graph(_) => None,
+        }
+    }
+
+    /// What a graph has been compiled to, and why; `None` of an operator.
+    pub fn explanation(&self) -> Option<&Explanation> {
+        match &self.work {
+            Work::Operator(_) => None,
+            Work::Graph(graph) => graph.1.as_ref(),
+        }
     }
 
     /// The compiled plan, for recording with [`crate::vk`].
@@ -56,26 +87,34 @@ impl CompiledOperator {
     }
 
     /// The layout of the `index`-th input; `None` beyond the last one or where it is left out. Each
-    /// element of an array of tensors is an input.
+    /// element of an array of tensors is an input. An input of a graph has that of the first node that
+    /// reads it.
     pub fn input_layout(&self, index: usize) -> Option<&TensorLayout> {
-        self.operator.tensors(FieldKind::Input).nth(index).and_then(|(_, layout)| layout)
+        self.layout(FieldKind::Input, index)
     }
 
     /// Bytes that a binding of the `index`-th input must cover, see [`TensorLayout::binding_size`]; 0
     /// beyond the last one or where it is left out.
     pub fn input_size(&self, index: usize) -> u64 {
-        self.input_layout(index).map_or(0, TensorLayout::binding_size)
+        self.vulkan.inputs().get(index).and_then(Option::as_ref).map_or(0, |needs| needs.size)
     }
 
     /// The layout of the `index`-th output; `None` beyond the last one or where it is left out. Each
     /// element of an array of tensors is an output.
     pub fn output_layout(&self, index: usize) -> Option<&TensorLayout> {
-        self.operator.tensors(FieldKind::Output).nth(index).and_then(|(_, layout)| layout)
+        self.layout(FieldKind::Output, index)
     }
 
     /// Bytes that a binding of the `index`-th output must cover, see [`TensorLayout::binding_size`]; 0
     /// beyond the last one or where it is left out.
     pub fn output_size(&self, index: usize) -> u64 {
-        self.output_layout(index).map_or(0, TensorLayout::binding_size)
+        self.vulkan.outputs().get(index).and_then(Option::as_ref).map_or(0, |needs| needs.size)
+    }
+
+    fn layout(&self, kind: FieldKind, index: usize) -> Option<&TensorLayout> {
+        match &self.work {
+            Work::Operator(operator) => operator.tensors(kind).nth(index)?.1,
+            Work::Graph(graph) => graph.0.tensor(kind, index),
+        }
     }
 }

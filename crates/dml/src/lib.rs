@@ -47,11 +47,13 @@ pub use error::{Error, Result};
 pub use pipeline_cache::PipelineCache;
 
 pub use dml_core::enums::*;
+pub use dml_core::graph::{GraphBuilder, GraphDesc};
 pub use dml_core::operators::descs::*;
 pub use dml_core::{
     AbstractOperator, CapabilityCap, DataType, ExecutionFlags, FeatureLevel, HResult, ScalarUnion,
     TensorDesc, TensorFlags, TensorLayout,
 };
+pub use dml_ops::graph::GraphOptions;
 pub use dml_vk::{
     BindingProperties, Buffer, BufferBinding, BufferDesc, BufferUsage, DeviceSelector, EntryPoints,
     Instance, InstanceDesc, MemoryLocation, PhysicalDevice, Submission, Validation,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::plan::BindingRequirement;
+use crate::schema::FieldKind;
 use crate::schema::validated::Validated;
 use crate::tensor::TensorLayout;
 
@@ -66,6 +67,19 @@ impl ValidatedGraph {
         &self.inputs
     }
 
+    /// The tensor that an input or an output of the graph is: of an input the one of the first node that
+    /// reads it. `None` beyond the last one, and where no node reads it.
+    pub fn tensor(&self, kind: FieldKind, index: usize) -> Option<&TensorLayout> {
+        if kind == FieldKind::Output {
+            let (Source::Node { node, output }, _) = *self.outputs.get(index)? else { return None };
+            return self.nodes[node].tensor(kind, output);
+        }
+        let reads = |node: &&GraphNode| node.inputs.contains(&Some(Source::Input(index)));
+        let node = self.nodes.iter().find(reads)?;
+        let input = node.inputs.iter().position(|it| *it == Some(Source::Input(index)))?;
+        node.tensor(kind, input)
+    }
+
     /// Where each output of the graph comes from, and what it needs.
     pub fn outputs(&self) -> &[(Source, BindingRequirement)] {
         &self.outputs
@@ -82,7 +96,7 @@ impl GraphNode {
     }
 
     /// The tensor of an input or output binding; `None` where it is left out, and of a constant.
-    pub fn tensor(&self, kind: crate::schema::FieldKind, index: usize) -> Option<&TensorLayout> {
+    pub fn tensor(&self, kind: FieldKind, index: usize) -> Option<&TensorLayout> {
         self.operator()?.tensors(kind).nth(index)?.1
     }
 }

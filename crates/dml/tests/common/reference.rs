@@ -8,7 +8,7 @@ use dml_ops::reference::{Case, Memory, MemoryAfter, Tensor};
 pub(crate) fn check(device: &Device, case: &Case) {
     let name = format!("{}: {}", device.vulkan().info().name, case.name);
     let compiled = device.compile(case.operator.clone()).expect(&name);
-    let operator = compiled.operator();
+    let operator = compiled.operator().expect(&name);
     let implementation = dml_ops::find(operator.schema().operator_type).expect(&name);
     let memory = Memory::new(implementation.reference(), operator, case).expect(&name);
     let output = memory.outputs[0].as_ref().map(|it| buffer(device, &it.tensor)).expect(&name);
