@@ -1,67 +1,69 @@
 //! Whether devices give the same results as each other: each can be near enough to the reference while
 //! they differ.
 
-use std::collections::HashMap;
+use crate::outcomes::Outcomes;
+use crate::results::{Agreement, CaseResult, ResultCode};
 
-use crate::cases::CaseId;
-use crate::results::{Agreement, CaseResult, ResultCode, TargetRun};
-
-/// A case of a target, by their numbers.
-type Place = (usize, usize);
-
-/// Compares the results of each case on those targets that are Vulkan devices, by their digests, which
-/// are gone then. Where a target's differ from those of the first one that passed the case, the case
+/// Compares the results of each case on those targets that are Vulkan devices, by their digests; all have
+/// run the same cases. Where a target's differ from those of the first one that passed the case, the case
 /// has failed on both. `None` where there is nothing to compare with.
-pub fn compare(targets: &mut [TargetRun]) -> Option<Agreement> {
-    let digests: Vec<Vec<Option<u64>>> = targets.iter_mut().map(take_digests).collect();
-    let devices: Vec<usize> =
-        (0..targets.len()).filter(|index| !targets[*index].device.is_interpreter()).collect();
+pub fn compare(targets: &mut [Outcomes]) -> Option<Agreement> {
+    let is_device = |index: &usize| !targets[*index].target().device.is_interpreter();
+    let devices: Vec<usize> = (0..targets.len()).filter(is_device).collect();
     if devices.len() < 2 {
         return None;
     }
-    // Of each case the first place, and whether the others are like it.
-    let mut firsts = HashMap::<&CaseId, (Place, Option<bool>)>::new();
-    let mut differing = Vec::<[Place; 2]>::new();
+    let mut firsts = vec![First::default(); targets[devices[0]].listing().len()];
+    let mut differing = Vec::<(usize, [usize; 2])>::new();
     for target in devices {
-        for (index, case) in targets[target].cases.iter().enumerate() {
-            let (place, Some(digest)) = ((target, index), digests[target][index]) else { continue };
-            let (first, alike) = firsts.entry(&case.id).or_insert((place, None));
-            if *first == place {
+        let cases = firsts.iter_mut().zip(targets[target].digests()).enumerate();
+        for (case, (first, digest)) in cases {
+            let Some(digest) = digest else { continue };
+            let Some((before, found)) = first.passed else {
+                first.passed = Some((target, digest));
                 continue;
-            }
-            let is_alike = digests[first.0][first.1] == Some(digest);
-            *alike = Some(alike.unwrap_or(true) && is_alike);
+            };
+            let is_alike = found == digest;
+            first.is_alike = Some(first.is_alike.unwrap_or(true) && is_alike);
             if !is_alike {
-                differing.push([*first, place]);
+                differing.push((case, [before, target]));
             }
         }
     }
-    let count = |alike| firsts.values().filter(|(_, it)| *it == Some(alike)).count() as u64;
+    let count = |alike| firsts.iter().filter(|it| it.is_alike == Some(alike)).count() as u64;
     let (agreed, differ) = (count(true), count(false));
-    for [first, other] in differing {
-        accuse(targets, first, other);
-        accuse(targets, other, first);
+    for (case, [first, other]) in differing {
+        accuse(targets, case, [first, other]);
+        accuse(targets, case, [other, first]);
     }
     Some(Agreement { compared: agreed + differ, agreed })
 }
 
-/// The digests of the cases that passed.
-fn take_digests(target: &mut TargetRun) -> Vec<Option<u64>> {
-    let passed = |case: &CaseResult| case.result == ResultCode::Pass;
-    target.cases.iter_mut().map(|case| case.digest.take().filter(|_| passed(case))).collect()
+/// What is known about a case.
+#[derive(Clone, Default)]
+struct First {
+    /// The first target that passed it, and the digest of its results.
+    passed: Option<(usize, u64)>,
+    /// Whether the others have the same, if there are others.
+    is_alike: Option<bool>,
 }
 
 /// Says of a case that its results are not those of another target; once is enough.
-fn accuse(targets: &mut [TargetRun], (target, index): Place, other: Place) {
-    let [this, other] = [target, other.0].map(|target| targets[target].title());
-    let case = &mut targets[target].cases[index];
-    if case.result == ResultCode::Pass {
-        case.result = ResultCode::Fail;
-        case.detail = Some(format!(
+fn accuse(targets: &mut [Outcomes], case: usize, pair: [usize; 2]) {
+    let [this, other] = pair.map(|target| targets[target].target().title());
+    targets[pair[0]].change_one(case, |result| {
+        let detail = format!(
             "the results of {this} differ from those of {other}, though each is near enough to the \
              reference"
-        ));
-    }
+        );
+        let fail = || CaseResult {
+            result: ResultCode::Fail,
+            detail: Some(detail),
+            digest: None,
+            ..result.clone()
+        };
+        (result.result == ResultCode::Pass).then(fail)
+    });
 }
 
 #[cfg(test)]
@@ -69,60 +71,61 @@ mod tests {
     use super::*;
     use crate::results::{DeviceIdentity, samples};
 
-    /// A target of this name, with cases that passed and have these digests.
-    fn target(name: &str, digests: &[(&str, u64)]) -> TargetRun {
-        let case = |(name, digest): &(&str, u64)| {
-            let id = format!("5_1/a/int8/rank1/{name}");
-            CaseResult { digest: Some(*digest), ..samples::case(&id, ResultCode::Pass) }
+    /// A target of this name, with cases that passed and have these digests, or did not run.
+    fn target(name: &str, digests: &[Option<u64>]) -> Outcomes {
+        let case = |(index, digest): (usize, &Option<u64>)| {
+            let id = format!("5_1/a/int8/rank1/case_{index}");
+            let result = if digest.is_some() { ResultCode::Pass } else { ResultCode::NotRun };
+            CaseResult { digest: *digest, ..samples::case(&id, result) }
         };
         let mut target = samples::target();
         target.device.name = name.to_owned();
-        target.cases = digests.iter().map(case).collect();
-        target
+        samples::outcomes(target, digests.iter().enumerate().map(case))
     }
 
-    fn results(target: &TargetRun) -> Vec<ResultCode> {
-        target.cases.iter().map(|case| case.result).collect()
+    fn results(target: &Outcomes) -> Vec<ResultCode> {
+        target.results().map(|(_, result)| result).collect()
     }
 
     #[test]
     fn a_case_that_differs_fails_on_both_devices_and_names_them() {
         let mut targets = [
-            target("one", &[("same", 1), ("differs", 2), ("alone", 3)]),
-            target("two", &[("differs", 7), ("same", 1)]),
-            target("three", &[("differs", 2), ("same", 1)]),
+            target("one", &[Some(1), Some(2), Some(3)]),
+            target("two", &[Some(1), Some(7), None]),
+            target("three", &[Some(1), Some(2), None]),
         ];
         let agreement = compare(&mut targets);
         assert_eq!(agreement, Some(Agreement { compared: 2, agreed: 1 }));
-        use ResultCode::{Fail, Pass};
+        use ResultCode::{Fail, NotRun, Pass};
         assert_eq!(results(&targets[0]), [Pass, Fail, Pass]);
-        assert_eq!(results(&targets[1]), [Fail, Pass]);
-        assert_eq!(results(&targets[2]), [Pass, Pass]);
-        let detail = |target: usize, index: usize| targets[target].cases[index].detail.clone();
+        assert_eq!(results(&targets[1]), [Pass, Fail, NotRun]);
+        assert_eq!(results(&targets[2]), [Pass, Pass, NotRun]);
+        let detail = |target: usize| targets[target].problem(1)?.detail.clone();
         let words = "the results of two differ from those of one, though";
-        assert!(detail(1, 0).is_some_and(|it| it.starts_with(words)), "{:?}", detail(1, 0));
-        assert!(detail(0, 1).is_some_and(|it| it.starts_with("the results of one differ")));
-        assert!(targets.iter().flat_map(|it| &it.cases).all(|case| case.digest.is_none()));
+        assert!(detail(1).is_some_and(|it| it.starts_with(words)), "{:?}", detail(1));
+        assert!(detail(0).is_some_and(|it| it.starts_with("the results of one differ")));
+        let executed = targets.map(|target| target.into_run().total().executed());
+        assert_eq!(executed, [3, 2, 2], "a case that differs was executed");
     }
 
     #[test]
     fn what_has_failed_and_what_has_no_outputs_is_not_compared() {
-        let mut targets = [
-            target("one", &[("failed", 1), ("refused", 1)]),
-            target("two", &[("failed", 2), ("refused", 1)]),
-        ];
-        targets[0].cases[0].result = ResultCode::Fail;
-        targets[1].cases[1].digest = None;
+        let mut targets = [target("one", &[Some(1), Some(1)]), target("two", &[Some(2), Some(1)])];
+        let failed = |case: &CaseResult| CaseResult { result: ResultCode::Fail, ..case.clone() };
+        targets[0].change_one(0, |case| Some(failed(case)));
+        targets[1].change_one(1, |case| Some(CaseResult { digest: None, ..case.clone() }));
         assert_eq!(compare(&mut targets), Some(Agreement::default()));
         assert_eq!(results(&targets[1]), [ResultCode::Pass; 2]);
     }
 
     #[test]
     fn one_device_and_the_interpreter_are_not_compared() {
-        let mut targets = [target("one", &[("a", 1)]), target("host", &[("a", 2)])];
-        targets[1].device.kind = DeviceIdentity::INTERPRETER.to_owned();
+        let mut host = samples::target();
+        host.device.kind = DeviceIdentity::INTERPRETER.to_owned();
+        let case = samples::case("5_1/a/int8/rank1/case_0", ResultCode::Pass);
+        let case = CaseResult { digest: Some(2), ..case };
+        let mut targets = [target("one", &[Some(1)]), samples::outcomes(host, [case])];
         assert_eq!(compare(&mut targets), None);
         assert_eq!(results(&targets[0]), [ResultCode::Pass]);
-        assert_eq!(targets[0].cases[0].digest, None);
     }
 }

@@ -9,9 +9,11 @@ use dml_ops::reference::{Case as CornerCase, Random, Signature};
 use crate::documents::{self, Answer};
 
 mod id;
+mod listed;
 mod rules;
 
 pub use id::CaseId;
+pub use listed::{Kind, Listed, Listing, listing};
 
 /// What must happen.
 #[derive(Clone, Debug)]
@@ -55,22 +57,31 @@ pub struct Case {
 }
 
 impl Case {
-    /// Whether only a Vulkan device can run it: there is nothing else to bind a buffer to.
-    pub fn needs_device(&self) -> bool {
-        matches!(self.expectation, Expectation::InvalidBinding(_))
+    /// What kind of case it is.
+    pub fn kind(&self) -> Kind {
+        match self.expectation {
+            Expectation::Outputs(_) => Kind::Outputs,
+            Expectation::InvalidBinding(_) => Kind::Binding,
+            Expectation::NeedsLevel(_) | Expectation::InvalidField(_) => Kind::Refusal,
+        }
     }
 }
 
 /// Every fixed case of `level`, in a fixed order.
 pub fn generate(level: FeatureLevel) -> Vec<Case> {
-    Cell::all(level).flat_map(|cell| cell.cases()).collect()
+    all(level).collect()
+}
+
+/// The same, one after the other.
+pub fn all(level: FeatureLevel) -> impl Iterator<Item = Case> {
+    Cell::all(level).flat_map(|cell| cell.cases())
 }
 
 /// `count` random cases for each operator and signature that `level` accepts; they depend on
 /// `seed` alone.
-pub fn random(level: FeatureLevel, count: u32, seed: u64) -> Vec<Case> {
+pub fn random(level: FeatureLevel, count: u32, seed: u64) -> impl Iterator<Item = Case> {
     let accepting = Cell::all(level).filter(|cell| cell.refusal().is_none());
-    accepting.flat_map(|cell| (0..count).map(move |index| cell.random(seed, index))).collect()
+    accepting.flat_map(move |cell| (0..count).map(move |index| cell.random(seed, index)))
 }
 
 /// Finds cases by their ids. Fast where one id follows another of the same operator and signature.
@@ -213,11 +224,11 @@ mod tests {
     #[test]
     fn every_case_is_found_by_its_id() {
         let mut finder = Finder::default();
-        for case in generate(FeatureLevel::V4_1).iter().chain(&random(FeatureLevel::V6_4, 2, 7)) {
+        for case in all(FeatureLevel::V4_1).chain(random(FeatureLevel::V6_4, 2, 7)) {
             let found = finder.find(&case.id).unwrap();
             // As text, since a NaN differs from itself.
             let fields = |case: &Case| format!("{:?}", case.operator.fields());
-            assert_eq!((&found.id, fields(&found)), (&case.id, fields(case)));
+            assert_eq!((&found.id, fields(&found)), (&case.id, fields(&case)));
         }
         for unknown in [
             "5_1/no_operator/int64/rank3/offset_zero",
@@ -249,6 +260,6 @@ mod tests {
             types.unwrap_or(0) * tensors.first().map_or(0, |it| it.ranks.iter().count())
         };
         let all: usize = dml_ops::OPERATORS.iter().map(|it| signatures(it)).sum();
-        assert_eq!(random(FeatureLevel::V5_1, 3, 0).len(), 3 * all);
+        assert_eq!(random(FeatureLevel::V5_1, 3, 0).count(), 3 * all);
     }
 }

@@ -81,7 +81,7 @@ impl Cli {
 
 fn list(selection: &Selection) -> anyhow::Result<ExitCode> {
     let mut output = BufWriter::new(io::stdout().lock());
-    for case in selection.cases()? {
+    for case in selection.cases()?.iter() {
         writeln!(output, "{}", case.id)?;
     }
     output.flush()?;

@@ -121,6 +121,7 @@ pub enum Details {
 /// How a case ended, without its name and time.
 struct Outcome {
     result: ResultCode,
+    executed: bool,
     detail: Option<String>,
     failure: Option<Box<Failure>>,
     digest: Option<u64>,
@@ -138,6 +139,7 @@ impl Outcome {
 
     const PASS: Self = Self {
         result: ResultCode::Pass,
+        executed: false,
         detail: None,
         failure: None,
         digest: None,
@@ -165,8 +167,8 @@ pub fn run(case: &Case, executor: &dyn Executor, details: Details) -> CaseResult
         outcome.failure = Some(Box::new(failure));
     }
     let result = CaseResult::new(&case.id, outcome.result, outcome.detail, Some(start));
-    let Outcome { failure, digest, errors, .. } = outcome;
-    CaseResult { failure, digest, errors, ..result }
+    let Outcome { executed, failure, digest, errors, .. } = outcome;
+    CaseResult { executed, failure, digest, errors, ..result }
 }
 
 fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: Details) -> Outcome {
@@ -189,9 +191,10 @@ fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: D
     let difference = memory.check(&after);
     let errors = memory.maximum_errors(&after).into_iter().map(CaseError::from).collect();
     let outcome = match &difference {
-        Ok(_) => Outcome { digest: Some(memory.digest(&after)), errors, ..Outcome::PASS },
-        Err(difference) => Outcome { errors, ..Outcome::fail(&difference.problem) },
+        Ok(_) => Outcome { digest: Some(memory.digest(&after)), ..Outcome::PASS },
+        Err(difference) => Outcome::fail(&difference.problem),
     };
+    let outcome = Outcome { executed: true, errors, ..outcome };
     let place = match (&difference, details) {
         (Ok(_), Details::Failures) => return outcome,
         (Ok(_), Details::Everything) => Some((0, 0)),

@@ -10,16 +10,19 @@ pub(crate) const WRONG_USAGE: u8 = 2;
 /// There is no device to run on.
 pub(crate) const NO_DEVICE: u8 = 3;
 
-/// Nothing failed, but a limit of the device refused cases, or none could run.
+/// Nothing failed, but a limit of the device refused cases, or none could run; or of an operator that had
+/// to be executed no case was.
 pub(crate) const INCOMPLETE: u8 = 4;
 
 /// The exit code for what cases came to. What an expectation excuses is as expected; what a limit of the
-/// device refuses only where that is allowed.
+/// device refuses only where that is allowed, and never where nothing of an operator is left.
 pub(crate) fn of(total: Counts, allow_unsupported: bool) -> u8 {
     let unsupported = total.of(ResultCode::Unsupported);
     let as_expected = total.of(ResultCode::Pass) + total.of(ResultCode::ExpectedFail);
     if total.failures() > 0 {
         FAILED
+    } else if total.missing() > 0 {
+        INCOMPLETE
     } else if allow_unsupported && as_expected + unsupported > 0
         || unsupported == 0 && as_expected > 0
     {
@@ -60,10 +63,20 @@ mod tests {
     use ResultCode::{Crash, ExpectedFail, Fail, NotRun, Pass, UnexpectedPass, Unsupported};
 
     #[test]
+    fn an_operator_of_which_nothing_was_executed_is_never_as_expected() {
+        let mut total = Counts::default();
+        total.add(Pass, true);
+        total.add(Unsupported, false);
+        assert_eq!([false, true].map(|allow| of(total, allow)), [INCOMPLETE, 0]);
+        total.required_and_not_executed(1);
+        assert_eq!([false, true].map(|allow| of(total, allow)), [INCOMPLETE; 2]);
+    }
+
+    #[test]
     fn only_what_was_shown_or_excused_ends_with_0() {
         let code = |results: &[ResultCode], allow| {
             let mut total = Counts::default();
-            results.iter().for_each(|result| total.add(*result));
+            results.iter().for_each(|result| total.add(*result, *result == Pass));
             of(total, allow)
         };
         for as_expected in [&[Pass][..], &[Pass, ExpectedFail], &[ExpectedFail], &[Pass, NotRun]] {

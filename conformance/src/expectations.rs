@@ -19,7 +19,8 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 
-use crate::cases::CaseId;
+use crate::cases::Listed;
+use crate::outcomes::Outcomes;
 use crate::pattern::{Pattern, read_toml};
 use crate::results::{CaseResult, Expected, ExpectedKind, ResultCode, TargetRun};
 
@@ -111,28 +112,28 @@ impl Expectations {
     }
 
     /// Applies them to what a target did.
-    pub fn apply(&self, target: &mut TargetRun) {
-        let applying: Vec<&Entry> =
-            self.entries.iter().filter(|entry| entry.is_about(target)).collect();
-        for case in &mut target.cases {
+    pub fn apply(&self, outcomes: &mut Outcomes) {
+        let is_about = |entry: &&Entry| entry.is_about(outcomes.target());
+        let applying: Vec<&Entry> = self.entries.iter().filter(is_about).collect();
+        if applying.is_empty() {
+            return;
+        }
+        outcomes.change(|case| {
             let id = case.id.to_string();
             let expects = |entry: &&&Entry| {
                 [entry.outcome, ResultCode::Pass].contains(&case.result)
                     && entry.cases.is_match(&id)
             };
-            if let Some(entry) = applying.iter().find(expects) {
-                entry.apply(case);
-            }
-        }
+            applying.iter().find(expects).map(|entry| entry.apply(case.clone()))
+        });
     }
 
-    /// What to say about the entries that are about one of `targets` and match none of its cases.
-    pub fn unmatched(&self, targets: &[TargetRun]) -> Vec<String> {
+    /// What to say about the entries that are about one of `targets`, all of which have run `cases`, and
+    /// match none of them.
+    pub fn unmatched(&self, targets: &[TargetRun], cases: &[Listed]) -> Vec<String> {
         let is_idle = |entry: &&Entry| {
-            let mut about = targets.iter().filter(|target| entry.is_about(target)).peekable();
-            let has = |id: &CaseId| entry.cases.is_match(&id.to_string());
-            about.peek().is_some()
-                && !about.any(|target| target.cases.iter().any(|case| has(&case.id)))
+            let has = |case: &Listed| entry.cases.is_match(&case.id.to_string());
+            targets.iter().any(|target| entry.is_about(target)) && !cases.iter().any(has)
         };
         let idle = self.entries.iter().filter(is_idle);
         idle.map(|entry| format!("{}: cases: {} matches no case", entry.place, entry.cases.glob()))
@@ -151,7 +152,7 @@ impl Entry {
             && fits(&self.profile, profile.as_ref().map(|profile| profile.name.as_str()))
     }
 
-    fn apply(&self, case: &mut CaseResult) {
+    fn apply(&self, mut case: CaseResult) -> CaseResult {
         case.result = match case.result {
             ResultCode::Pass => ResultCode::UnexpectedPass,
             _ => ResultCode::ExpectedFail,
@@ -161,6 +162,7 @@ impl Entry {
         }
         let reason = self.reason.trim().to_owned();
         case.expected = Some(Expected { kind: self.result, reason });
+        case
     }
 }
 
@@ -178,15 +180,21 @@ mod tests {
         all
     }
 
-    /// The results of the sample target, by their codes before.
+    /// What a target did whose cases ended so.
+    fn outcomes(ends: &[ResultCode]) -> Outcomes {
+        let case = |end: &ResultCode| {
+            let case = samples::case(&format!("5_1/a/int8/rank1/{}", end.name()), *end);
+            CaseResult { expected: None, ..case }
+        };
+        samples::outcomes(samples::target(), ends.iter().map(case))
+    }
+
+    /// The results of cases that ended in every way that an entry could be about.
     fn applied(text: &str) -> Vec<ResultCode> {
-        let mut target = samples::target();
-        target.cases.truncate(3);
-        target.cases.push(samples::case("5_1/a/int8/rank1/crash", ResultCode::Crash));
-        target.cases.push(samples::case("5_1/a/int8/rank1/timeout", ResultCode::Timeout));
-        target.cases.push(samples::case("5_1/a/int8/rank1/not_run", ResultCode::NotRun));
-        expectations(text).apply(&mut target);
-        target.cases.iter().map(|case| case.result).collect()
+        let ends = [Pass, Fail, Unsupported, Crash, Timeout, NotRun];
+        let mut outcomes = outcomes(&ends);
+        expectations(text).apply(&mut outcomes);
+        outcomes.results().map(|(_, result)| result).collect()
     }
 
     const REST: &str = "result = 'never'\nreason = 'because'\n";
@@ -219,10 +227,10 @@ mod tests {
 
     #[test]
     fn the_reason_is_kept() {
-        let mut target = samples::target();
-        let text = "[[expect]]\ncases = '*/int32/*'\nresult = 'not-yet'\nreason = 'issue 7'\n";
-        expectations(text).apply(&mut target);
-        let expected = target.cases[1].expected.as_ref().unwrap();
+        let mut outcomes = outcomes(&[Pass, Fail]);
+        let text = "[[expect]]\ncases = '*/fail'\nresult = 'not-yet'\nreason = 'issue 7'\n";
+        expectations(text).apply(&mut outcomes);
+        let expected = outcomes.problem(1).unwrap().expected.as_ref().unwrap();
         assert_eq!((expected.kind, expected.reason.as_str()), (ExpectedKind::NotYet, "issue 7"));
     }
 
@@ -244,7 +252,8 @@ mod tests {
             "[[expect]]\ncases = '*'\n{REST}[[expect]]\ncases = '*/no_case'\n{REST}\
              [[expect]]\ncases = '*/no_case'\ndevice = 'not here'\n{REST}"
         );
-        let unmatched = expectations(&text).unmatched(&targets);
+        let outcomes = outcomes(&[Pass]);
+        let unmatched = expectations(&text).unmatched(&targets, outcomes.listing());
         assert_eq!(unmatched, ["my.toml: expect[1]: cases: */no_case matches no case"]);
     }
 

@@ -2,7 +2,7 @@
 //! what that level promises?
 //!
 //! ```text
-//! selection -> Case  --execute::run(executor)-->  CaseResult  -->  Run  -->  report
+//! selection -> Case  --execute::run(executor)-->  CaseResult  -->  Outcomes  -->  Run  -->  report
 //! ```
 //!
 //! An executor is a Vulkan device or the host interpreter, as it is or under a profile
@@ -22,6 +22,7 @@ mod exit;
 pub mod expectations;
 pub mod fault;
 mod matrices;
+pub mod outcomes;
 pub mod pattern;
 mod pool;
 mod protocol;

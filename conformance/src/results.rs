@@ -1,6 +1,8 @@
 //! What a run found, as data: the JSON form of a report, and what every other form is made from.
 
+pub(crate) mod block;
 pub(crate) mod errors;
+pub(crate) mod tally;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -11,11 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::CaseId;
 
+pub use block::Block;
 pub use errors::{CaseError, LargestError};
 pub use verdict::{Counts, Verdict};
 
 /// Counts up when a member of the JSON form changes its meaning or goes away.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,12 +88,22 @@ pub struct TargetRun {
     /// Limits under Vulkan's names.
     pub limits: BTreeMap<String, u64>,
     /// What the runtime says about each implemented operator, before anything ran.
-    pub support: Vec<SupportCell>,
+    pub support: Vec<Support>,
     /// The largest errors, by operator, data type and what is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<LargestError>,
-    /// Every case.
+    /// The operators that have to be executed, or the target is not conformant: those with cases that
+    /// have outputs, and in a run over all cases every one.
+    #[serde(default)]
+    pub required: Vec<String>,
+    /// How many cases passed.
+    #[serde(default)]
+    pub passes: Vec<Passes>,
+    /// Every case that did not pass.
     pub cases: Vec<CaseResult>,
+    /// How long the cases took.
+    #[serde(default)]
+    pub times: Times,
     /// Wall clock of the cases, in seconds.
     pub seconds: f64,
 }
@@ -138,21 +151,57 @@ pub struct ProfileRun {
     pub shortfalls: Vec<String>,
 }
 
-/// One answer of the support query.
+/// An answer of the support query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SupportCell {
+pub struct Support {
     /// The operator's name.
     pub operator: String,
-    /// The feature level.
-    pub level: String,
-    /// The data type; where tensors differ in type, the types with a dash between them.
-    pub data_type: String,
-    /// Dimensions.
-    pub rank: usize,
+    /// For what it is the answer.
+    pub at: Block,
     /// One of `never`, `undocumented`, `needs-level`, `not-implemented`, `emulated`, `native`.
     pub answer: String,
     /// The answer in words, such as `emulated (without shaderInt64: two 32-bit words)`.
     pub text: String,
+}
+
+/// How many cases passed of an operator, in each of several places.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passes {
+    /// The operator's name.
+    pub operator: String,
+    /// Where.
+    pub at: Block,
+    /// How many passed at each level with each data type and rank.
+    pub cases: u64,
+    /// How many of them were executed, at that level or once for several at the lowest of them.
+    pub executed: u64,
+}
+
+/// How long cases took, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// How many took about as long, the shortest first.
+    pub bands: Vec<TimeBand>,
+    /// Those that took longest, the slowest first.
+    pub slowest: Vec<SlowCase>,
+}
+
+/// How many cases took less time than this, and not less than the band before says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeBand {
+    /// In microseconds; the last band has no end.
+    pub below: Option<u64>,
+    /// How many.
+    pub cases: u64,
+}
+
+/// A case that took long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowCase {
+    /// Which.
+    pub id: CaseId,
+    /// How long, in microseconds.
+    pub microseconds: u64,
 }
 
 /// How one case ended.
@@ -162,6 +211,9 @@ pub struct CaseResult {
     pub id: CaseId,
     /// How it ended.
     pub result: ResultCode,
+    /// Whether its outputs were computed, at its level or once for several at the lowest of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub executed: bool,
     /// Why, in a line, unless it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -306,6 +358,7 @@ impl CaseResult {
         Self {
             id: id.clone(),
             result,
+            executed: false,
             detail,
             expected: None,
             failure: None,
@@ -346,21 +399,82 @@ impl TargetRun {
 
     /// Counts for each feature level that has cases.
     pub fn levels(&self) -> BTreeMap<FeatureLevel, Counts> {
-        let mut levels = BTreeMap::<_, Counts>::new();
-        for case in &self.cases {
-            let none = || Counts::on(&self.device);
-            levels.entry(case.id.level).or_insert_with(none).add(case.result);
-        }
+        let mut levels = BTreeMap::new();
+        self.count(|_, level| level, &mut levels);
         levels
+    }
+
+    /// Counts for each operator that has cases, by their names.
+    pub fn operators(&self) -> BTreeMap<String, Counts> {
+        let mut operators = BTreeMap::new();
+        self.count(|operator, _| operator.to_uppercase(), &mut operators);
+        operators
+    }
+
+    /// The operators of which no case was executed.
+    pub fn not_executed(&self) -> Vec<String> {
+        let operators = self.operators().into_iter();
+        operators.filter(|(_, counts)| counts.executed() == 0).map(|(name, _)| name).collect()
     }
 
     /// Counts over all levels.
     pub fn total(&self) -> Counts {
-        let mut total = Counts::on(&self.device);
-        for case in &self.cases {
-            total.add(case.result);
-        }
+        let mut total = BTreeMap::new();
+        self.count(|_, _| (), &mut total);
+        let mut total = total.remove(&()).unwrap_or_else(|| Counts::on(&self.device));
+        total.required_and_not_executed(self.required_and_not_executed().len() as u64);
         total
+    }
+
+    /// The operators that have cases at a level, and of which none was executed there or at a lower one.
+    pub fn not_executed_at(&self, level: FeatureLevel) -> Vec<String> {
+        let mut operators = BTreeMap::new();
+        self.count(|operator, at| (at, operator.to_uppercase()), &mut operators);
+        let of_level = operators.into_iter().filter(|((at, _), _)| *at == level);
+        let idle = of_level.filter(|(_, counts)| counts.executed() == 0);
+        idle.map(|((_, operator), _)| operator).collect()
+    }
+
+    /// For each operator what passed at a level.
+    pub(crate) fn passes_at(&self, level: FeatureLevel) -> BTreeMap<String, Counts> {
+        let mut operators = BTreeMap::<_, Counts>::new();
+        for Passes { operator, at, cases, executed } in &self.passes {
+            if at.levels().contains(&level) {
+                let places = at.places_at_a_level();
+                let none = || Counts::on(&self.device);
+                let counts = operators.entry(operator.clone()).or_insert_with(none);
+                counts.passed(places * cases, places * executed);
+            }
+        }
+        operators
+    }
+
+    /// The operators that had to be executed and were not.
+    pub fn required_and_not_executed(&self) -> Vec<String> {
+        let mut names = self.not_executed();
+        names.retain(|name| self.required.contains(name));
+        names
+    }
+
+    /// Counts by what `key` makes of an operator and a level.
+    fn count<K: Ord>(
+        &self,
+        key: impl Fn(&str, FeatureLevel) -> K,
+        counts: &mut BTreeMap<K, Counts>,
+    ) {
+        let mut of = |operator: &str, level, add: &dyn Fn(&mut Counts)| {
+            let none = || Counts::on(&self.device);
+            add(counts.entry(key(operator, level)).or_insert_with(none));
+        };
+        for Passes { operator, at, cases, executed } in &self.passes {
+            let places = at.places_at_a_level();
+            for level in at.levels() {
+                of(operator, *level, &|counts| counts.passed(places * cases, places * executed));
+            }
+        }
+        for case in &self.cases {
+            of(&case.id.operator, case.id.level, &|counts| counts.add(case.result, case.executed));
+        }
     }
 }
 

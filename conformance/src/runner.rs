@@ -3,16 +3,21 @@
 //! Plans do not depend on the level, so a case that several levels accept is executed once, at the first
 //! of them that is run; the others validate the operator and share its result.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::Context as _;
 use dml::FeatureLevel;
 use dml_ops::reference::Signature;
 
-use crate::cases::{Case, CaseId, Expectation};
+use crate::cases::{Case, CaseId, Finder, Kind, Listed, Listing};
 use crate::execute::{Details, Lowering, Runtime, run};
+use crate::outcomes::{End, Outcomes};
 use crate::pool::Pool;
-use crate::results::{CaseResult, ResultCode, TargetRun, errors};
+use crate::results::errors::Largest;
+use crate::results::{CaseResult, ResultCode, TargetRun};
 use crate::target::Target;
 
 /// Of so many failures of a target the matrices are kept: a device that does everything wrong fills
@@ -27,22 +32,23 @@ const KEPT_FAILURES: usize = 200;
 /// The target cannot be opened.
 pub fn run_in_process(
     target: &Target,
-    cases: &[Case],
+    cases: &Listing,
     lowering: Option<&dyn Lowering>,
     details: Details,
     mut progress: impl FnMut(&CaseResult),
-) -> anyhow::Result<TargetRun> {
+) -> anyhow::Result<Outcomes> {
     let mut executor = target.open(lowering)?;
     let mut collector = Collector::new(target, cases);
+    let mut finder = Finder::default();
     for index in collector.missing() {
-        let result = run(&cases[index], &*executor, details);
+        let result = run(&*found(&cases[index], &mut finder)?, &*executor, details);
         progress(&result);
         collector.add(index, result);
         if executor.is_lost() {
             executor = target.open(lowering)?;
         }
     }
-    collector.share(cases, lowering.unwrap_or(&Runtime), progress);
+    collector.share(cases, lowering.unwrap_or(&Runtime), progress)?;
     Ok(collector.finish(target, cases))
 }
 
@@ -53,10 +59,10 @@ pub fn run_in_process(
 /// A worker cannot be started or cannot open the target.
 pub(crate) fn run_isolated(
     target: &Target,
-    cases: &[Case],
+    cases: &Listing,
     pool: &Pool,
     mut progress: impl FnMut(&CaseResult),
-) -> anyhow::Result<TargetRun> {
+) -> anyhow::Result<Outcomes> {
     let mut collector = Collector::new(target, cases);
     let missing = collector.missing();
     let ids: Vec<&CaseId> = missing.iter().map(|index| &cases[*index].id).collect();
@@ -64,27 +70,30 @@ pub(crate) fn run_isolated(
         progress(&result);
         collector.add(missing[index], result);
     })?;
-    collector.share(cases, &Runtime, progress);
+    collector.share(cases, &Runtime, progress)?;
     Ok(collector.finish(target, cases))
 }
 
-fn not_run(case: &Case) -> CaseResult {
+fn found<'a>(case: &'a Listed, finder: &mut Finder) -> anyhow::Result<Cow<'a, Case>> {
+    case.case(finder).with_context(|| format!("there is no case {}", case.id))
+}
+
+fn not_run(case: &Listed) -> CaseResult {
     let detail = "only a Vulkan device can refuse a wrong binding".to_owned();
     CaseResult::new(&case.id, ResultCode::NotRun, Some(detail), None)
 }
 
 /// What cases of several levels have in common that are executed alike.
-fn execution(case: &Case) -> Option<(&str, &Signature, &str)> {
+fn execution(case: &Listed) -> Option<(&str, &Signature, &str)> {
     let CaseId { operator, signature, name, .. } = &case.id;
-    let is_executed =
-        matches!(case.expectation, Expectation::Outputs(_) | Expectation::InvalidBinding(_));
-    is_executed.then_some((operator, signature, name))
+    (case.kind != Kind::Refusal).then_some((operator, signature, name))
 }
 
 /// For each case the one before it that is executed alike.
-fn executed_before(cases: &[Case]) -> Vec<Option<usize>> {
+fn executed_before(cases: &[Listed]) -> Vec<Option<u32>> {
     let mut first = HashMap::new();
     let before = |(index, case)| {
+        let index = u32::try_from(index).ok()?;
         let found = *first.entry(execution(case)?).or_insert(index);
         (found != index).then_some(found)
     };
@@ -94,24 +103,25 @@ fn executed_before(cases: &[Case]) -> Vec<Option<usize>> {
 /// Results, which come in any order.
 struct Collector {
     start: Instant,
-    results: Vec<Option<CaseResult>>,
+    results: Vec<Option<End>>,
     /// For each case the one whose result it shares.
-    shared: Vec<Option<usize>>,
+    shared: Vec<Option<u32>>,
     /// Those with matrices: the first ones in the order of cases, whatever order they came in.
     kept: BTreeSet<usize>,
+    largest: Largest,
 }
 
 impl Collector {
     /// Of `cases` on `target`, with the results of those that it cannot run.
-    fn new(target: &Target, cases: &[Case]) -> Self {
-        let known = |case: &Case| (!target.can_run(case)).then(|| not_run(case));
+    fn new(target: &Target, cases: &[Listed]) -> Self {
+        let known = |case: &Listed| (!target.can_run(case.kind)).then(|| not_run(case).into());
         let results = cases.iter().map(known).collect();
         Self { shared: executed_before(cases), ..Self::of(results) }
     }
 
-    fn of(results: Vec<Option<CaseResult>>) -> Self {
-        let shared = vec![None; results.len()];
-        Self { start: Instant::now(), results, shared, kept: BTreeSet::new() }
+    fn of(results: Vec<Option<End>>) -> Self {
+        let (shared, largest) = (vec![None; results.len()], Largest::default());
+        Self { start: Instant::now(), results, shared, kept: BTreeSet::new(), largest }
     }
 
     /// The cases that have no result, and will share none.
@@ -123,57 +133,67 @@ impl Collector {
     /// Gives the result of what was executed to the cases of other levels, where those accept it.
     fn share(
         &mut self,
-        cases: &[Case],
+        cases: &[Listed],
         lowering: &dyn Lowering,
         mut progress: impl FnMut(&CaseResult),
-    ) {
-        for (index, case) in cases.iter().enumerate() {
+    ) -> anyhow::Result<()> {
+        let mut finder = Finder::default();
+        for (index, listed) in cases.iter().enumerate() {
             let Some(executed) = self.shared[index].filter(|_| self.results[index].is_none())
             else {
                 continue;
             };
-            let Some(executed) = self.results[executed].clone() else { continue };
+            let Some(executed) = &self.results[executed as usize] else { continue };
+            let case = found(listed, &mut finder)?;
             let result = match lowering.validate(&case.operator, case.level) {
                 Ok(_) => {
-                    let id = case.id.clone();
-                    // Its errors are counted once, where it was executed.
-                    CaseResult { id, failure: None, microseconds: 0, errors: vec![], ..executed }
+                    let executed = executed.result(&listed.id);
+                    CaseResult { failure: None, microseconds: 0, ..executed }
                 }
                 Err(error) => {
                     let detail = format!("refused, but it must be accepted: {error}");
-                    CaseResult::new(&case.id, ResultCode::Fail, Some(detail), None)
+                    CaseResult::new(&listed.id, ResultCode::Fail, Some(detail), None)
                 }
             };
             progress(&result);
             self.add(index, result);
         }
+        Ok(())
     }
 
-    fn add(&mut self, index: usize, result: CaseResult) {
+    fn add(&mut self, index: usize, mut result: CaseResult) {
+        self.largest.take(&mut result);
         if result.failure.is_some() {
             self.kept.insert(index);
         }
-        self.results[index] = Some(result);
+        self.results[index] = Some(result.into());
         if self.kept.len() > KEPT_FAILURES
             && let Some(last) = self.kept.pop_last()
-            && let Some(result) = &mut self.results[last]
+            && let Some(End::Other(result)) = &mut self.results[last]
         {
             result.failure = None;
         }
     }
 
-    fn finish(self, target: &Target, cases: &[Case]) -> TargetRun {
-        let levels: BTreeSet<FeatureLevel> = cases.iter().map(|case| case.level).collect();
+    fn finish(self, target: &Target, cases: &Listing) -> Outcomes {
+        let levels: BTreeSet<FeatureLevel> = cases.iter().map(|case| case.id.level).collect();
         let levels: Vec<FeatureLevel> = levels.into_iter().collect();
-        let mut cases: Vec<CaseResult> = self.results.into_iter().flatten().collect();
-        TargetRun {
+        let target = TargetRun {
             support: target.support(&levels),
-            errors: errors::take(&mut cases),
-            cases,
+            errors: self.largest.finish(),
+            required: with_outputs(cases),
             seconds: self.start.elapsed().as_secs_f64(),
             ..target.run.clone()
-        }
+        };
+        Outcomes::new(target, Arc::clone(cases), self.results.into_iter().flatten())
     }
+}
+
+/// The operators that have cases with outputs, by their names.
+fn with_outputs(cases: &[Listed]) -> Vec<String> {
+    let cases = cases.iter().filter(|case| case.kind == Kind::Outputs);
+    let operators: BTreeSet<&str> = cases.map(|case| &*case.id.operator).collect();
+    operators.into_iter().map(str::to_uppercase).collect()
 }
 
 #[cfg(test)]
@@ -187,11 +207,14 @@ mod tests {
             samples::case(&format!("5_1/a/int8/rank1/case_{index}"), ResultCode::Fail)
         };
         let count = KEPT_FAILURES + 50;
-        let mut collector = Collector::of(vec![None; count]);
+        let mut collector = Collector::of((0..count).map(|_| None).collect());
         for index in (0..count).rev() {
             collector.add(index, result(index));
         }
-        let kept = |result: &Option<CaseResult>| result.as_ref().unwrap().failure.is_some();
+        let kept = |end: &Option<End>| match end {
+            Some(End::Other(result)) => result.failure.is_some(),
+            other => panic!("{other:?}"),
+        };
         assert!(collector.results[..KEPT_FAILURES].iter().all(kept));
         assert!(!collector.results[KEPT_FAILURES..].iter().any(kept));
     }

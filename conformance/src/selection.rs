@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use dml::FeatureLevel;
 
-use crate::cases::{self, Case, CaseId, Finder};
+use crate::cases::{self, Case, CaseId, Finder, Listed, Listing};
 use crate::exit::Usage;
 use crate::pattern::Pattern;
 use crate::results;
@@ -49,25 +49,31 @@ impl Selection {
     ///
     /// # Errors
     /// The list cannot be read or has something else than ids of cases, or no case is chosen.
-    pub fn cases(&self) -> anyhow::Result<Vec<Case>> {
+    pub fn cases(&self) -> anyhow::Result<Listing> {
         let mut finder = Finder::default();
-        let all = match (&self.case_list, self.named_case(&mut finder)) {
-            (Some(path), _) => read_case_list(path, &mut finder)?,
-            (None, Some(case)) => vec![case],
-            (None, None) => self.generated(),
+        let chosen: Listing = match (&self.case_list, self.named_case(&mut finder)) {
+            (Some(path), _) => self.chosen(read_case_list(path, &mut finder)?.into_iter()),
+            (None, Some(case)) => self.chosen(std::iter::once(case)),
+            (None, None) => self.chosen(self.generated()),
         };
-        let is_chosen = |case: &Case| {
-            let id = case.id.to_string();
-            self.filter.as_ref().is_none_or(|filter| filter.is_match(&id))
-                && self.shard.is_none_or(|shard| shard.has(&id))
-        };
-        let chosen: Vec<Case> = all.into_iter().filter(is_chosen).collect();
         if chosen.is_empty() {
             let problem = "--filter, --case-list and --shard choose no case; \
                            `dml-conformance list` prints the ids";
             return Err(Usage(problem.to_owned()).into());
         }
         Ok(chosen)
+    }
+
+    fn chosen(&self, cases: impl Iterator<Item = Case>) -> Listing {
+        let is_chosen = |case: &Case| {
+            if self.filter.is_none() && self.shard.is_none() {
+                return true;
+            }
+            let id = case.id.to_string();
+            self.filter.as_ref().is_none_or(|filter| filter.is_match(&id))
+                && self.shard.is_none_or(|shard| shard.has(&id))
+        };
+        cases.filter(is_chosen).map(Listed::generated).collect()
     }
 
     /// Whether nothing but levels and random cases was chosen, and all levels.
@@ -95,11 +101,11 @@ impl Selection {
         if self.feature_level.0.contains(&id.level) { finder.find(&id) } else { None }
     }
 
-    fn generated(&self) -> Vec<Case> {
-        let fixed = self.feature_level.0.iter().flat_map(|level| cases::generate(*level));
+    fn generated(&self) -> impl Iterator<Item = Case> {
+        let fixed = self.feature_level.0.iter().flat_map(|level| cases::all(*level));
         let highest = self.feature_level.0.iter().max();
         let random = highest.map(|level| cases::random(*level, self.random, self.seed));
-        fixed.chain(random.into_iter().flatten()).collect()
+        fixed.chain(random.into_iter().flatten())
     }
 }
 

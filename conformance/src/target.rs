@@ -12,13 +12,13 @@ use dml::{
     CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, PipelineCache,
     Validation, support,
 };
-use dml_ops::TransferUse;
 use dml_ops::reference::Signature;
+use dml_ops::{Operator, TransferUse};
 use serde::{Deserialize, Serialize};
 
-use crate::cases::Case;
+use crate::cases::Kind;
 use crate::execute::{DeviceExecutor, Executor, Interpreter, Lowering};
-use crate::results::{DeviceIdentity, ProfileRun, SupportCell, TargetRun};
+use crate::results::{Block, DeviceIdentity, ProfileRun, Support, TargetRun, Times};
 
 pub use survey::{Devices, Profiles, Survey};
 
@@ -75,8 +75,11 @@ impl Target {
             features,
             limits,
             support: Vec::new(),
-            cases: Vec::new(),
             errors: vec![],
+            required: vec![],
+            passes: vec![],
+            cases: vec![],
+            times: Times::default(),
             seconds: 0.0,
         };
         Self { run, place }
@@ -101,9 +104,9 @@ impl Target {
         })
     }
 
-    /// Whether it can run `case`: the host interpreter has no bindings that could be refused.
-    pub fn can_run(&self, case: &Case) -> bool {
-        matches!(self.place, Place::Device { .. }) || !case.needs_device()
+    /// Whether it can run such cases: the host interpreter has no bindings that could be refused.
+    pub fn can_run(&self, kind: Kind) -> bool {
+        matches!(self.place, Place::Device { .. }) || kind != Kind::Binding
     }
 
     /// Opens it. With a `lowering` its plans are executed, otherwise what the runtime compiles.
@@ -145,30 +148,30 @@ impl Target {
     }
 
     /// What the runtime says about each implemented operator at `levels`.
-    pub fn support(&self, levels: &[FeatureLevel]) -> Vec<SupportCell> {
+    pub fn support(&self, levels: &[FeatureLevel]) -> Vec<Support> {
         let mut device = Capabilities::vulkan_minimum();
         device.features = Feature::ALL.into_iter().fold(Features::NONE, |features, feature| {
             features.with(feature, self.run.features.get(feature.name()) == Some(&true))
         });
-        let mut cells = Vec::new();
-        for operator in dml_ops::OPERATORS.iter() {
+        let of_operator = |operator: &'static Operator| {
+            let (name, reference) = (operator.schema().name, operator.reference());
+            let mut answers = Vec::new();
             for level in levels {
-                let reference = operator.reference();
                 for signature in Signature::all(operator.schema()) {
                     let minimal = reference.minimal(&signature);
                     let answer = support::query_tensors(&minimal, *level, &device);
-                    cells.push(SupportCell {
-                        operator: operator.schema().name.to_owned(),
-                        level: level.to_string(),
-                        data_type: signature.type_names(),
-                        rank: signature.rank,
-                        answer: answer.name().to_owned(),
-                        text: answer.to_string(),
-                    });
+                    let answer = (answer.name(), answer.to_string());
+                    answers.push(((*level, signature), answer));
                 }
             }
-        }
-        cells
+            Block::group(answers).into_iter().map(move |(at, (answer, text))| Support {
+                operator: name.to_owned(),
+                at,
+                answer: answer.to_owned(),
+                text,
+            })
+        };
+        dml_ops::OPERATORS.iter().flat_map(of_operator).collect()
     }
 }
 

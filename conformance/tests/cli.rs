@@ -6,7 +6,7 @@ mod common;
 
 use std::process::Stdio;
 
-use common::{Folder, conformance, results, runner, text};
+use common::{Folder, conformance, runner, text};
 use dml_conformance::results::{ResultCode, Verdict};
 
 const INTERPRETER: [&str; 2] = ["--device", "interpreter"];
@@ -118,9 +118,12 @@ fn all_profiles_run_once_for_each_effect_on_a_device() {
 fn shards_and_lists_choose_cases() {
     let folder = Folder::new();
     let ids = |more: &[&str]| {
-        let chosen = [&INTERPRETER, &["--feature-level", "2_1"], more].concat();
-        let (run, _) = folder.run(runner(), &chosen);
-        results(&run).into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+        let chosen = [&["--feature-level", "2_1"], more].concat();
+        let listed = text(&conformance(&[&["list"], &*chosen].concat()).stdout);
+        let ids: Vec<String> = listed.lines().map(str::to_owned).collect();
+        let (run, _) = folder.run(runner(), &[&INTERPRETER, &*chosen].concat());
+        assert_eq!(run.total().all(), ids.len() as u64, "{more:?}");
+        ids
     };
     let all = ids(&[]);
     let mut union = [ids(&["--shard", "1/2"]), ids(&["--shard", "2/2"])].concat();
@@ -202,6 +205,40 @@ fn what_a_limit_refuses_is_incomplete_unless_allowed() {
     };
     assert_eq!(code(&[]), (Some(4), true));
     assert_eq!(code(&["--allow-unsupported"]), (Some(0), false));
+}
+
+#[test]
+fn refusals_alone_are_not_executed_and_say_so() {
+    let folder = Folder::new();
+    let arguments = |filter| [&INTERPRETER[..], &["--filter", filter]].concat();
+    let (run, output) = folder.run(runner(), &arguments("1_0/*/float32/rank4/*"));
+    let printed = text(&output.stdout);
+    // The level has one of these two operators, which is enough for its verdict.
+    assert_eq!((output.status.code(), run.total().verdict()), (Some(0), Verdict::PlansVerified));
+    assert!(
+        printed.contains("; not executed: ") && printed.contains("DIAGONAL_MATRIX"),
+        "{printed}"
+    );
+    let verdict = |name: &str| run.targets[0].operators()[name].verdict();
+    assert_eq!(verdict("DIAGONAL_MATRIX"), Verdict::NotExecuted);
+    assert_eq!(verdict("ELEMENT_WISE_IDENTITY"), Verdict::PlansVerified);
+    let (run, output) = folder.run(runner(), &arguments("1_0/diagonal_matrix/int8/rank2/*"));
+    assert_eq!((output.status.code(), run.total().verdict()), (Some(0), Verdict::NotExecuted));
+    assert!(text(&output.stdout).contains(": not executed, "), "{output:?}");
+}
+
+#[test]
+fn an_operator_of_which_a_limit_refuses_every_case_is_never_as_expected() {
+    let folder = Folder::new();
+    let limits = "about = 'A descriptor shows 4 bytes.'\n[limits]\n\
+                           maxStorageBufferRange = 260\nminStorageBufferOffsetAlignment = 256\n";
+    let profile = folder.write("small.toml", limits);
+    let filter = ["--filter", "5_1/diagonal_matrix/int64/rank2/offset_zero"];
+    let how = ["--strategy", "kernel", "--profile", &profile, "--allow-unsupported"];
+    let (run, output) = folder.run(runner(), &[&filter[..], &how].concat());
+    assert_eq!((output.status.code(), run.total().verdict()), (Some(4), Verdict::Incomplete));
+    let words = "no case was executed of DIAGONAL_MATRIX";
+    assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::results::{CaseResult, ResultCode, TargetRun};
+use crate::outcomes::Outcomes;
+use crate::results::{CaseResult, ResultCode};
 
 /// The progress of one target: a bar where standard error is a terminal, and a line at the end.
 pub(super) struct Progress {
@@ -31,11 +32,12 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    pub(super) fn done(self, run: &TargetRun) {
+    pub(super) fn done(self, outcomes: &Outcomes) {
         self.bar.finish_and_clear();
-        let (total, seconds) = (run.total(), run.seconds);
-        let not_run = total.of(ResultCode::NotRun);
-        let (count, failures) = (total.all() - not_run, total.failures());
+        let seconds = outcomes.target().seconds;
+        let is_not_run = |(_, code): &(_, ResultCode)| *code == ResultCode::NotRun;
+        let not_run = outcomes.results().filter(is_not_run).count();
+        let (count, failures) = (outcomes.listing().len() - not_run, self.failures);
         let rest = if not_run > 0 { format!(", {not_run} not run") } else { String::new() };
         eprintln!("{}: {count} cases in {seconds:.1} s, {failures} failed{rest}", self.title);
     }

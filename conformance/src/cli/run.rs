@@ -10,13 +10,14 @@ use dml_file::Output;
 use super::options::{PlaceArgs, PoolArgs, parse_devices};
 use super::progress::Progress;
 use crate::agreement;
-use crate::cases::Case;
+use crate::cases::Listing;
 use crate::execute::Details;
 use crate::exit::{self, Usage};
 use crate::expectations::Expectations;
+use crate::outcomes::Outcomes;
 use crate::pool::Pool;
 use crate::report::{Form, Format};
-use crate::results::{FORMAT, ResultCode, Run, TargetRun};
+use crate::results::{FORMAT, ResultCode, Run};
 use crate::runner::{run_in_process, run_isolated};
 use crate::selection::Selection;
 use crate::target::{Devices, Target};
@@ -66,36 +67,37 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         agreement: None,
         targets: Vec::new(),
     };
-    for target in &targets {
-        run.targets.push(run_target(target, &cases, args, &pool)?);
+    let outcomes = targets.iter().map(|target| run_target(target, &cases, args, &pool));
+    let mut outcomes = outcomes.collect::<anyhow::Result<Vec<Outcomes>>>()?;
+    run.agreement = agreement::compare(&mut outcomes);
+    for mut outcomes in outcomes {
+        expectations.apply(&mut outcomes);
+        let mut target = outcomes.into_run();
+        if selection.is_full() {
+            target.required = target.operators().into_keys().collect();
+        }
+        run.targets.push(target);
     }
-    run.agreement = agreement::compare(&mut run.targets);
-    run.targets.iter_mut().for_each(|target| expectations.apply(target));
     if selection.is_full() {
-        for unmatched in expectations.unmatched(&run.targets) {
+        for unmatched in expectations.unmatched(&run.targets, &cases) {
             eprintln!("warning: {unmatched}");
         }
     }
     write(&run, args.form, output)?;
     let code = exit::of(run.total(), args.allow_unsupported);
     if code == exit::INCOMPLETE {
-        let unsupported = run.total().of(ResultCode::Unsupported);
-        eprintln!(
-            "incomplete: {unsupported} cases refused by a limit of the device \
-             (--allow-unsupported accepts that), {} passed",
-            run.total().of(ResultCode::Pass)
-        );
+        eprintln!("incomplete: {}", why_incomplete(&run));
     }
     Ok(ExitCode::from(code))
 }
 
 fn run_target(
     target: &Target,
-    cases: &[Case],
+    cases: &Listing,
     args: &Args,
     pool: &Pool,
-) -> anyhow::Result<TargetRun> {
-    let count = cases.iter().filter(|case| target.can_run(case)).count();
+) -> anyhow::Result<Outcomes> {
+    let count = cases.iter().filter(|case| target.can_run(case.kind)).count();
     let mut progress = Progress::new(target.title(), count);
     let result = if args.how.no_isolation {
         run_in_process(target, cases, None, Details::Failures, |case| progress.case(case))
@@ -104,6 +106,21 @@ fn run_target(
     }?;
     progress.done(&result);
     Ok(result)
+}
+
+fn why_incomplete(run: &Run) -> String {
+    let total = run.total();
+    let unsupported = total.of(ResultCode::Unsupported);
+    let mut text = format!("{} cases passed", total.of(ResultCode::Pass));
+    if unsupported > 0 {
+        let accepted = "(--allow-unsupported accepts that)";
+        text += &format!(", {unsupported} refused by a limit of the device {accepted}");
+    }
+    for target in run.targets.iter().filter(|target| target.total().missing() > 0) {
+        let names = target.required_and_not_executed().join(", ");
+        text += &format!("; on {} no case was executed of {names}", target.title());
+    }
+    text
 }
 
 fn expectations(files: &[PathBuf]) -> anyhow::Result<Expectations> {

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use super::options::{PlaceArgs, PoolArgs, parse_devices};
-use crate::cases::{CaseId, Finder};
+use crate::cases::{CaseId, Finder, Listed, Listing};
 use crate::execute::Details;
 use crate::exit::{self, Usage};
 use crate::report::show::side_by_side;
@@ -43,20 +43,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         );
         return Err(Usage(problem).into());
     };
-    if !target.can_run(&case) {
+    if !target.can_run(case.kind()) {
         let problem = format!("{} is about bindings: it needs a Vulkan device", args.id);
         return Err(Usage(problem).into());
     }
-    let cases = [case];
-    let run = if args.how.no_isolation {
+    let cases: Listing = [Listed::from(&case)].into();
+    let outcomes = if args.how.no_isolation {
         run_in_process(target, &cases, None, Details::Everything, |_| ())?
     } else {
         run_isolated(target, &cases, &pool, |_| ())?
     };
     let mut output = io::stdout().lock();
-    writeln!(output, "{}", run.title())?;
-    for result in &run.cases {
-        write!(output, "{}", side_by_side(result))?;
-    }
-    Ok(ExitCode::from(exit::of(run.total(), false)))
+    writeln!(output, "{}", target.title())?;
+    write!(output, "{}", side_by_side(&outcomes.result(0)))?;
+    Ok(ExitCode::from(exit::of(outcomes.into_run().total(), false)))
 }

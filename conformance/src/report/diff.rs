@@ -5,7 +5,8 @@ mod text;
 use std::collections::HashMap;
 
 use crate::cases::CaseId;
-use crate::results::{CaseResult, ResultCode, Run, TargetRun};
+use crate::results::block::Place;
+use crate::results::{CaseResult, Passes, ResultCode, Run, TargetRun};
 
 /// What changed between two runs. Its text is for people.
 #[derive(Clone, Debug)]
@@ -24,16 +25,23 @@ struct TargetDiff<'a> {
     /// The target in the first run, if it is there.
     before: Option<&'a TargetRun>,
     after: &'a TargetRun,
-    /// Cases that changed, in the order of the second run; those that are gone come last.
+    /// Cases that changed and did not pass in both runs, in the order of the second run; those that are
+    /// gone or pass now come last.
     changes: Vec<Change<'a>>,
+    /// Cases that are new and pass. Reports count what passes, so nothing but their number is known.
+    new_passes: u64,
+    /// Cases that passed and are gone.
+    gone_passes: u64,
 }
 
-/// A case that is not as it was, in the two runs.
+/// A case that is not as it was.
 #[derive(Clone, Debug)]
 struct Change<'a> {
     kind: ChangeKind,
-    before: Option<&'a CaseResult>,
-    after: Option<&'a CaseResult>,
+    /// How it ended in the two runs; `None` where it is not there.
+    ends: [Option<ResultCode>; 2],
+    /// What the second run lists, or else the first one.
+    case: &'a CaseResult,
 }
 
 /// What the change of a case means.
@@ -90,50 +98,111 @@ impl<'a> Diff<'a> {
 
     /// Whether a case fails that passed, was excused, or is new.
     pub fn is_worse(&self) -> bool {
-        self.changes().any(|change| change.kind.is_worse())
+        ChangeKind::ALL.into_iter().any(|kind| kind.is_worse() && self.number(kind) > 0)
     }
 
-    fn changes(&self) -> impl Iterator<Item = &Change<'a>> {
-        self.targets.iter().flat_map(|target| &target.changes)
+    /// How many cases changed so.
+    fn number(&self, kind: ChangeKind) -> u64 {
+        self.targets.iter().map(|target| target.number(kind)).sum()
     }
 }
 
 impl<'a> TargetDiff<'a> {
     fn between(before: Option<&'a TargetRun>, after: &'a TargetRun) -> Self {
-        let earlier_cases = before.map_or(&[][..], |target| &target.cases);
+        let listed = before.map_or(&[][..], |target| &target.cases);
+        let passes = Passed::new(before, after);
         let mut earlier: HashMap<&CaseId, &CaseResult> =
-            earlier_cases.iter().map(|case| (&case.id, case)).collect();
+            listed.iter().map(|case| (&case.id, case)).collect();
         let mut changes = Vec::new();
         for case in &after.cases {
-            changes.extend(Change::between(earlier.remove(&case.id), case));
+            let before = earlier.remove(&case.id);
+            let was = before.map(|it| it.result).or_else(|| passes.unlisted(&case.id, 0));
+            let same = before.is_some_and(|before| same_reason(before, case));
+            changes.extend(Change::new(case, [was, Some(case.result)], same));
         }
-        let gone = earlier_cases.iter().filter(|case| earlier.contains_key(&case.id));
-        changes.extend(gone.map(|case| Change {
-            kind: ChangeKind::Gone,
-            before: Some(case),
-            after: None,
-        }));
-        Self { before, after, changes }
+        for case in listed.iter().filter(|case| earlier.contains_key(&case.id)) {
+            let ends = [Some(case.result), passes.unlisted(&case.id, 1)];
+            changes.extend(Change::new(case, ends, false));
+        }
+        let [gone_passes, new_passes] = passes.gone_and_new(&changes);
+        Self { before, after, changes, new_passes, gone_passes }
+    }
+
+    /// How many cases changed so.
+    fn number(&self, kind: ChangeKind) -> u64 {
+        let listed = self.changes.iter().filter(|change| change.kind == kind).count() as u64;
+        match kind {
+            ChangeKind::New => listed + self.new_passes,
+            ChangeKind::Gone => listed + self.gone_passes,
+            _ => listed,
+        }
+    }
+}
+
+/// How many cases passed in each of two runs, by operator and place.
+struct Passed(HashMap<(String, Place), [u64; 2]>);
+
+impl Passed {
+    fn new(before: Option<&TargetRun>, after: &TargetRun) -> Self {
+        let mut places = HashMap::<_, [u64; 2]>::new();
+        for (run, target) in [before, Some(after)].into_iter().enumerate() {
+            for Passes { operator, at, cases, .. } in target.iter().flat_map(|it| &it.passes) {
+                for level in at.levels() {
+                    for signature in at.signatures() {
+                        let key = (operator.to_lowercase(), (*level, signature));
+                        places.entry(key).or_default()[run] += cases;
+                    }
+                }
+            }
+        }
+        Self(places)
+    }
+
+    fn key(id: &CaseId) -> (String, Place) {
+        (id.operator.clone(), (id.level, id.signature.clone()))
+    }
+
+    /// How a case ended that one of the two runs does not list: it passed there if any did of its operator,
+    /// level, types and rank.
+    fn unlisted(&self, id: &CaseId, run: usize) -> Option<ResultCode> {
+        let passed = self.0.get(&Self::key(id))?[run];
+        (passed > 0).then_some(ResultCode::Pass)
+    }
+
+    /// How many passed that only the first run has, and how many that only the second one has. Of a place
+    /// where some of both are, the difference.
+    fn gone_and_new(mut self, changes: &[Change<'_>]) -> [u64; 2] {
+        for change in changes {
+            let passed = change.ends.map(|end| end == Some(ResultCode::Pass));
+            if let Some(counts) = self.0.get_mut(&Self::key(&change.case.id)) {
+                // Those that are listed in the other run are neither gone nor new.
+                for (count, passed) in counts.iter_mut().zip(passed) {
+                    *count = count.saturating_sub(u64::from(passed));
+                }
+            }
+        }
+        let counts = || self.0.values();
+        let gone = counts().map(|[before, after]| before.saturating_sub(*after)).sum();
+        [gone, counts().map(|[before, after]| after.saturating_sub(*before)).sum()]
     }
 }
 
 impl<'a> Change<'a> {
-    /// `None` where nothing but the time differs.
-    fn between(before: Option<&'a CaseResult>, after: &'a CaseResult) -> Option<Self> {
-        use ChangeKind::{Better, Changed, Lost, New, NewFailure, Worse};
-        let kind = match before.map(|case| (case.result, after.result)) {
-            None if after.result.is_failure() => NewFailure,
-            None => New,
-            Some((a, b)) if a == b => {
-                before.filter(|it| !same_reason(it, after)).map(|_| Changed)?
-            }
-            Some((a, b)) if b.is_failure() && !a.is_failure() => Worse,
-            Some((a, b)) if a.is_failure() && !b.is_failure() => Better,
-            Some((_, ResultCode::Pass)) => Better,
-            Some((ResultCode::Pass, _)) => Lost,
-            Some(_) => Changed,
+    /// Of a case with these ends; `None` where nothing but the time differs: with the `same` reason.
+    fn new(case: &'a CaseResult, ends: [Option<ResultCode>; 2], same: bool) -> Option<Self> {
+        use ChangeKind::{Better, Changed, Gone, Lost, New, NewFailure, Worse};
+        let kind = match ends {
+            [_, None] => Gone,
+            [None, Some(after)] if after.is_failure() => NewFailure,
+            [None, Some(_)] => New,
+            [Some(a), Some(b)] if a == b => (!same).then_some(Changed)?,
+            [Some(a), Some(b)] if b.is_failure() && !a.is_failure() => Worse,
+            [Some(a), Some(b)] if a.is_failure() && !b.is_failure() => Better,
+            [Some(_), Some(ResultCode::Pass)] => Better,
+            [Some(ResultCode::Pass), Some(_)] => Lost,
+            [Some(_), Some(_)] => Changed,
         };
-        Some(Self { kind, before, after: Some(after) })
+        Some(Self { kind, ends, case })
     }
 }
 

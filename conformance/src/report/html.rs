@@ -29,6 +29,8 @@ const SHOWN_FAILURES_OF_ALL: usize = 2000;
 const SHOWN_FAILURES_AT_LEAST: usize = 10;
 /// With more targets than this, those without a failure are folded.
 const OPEN_TARGETS: usize = 3;
+/// With more operators than this, each is folded.
+const OPEN_OPERATORS: usize = 16;
 
 /// What the template shows.
 #[derive(Template)]

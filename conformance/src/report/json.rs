@@ -1,5 +1,6 @@
-//! The JSON form: everything that a run found, with its counts; one case a line.
+//! The JSON form: everything that a run found, with its counts; one case that did not pass a line.
 
+mod format_1;
 mod lines;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ struct TargetForm<'a> {
     total: CountsForm,
     /// Levels by name: their order is that of their names.
     levels: BTreeMap<String, CountsForm>,
+    operators: BTreeMap<String, CountsForm>,
     #[serde(flatten)]
     target: &'a TargetRun,
 }
@@ -38,6 +40,7 @@ struct TargetForm<'a> {
 struct CountsForm {
     verdict: Verdict,
     cases: u64,
+    executed: u64,
     #[serde(flatten)]
     results: BTreeMap<ResultCode, u64>,
 }
@@ -45,17 +48,24 @@ struct CountsForm {
 impl From<Counts> for CountsForm {
     fn from(counts: Counts) -> Self {
         let results = ResultCode::ALL.into_iter().map(|code| (code, counts.of(code)));
-        Self { verdict: counts.verdict(), cases: counts.all(), results: results.collect() }
+        Self {
+            verdict: counts.verdict(),
+            cases: counts.all(),
+            executed: counts.executed(),
+            results: results.collect(),
+        }
     }
 }
 
 impl<'a> From<&'a TargetRun> for TargetForm<'a> {
     fn from(target: &'a TargetRun) -> Self {
         let levels = target.levels().into_iter();
+        let operators = target.operators().into_iter();
         Self {
             title: target.title(),
             total: target.total().into(),
             levels: levels.map(|(level, counts)| (level.to_string(), counts.into())).collect(),
+            operators: operators.map(|(name, counts)| (name, counts.into())).collect(),
             target,
         }
     }
@@ -76,11 +86,11 @@ pub(super) fn write(run: &Run, output: &mut dyn io::Write) -> io::Result<()> {
     writeln!(output)
 }
 
-/// Reads a run that [`write`](super::write) wrote as JSON. Members that it does not know are left
-/// out.
+/// Reads a run that [`write`](super::write) wrote as JSON, or that an earlier version did. Members that
+/// it does not know are left out.
 ///
 /// # Errors
-/// The file cannot be read; it is no such run, or one of another [`FORMAT`]; a member is missing or
+/// The file cannot be read; it is no such run, or one of a later [`FORMAT`]; a member is missing or
 /// has a wrong value. The message names the file and the member.
 pub fn read(path: &Path) -> anyhow::Result<Run> {
     let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -96,18 +106,20 @@ fn parse(text: &[u8]) -> anyhow::Result<Run> {
 
     let head: Head = serde_json::from_slice(text).context("it is no report in JSON")?;
     match head.format {
-        Some(format) if format == FORMAT => {}
+        Some(format) if format == FORMAT => {
+            serde_json::from_slice(text).map_err(|error| with_member(text, error))
+        }
+        Some(format) if format == format_1::FORMAT => format_1::parse(text),
         Some(format) => {
             let later = format.as_u64().is_some_and(|it| it > u64::from(FORMAT));
             let hint = if later { ": a later dml-conformance wrote it" } else { "" };
-            bail!("`format` is {format}, accepted is {FORMAT}{hint}");
+            bail!("`format` is {format}, accepted are 1 and {FORMAT}{hint}");
         }
         None => bail!(
-            "it has no member `format`, accepted is {FORMAT}: \
+            "it has no member `format`, accepted are 1 and {FORMAT}: \
              `dml-conformance run --format json` did not write it"
         ),
     }
-    serde_json::from_slice(text).map_err(|error| with_member(text, error))
 }
 
 /// `error` with the member that it is about. Only here, since looking for it takes time.

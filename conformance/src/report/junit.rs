@@ -1,15 +1,15 @@
-//! JUnit XML: a suite for each target and feature level, a test case for each case.
-//!
-//! Written case by case, since a sweep over profiles has millions of them.
+//! JUnit XML: a suite for each target and feature level, a test case for each case that did not pass, and
+//! one for all that passed of an operator.
 
 use std::borrow::Cow;
 use std::io;
 
+use dml::FeatureLevel;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::show;
-use super::text::{on_or_off, one_line};
+use super::text::{count, on_or_off, one_line, thousands};
 use crate::results::{CaseResult, Counts, ResultCode, Run, TargetRun};
 
 /// Writes `run` as JUnit XML.
@@ -33,14 +33,13 @@ type Xml<'a> = Writer<&'a mut dyn io::Write>;
 fn write_target(writer: &mut Xml<'_>, run: &Run, target: &TargetRun) -> io::Result<()> {
     for (level, total) in target.levels() {
         let cases = || target.cases.iter().filter(|case| case.id.level == level);
-        let microseconds: u64 = cases().map(|case| case.microseconds).sum();
         writer
             .create_element("testsuite")
             .with_attribute(("name", legal(&format!("{} at {level}", target.title())).as_ref()))
             .with_attributes(counts(total))
-            .with_attribute(("time", seconds(microseconds).as_str()))
             .write_inner_content(|writer| {
-                write_properties(writer, run, target, (&level.to_string(), total))?;
+                write_properties(writer, run, target, (level, total))?;
+                write_passes(writer, target, level)?;
                 cases().try_for_each(|case| write_case(writer, case))
             })?;
     }
@@ -66,10 +65,11 @@ fn write_properties(
     writer: &mut Xml<'_>,
     run: &Run,
     target: &TargetRun,
-    (level, total): (&str, Counts),
+    (level, total): (FeatureLevel, Counts),
 ) -> io::Result<()> {
     let device = &target.device;
     let profile = target.profile.as_ref().map_or("", |profile| profile.name.as_str());
+    let not_executed = target.not_executed_at(level);
     let properties = [
         ("device", device.name.as_str()),
         ("device kind", &device.kind),
@@ -80,8 +80,9 @@ fn write_properties(
         ("strategy", target.strategy.as_deref().unwrap_or("")),
         ("validation", on_or_off(target.validation)),
         ("robust access", target.robust_access.map_or("", on_or_off)),
-        ("feature level", level),
+        ("feature level", &level.to_string()),
         ("verdict", &total.verdict().to_string()),
+        ("not executed", &not_executed.join(" ")),
         ("conformance version", &run.conformance_version),
     ];
     writer.create_element("properties").write_inner_content(|writer| {
@@ -94,6 +95,24 @@ fn write_properties(
         }
         Ok(())
     })?;
+    Ok(())
+}
+
+/// A test case for each operator that says how many cases passed.
+fn write_passes(writer: &mut Xml<'_>, target: &TargetRun, level: FeatureLevel) -> io::Result<()> {
+    for (operator, counts) in target.passes_at(level) {
+        let class = format!("{level}.{}", operator.to_lowercase());
+        let passed = count(counts.of(ResultCode::Pass), "case");
+        let text = format!("{passed} passed, {} executed", thousands(counts.executed()));
+        writer
+            .create_element("testcase")
+            .with_attribute(("classname", legal(&class).as_ref()))
+            .with_attribute(("name", "passed"))
+            .write_inner_content(|writer| {
+                writer.create_element("system-out").write_text_content(BytesText::new(&text))?;
+                Ok(())
+            })?;
+    }
     Ok(())
 }
 

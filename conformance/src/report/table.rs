@@ -46,6 +46,9 @@ fn write_target(target: &TargetRun, output: &mut dyn Write) -> io::Result<()> {
         write_profile(profile, output)?;
     }
     writeln!(output, "{}", levels(target))?;
+    if let Some(execution) = target.execution() {
+        writeln!(output, "{}", one_line(&execution))?;
+    }
     for code in ResultCode::ALL.into_iter().filter(|code| *code != ResultCode::Pass) {
         write_cases(target, code, output)?;
     }
@@ -193,7 +196,7 @@ mod tests {
     #[test]
     fn results_that_never_happened_have_no_column() {
         let mut run = samples::run();
-        run.targets[0].cases.truncate(1);
+        run.targets[0].cases.clear();
         let text = written(&run);
         let header = text.lines().find(|line| line.contains("feature level")).unwrap();
         assert!(header.contains("fail") && !header.contains("crash"), "{header}");
@@ -204,7 +207,8 @@ mod tests {
     #[test]
     fn long_lists_are_cut_and_say_so() {
         let mut run = samples::run();
-        let case = run.targets[0].cases[1].clone();
+        let case = run.targets[0].cases[0].clone();
+        run.targets[0].passes.clear();
         run.targets[0].cases = vec![case; 1234];
         let text = written(&run);
         assert!(text.contains("fail: 1,234 cases, the first 20\n"), "{text}");
@@ -216,7 +220,7 @@ mod tests {
     fn many_targets_have_a_line_each_and_those_with_failures_a_table() {
         let mut run = samples::run();
         let mut good = samples::target();
-        good.cases.truncate(1);
+        good.cases.clear();
         good.device.name = "Good".to_owned();
         run.targets.extend(vec![good; PRINTED_TARGETS]);
         let text = written(&run);
@@ -224,6 +228,24 @@ mod tests {
         assert_eq!(text.matches("│ Good").count(), PRINTED_TARGETS, "{text}");
         run.targets.pop();
         assert_eq!(written(&run).matches("feature level").count(), PRINTED_TARGETS);
+    }
+
+    #[test]
+    fn operators_of_which_nothing_was_executed_are_named() {
+        let mut run = samples::run();
+        assert!(written(&run).contains("executed 1 of 1 operator\n"), "{}", written(&run));
+        let refused = samples::case("5_1/other/int8/rank1/refused_data_type", ResultCode::Pass);
+        let refused = CaseResult { executed: false, ..refused };
+        let done = samples::case("5_1/some/int8/rank1/doc", ResultCode::Pass);
+        samples::set_cases(&mut run.targets[0], [refused.clone(), done]);
+        let text = written(&run);
+        assert!(text.contains("executed 1 of 2 operators; not executed: OTHER\n"), "{text}");
+        assert!(text.ends_with("2 cases on 1 target: conformant, 2 pass\n"), "{text}");
+        run.targets[0].required = vec!["OTHER".to_owned()];
+        assert!(written(&run).ends_with("incomplete, 2 pass\n"), "{}", written(&run));
+        samples::set_cases(&mut run.targets[0], [refused]);
+        run.targets[0].required.clear();
+        assert!(written(&run).ends_with("not executed, 1 pass\n"), "{}", written(&run));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use indicatif::HumanCount;
 
 use crate::results::{
     Agreement, CaseResult, Counts, DeviceIdentity, Expected, ExpectedKind, ResultCode, Run,
-    TargetRun,
+    SlowCase, TargetRun,
 };
 
 /// `text` with control characters spelled out, so that a driver's message cannot move the cursor.
@@ -68,10 +68,21 @@ impl Agreement {
     }
 }
 
+fn milliseconds(microseconds: u64) -> String {
+    format!("{}.{:03} ms", microseconds / 1000, microseconds % 1000)
+}
+
+impl SlowCase {
+    /// How long it took, such as `1.250 ms`.
+    pub(super) fn time(&self) -> String {
+        milliseconds(self.microseconds)
+    }
+}
+
 impl CaseResult {
     /// How long it took, such as `1.250 ms`.
     pub(super) fn time(&self) -> String {
-        format!("{}.{:03} ms", self.microseconds / 1000, self.microseconds % 1000)
+        milliseconds(self.microseconds)
     }
 
     /// Why an expectation says that it does not pass, and whether it ever will.
@@ -114,6 +125,20 @@ impl TargetRun {
         let robust = self.robust_access.map(|is_on| format!("robust access {}", on_or_off(is_on)));
         let parts = [driver, self.device.vulkan(), validation].into_iter().chain(robust);
         parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl TargetRun {
+    /// Of how many operators some case was executed, and the others; `None` without cases.
+    pub(super) fn execution(&self) -> Option<String> {
+        let all = self.operators().len() as u64;
+        let not_executed = self.not_executed();
+        let executed = thousands(all - not_executed.len() as u64);
+        let rest = match not_executed.as_slice() {
+            [] => String::new(),
+            names => format!("; not executed: {}", names.join(", ")),
+        };
+        (all > 0).then(|| format!("executed {executed} of {}{rest}", count(all, "operator")))
     }
 }
 

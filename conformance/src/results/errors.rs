@@ -42,26 +42,32 @@ impl From<MaximumError> for CaseError {
     }
 }
 
-/// The largest errors of cases, by operator, data type and what is allowed. Those of the cases are gone
-/// then.
-pub(crate) fn take(cases: &mut [CaseResult]) -> Vec<LargestError> {
-    let mut all = BTreeMap::<_, (Option<u64>, u64)>::new();
-    for case in cases {
+/// The largest errors of cases so far, by operator, data type and what is allowed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Largest(BTreeMap<(String, String, u32), (Option<u64>, u64)>);
+
+impl Largest {
+    /// Counts those of a case, which are gone from it then.
+    pub(crate) fn take(&mut self, case: &mut CaseResult) {
         for CaseError { data_type, allowed, ulp } in std::mem::take(&mut case.errors) {
             let key = (case.id.operator.to_uppercase(), data_type, allowed);
-            let (largest, count) = all.entry(key).or_insert((Some(0), 0));
+            let (largest, count) = self.0.entry(key).or_insert((Some(0), 0));
             *largest = largest.zip(ulp).map(|(largest, ulp)| largest.max(ulp));
             *count += 1;
         }
     }
-    let error = |((operator, data_type, allowed), (ulp, cases))| LargestError {
-        operator,
-        data_type,
-        allowed,
-        ulp,
-        cases,
-    };
-    all.into_iter().map(error).collect()
+
+    /// All of them.
+    pub(crate) fn finish(self) -> Vec<LargestError> {
+        let error = |((operator, data_type, allowed), (ulp, cases))| LargestError {
+            operator,
+            data_type,
+            allowed,
+            ulp,
+            cases,
+        };
+        self.0.into_iter().map(error).collect()
+    }
 }
 
 #[cfg(test)]
@@ -91,7 +97,9 @@ mod tests {
             case("5_1/b/float32/rank1/three", &[("FLOAT32", 2, Some(9))]),
             case("5_1/c/int8/rank1/one", &[]),
         ];
-        let found = take(&mut cases);
+        let mut largest = Largest::default();
+        cases.iter_mut().for_each(|case| largest.take(case));
+        let found = largest.finish();
         let rows: Vec<_> = found
             .iter()
             .map(|it| (&*it.operator, &*it.data_type, it.allowed, it.ulp, it.cases))

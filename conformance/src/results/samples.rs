@@ -1,6 +1,8 @@
 //! Results for tests.
 
 use super::*;
+use crate::cases::Listed;
+use crate::outcomes::{End, Outcomes};
 
 /// A run with one device and one case of every result.
 pub(crate) fn run() -> Run {
@@ -18,7 +20,7 @@ pub(crate) fn interpreted() -> Run {
     let mut run = run();
     let target = &mut run.targets[0];
     target.device.kind = DeviceIdentity::INTERPRETER.to_owned();
-    target.cases.retain(|case| matches!(case.result, ResultCode::Pass | ResultCode::NotRun));
+    target.cases.retain(|case| case.result == ResultCode::NotRun);
     run
 }
 
@@ -27,7 +29,7 @@ pub(crate) fn target() -> TargetRun {
     let names = ["int64", "int32", "int16", "int8", "float32", "float16", "float64", "uint8"];
     let ids = names.map(|it| format!("5_1/diagonal_matrix/{it}/rank2/offset_zero"));
     let cases = ids.iter().zip(ResultCode::ALL).map(|(id, result)| case(id, result));
-    TargetRun {
+    let mut target = TargetRun {
         device: DeviceIdentity {
             name: "Sample <device> & co".to_owned(),
             kind: "CPU".to_owned(),
@@ -46,11 +48,9 @@ pub(crate) fn target() -> TargetRun {
         robust_access: Some(true),
         features: BTreeMap::from([("shaderInt64".to_owned(), false)]),
         limits: BTreeMap::from([("maxStorageBufferRange".to_owned(), 1 << 27)]),
-        support: vec![SupportCell {
+        support: vec![Support {
             operator: "diagonal_matrix".to_uppercase(),
-            level: "5_1".to_owned(),
-            data_type: "INT64".to_owned(),
-            rank: 2,
+            at: block("INT64", &[2]),
             answer: "emulated".to_owned(),
             text: "emulated (without shaderInt64: two 32-bit words)".to_owned(),
         }],
@@ -61,9 +61,38 @@ pub(crate) fn target() -> TargetRun {
             ulp: Some(0),
             cases: 1,
         }],
-        cases: cases.collect(),
+        required: vec!["diagonal_matrix".to_uppercase()],
+        passes: vec![],
+        cases: vec![],
+        times: Times::default(),
         seconds: 1.5,
-    }
+    };
+    set_cases(&mut target, cases);
+    target
+}
+
+/// Replaces all that `target` says about cases: these ended there, and were executed if they passed.
+pub(crate) fn set_cases(target: &mut TargetRun, cases: impl IntoIterator<Item = CaseResult>) {
+    let mut tally = tally::Tally::default();
+    cases.into_iter().for_each(|case| tally.add(case));
+    tally.finish(target);
+}
+
+/// What `target` did, one result for each of some cases.
+pub(crate) fn outcomes(
+    target: TargetRun,
+    results: impl IntoIterator<Item = CaseResult>,
+) -> Outcomes {
+    let listed = |id: &CaseId| Listed::unknown(id.clone());
+    let results: Vec<CaseResult> = results.into_iter().collect();
+    let listing = results.iter().map(|result| listed(&result.id)).collect();
+    Outcomes::new(target, listing, results.into_iter().map(End::from))
+}
+
+/// One data type at 5_1.
+pub(crate) fn block(data_type: &str, ranks: &[usize]) -> Block {
+    let levels = ["5_1", "5_1"].map(str::to_owned);
+    Block { levels, data_types: vec![data_type.to_owned()], ranks: ranks.to_vec() }
 }
 
 /// A case that ended this way, with whatever belongs to it.
@@ -87,6 +116,7 @@ pub(crate) fn case(id: &str, result: ResultCode) -> CaseResult {
     CaseResult {
         id: id.parse().expect("an id"),
         result,
+        executed: result == ResultCode::Pass,
         detail: (result != ResultCode::Pass).then(|| format!("{} & why", result.name())),
         expected: is_expected.then_some(Expected { kind: ExpectedKind::NotYet, reason }),
         failure: (result == ResultCode::Fail).then(|| Box::new(failure)),

@@ -10,6 +10,12 @@ use super::{DeviceIdentity, ResultCode};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     counts: [u64; ResultCode::ALL.len()],
+    /// Those whose outputs were computed.
+    #[serde(default)]
+    executed: u64,
+    /// Operators that had to be executed and were not.
+    #[serde(default)]
+    missing: u64,
     /// Whether there are cases of the host interpreter among them.
     #[serde(default)]
     interpreted: bool,
@@ -21,20 +27,44 @@ impl Counts {
         Self { interpreted: device.is_interpreter(), ..Self::default() }
     }
 
-    /// Counts one more case.
-    pub fn add(&mut self, result: ResultCode) {
+    /// Counts one more case, and whether it was executed.
+    pub fn add(&mut self, result: ResultCode, executed: bool) {
         self.counts[result as usize] += 1;
+        self.executed += u64::from(executed);
+    }
+
+    /// Counts this many cases that passed, of which so many were executed.
+    pub(crate) fn passed(&mut self, cases: u64, executed: u64) {
+        self.counts[ResultCode::Pass as usize] += cases;
+        self.executed += executed;
+    }
+
+    /// Says how many operators had to be executed and were not.
+    pub(crate) fn required_and_not_executed(&mut self, operators: u64) {
+        self.missing = operators;
     }
 
     /// Counts what `other` has counted too.
     pub fn merge(&mut self, other: Self) {
         self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
+        self.executed += other.executed;
+        self.missing += other.missing;
         self.interpreted |= other.interpreted;
     }
 
     /// How many ended this way.
     pub fn of(&self, result: ResultCode) -> u64 {
         self.counts[result as usize]
+    }
+
+    /// Cases whose outputs were computed, at their level or once for several at the lowest of them.
+    pub fn executed(&self) -> u64 {
+        self.executed
+    }
+
+    /// Operators that had to be executed and were not: over all targets, each counts on each.
+    pub fn missing(&self) -> u64 {
+        self.missing
     }
 
     /// All of them.
@@ -53,8 +83,10 @@ impl Counts {
         let ran = self.all() - self.of(ResultCode::NotRun);
         if self.failures() > 0 {
             Verdict::NotConformant
-        } else if passed == 0 || passed < ran {
+        } else if passed == 0 || passed < ran || self.missing > 0 {
             Verdict::Incomplete
+        } else if self.executed == 0 {
+            Verdict::NotExecuted
         } else if self.interpreted {
             Verdict::PlansVerified
         } else if ran < self.all() {
@@ -74,8 +106,11 @@ pub enum Verdict {
     /// Every case that the host interpreter can run passed: the plans are right. No driver ran, and no
     /// kernel in SPIR-V.
     PlansVerified,
+    /// Every case passed, and in each of them something had to be refused: nothing is known about
+    /// results.
+    NotExecuted,
     /// Nothing failed unexpectedly, but not every case passed: a limit of the device refused some,
-    /// or expectations excuse some.
+    /// or expectations excuse some. Or of an operator that had to be executed no case was.
     Incomplete,
     /// Something failed.
     NotConformant,
@@ -86,6 +121,7 @@ impl fmt::Display for Verdict {
         f.write_str(match self {
             Self::Conformant => "conformant",
             Self::PlansVerified => "plans verified",
+            Self::NotExecuted => "not executed",
             Self::Incomplete => "incomplete",
             Self::NotConformant => "not conformant",
         })
@@ -104,7 +140,7 @@ mod tests {
     }
 
     fn counted(mut counts: Counts, results: &[ResultCode]) -> Counts {
-        results.iter().for_each(|result| counts.add(*result));
+        results.iter().for_each(|result| counts.add(*result, *result == Pass));
         counts
     }
 
@@ -120,6 +156,17 @@ mod tests {
             assert_eq!(counts(&[Pass, failure]).failures(), 1);
         }
         assert_eq!(counts(&[Pass, NotRun]).verdict(), Verdict::Incomplete);
+    }
+
+    #[test]
+    fn refusals_alone_are_not_conformant() {
+        let mut refusals = Counts::default();
+        refusals.passed(5, 0);
+        assert_eq!(refusals.verdict(), Verdict::NotExecuted);
+        refusals.merge(counts(&[Pass]));
+        assert_eq!((refusals.verdict(), refusals.executed()), (Verdict::Conformant, 1));
+        refusals.required_and_not_executed(1);
+        assert_eq!(refusals.verdict(), Verdict::Incomplete);
     }
 
     #[test]

@@ -6,9 +6,10 @@ use dml::core::schema::{Comparison, OperatorSchema};
 use dml::core::{DataTypeSet, Error, FieldValue, ScalarUnion, Validated, validate};
 use dml::{AbstractOperator, DataType, FeatureLevel, TensorDesc};
 use dml_conformance::agreement::compare;
-use dml_conformance::cases::{Case, Expectation};
+use dml_conformance::cases::{Case, Expectation, listing};
 use dml_conformance::execute::{Details, Lowering};
-use dml_conformance::results::{Agreement, LargestError, ResultCode, TargetRun};
+use dml_conformance::outcomes::Outcomes;
+use dml_conformance::results::{Agreement, LargestError, ResultCode};
 use dml_conformance::runner::run_in_process;
 use dml_conformance::target::{Devices, Opening, Profiles, Survey, Target};
 use dml_ops::Target as LoweringTarget;
@@ -106,9 +107,10 @@ fn the_wrong_zero_is_found_and_a_zero_for_a_subnormal_is_none() {
 fn errors(data_type: DataType, value: u64, filled: u64) -> Vec<LargestError> {
     let (devices, profiles) = (Devices::Interpreter, Profiles::AsIs);
     let targets = Survey { devices, profiles, opening: Opening::default() }.targets().unwrap();
-    let (cases, lowering) = ([filling(data_type, value)], Filled { allowed: 3, filled });
+    let lowering = Filled { allowed: 3, filled };
+    let cases = listing(&[filling(data_type, value)]);
     let run = run_in_process(&targets[0], &cases, Some(&lowering), Details::Failures, |_| ());
-    run.unwrap().errors
+    run.unwrap().target().errors.clone()
 }
 
 #[test]
@@ -136,20 +138,20 @@ fn the_largest_error_is_recorded_whether_it_is_allowed_or_not() {
 
 /// What comes of one device filling with the first and another with the second, where 1 unit in the
 /// last place is allowed.
-fn compared(value: u64, filled: [u64; 2]) -> (Agreement, [TargetRun; 2]) {
+fn compared(value: u64, filled: [u64; 2]) -> (Agreement, [Outcomes; 2]) {
     let (devices, profiles) = (Devices::All, Profiles::AsIs);
     let opening = Opening { validation: false, robust_access: Some(true) };
     let targets = Survey { devices, profiles, opening }.targets();
     let targets = targets.expect("a Vulkan device; run `cargo xtask test`");
     // Where there is one device alone, it is compared with itself.
     let both = [targets.first().unwrap(), targets.last().unwrap()];
-    let cases = [filling(DataType::Float32, value)];
+    let cases = listing(&[filling(DataType::Float32, value)]);
     let run = |target: &Target, filled| {
         let lowering = Filled { allowed: 1, filled };
         run_in_process(target, &cases, Some(&lowering), Details::Failures, |_| ()).unwrap()
     };
     let mut runs = [run(both[0], filled[0]), run(both[1], filled[1])];
-    assert!(runs.iter().all(|run| run.cases[0].result == ResultCode::Pass));
+    assert!(runs.iter().all(|run| run.problem(0).is_none()));
     (compare(&mut runs).unwrap(), runs)
 }
 
@@ -157,9 +159,9 @@ fn compared(value: u64, filled: [u64; 2]) -> (Agreement, [TargetRun; 2]) {
 fn devices_that_differ_are_found_though_each_is_near_enough() {
     let (agreement, runs) = compared(ONE, [ONE, ONE + 1]);
     assert_eq!(agreement, Agreement { compared: 1, agreed: 0 });
-    let titles = runs.each_ref().map(TargetRun::title);
+    let titles = runs.each_ref().map(|run| run.target().title());
     for (this, other) in [(0, 1), (1, 0)] {
-        let case = &runs[this].cases[0];
+        let case = runs[this].result(0);
         let words =
             format!("the results of {} differ from those of {}", titles[this], titles[other]);
         assert_eq!(case.result, ResultCode::Fail);
@@ -173,6 +175,6 @@ fn devices_may_differ_in_nans_and_subnormals() {
     for (value, filled) in [(ONE, [ONE, ONE]), (NAN, [NAN, NAN | 5]), (9, [0, 9])] {
         let (agreement, runs) = compared(value, filled);
         assert_eq!(agreement, agreed, "{value:#x}");
-        assert!(runs.iter().all(|run| run.cases[0].result == ResultCode::Pass));
+        assert!(runs.iter().all(|run| run.problem(0).is_none()));
     }
 }

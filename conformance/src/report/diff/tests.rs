@@ -6,7 +6,8 @@ const OTHER: &str = "5_1/diagonal_matrix/int64/rank2/offset_one";
 
 fn run_of(cases: &[(&str, ResultCode)]) -> Run {
     let mut run = samples::run();
-    run.targets[0].cases = cases.iter().map(|(id, result)| samples::case(id, *result)).collect();
+    let cases = cases.iter().map(|(id, result)| samples::case(id, *result));
+    samples::set_cases(&mut run.targets[0], cases);
     run
 }
 
@@ -18,8 +19,9 @@ fn change(a: Option<ResultCode>, b: Option<ResultCode>) -> (Option<ChangeKind>, 
     };
     let (a, b) = (run(a), run(b));
     let diff = Diff::between(&a, &b);
-    assert!(diff.changes().count() <= 1);
-    (diff.changes().next().map(|it| it.kind), diff.is_worse())
+    let changes = || ChangeKind::ALL.into_iter().filter(|kind| diff.number(*kind) > 0);
+    assert!(changes().map(|kind| diff.number(kind)).sum::<u64>() <= 1);
+    (changes().next(), diff.is_worse())
 }
 
 #[test]
@@ -62,10 +64,10 @@ fn another_reason_is_a_change_and_another_time_is_none() {
     let mut b = a.clone();
     b.targets[0].cases[0].microseconds += 1;
     b.targets[0].seconds += 1.0;
-    assert_eq!(Diff::between(&a, &b).changes().count(), 0);
+    assert!(Diff::between(&a, &b).targets[0].changes.is_empty());
     b.targets[0].cases[0].detail = Some("wrote past the end".to_owned());
     let diff = Diff::between(&a, &b);
-    assert_eq!(diff.changes().next().unwrap().kind, ChangeKind::Changed);
+    assert_eq!(diff.targets[0].changes[0].kind, ChangeKind::Changed);
     assert!(diff.to_string().contains(&format!("{ID}: fail: wrote past the end\n")), "{diff}");
 }
 
@@ -111,7 +113,7 @@ fn devices_of_one_name_are_told_apart_by_their_order() {
     let mut a = run_of(&[(ID, ResultCode::Pass)]);
     a.targets.push(run_of(&[(ID, ResultCode::Unsupported)]).targets.remove(0));
     let diff = Diff::between(&a, &a);
-    assert_eq!((diff.targets.len(), diff.changes().count()), (2, 0));
+    assert_eq!(diff.targets.len(), 2);
     assert!(
         diff.to_string().ends_with("no change on 2 targets\n\nnot worse: no change\n"),
         "{diff}"
@@ -126,4 +128,28 @@ fn long_lists_are_cut_and_say_so() {
     let text = Diff::between(&a, &b).to_string();
     assert_eq!(text.matches("pass -> crash").count(), 20, "{text}");
     assert!(text.contains("    and 10 more\n") && text.contains("worse: 30 worse"), "{text}");
+}
+
+#[test]
+fn what_passes_is_counted_and_told_from_what_is_new_or_gone() {
+    use ResultCode::{Fail, Pass};
+    let id = |place: &str, name: &str| format!("5_1/diagonal_matrix/{place}/{name}");
+    let [one, two, three] = ["a", "b", "c"].map(|name| id("int64/rank2", name));
+    let elsewhere = id("int64/rank3", "a");
+    let a = run_of(&[(&one, Pass), (&two, Pass), (&three, Fail)]);
+    // One fails now, one passes now; at another rank there was nothing.
+    let b = run_of(&[(&one, Fail), (&two, Pass), (&three, Pass), (&elsewhere, Fail)]);
+    let found = |a: &Run, b: &Run| {
+        let diff = Diff::between(a, b);
+        ChangeKind::ALL
+            .map(|kind| (kind, diff.number(kind)))
+            .into_iter()
+            .filter(|it| it.1 > 0)
+            .collect::<Vec<_>>()
+    };
+    use ChangeKind::{Better, Gone, New, NewFailure, Worse};
+    assert_eq!(found(&a, &b), [(Worse, 1), (NewFailure, 1), (Better, 1)]);
+    let more = run_of(&[(&one, Pass), (&two, Pass), (&three, Fail), (&elsewhere, Pass)]);
+    assert_eq!((found(&a, &more), found(&more, &a)), (vec![(New, 1)], vec![(Gone, 1)]));
+    assert_eq!(found(&a, &a), []);
 }

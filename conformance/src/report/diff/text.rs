@@ -75,7 +75,7 @@ impl fmt::Display for Diff<'_> {
             writeln!(f, "{}", one_line(&line))?;
         }
         let (quiet, changed): (Vec<_>, Vec<_>) =
-            self.targets.iter().partition(|it| it.before.is_some() && it.changes.is_empty());
+            self.targets.iter().partition(|it| it.before.is_some() && it.is_quiet());
         for target in changed {
             write!(f, "\n{target}")?;
         }
@@ -86,8 +86,8 @@ impl fmt::Display for Diff<'_> {
             writeln!(f, "\nno change on {}", count(quiet.len() as u64, "target"))?;
         }
         let happened = ChangeKind::ALL.into_iter().filter_map(|kind| {
-            let number = self.changes().filter(|change| change.kind == kind).count();
-            (number > 0).then(|| format!("{} {}", thousands(number as u64), kind.heading()))
+            let number = self.number(kind);
+            (number > 0).then(|| format!("{} {}", thousands(number), kind.heading()))
         });
         let counts: Vec<String> = happened.collect();
         let verdict = if self.is_worse() { "worse" } else { "not worse" };
@@ -117,19 +117,17 @@ impl fmt::Display for TargetDiff<'_> {
 }
 
 impl TargetDiff<'_> {
+    fn is_quiet(&self) -> bool {
+        ChangeKind::ALL.into_iter().all(|kind| self.number(kind) == 0)
+    }
+
     fn write_kind(&self, f: &mut fmt::Formatter<'_>, kind: ChangeKind) -> fmt::Result {
-        let changes = || self.changes.iter().filter(|change| change.kind == kind);
-        let all = changes().count();
+        let all = self.number(kind);
         if all == 0 {
             return Ok(());
         }
-        writeln!(f, "  {}: {}", kind.heading(), count(all as u64, "case"))?;
-        // Whole targets come and go with all their cases; what passes among them is no news.
-        let dull = |change: &Change<'_>| {
-            let case = change.before.xor(change.after);
-            case.is_some_and(|case| case.result == ResultCode::Pass)
-        };
-        let listed: Vec<_> = changes().filter(|change| !dull(change)).collect();
+        writeln!(f, "  {}: {}", kind.heading(), count(all, "case"))?;
+        let listed: Vec<_> = self.changes.iter().filter(|change| change.kind == kind).collect();
         for change in listed.iter().take(PRINTED_CASES) {
             writeln!(f, "    {change}")?;
         }
@@ -142,16 +140,18 @@ impl TargetDiff<'_> {
 
 impl fmt::Display for Change<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(case) = self.after.or(self.before) else { return Ok(()) };
+        let Self { ends, case, .. } = self;
         write!(f, "{}: ", case.id)?;
-        match (self.before, self.after) {
-            (Some(a), Some(b)) if a.result != b.result => write!(f, "{} -> ", a.result.name())?,
-            (Some(_), None) => f.write_str("was ")?,
-            _ => {}
+        match ends {
+            [Some(a), Some(b)] if a != b => write!(f, "{} -> {}", a.name(), b.name())?,
+            [_, Some(b)] => f.write_str(b.name())?,
+            [a, None] => write!(f, "was {}", a.unwrap_or(case.result).name())?,
         }
-        f.write_str(case.result.name())?;
         let expected = case.expected.as_ref().map(|it| &it.reason);
-        match case.detail.as_ref().or(expected) {
+        // What passes now needs no reason.
+        let reason =
+            case.detail.as_ref().or(expected).filter(|_| ends[1] != Some(ResultCode::Pass));
+        match reason {
             Some(detail) => write!(f, ": {}", one_line(detail)),
             None => Ok(()),
         }

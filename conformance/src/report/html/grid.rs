@@ -1,14 +1,15 @@
 //! What runs where: data types by ranks, for every operator and feature level. Where tensors differ in
-//! type it is types by types, over all ranks.
+//! type it is types by types, over all ranks. Rows that show the same are one row, and columns too: a
+//! page of all operators has some thousand cells, not a million.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use dml::{DataType, FeatureLevel};
 use dml_ops::reference::Signature;
 
 use super::mark::Mark;
-use crate::results::{CaseResult, Counts, TargetRun};
+use crate::report::text::thousands;
+use crate::results::{CaseResult, Counts, Passes, Support, TargetRun};
 
 /// An answer of the support query, and how a cell shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,19 +39,12 @@ pub(super) const ANSWERS: [Answer; 6] = [
 /// For cases that the support query was not asked about, and for answers of other versions.
 const UNKNOWN: Answer = answer("unknown", " ", "no answer");
 
-/// What is known about one signature at one level, or about types at every rank.
+/// What is known about one signature at one level, or about several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
-    answers: Vec<RankAnswer>,
+    /// The ranks of each answer of the support query, which is a name and a text.
+    answers: BTreeMap<(String, String), BTreeSet<usize>>,
     counts: Counts,
-}
-
-/// What the support query says of one rank.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct RankAnswer {
-    rank: usize,
-    answer: String,
-    text: String,
 }
 
 /// What holds at one level, or at several that are alike.
@@ -60,6 +54,25 @@ pub(super) struct Grid {
     places: BTreeMap<Signature, Entry>,
 }
 
+/// An operator's name, what came of all its cases, and its grids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OperatorView {
+    pub(super) name: String,
+    pub(super) mark: Mark,
+    /// How many cases were executed.
+    pub(super) executed: String,
+    pub(super) grids: Vec<Grid>,
+}
+
+/// A grid as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shown {
+    /// The headings of the columns.
+    pub(super) headings: Vec<String>,
+    /// The heading of each row, and its entries.
+    pub(super) rows: Vec<(String, Vec<Entry>)>,
+}
+
 /// What a column stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Column {
@@ -67,45 +80,61 @@ enum Column {
     Type(DataType),
 }
 
-impl fmt::Display for Column {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rank(rank) => write!(f, "{rank}"),
-            Self::Type(data_type) => f.write_str(data_type.name()),
-        }
-    }
+/// The grids of a target's operators, by name.
+pub(super) fn operators(target: &TargetRun) -> Vec<OperatorView> {
+    let counts = target.operators();
+    let view = |(name, grids): (String, Vec<Grid>)| {
+        let counts = counts.get(&name).copied().unwrap_or_default();
+        let executed = thousands(counts.executed());
+        OperatorView { name, mark: Mark::of(counts), executed, grids }
+    };
+    grids(target).into_iter().map(view).collect()
 }
 
-/// The grids of a target's operators, by name.
-pub(super) fn operators(target: &TargetRun) -> Vec<(String, Vec<Grid>)> {
-    let mut entries = BTreeMap::<(String, FeatureLevel), BTreeMap<Signature, Entry>>::new();
-    for cell in &target.support {
-        let signature = Signature::from_names(&cell.data_type, cell.rank);
-        let (Ok(level), Some(signature)) = (cell.level.parse(), signature) else { continue };
-        let places = entries.entry((cell.operator.to_lowercase(), level)).or_default();
-        let (answer, text) = (cell.answer.clone(), cell.text.clone());
-        let answer = RankAnswer { rank: cell.rank, answer, text };
-        places.entry(signature).or_default().answers.push(answer);
-    }
-    for CaseResult { id, result, .. } in &target.cases {
-        let mut counts = Counts::on(&target.device);
-        counts.add(*result);
-        let places = entries.entry((id.operator.clone(), id.level)).or_default();
-        places.entry(id.signature.clone()).or_default().counts.merge(counts);
-    }
-    let mut operators = Vec::<(String, Vec<Grid>)>::new();
-    for ((name, level), places) in entries {
-        let name = name.to_uppercase();
-        if operators.last().is_none_or(|(other, _)| *other != name) {
-            operators.push((name, Vec::new()));
-        }
-        let Some((_, grids)) = operators.last_mut() else { continue };
+fn grids(target: &TargetRun) -> BTreeMap<String, Vec<Grid>> {
+    let mut grids = BTreeMap::<String, Vec<Grid>>::new();
+    for ((name, level), places) in entries(target) {
+        let grids = grids.entry(name.to_uppercase()).or_default();
         match grids.last_mut() {
             Some(grid) if grid.places == places => grid.levels.1 = level,
             _ => grids.push(Grid { levels: (level, level), places }),
         }
     }
-    operators
+    grids
+}
+
+type Entries = BTreeMap<(String, FeatureLevel), BTreeMap<Signature, Entry>>;
+
+/// What is known about each operator at each level.
+fn entries(target: &TargetRun) -> Entries {
+    let mut entries = Entries::new();
+    for Support { operator, at, answer, text } in &target.support {
+        for level in at.levels() {
+            let places = entries.entry((operator.to_lowercase(), *level)).or_default();
+            for signature in at.signatures() {
+                let rank = signature.rank;
+                let answers = &mut places.entry(signature).or_default().answers;
+                answers.entry((answer.clone(), text.clone())).or_default().insert(rank);
+            }
+        }
+    }
+    for Passes { operator, at, cases, executed } in &target.passes {
+        for level in at.levels() {
+            let places = entries.entry((operator.to_lowercase(), *level)).or_default();
+            for signature in at.signatures() {
+                let mut counts = Counts::on(&target.device);
+                counts.passed(*cases, *executed);
+                places.entry(signature).or_default().counts.merge(counts);
+            }
+        }
+    }
+    for CaseResult { id, result, executed, .. } in &target.cases {
+        let mut counts = Counts::on(&target.device);
+        counts.add(*result, *executed);
+        let places = entries.entry((id.operator.clone(), id.level)).or_default();
+        places.entry(id.signature.clone()).or_default().counts.merge(counts);
+    }
+    entries
 }
 
 impl Grid {
@@ -132,30 +161,27 @@ impl Grid {
         self.places.keys().any(|signature| signature.types.len() > 1)
     }
 
-    /// The headings of the columns.
-    pub(super) fn headings(&self) -> Vec<String> {
-        self.columns().iter().map(ToString::to_string).collect()
-    }
-
-    fn columns(&self) -> BTreeSet<Column> {
-        self.places.keys().map(|signature| self.place(signature).1).collect()
-    }
-
     /// A row for each data type, or for each list of types but the last, with an entry for each
-    /// column.
-    pub(super) fn rows(&self) -> Vec<(String, Vec<Entry>)> {
-        let columns = self.columns();
-        let mut rows = BTreeMap::<Vec<DataType>, BTreeMap<Column, Entry>>::new();
+    /// column; those that look alike are one.
+    pub(super) fn shown(&self) -> Shown {
+        let columns: BTreeSet<Column> = self.places.keys().map(|it| self.place(it).1).collect();
+        let mut table = BTreeMap::<Vec<DataType>, BTreeMap<Column, Entry>>::new();
         for (signature, entry) in &self.places {
             let (row, column) = self.place(signature);
-            rows.entry(row).or_default().entry(column).or_default().merge(entry);
+            table.entry(row).or_default().entry(column).or_default().merge(entry);
         }
         let row = |(types, mut entries): (Vec<DataType>, BTreeMap<Column, Entry>)| {
             let names: Vec<&str> = types.iter().map(|it| it.name()).collect();
             let entry = |column| entries.remove(column).unwrap_or_default();
-            (names.join("-"), columns.iter().map(entry).collect())
+            (vec![names.join("-")], columns.iter().map(entry).collect())
         };
-        rows.into_iter().map(row).collect()
+        let rows = merged(table.into_iter().map(row).collect());
+        let heading = |column: &Column| vec![*column];
+        let columns = merged(transposed(columns.iter().map(heading).collect(), &rows));
+        let headings = columns.iter().map(|(columns, _)| column_heading(columns)).collect();
+        let row_headings: Vec<Vec<String>> = rows.into_iter().map(|(names, _)| names).collect();
+        let rows = transposed(row_headings, &columns).into_iter();
+        Shown { headings, rows: rows.map(|(names, entries)| (names.join(", "), entries)).collect() }
     }
 
     /// The row and the column of a signature.
@@ -166,15 +192,74 @@ impl Grid {
     }
 }
 
+/// Names of what a line of entries stands for, and the entries.
+type Line<H> = (Vec<H>, Vec<Entry>);
+
+/// Lines that look alike as one, in the place of the first of them.
+fn merged<H>(lines: Vec<Line<H>>) -> Vec<Line<H>> {
+    let mut places = HashMap::new();
+    let mut merged = Vec::<Line<H>>::new();
+    for (names, entries) in lines {
+        let look: Vec<Look> = entries.iter().map(Entry::look).collect();
+        let place = *places.entry(look).or_insert(merged.len());
+        match merged.get_mut(place) {
+            Some((of, sums)) => {
+                of.extend(names);
+                sums.iter_mut().zip(&entries).for_each(|(sum, entry)| sum.merge(entry));
+            }
+            None => merged.push((names, entries)),
+        }
+    }
+    merged
+}
+
+/// The lines across `lines`, with these names.
+fn transposed<H, I>(names: Vec<Vec<H>>, lines: &[Line<I>]) -> Vec<Line<H>> {
+    let across = |(place, names)| {
+        let entries = lines.iter().filter_map(|(_, entries)| entries.get(place).cloned());
+        (names, entries.collect())
+    };
+    names.into_iter().enumerate().map(across).collect()
+}
+
+/// `1-4, 8` for ranks, or the names of types.
+fn column_heading(columns: &[Column]) -> String {
+    let mut parts = Vec::<(String, Option<[usize; 2]>)>::new();
+    for column in columns {
+        match (column, parts.last_mut()) {
+            (Column::Rank(rank), Some((_, Some([_, last])))) if *last + 1 == *rank => *last = *rank,
+            (Column::Rank(rank), _) => parts.push((String::new(), Some([*rank; 2]))),
+            (Column::Type(data_type), _) => parts.push((data_type.name().to_owned(), None)),
+        }
+    }
+    let text = |(name, ranks): (String, Option<[usize; 2]>)| match ranks {
+        Some([first, last]) if first == last => first.to_string(),
+        Some([first, last]) => format!("{first}-{last}"),
+        None => name,
+    };
+    parts.into_iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// What is seen of an entry: its text, its class, and its counts where not all is well.
+type Look = (String, &'static str, Option<String>);
+
 impl Entry {
     fn merge(&mut self, other: &Self) {
-        self.answers.extend_from_slice(&other.answers);
+        for (answer, ranks) in &other.answers {
+            self.answers.entry(answer.clone()).or_default().extend(ranks);
+        }
         self.counts.merge(other.counts);
+    }
+
+    fn look(&self) -> Look {
+        let mark = self.mark();
+        let words = matches!(mark.class, "part" | "bad").then_some(mark.words);
+        (self.answer_text(), mark.class, words)
     }
 
     /// The best of the answers.
     pub(super) fn answer(&self) -> Answer {
-        let is_said = |answer: &Answer| self.answers.iter().any(|it| it.answer == answer.name);
+        let is_said = |answer: &Answer| self.answers.keys().any(|(name, _)| name == answer.name);
         ANSWERS.into_iter().find(is_said).unwrap_or(UNKNOWN)
     }
 
@@ -194,18 +279,19 @@ impl Entry {
 
     /// `native`, or `native at rank 4, needs feature level 3_0 at ranks 1, 2, 3`.
     fn answer_text(&self) -> String {
-        let mut ranks = BTreeMap::<&str, Vec<String>>::new();
-        for answer in &self.answers {
-            ranks.entry(&answer.text).or_default().push(answer.rank.to_string());
+        let mut by_text = BTreeMap::<&str, BTreeSet<usize>>::new();
+        for ((_, text), ranks) in &self.answers {
+            by_text.entry(text).or_default().extend(ranks);
         }
-        if ranks.len() < 2 {
-            let text = ranks.into_keys().next().filter(|text| !text.is_empty());
+        if by_text.len() < 2 {
+            let text = by_text.into_keys().next().filter(|text| !text.is_empty());
             return text.unwrap_or(self.answer().meaning).to_owned();
         }
-        let part = |(text, ranks): (&str, Vec<String>)| {
+        let part = |(text, ranks): (&str, BTreeSet<usize>)| {
             let word = if ranks.len() == 1 { "rank" } else { "ranks" };
+            let ranks: Vec<String> = ranks.iter().map(ToString::to_string).collect();
             format!("{text} at {word} {}", ranks.join(", "))
         };
-        ranks.into_iter().map(part).collect::<Vec<_>>().join(", ")
+        by_text.into_iter().map(part).collect::<Vec<_>>().join(", ")
     }
 }

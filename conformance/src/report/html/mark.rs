@@ -25,6 +25,7 @@ impl Mark {
         let (class, symbol) = match counts.verdict() {
             Verdict::Conformant => ("ok", "✓"),
             Verdict::PlansVerified => ("plan", "P"),
+            Verdict::NotExecuted => ("none", "○"),
             Verdict::Incomplete => ("part", "~"),
             Verdict::NotConformant => ("bad", "✗"),
         };

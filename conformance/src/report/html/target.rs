@@ -3,10 +3,10 @@
 use dml::FeatureLevel;
 
 use super::excuse::Excuse;
-use super::grid::{self, Grid};
+use super::grid::{self, OperatorView};
 use super::mark::Mark;
 use super::timing::{self, Bar};
-use super::{OPEN_TARGETS, shown_failures};
+use super::{OPEN_OPERATORS, OPEN_TARGETS, shown_failures};
 use crate::report::text::{count, on_or_off, thousands};
 use crate::results::{CaseResult, Counts, Run, TargetRun};
 
@@ -26,7 +26,8 @@ pub(super) struct TargetView<'a> {
     /// Failures that are not shown; empty where all are.
     pub(super) more_failures: String,
     pub(super) excuses: Vec<Excuse>,
-    pub(super) slowest: Vec<&'a CaseResult>,
+    /// Of which operators something was executed, and of which nothing.
+    pub(super) execution: Option<String>,
     pub(super) distribution: Vec<Bar>,
     pub(super) is_open: bool,
 }
@@ -34,7 +35,7 @@ pub(super) struct TargetView<'a> {
 /// The grids of a target.
 pub(super) enum Operators {
     /// They are these.
-    Own(Vec<(String, Vec<Grid>)>),
+    Own(Vec<OperatorView>),
     /// They are those of an earlier target: its anchor and its title.
     Alike(String, String),
 }
@@ -55,6 +56,13 @@ pub(super) fn views(run: &Run) -> Vec<TargetView<'_>> {
         views.push(TargetView::new(run, target, index, operators));
     }
     views
+}
+
+impl Operators {
+    /// Whether so many operators are better looked at one by one.
+    pub(super) fn are_many(operators: &[OperatorView]) -> bool {
+        operators.len() > OPEN_OPERATORS
+    }
 }
 
 impl<'a> TargetView<'a> {
@@ -80,7 +88,7 @@ impl<'a> TargetView<'a> {
             failures: failures.take(limit).collect(),
             more_failures: if hidden > 0 { thousands(hidden) } else { String::new() },
             excuses: Excuse::all(target),
-            slowest: timing::slowest(target),
+            execution: target.execution(),
             distribution: timing::distribution(target),
             is_open: run.targets.len() <= OPEN_TARGETS || counts.failures() > 0,
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::results::{ProfileRun, SupportCell, samples};
+use crate::results::{Block, Passes, ProfileRun, Support, TargetRun, samples};
 
 fn page(run: &Run) -> String {
     let mut text = Vec::new();
@@ -152,7 +152,7 @@ fn many_targets_have_an_overview_and_are_folded_unless_they_fail() {
 #[test]
 fn the_page_stays_small_however_much_failed() {
     let mut run = sweep(1);
-    let failure = run.targets[0].cases[1].clone();
+    let failure = run.targets[0].cases[0].clone();
     run.targets[0].cases = vec![failure; 5000];
     let text = page(&run);
     assert_eq!(text.matches("<details class=\"case\"").count(), SHOWN_FAILURES);
@@ -167,10 +167,10 @@ fn the_page_stays_small_however_much_failed() {
 #[test]
 fn cases_that_passed_are_counted_not_listed() {
     let mut run = samples::run();
-    let passed = run.targets[0].cases[0].clone();
-    run.targets[0].cases = vec![passed.clone(); 20];
+    run.targets[0].cases.clear();
+    run.targets[0].passes[0].cases = 20;
     let size = page(&run).len();
-    run.targets[0].cases = vec![passed; 2000];
+    run.targets[0].passes[0].cases = 2000;
     let text = page(&run);
     assert!(text.len() < size + 100, "{} against {size}", text.len());
     assert!(text.contains("2,000 cases"), "{text}");
@@ -180,9 +180,9 @@ fn cases_that_passed_are_counted_not_listed() {
 fn levels_that_are_alike_share_a_grid() {
     let mut run = samples::run();
     let target = &mut run.targets[0];
-    target.cases.clear();
-    let answer = |level: &str, answer: &str| SupportCell {
-        level: level.to_owned(),
+    samples::set_cases(target, []);
+    let answer = |level: &str, answer: &str| Support {
+        at: Block { levels: [level, level].map(str::to_owned), ..samples::block("INT64", &[2]) },
         answer: answer.to_owned(),
         text: answer.to_owned(),
         ..target.support[0].clone()
@@ -193,28 +193,26 @@ fn levels_that_are_alike_share_a_grid() {
         answer("3_1", "native"),
         answer("4_0", "emulated"),
     ];
-    let (_, grids) = &grid::operators(target)[0];
+    let grids = &grid::operators(target)[0].grids;
     let levels: Vec<_> = grids.iter().map(grid::Grid::levels).collect();
     assert_eq!(levels, ["2_0", "3_0 to 3_1", "4_0"]);
-    let cell = &grids[1].rows()[0].1[0];
+    let cell = &grids[1].shown().rows[0].1[0];
     assert_eq!((cell.answer().name, cell.mark().class), ("native", "none"));
     // A failure at one of them sets it apart.
     let id = "3_1/diagonal_matrix/int64/rank2/offset_zero";
     target.cases = vec![samples::case(id, ResultCode::Crash)];
-    let (_, grids) = &grid::operators(target)[0];
+    let grids = &grid::operators(target)[0].grids;
     assert_eq!(grids.len(), 4);
-    let cell = &grids[2].rows()[0].1[0];
+    let cell = &grids[2].shown().rows[0].1[0];
     assert_eq!((cell.answer().name, cell.mark().class, cell.failures()), ("native", "bad", 1));
     assert_eq!(cell.text(), "native: 1 crash");
 }
 
 /// A cell of `operator` at 5_1.
-fn support(operator: &str, types: &str, rank: usize, answer: &str) -> SupportCell {
-    SupportCell {
+fn support(operator: &str, types: &str, rank: usize, answer: &str) -> Support {
+    Support {
         operator: operator.to_owned(),
-        level: "5_1".to_owned(),
-        data_type: types.to_owned(),
-        rank,
+        at: samples::block(types, &[rank]),
         answer: answer.to_owned(),
         text: answer.to_owned(),
     }
@@ -231,15 +229,16 @@ fn tensors_that_differ_in_type_have_a_grid_of_types_by_types() {
         support("CONVERT", "INT8-UINT4", 4, "never"),
     ];
     let id = |rank| format!("5_1/convert/float32-int8/rank{rank}/same_sizes");
-    target.cases = vec![
+    let cases = [
         samples::case(&id(3), ResultCode::Pass),
         samples::case(&id(4), ResultCode::Crash),
         samples::case(&id(4), ResultCode::Pass),
     ];
-    let (_, grids) = &grid::operators(target)[0];
+    samples::set_cases(target, cases);
+    let grids = &grid::operators(target)[0].grids;
     assert_eq!(grids.len(), 1);
-    assert_eq!(grids[0].headings(), ["INT8", "UINT4"]);
-    let rows = grids[0].rows();
+    assert_eq!(grids[0].shown().headings, ["INT8", "UINT4"]);
+    let rows = grids[0].shown().rows;
     let names: Vec<_> = rows.iter().map(|(name, entries)| (&**name, entries.len())).collect();
     assert_eq!(names, [("FLOAT32", 2), ("INT8", 2)]);
     let cell = &rows[0].1[0];
@@ -265,8 +264,96 @@ fn every_answer_of_the_runtime_has_a_cell() {
 #[test]
 fn a_run_without_targets_or_cases_is_a_page_too() {
     let mut run = samples::run();
-    run.targets[0].cases.clear();
+    samples::set_cases(&mut run.targets[0], []);
     assert!(page(&run).contains("no cases"));
     run.targets.clear();
     assert!(page(&run).contains("there is no target"));
+}
+
+#[test]
+fn rows_and_columns_that_look_alike_are_one() {
+    let mut run = samples::run();
+    let target = &mut run.targets[0];
+    let types = ["FLOAT32", "FLOAT16", "INT8"].map(str::to_owned).to_vec();
+    let at = |ranks: &[usize]| Block { data_types: types.clone(), ..samples::block("", ranks) };
+    let answer =
+        |ranks: &[usize], answer: &str| Support { at: at(ranks), ..support("A", "", 1, answer) };
+    target.support = vec![answer(&[1, 2, 3, 5], "native"), answer(&[4, 6, 7, 8], "never")];
+    samples::set_cases(target, []);
+    let shown = |target: &TargetRun| grid::operators(target)[0].grids[0].shown();
+    let all = shown(target);
+    assert_eq!(all.headings, ["1-3, 5", "4, 6-8"]);
+    assert_eq!((all.rows.len(), &*all.rows[0].0), (1, "FLOAT32, FLOAT16, INT8"));
+    // Sums of what passed do not tell rows apart, failures do.
+    let pass = |rank| samples::case(&format!("5_1/a/int8/rank{rank}/b"), ResultCode::Pass);
+    let others = ["float32", "float16"].map(|it| format!("5_1/a/{it}/rank1/b"));
+    let others = others.map(|id| samples::case(&id, ResultCode::Pass));
+    samples::set_cases(target, others.into_iter().chain([pass(1), pass(1)]));
+    let all = shown(target);
+    assert_eq!(all.headings, ["1", "2-3, 5", "4, 6-8"]);
+    assert_eq!(all.rows[0].1[0].text(), "native: 4 pass");
+    let crash = samples::case("5_1/a/int8/rank1/c", ResultCode::Crash);
+    target.cases.push(crash);
+    let rows = shown(target).rows;
+    assert_eq!((&*rows[0].0, &*rows[1].0), ("FLOAT32, FLOAT16", "INT8"));
+}
+
+/// A target on which every operator there is was run at every level, with every type and rank: what is
+/// accepted changes with the levels, as it does, and some of it fails.
+fn everything(seed: usize) -> TargetRun {
+    let mut target = samples::target();
+    let types: Vec<String> = dml::DataType::ALL.iter().map(|it| it.name().to_owned()).collect();
+    let levels: Vec<String> = dml::FeatureLevel::ALL.iter().map(ToString::to_string).collect();
+    (target.support, target.passes, target.cases) = (vec![], vec![], vec![]);
+    for (number, operator) in dml::core::operators::OPERATORS.iter().enumerate() {
+        let mut add = |part: usize, answer: &str, data_types: &[String], ranks: &[usize]| {
+            // Four ranges of levels, each with more types and ranks.
+            let first = (part * 4 + number % 4).min(levels.len() - 1);
+            let last = ((part + 1) * 4 + number % 4 - 1).min(levels.len() - 1);
+            let levels = [&levels[first], &levels[last]].map(String::clone);
+            let (data_types, ranks) = (data_types.to_vec(), ranks.to_vec());
+            let at = Block { levels, data_types, ranks };
+            let operator = operator.name.to_owned();
+            let text = format!("{answer} (without a feature of which the name is long: words)");
+            let cases = (number + seed) as u64 + 20;
+            let passes = Passes { operator: operator.clone(), at: at.clone(), cases, executed: 9 };
+            target.passes.push(passes);
+            target.support.push(Support { operator, at, answer: answer.to_owned(), text });
+        };
+        for part in 0..4 {
+            let (some, rest) = types.split_at(3 * part + number % 3);
+            let (emulated, native) = some.split_at((part + seed) % (some.len() + 1));
+            add(part, "native", native, &[1, 2, 3, 4]);
+            add(part, "emulated", emulated, &[1, 2, 3, 4]);
+            add(part, "needs-level", some, &[5, 6, 7, 8]);
+            add(part, "never", rest, &[1, 2, 3, 4, 5, 6, 7, 8]);
+        }
+        for (index, level) in levels.iter().enumerate().step_by(5) {
+            let data_type = types[(number + index) % types.len()].to_lowercase();
+            let operator = operator.name.to_lowercase();
+            let id = format!("{level}/{operator}/{data_type}/rank{}/values", 1 + number % 8);
+            target.cases.push(samples::case(&id, ResultCode::Fail));
+        }
+    }
+    target
+}
+
+/// `target/html-report/everything.html` is left for people, and for the browser.
+#[test]
+fn the_page_of_every_operator_on_two_targets_stays_below_5_megabytes() {
+    let mut run = samples::run();
+    run.targets = [0, 1].map(everything).to_vec();
+    run.targets[1].device.name = "Other".to_owned();
+    let text = page(&run);
+    let operators = dml::core::operators::OPERATORS.len();
+    assert!(operators >= 177, "{operators}");
+    assert_eq!(text.matches("<details class=\"operator\"").count(), 2 * operators);
+    assert!(!text.contains("Cell by cell the same"), "the targets differ");
+    assert!(text.len() < 5_000_000, "{} bytes", text.len());
+    let mut json = Vec::new();
+    crate::report::write(crate::report::Format::Json, &run, &mut json).unwrap();
+    assert!(json.len() < 5_000_000, "{} bytes of JSON", json.len());
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/html-report");
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(format!("{folder}/everything.html"), &text).unwrap();
 }

@@ -24,12 +24,16 @@ fn what_is_written_is_read_back() {
 #[test]
 fn programs_find_counts_and_verdicts_by_name() {
     let json: Value = serde_json::from_str(&written(&samples::run())).unwrap();
-    for counts in
-        [&json["total"], &json["targets"][0]["total"], &json["targets"][0]["levels"]["5_1"]]
-    {
+    for counts in [
+        &json["total"],
+        &json["targets"][0]["total"],
+        &json["targets"][0]["levels"]["5_1"],
+        &json["targets"][0]["operators"]["DIAGONAL_MATRIX"],
+    ] {
         assert_eq!(counts["verdict"], "not-conformant");
         assert_eq!(counts["cases"], 8);
         assert_eq!(counts["unexpected-pass"], 1);
+        assert_eq!(counts["executed"], 1);
     }
     assert_eq!(json["targets"][0]["title"], "Sample <device> & co");
     let json: Value = serde_json::from_str(&written(&samples::interpreted())).unwrap();
@@ -39,13 +43,14 @@ fn programs_find_counts_and_verdicts_by_name() {
 }
 
 #[test]
-fn a_case_is_a_line() {
+fn a_case_that_did_not_pass_is_a_line() {
     let text = written(&samples::run());
-    let line = text.lines().find(|line| line.contains("/int64/")).unwrap();
+    let line =
+        text.lines().find(|line| line.contains("\"id\":\"5_1/diagonal_matrix/int32/")).unwrap();
     let line = line.trim().trim_end_matches(',');
     let case: crate::results::CaseResult = serde_json::from_str(line).unwrap();
-    assert_eq!(case.result, ResultCode::Pass);
-    assert!(text.starts_with("{\n  \"format\": 1,\n"), "{text}");
+    assert_eq!(case.result, ResultCode::Fail);
+    assert!(text.starts_with("{\n  \"format\": 2,\n"), "{text}");
     assert!(text.contains("    \"not-run\": 1\n  },\n"), "{text}");
     assert!(text.ends_with("]\n}\n"), "{text}");
 }
@@ -73,27 +78,29 @@ fn unknown_members_of_the_same_format_are_left_out() {
 #[test]
 fn other_formats_are_refused_with_both_numbers() {
     let text = written(&samples::run());
-    let with = |format: &str| text.replacen("\"format\": 1", &format!("\"format\": {format}"), 1);
-    assert_eq!(error(&with("2")), "`format` is 2, accepted is 1: a later dml-conformance wrote it");
-    assert_eq!(error(&with("0")), "`format` is 0, accepted is 1");
-    assert_eq!(error(&with("\"1\"")), "`format` is \"1\", accepted is 1");
+    let with = |format: &str| text.replacen("\"format\": 2", &format!("\"format\": {format}"), 1);
+    let later = "`format` is 3, accepted are 1 and 2: a later dml-conformance wrote it";
+    assert_eq!(error(&with("3")), later);
+    assert_eq!(error(&with("0")), "`format` is 0, accepted are 1 and 2");
+    assert_eq!(error(&with("\"1\"")), "`format` is \"1\", accepted are 1 and 2");
 }
 
 #[test]
 fn foreign_json_is_refused() {
-    assert!(error("{\"devices\": []}").contains("no member `format`, accepted is 1"));
+    assert!(error("{\"devices\": []}").contains("no member `format`, accepted are 1 and 2"));
     assert!(error("7").contains("expected an object that `dml-conformance run"), "{}", error("7"));
     assert!(error("").contains("line 1"), "{}", error(""));
-    assert!(error("{\"format\": 1}").contains("missing field `conformance_version`"));
+    assert!(error("{\"format\": 2}").contains("missing field `conformance_version`"));
 }
 
 #[test]
 fn a_wrong_value_is_named_with_its_member_and_what_is_accepted() {
     let text = written(&samples::run());
-    let message = error(&text.replacen("\"result\":\"pass\"", "\"result\":\"passed\"", 1));
+    let message = error(&text.replacen("\"result\":\"fail\"", "\"result\":\"failed\"", 1));
     assert!(message.starts_with("`targets[0].cases[0].result`: "), "{message}");
-    assert!(message.contains("`passed`") && message.contains("`unexpected-pass`"), "{message}");
-    let message = error(&text.replacen("/int64/", "/int65/", 1));
+    assert!(message.contains("`failed`") && message.contains("`unexpected-pass`"), "{message}");
+    let message =
+        error(&text.replacen("\"id\":\"5_1/diagonal_matrix/int32/", "\"id\":\"5_1/a/int33/", 1));
     assert!(message.starts_with("`targets[0].cases[0].id`: "), "{message}");
     let message = error(&(text + "x"));
     assert!(message.contains("trailing characters"), "{message}");
@@ -123,4 +130,14 @@ fn format_1_is_still_read() {
     let json: Value = serde_json::from_str(text).unwrap();
     assert_eq!(json["total"]["pass"], total.of(ResultCode::Pass));
     assert_eq!(run.targets[1].title(), "Sample <GPU> & \"co\" as small-ranges");
+    for (read, target) in run.targets.iter().zip(json["targets"].as_array().unwrap()) {
+        assert_eq!(
+            read.total().verdict(),
+            serde_json::from_value(target["total"]["verdict"].clone()).unwrap()
+        );
+        let answers: u64 = read.support.iter().map(|it| it.at.places_at_a_level()).sum();
+        assert_eq!(answers, target["support"].as_array().unwrap().len() as u64);
+        // Nothing is lost on the way to the present format.
+        assert_eq!(parse(written(&run).as_bytes()).unwrap(), run);
+    }
 }

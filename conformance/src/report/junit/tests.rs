@@ -26,9 +26,12 @@ fn suites_count_and_cases_have_outcomes() {
     assert_eq!(suite.attribute("name"), Some("Sample <device> & co at 5_1"));
     let cases = named(&all, "testcase");
     assert_eq!(cases.len(), 8);
-    assert_eq!(cases[0].attribute("classname"), Some("5_1.diagonal_matrix.int64.rank2"));
-    assert_eq!(cases[0].attribute("name"), Some("offset_zero"));
-    assert_eq!(cases[0].attribute("time"), Some("0.000250"));
+    assert_eq!(cases[0].attribute("classname"), Some("5_1.diagonal_matrix"));
+    assert_eq!(cases[0].attribute("name"), Some("passed"));
+    assert_eq!(named(&all, "system-out")[0].text(), Some("1 case passed, 1 executed"));
+    assert_eq!(cases[1].attribute("classname"), Some("5_1.diagonal_matrix.int32.rank2"));
+    assert_eq!(cases[1].attribute("name"), Some("offset_zero"));
+    assert_eq!(cases[1].attribute("time"), Some("0.000250"));
     let outcomes = ["failure", "error", "skipped"].map(|name| named(&all, name));
     assert!(outcomes.iter().flatten().all(|it| it.parent().unwrap().has_tag_name("testcase")));
     let types = |all: &[Node<'_, '_>]| -> Vec<String> {
@@ -60,6 +63,10 @@ fn properties_say_what_it_ran_on() {
     for (name, expected) in expected {
         assert_eq!(value(&run, name).as_deref(), expected, "{name}");
     }
+    assert_eq!(value(&run, "not executed"), None);
+    let passes = std::mem::take(&mut run.targets[0].passes);
+    assert_eq!(value(&run, "not executed").as_deref(), Some("DIAGONAL_MATRIX"));
+    run.targets[0].passes = passes;
     let verdict = value(&samples::interpreted(), "verdict");
     assert_eq!(verdict.as_deref(), Some("plans verified"));
 }
@@ -67,7 +74,7 @@ fn properties_say_what_it_ran_on() {
 #[test]
 fn failures_have_matrices_and_survive_every_character() {
     let mut run = samples::run();
-    let failure = run.targets[0].cases[1].failure.as_mut().unwrap();
+    let failure = run.targets[0].cases[0].failure.as_mut().unwrap();
     failure.plan = "fill <zeros> & \"]]>\"\u{0}".to_owned();
     let xml = written(&run);
     let all = Document::parse(&xml).unwrap();
