@@ -80,7 +80,7 @@ mod tests {
         };
         let mut target = samples::target();
         target.device.name = name.to_owned();
-        samples::outcomes(target, digests.iter().enumerate().map(case))
+        Outcomes::of(target, digests.iter().enumerate().map(case))
     }
 
     fn results(target: &Outcomes) -> Vec<ResultCode> {
@@ -124,7 +124,7 @@ mod tests {
         host.device.kind = DeviceIdentity::INTERPRETER.to_owned();
         let case = samples::case("5_1/a/int8/rank1/case_0", ResultCode::Pass);
         let case = CaseResult { digest: Some(2), ..case };
-        let mut targets = [target("one", &[Some(1)]), samples::outcomes(host, [case])];
+        let mut targets = [target("one", &[Some(1)]), Outcomes::of(host, [case])];
         assert_eq!(compare(&mut targets), None);
         assert_eq!(results(&targets[0]), [ResultCode::Pass]);
     }

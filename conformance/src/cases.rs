@@ -2,7 +2,7 @@
 //! corner cases.
 
 use dml::core::MAX_DIMENSION_COUNT;
-use dml::{AbstractOperator, FeatureLevel};
+use dml::{AbstractOperator, DataType, FeatureLevel};
 use dml_ops::Operator;
 use dml_ops::reference::{Case as CornerCase, Random, Signature};
 
@@ -91,14 +91,15 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// The case with this id, random ones included; `None` where there is none.
+    /// The case with this id, random ones and those that no run has of itself included; `None` where there
+    /// is none.
     pub fn find(&mut self, id: &CaseId) -> Option<Case> {
         let cell = Cell::of(id)?;
         if let Some((seed, index)) = id.random() {
             return cell.refusal().is_none().then(|| cell.random(seed, index));
         }
         if !self.recent.as_ref().is_some_and(|(recent, _)| recent.is_same(&cell)) {
-            let cases = cell.cases();
+            let cases = cell.all_cases();
             self.recent = Some((cell, cases));
         }
         let (_, cases) = self.recent.as_ref()?;
@@ -141,18 +142,37 @@ impl Cell {
         Case { id, level, operator, expectation }
     }
 
+    /// The cases of a run: each at every rank with some types and with all types at some rank
+    /// ([`Operator::has_case`]), and of refusals [some](Self::is_chosen_refusal).
     fn cases(&self) -> Vec<Case> {
-        let reference = self.operator.reference();
-        if let Some((name, needs)) = self.refusal() {
-            let minimal = reference.minimal(&self.signature);
-            return vec![self.case(name, minimal, Expectation::NeedsLevel(needs))];
+        if !self.is_chosen_refusal() && self.refusal().is_some() {
+            return vec![];
         }
-        let corners = self.operator.cases(&self.signature).into_iter();
-        let mut cases: Vec<Case> = corners.map(|corner| self.outputs(corner)).collect();
-        for rule in rules::cases(self.operator, self.level, &self.signature) {
-            cases.push(self.case(&rule.name, rule.operator, rule.expectation));
-        }
-        cases
+        self.refused().unwrap_or_else(|| {
+            let corners = self.operator.cases(&self.signature);
+            self.accepted(corners, rules::cases(self.operator, self.level, &self.signature))
+        })
+    }
+
+    /// The cases that a run can be asked for by their names: with every type at every rank.
+    fn all_cases(&self) -> Vec<Case> {
+        self.refused().unwrap_or_else(|| {
+            let corners = self.operator.reference().cases(&self.signature);
+            self.accepted(corners, rules::all(self.operator, self.level, &self.signature))
+        })
+    }
+
+    /// The case that the level refuses; `None` where it does not.
+    fn refused(&self) -> Option<Vec<Case>> {
+        let (name, needs) = self.refusal()?;
+        let minimal = self.operator.reference().minimal(&self.signature);
+        Some(vec![self.case(name, minimal, Expectation::NeedsLevel(needs))])
+    }
+
+    fn accepted(&self, corners: Vec<CornerCase>, rules: Vec<rules::RuleCase>) -> Vec<Case> {
+        let rules = rules.into_iter();
+        let rules = rules.map(|rule| self.case(&rule.name, rule.operator, rule.expectation));
+        corners.into_iter().map(|corner| self.outputs(corner)).chain(rules).collect()
     }
 
     fn outputs(&self, corner: CornerCase) -> Case {
@@ -169,6 +189,20 @@ impl Cell {
         let mut corner = reference.random(&mut Random::new(&seed), &self.signature);
         corner.name = name.into();
         self.outputs(corner)
+    }
+
+    /// Whether a refusal of this signature is a case. Where all tensors have one type, each is. Where types
+    /// differ, each type of each of them, and each rank, is refused once with the first that the level
+    /// takes for all the rest.
+    fn is_chosen_refusal(&self) -> bool {
+        let (schema, Signature { types, rank }) = (self.operator.schema(), &self.signature);
+        let first = |name| documents::first(schema.name, self.level, name);
+        let firsts: Vec<_> = schema.type_parameters().map(|field| first(field.name)).collect();
+        let is_other_type =
+            |(first, of): &(&Option<_>, &DataType)| first.is_some_and(|(it, _)| it != **of);
+        let other_types = firsts.iter().zip(types).filter(is_other_type).count();
+        let is_other_rank = firsts.iter().flatten().any(|(_, first)| first != rank);
+        types.len() < 2 || other_types + usize::from(is_other_rank) < 2
     }
 
     /// Why the level refuses tensors of this signature, and the level that the refusal must name.
@@ -188,7 +222,7 @@ impl Cell {
 
 #[cfg(test)]
 mod tests {
-    use dml::DataType;
+    use dml::core::operators;
 
     use super::*;
 
@@ -199,7 +233,7 @@ mod tests {
     #[test]
     fn ids_are_stable_and_unique() {
         let mut ids: Vec<String> = FeatureLevel::ALL.into_iter().flat_map(ids).collect();
-        assert!(ids.contains(&"5_1/diagonal_matrix/int64/rank3/rule_size_zero".to_owned()));
+        assert!(ids.contains(&"5_1/diagonal_matrix/int64/rank3/rule_strides_zero".to_owned()));
         assert!(ids.contains(&"2_0/diagonal_matrix/float32/rank4/doc_default_identity".to_owned()));
         let count = ids.len();
         ids.sort();
@@ -218,6 +252,37 @@ mod tests {
                     assert!(ids.iter().any(|id| id.starts_with(&prefix)), "{prefix}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn where_types_differ_each_type_and_rank_is_refused_once() {
+        let is_refused_cast = |case: &Case| {
+            case.id.operator == "cast" && matches!(case.expectation, Expectation::NeedsLevel(_))
+        };
+        for level in FeatureLevel::ALL {
+            let ids: Vec<CaseId> = all(level).filter(is_refused_cast).map(|case| case.id).collect();
+            let takes = |types: &[DataType], rank| {
+                let (types, operator) =
+                    (types.to_vec(), dml_ops::find(operators::CAST.operator_type));
+                let (signature, operator) = (Signature { types, rank }, operator.unwrap());
+                Cell { operator, level, signature }.refusal().is_none()
+            };
+            let pairs = DataType::ALL.iter().flat_map(|a| DataType::ALL.map(|b| [*a, b]));
+            let cells =
+                pairs.flat_map(|types| (1..=MAX_DIMENSION_COUNT).map(move |it| (types, it)));
+            let taken: Vec<_> = cells.filter(|(types, rank)| takes(types, *rank)).collect();
+            for (at, data_type) in (0..2).flat_map(|at| DataType::ALL.map(|it| (at, it))) {
+                let is_refused = ids.iter().any(|id| id.signature.types[at] == data_type);
+                let is_taken = taken.iter().any(|(types, _)| types[at] == data_type);
+                assert!(is_refused || is_taken, "{level}: {data_type:?} of tensor {at}");
+            }
+            for rank in 1..=MAX_DIMENSION_COUNT {
+                let is_refused = ids.iter().any(|id| id.signature.rank == rank);
+                let is_taken = taken.iter().any(|(_, it)| *it == rank);
+                assert!(is_refused || is_taken, "{level}: rank {rank}");
+            }
+            assert!(ids.len() <= 2 * 13 + 8, "{level}: {}", ids.len());
         }
     }
 

@@ -106,6 +106,14 @@ pub(crate) fn needed_level(operator: &str, tensors: &[Tensor<'_>]) -> Option<Fea
     FeatureLevel::ALL.into_iter().find(takes)
 }
 
+/// The first type and the first rank that `level` takes for the tensor `field` of `operator`; what the
+/// highest level takes where it does not have the operator. `None` where no level has it.
+pub(crate) fn first(operator: &str, level: FeatureLevel, field: &str) -> Option<(DataType, usize)> {
+    let table = table_at(operator, level).or_else(|| table_at(operator, FeatureLevel::HIGHEST));
+    let row = table?.get(field)?;
+    Some((*row.data_types.first()?, *row.ranks.start()))
+}
+
 /// The highest table at or below `level`, which is the one that applies.
 fn table_at(operator: &str, level: FeatureLevel) -> Option<&'static Table> {
     let mut tables = PAGES.get(operator)?.0.iter().rev();

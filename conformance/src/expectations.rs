@@ -186,7 +186,7 @@ mod tests {
             let case = samples::case(&format!("5_1/a/int8/rank1/{}", end.name()), *end);
             CaseResult { expected: None, ..case }
         };
-        samples::outcomes(samples::target(), ends.iter().map(case))
+        Outcomes::of(samples::target(), ends.iter().map(case))
     }
 
     /// The results of cases that ended in every way that an entry could be about.

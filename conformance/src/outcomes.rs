@@ -34,6 +34,14 @@ impl Outcomes {
         Self { target, listing, ends }
     }
 
+    /// On `target`, from results of cases that are nothing but their names.
+    #[cfg(test)]
+    pub(crate) fn of(target: TargetRun, results: impl IntoIterator<Item = CaseResult>) -> Self {
+        let results: Vec<CaseResult> = results.into_iter().collect();
+        let listing = results.iter().map(|result| Listed::unknown(result.id.clone())).collect();
+        Self::new(target, listing, results.into_iter().map(End::from))
+    }
+
     /// The target, without results.
     pub fn target(&self) -> &TargetRun {
         &self.target

@@ -1,20 +1,21 @@
 //! What a run found, as data: the JSON form of a report, and what every other form is made from.
 
 pub(crate) mod block;
+mod case;
 pub(crate) mod errors;
 pub(crate) mod tally;
+mod target;
 mod verdict;
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
-use dml::FeatureLevel;
 use serde::{Deserialize, Serialize};
 
 use crate::cases::CaseId;
 
 pub use block::Block;
-pub use errors::{CaseError, LargestError};
+pub use case::{CaseError, CaseResult, Excerpt, Expected, ExpectedKind, Failure, ResultCode};
+pub use errors::LargestError;
 pub use verdict::{Counts, Verdict};
 
 /// Counts up when a member of the JSON form changes its meaning or goes away.
@@ -204,168 +205,12 @@ pub struct SlowCase {
     pub microseconds: u64,
 }
 
-/// How one case ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CaseResult {
-    /// The case's stable name.
-    pub id: CaseId,
-    /// How it ended.
-    pub result: ResultCode,
-    /// Whether its outputs were computed, at its level or once for several at the lowest of them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub executed: bool,
-    /// Why, in a line, unless it passed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-    /// Why it is expected to fail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected: Option<Expected>,
-    /// What is known about a wrong output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Box<Failure>>,
-    /// Wall clock, in microseconds.
-    pub microseconds: u64,
-    /// What stands for the elements of its outputs until devices are compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<u64>,
-    /// How far its results are from what they must be, until the target's largest errors are known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<CaseError>,
-}
-
-/// How a case ended, or that it did not run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ResultCode {
-    /// What had to happen happened.
-    Pass,
-    /// Something else happened.
-    Fail,
-    /// A limit of the device refused a legal case.
-    Unsupported,
-    /// It did not pass, and an expectation says why.
-    ExpectedFail,
-    /// It passed, though an expectation says that it does not.
-    UnexpectedPass,
-    /// The process that ran it ended.
-    Crash,
-    /// It did not end in time.
-    Timeout,
-    /// The target cannot run it.
-    NotRun,
-}
-
-impl ResultCode {
-    /// All codes.
-    pub const ALL: [Self; 8] = [
-        Self::Pass,
-        Self::Fail,
-        Self::Unsupported,
-        Self::ExpectedFail,
-        Self::UnexpectedPass,
-        Self::Crash,
-        Self::Timeout,
-        Self::NotRun,
-    ];
-
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Unsupported => "unsupported",
-            Self::ExpectedFail => "expected-fail",
-            Self::UnexpectedPass => "unexpected-pass",
-            Self::Crash => "crash",
-            Self::Timeout => "timeout",
-            Self::NotRun => "not-run",
-        }
-    }
-
-    /// Whether the run as a whole has failed with it.
-    pub const fn is_failure(self) -> bool {
-        matches!(self, Self::Fail | Self::UnexpectedPass | Self::Crash | Self::Timeout)
-    }
-}
-
-/// An expectation that applied to a case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Expected {
-    /// Whether it will ever pass.
-    pub kind: ExpectedKind,
-    /// Why it does not.
-    pub reason: String,
-}
-
-/// Whether a case that fails will ever pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ExpectedKind {
-    /// The device or its driver cannot.
-    Never,
-    /// Something is to be mended.
-    NotYet,
-}
-
-/// What is known about a case whose outputs were wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// The operator's fields.
-    pub descriptor: String,
-    /// The plan's steps.
-    pub plan: String,
-    /// The surroundings of the first wrong element; `None` where no element is wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub matrices: Option<Excerpt>,
-}
-
-/// A part of one matrix of an output, as it must be and as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Excerpt {
-    /// Which output.
-    pub output: usize,
-    /// The coordinates of the matrix in the leading dimensions.
-    pub batch: Vec<u32>,
-    /// The row of the first element that is shown.
-    pub first_row: u32,
-    /// The column of the first element that is shown.
-    pub first_column: u32,
-    /// Rows of elements as they must be.
-    pub expected: Vec<Vec<String>>,
-    /// The same elements as they are.
-    pub actual: Vec<Vec<String>>,
-}
-
 impl Run {
     /// Counts over all targets.
     pub fn total(&self) -> Counts {
         let mut total = Counts::default();
         self.targets.iter().for_each(|target| total.merge(target.total()));
         total
-    }
-}
-
-impl CaseResult {
-    /// Of a case that has ended, or did not run, and took the time `since` then.
-    pub(crate) fn new(
-        id: &CaseId,
-        result: ResultCode,
-        detail: Option<String>,
-        since: Option<Instant>,
-    ) -> Self {
-        let time = since.map_or(Duration::ZERO, |since| since.elapsed());
-        let microseconds = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        Self {
-            id: id.clone(),
-            result,
-            executed: false,
-            detail,
-            expected: None,
-            failure: None,
-            microseconds,
-            digest: None,
-            errors: vec![],
-        }
     }
 }
 
@@ -376,105 +221,6 @@ impl DeviceIdentity {
     /// Whether it is the host interpreter.
     pub fn is_interpreter(&self) -> bool {
         self.kind == Self::INTERPRETER
-    }
-}
-
-impl TargetRun {
-    /// The names of the device, and of the profile and the strategy where there are some.
-    pub fn title(&self) -> String {
-        let profile = self.profile.as_ref().map(|profile| format!(" as {}", profile.name));
-        let strategy = self.strategy.as_ref().map(|strategy| format!(" by {strategy}"));
-        [Some(self.device.name.clone()), profile, strategy].into_iter().flatten().collect()
-    }
-
-    /// The options that lead to the target again, but for its device, each after a space.
-    pub fn options(&self) -> String {
-        let sources = self.profile.iter().map(|profile| ("profile", profile.source.as_str()));
-        let strategies = self.strategy.iter().map(|strategy| ("strategy", strategy.as_str()));
-        let unguarded = self.robust_access.filter(|is_on| !is_on).map(|_| ("robust-access", "off"));
-        let given = sources.chain(strategies).chain(unguarded);
-        let given = given.filter(|(_, value)| !value.is_empty());
-        given.map(|(option, value)| format!(" --{option} {value}")).collect()
-    }
-
-    /// Counts for each feature level that has cases.
-    pub fn levels(&self) -> BTreeMap<FeatureLevel, Counts> {
-        let mut levels = BTreeMap::new();
-        self.count(|_, level| level, &mut levels);
-        levels
-    }
-
-    /// Counts for each operator that has cases, by their names.
-    pub fn operators(&self) -> BTreeMap<String, Counts> {
-        let mut operators = BTreeMap::new();
-        self.count(|operator, _| operator.to_uppercase(), &mut operators);
-        operators
-    }
-
-    /// The operators of which no case was executed.
-    pub fn not_executed(&self) -> Vec<String> {
-        let operators = self.operators().into_iter();
-        operators.filter(|(_, counts)| counts.executed() == 0).map(|(name, _)| name).collect()
-    }
-
-    /// Counts over all levels.
-    pub fn total(&self) -> Counts {
-        let mut total = BTreeMap::new();
-        self.count(|_, _| (), &mut total);
-        let mut total = total.remove(&()).unwrap_or_else(|| Counts::on(&self.device));
-        total.required_and_not_executed(self.required_and_not_executed().len() as u64);
-        total
-    }
-
-    /// The operators that have cases at a level, and of which none was executed there or at a lower one.
-    pub fn not_executed_at(&self, level: FeatureLevel) -> Vec<String> {
-        let mut operators = BTreeMap::new();
-        self.count(|operator, at| (at, operator.to_uppercase()), &mut operators);
-        let of_level = operators.into_iter().filter(|((at, _), _)| *at == level);
-        let idle = of_level.filter(|(_, counts)| counts.executed() == 0);
-        idle.map(|((_, operator), _)| operator).collect()
-    }
-
-    /// For each operator what passed at a level.
-    pub(crate) fn passes_at(&self, level: FeatureLevel) -> BTreeMap<String, Counts> {
-        let mut operators = BTreeMap::<_, Counts>::new();
-        for Passes { operator, at, cases, executed } in &self.passes {
-            if at.levels().contains(&level) {
-                let places = at.places_at_a_level();
-                let none = || Counts::on(&self.device);
-                let counts = operators.entry(operator.clone()).or_insert_with(none);
-                counts.passed(places * cases, places * executed);
-            }
-        }
-        operators
-    }
-
-    /// The operators that had to be executed and were not.
-    pub fn required_and_not_executed(&self) -> Vec<String> {
-        let mut names = self.not_executed();
-        names.retain(|name| self.required.contains(name));
-        names
-    }
-
-    /// Counts by what `key` makes of an operator and a level.
-    fn count<K: Ord>(
-        &self,
-        key: impl Fn(&str, FeatureLevel) -> K,
-        counts: &mut BTreeMap<K, Counts>,
-    ) {
-        let mut of = |operator: &str, level, add: &dyn Fn(&mut Counts)| {
-            let none = || Counts::on(&self.device);
-            add(counts.entry(key(operator, level)).or_insert_with(none));
-        };
-        for Passes { operator, at, cases, executed } in &self.passes {
-            let places = at.places_at_a_level();
-            for level in at.levels() {
-                of(operator, *level, &|counts| counts.passed(places * cases, places * executed));
-            }
-        }
-        for case in &self.cases {
-            of(&case.id.operator, case.id.level, &|counts| counts.add(case.result, case.executed));
-        }
     }
 }
 

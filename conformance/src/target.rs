@@ -153,7 +153,7 @@ impl Target {
         device.features = Feature::ALL.into_iter().fold(Features::NONE, |features, feature| {
             features.with(feature, self.run.features.get(feature.name()) == Some(&true))
         });
-        let of_operator = |operator: &'static Operator| {
+        let of_operator = |operator: &&'static Operator| {
             let (name, reference) = (operator.schema().name, operator.reference());
             let mut answers = Vec::new();
             for level in levels {

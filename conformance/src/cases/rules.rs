@@ -2,7 +2,7 @@
 //! legal descriptor. Rules between an operator's own fields come from its file.
 
 use dml::core::schema::{FieldKind, TensorPath};
-use dml::core::{FieldValue, TensorDesc, TensorFlags};
+use dml::core::{FieldValue, MAX_DIMENSION_COUNT, TensorDesc, TensorFlags};
 use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::Operator;
 use dml_ops::reference::Signature;
@@ -91,8 +91,49 @@ const BAD_BINDINGS: &[(&str, BadBinding)] = &[
     ("binding_missing", BadBinding::Missing),
 ];
 
-/// The broken rules for an operator that `level` accepts with this signature.
+/// The broken rules for an operator that `level` accepts with this signature: each at every rank with some
+/// types, and with all types at some rank ([`Operator::has_case`]).
 pub(super) fn cases(
+    operator: &Operator,
+    level: FeatureLevel,
+    signature: &Signature,
+) -> Vec<RuleCase> {
+    let mut cases = all(operator, level, signature);
+    let before = before(operator, level, signature);
+    let of_before = before.as_ref().map_or(vec![], |before| all(operator, level, before));
+    cases.retain(|case| {
+        let has = |signature| operator.has_case(signature, number(&case.name));
+        // What cannot be broken at a rank is broken at the next one in its place.
+        let is_missing = || of_before.iter().all(|it| it.name != case.name);
+        has(signature) || before.as_ref().is_some_and(|before| has(before) && is_missing())
+    });
+    cases
+}
+
+/// The same types at the rank that is accepted before this one, the highest before the lowest.
+fn before(operator: &Operator, level: FeatureLevel, signature: &Signature) -> Option<Signature> {
+    let lower = (1..signature.rank).rev();
+    let ranks = lower.chain((signature.rank + 1..=MAX_DIMENSION_COUNT).rev());
+    let mut others = ranks.map(|rank| Signature { rank, ..signature.clone() });
+    others.find(|other| is_accepted(operator, level, other))
+}
+
+fn is_accepted(operator: &Operator, level: FeatureLevel, signature: &Signature) -> bool {
+    let minimal = operator.reference().minimal(signature);
+    let tensors = documents::tensors(&minimal);
+    documents::ask(operator.schema().name, level, &tensors) == Answer::Accepted
+}
+
+/// A number for a name, since which rules there are differs from rank to rank: FNV-1a.
+fn number(name: &str) -> usize {
+    let hash = name
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    (hash >> 8) as usize
+}
+
+/// Every broken rule.
+pub(super) fn all(
     operator: &Operator,
     level: FeatureLevel,
     signature: &Signature,
@@ -194,6 +235,8 @@ fn snake_case(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
     use dml::DataType;
     use dml::core::schema::{FieldSchema, FieldType};
@@ -202,7 +245,7 @@ mod tests {
     fn fields(name: &str) -> Vec<(String, String)> {
         let operator = dml_ops::OPERATORS.iter().find(|it| it.schema().name == name).unwrap();
         let signature = Signature::of(DataType::Float32, 4);
-        let cases = cases(operator, FeatureLevel::HIGHEST, &signature);
+        let cases = all(operator, FeatureLevel::HIGHEST, &signature);
         let field = |case: RuleCase| match case.expectation {
             Expectation::InvalidField(field) => Some((case.name, field)),
             _ => None,
@@ -252,6 +295,33 @@ mod tests {
         has("rule_size_zero_in_output_tensors_1", "OutputTensors[1].Sizes[3]", [2, 2, 0]);
         has("rule_size_zero_in_input_tensor", "InputTensor.Sizes[3]", [0, 2, 2]);
         assert_eq!(cases.len(), 2 * BREAKS.len() + (BREAKS.len() - 3));
+    }
+
+    #[test]
+    fn every_rule_has_every_rank_and_all_types() {
+        for operator in dml_ops::OPERATORS.iter() {
+            let (level, schema) = (FeatureLevel::HIGHEST, operator.schema());
+            let [mut all_pairs, mut pairs] = [HashSet::new(), HashSet::new()];
+            let mut counts = [0, 0];
+            for signature in Signature::all(schema) {
+                if !is_accepted(operator, level, &signature) {
+                    continue;
+                }
+                let of_all = all(operator, level, &signature);
+                let of_run = cases(operator, level, &signature);
+                let found = [(of_all, &mut all_pairs), (of_run, &mut pairs)];
+                for ((cases, pairs), count) in found.into_iter().zip(&mut counts) {
+                    *count += cases.len();
+                    for case in cases {
+                        pairs.insert((case.name.clone(), Some(signature.types.clone()), None));
+                        pairs.insert((case.name, None, Some(signature.rank)));
+                    }
+                }
+            }
+            let missing: Vec<_> = all_pairs.difference(&pairs).collect();
+            assert!(missing.is_empty(), "{}: {missing:?}", schema.name);
+            assert!(counts[0] > counts[1], "{}: {counts:?}", schema.name);
+        }
     }
 
     #[test]

@@ -106,7 +106,7 @@ mod tests {
         let mut places = Vec::new();
         for level in FeatureLevel::ALL {
             let valued = |it: Signature| Some((value(level, &it)?, it));
-            let all = Signature::all(1).filter_map(valued);
+            let all = Signature::all(&dml::core::operators::ELEMENT_WISE_ADD).filter_map(valued);
             places.extend(all.map(|(value, signature)| ((level, signature), value)));
         }
         let blocks = Block::group(places.clone());

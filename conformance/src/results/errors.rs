@@ -2,22 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use dml_ops::reference::MaximumError;
 use serde::{Deserialize, Serialize};
 
-use super::CaseResult;
-
-/// The maximum error of a case's outputs of one type; every case of a target is counted in its
-/// [`LargestError`]s.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CaseError {
-    /// The outputs' type.
-    pub data_type: String,
-    /// How far elements may be from the reference's, in units in the last place.
-    pub allowed: u32,
-    /// How far the farthest is; `None` where one has no distance, such as a NaN in the place of a number.
-    pub ulp: Option<u64>,
-}
+use super::{CaseError, CaseResult};
 
 /// The largest error of an operator's outputs of one type on a target, over all cases that were
 /// executed.
@@ -33,13 +20,6 @@ pub struct LargestError {
     pub ulp: Option<u64>,
     /// How many cases were executed.
     pub cases: u64,
-}
-
-impl From<MaximumError> for CaseError {
-    fn from(error: MaximumError) -> Self {
-        let MaximumError { data_type, allowed, ulp } = error;
-        Self { data_type: data_type.to_string(), allowed, ulp }
-    }
 }
 
 /// The largest errors of cases so far, by operator, data type and what is allowed.

@@ -1,8 +1,6 @@
 //! Results for tests.
 
 use super::*;
-use crate::cases::Listed;
-use crate::outcomes::{End, Outcomes};
 
 /// A run with one device and one case of every result.
 pub(crate) fn run() -> Run {
@@ -76,17 +74,6 @@ pub(crate) fn set_cases(target: &mut TargetRun, cases: impl IntoIterator<Item = 
     let mut tally = tally::Tally::default();
     cases.into_iter().for_each(|case| tally.add(case));
     tally.finish(target);
-}
-
-/// What `target` did, one result for each of some cases.
-pub(crate) fn outcomes(
-    target: TargetRun,
-    results: impl IntoIterator<Item = CaseResult>,
-) -> Outcomes {
-    let listed = |id: &CaseId| Listed::unknown(id.clone());
-    let results: Vec<CaseResult> = results.into_iter().collect();
-    let listing = results.iter().map(|result| listed(&result.id)).collect();
-    Outcomes::new(target, listing, results.into_iter().map(End::from))
 }
 
 /// One data type at 5_1.

@@ -253,7 +253,7 @@ mod tests {
         // 13 types for each parameter, and 8 ranks.
         let signatures =
             |it: &&dml_ops::Operator| it.schema().type_parameters().fold(8, |all, _| 13 * all);
-        let all: usize = dml_ops::OPERATORS.iter().map(|it| signatures(&it)).sum();
+        let all: usize = dml_ops::OPERATORS.iter().map(signatures).sum();
         let places: u64 = answers.iter().map(|it| it.at.places_at_a_level()).sum();
         assert_eq!(places, all as u64);
         assert!(answers.len() < 200, "{}", answers.len());

@@ -85,7 +85,7 @@ fn a_row_that_accepts_too_little_is_found() {
     let (level, data_type) = (FeatureLevel::V5_1, DataType::Int64);
     check(
         &WrongRow { level, data_type, accepted: false },
-        "5_1/diagonal_matrix/int64/rank2/offset_zero: refused: ",
+        "5_1/diagonal_matrix/int64/rank3/offset_zero: refused: ",
     );
 }
 

@@ -66,7 +66,7 @@ pub(super) struct OperatorView {
 
 /// A grid as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct GridView {
     /// The headings of the columns.
     pub(super) headings: Vec<String>,
     /// The heading of each row, and its entries.
@@ -163,7 +163,7 @@ impl Grid {
 
     /// A row for each data type, or for each list of types but the last, with an entry for each
     /// column; those that look alike are one.
-    pub(super) fn shown(&self) -> Shown {
+    pub(super) fn shown(&self) -> GridView {
         let columns: BTreeSet<Column> = self.places.keys().map(|it| self.place(it).1).collect();
         let mut table = BTreeMap::<Vec<DataType>, BTreeMap<Column, Entry>>::new();
         for (signature, entry) in &self.places {
@@ -181,7 +181,10 @@ impl Grid {
         let headings = columns.iter().map(|(columns, _)| column_heading(columns)).collect();
         let row_headings: Vec<Vec<String>> = rows.into_iter().map(|(names, _)| names).collect();
         let rows = transposed(row_headings, &columns).into_iter();
-        Shown { headings, rows: rows.map(|(names, entries)| (names.join(", "), entries)).collect() }
+        GridView {
+            headings,
+            rows: rows.map(|(names, entries)| (names.join(", "), entries)).collect(),
+        }
     }
 
     /// The row and the column of a signature.

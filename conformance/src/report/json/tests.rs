@@ -28,7 +28,7 @@ fn programs_find_counts_and_verdicts_by_name() {
         &json["total"],
         &json["targets"][0]["total"],
         &json["targets"][0]["levels"]["5_1"],
-        &json["targets"][0]["operators"]["DIAGONAL_MATRIX"],
+        &json["targets"][0]["operators"]["diagonal_matrix".to_uppercase()],
     ] {
         assert_eq!(counts["verdict"], "not-conformant");
         assert_eq!(counts["cases"], 8);

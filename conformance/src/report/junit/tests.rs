@@ -65,7 +65,7 @@ fn properties_say_what_it_ran_on() {
     }
     assert_eq!(value(&run, "not executed"), None);
     let passes = std::mem::take(&mut run.targets[0].passes);
-    assert_eq!(value(&run, "not executed").as_deref(), Some("DIAGONAL_MATRIX"));
+    assert_eq!(value(&run, "not executed"), Some("diagonal_matrix".to_uppercase()));
     run.targets[0].passes = passes;
     let verdict = value(&samples::interpreted(), "verdict");
     assert_eq!(verdict.as_deref(), Some("plans verified"));

@@ -19,6 +19,12 @@ impl Operator {
         let chosen = all.filter(|(at, case)| case.documented.is_some() || place.has(*at));
         chosen.map(|(_, case)| case).collect()
     }
+
+    /// Whether tensors of this signature are tested with the case of this number, of cases that every
+    /// signature has.
+    pub fn has_case(&self, signature: &Signature, number: usize) -> bool {
+        Place::of(self.schema(), signature).is_none_or(|place| place.has(number))
+    }
 }
 
 /// A number among so many.

@@ -1,0 +1,106 @@
+//! What follows from the members of a target.
+
+use std::collections::BTreeMap;
+
+use dml::FeatureLevel;
+
+use super::{Counts, Passes, TargetRun};
+
+impl TargetRun {
+    /// The names of the device, and of the profile and the strategy where there are some.
+    pub fn title(&self) -> String {
+        let profile = self.profile.as_ref().map(|profile| format!(" as {}", profile.name));
+        let strategy = self.strategy.as_ref().map(|strategy| format!(" by {strategy}"));
+        [Some(self.device.name.clone()), profile, strategy].into_iter().flatten().collect()
+    }
+
+    /// The options that lead to the target again, but for its device, each after a space.
+    pub fn options(&self) -> String {
+        let sources = self.profile.iter().map(|profile| ("profile", profile.source.as_str()));
+        let strategies = self.strategy.iter().map(|strategy| ("strategy", strategy.as_str()));
+        let unguarded = self.robust_access.filter(|is_on| !is_on).map(|_| ("robust-access", "off"));
+        let given = sources.chain(strategies).chain(unguarded);
+        let given = given.filter(|(_, value)| !value.is_empty());
+        given.map(|(option, value)| format!(" --{option} {value}")).collect()
+    }
+
+    /// Counts for each feature level that has cases.
+    pub fn levels(&self) -> BTreeMap<FeatureLevel, Counts> {
+        let mut levels = BTreeMap::new();
+        self.count(|_, level| level, &mut levels);
+        levels
+    }
+
+    /// Counts for each operator that has cases, by their names.
+    pub fn operators(&self) -> BTreeMap<String, Counts> {
+        let mut operators = BTreeMap::new();
+        self.count(|operator, _| operator.to_uppercase(), &mut operators);
+        operators
+    }
+
+    /// The operators of which no case was executed.
+    pub fn not_executed(&self) -> Vec<String> {
+        let operators = self.operators().into_iter();
+        operators.filter(|(_, counts)| counts.executed() == 0).map(|(name, _)| name).collect()
+    }
+
+    /// Counts over all levels.
+    pub fn total(&self) -> Counts {
+        let mut total = BTreeMap::new();
+        self.count(|_, _| (), &mut total);
+        let mut total = total.remove(&()).unwrap_or_else(|| Counts::on(&self.device));
+        total.required_and_not_executed(self.required_and_not_executed().len() as u64);
+        total
+    }
+
+    /// The operators that have cases at a level, and of which none was executed there or at a lower one.
+    pub fn not_executed_at(&self, level: FeatureLevel) -> Vec<String> {
+        let mut operators = BTreeMap::new();
+        self.count(|operator, at| (at, operator.to_uppercase()), &mut operators);
+        let of_level = operators.into_iter().filter(|((at, _), _)| *at == level);
+        let idle = of_level.filter(|(_, counts)| counts.executed() == 0);
+        idle.map(|((_, operator), _)| operator).collect()
+    }
+
+    /// For each operator what passed at a level.
+    pub(crate) fn passes_at(&self, level: FeatureLevel) -> BTreeMap<String, Counts> {
+        let mut operators = BTreeMap::<_, Counts>::new();
+        for Passes { operator, at, cases, executed } in &self.passes {
+            if at.levels().contains(&level) {
+                let places = at.places_at_a_level();
+                let none = || Counts::on(&self.device);
+                let counts = operators.entry(operator.clone()).or_insert_with(none);
+                counts.passed(places * cases, places * executed);
+            }
+        }
+        operators
+    }
+
+    /// The operators that had to be executed and were not.
+    pub fn required_and_not_executed(&self) -> Vec<String> {
+        let mut names = self.not_executed();
+        names.retain(|name| self.required.contains(name));
+        names
+    }
+
+    /// Counts by what `key` makes of an operator and a level.
+    fn count<K: Ord>(
+        &self,
+        key: impl Fn(&str, FeatureLevel) -> K,
+        counts: &mut BTreeMap<K, Counts>,
+    ) {
+        let mut of = |operator: &str, level, add: &dyn Fn(&mut Counts)| {
+            let none = || Counts::on(&self.device);
+            add(counts.entry(key(operator, level)).or_insert_with(none));
+        };
+        for Passes { operator, at, cases, executed } in &self.passes {
+            let places = at.places_at_a_level();
+            for level in at.levels() {
+                of(operator, *level, &|counts| counts.passed(places * cases, places * executed));
+            }
+        }
+        for case in &self.cases {
+            of(&case.id.operator, case.id.level, &|counts| counts.add(case.result, case.executed));
+        }
+    }
+}
