@@ -7,8 +7,11 @@
 mod bindings;
 mod comparison;
 mod kernels;
+mod linked;
 mod plans;
+mod push;
 mod tables;
+mod tolerance;
 
 use dml::vk::EntryPoints;
 use dml::{DataType, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, Validation};

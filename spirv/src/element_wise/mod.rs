@@ -31,6 +31,10 @@ static SKELETONS: [(usize, &Source); 5] = [
     (7, &kernels::ELEMENT_WISE_7),
 ];
 
+/// What is linked already.
+static LINKED: LazyLock<Mutex<HashMap<ElementWise, &'static KernelModule>>> =
+    LazyLock::new(Mutex::default);
+
 /// An element-wise kernel: what is linked for it. Sizes and strides are no part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElementWise {
@@ -66,12 +70,17 @@ impl ElementWise {
     /// The kernel as plans name it, linked at the first call. There are as many as there are programs
     /// and classes of strides, never as many as shapes, so none is ever given up.
     pub fn variant(&self) -> &'static KernelModule {
-        static LINKED: LazyLock<Mutex<HashMap<ElementWise, &'static KernelModule>>> =
-            LazyLock::new(Mutex::default);
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         // Spaces with one skeleton have one kernel.
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
         linked.entry(kernel).or_insert_with_key(|it| Box::leak(Box::new(it.made())))
+    }
+
+    /// What `variant` was linked for; `None` where it is no such kernel.
+    pub fn of(variant: &KernelModule) -> Option<Self> {
+        let linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kernels = linked.iter();
+        kernels.find(|(_, it)| std::ptr::eq(**it, variant)).map(|(kernel, _)| kernel.clone())
     }
 
     fn made(&self) -> KernelModule {

@@ -203,7 +203,7 @@ impl Reference for ElementWise {
             Some(_) => !is_staged(operator),
             None => oracle.float.is_none() && inputs == [output],
         };
-        if is_moved { Comparison::BitExact } else { self.0.comparison(data_type) }
+        if is_moved { Comparison::BitExact } else { operator.schema().comparison(data_type) }
     }
 
     fn minimal(&self, signature: &Signature) -> AbstractOperator {

@@ -1,0 +1,213 @@
+//! Element-wise kernels that are linked for something else: another function, another class of strides, or
+//! without what keeps roundings apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dml::FeatureLevel;
+use dml::core::kernel::KernelModule;
+use dml::core::plan::{InPlace, Plan, Step};
+use dml::core::{Capabilities, Error, Validated, validate};
+use dml_conformance::cases::{Case, Kind, generate};
+use dml_conformance::execute::{Details, Executor, Lowering, run};
+use dml_conformance::results::ResultCode;
+use dml_ops::{Target, TransferUse};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{Access, ElementWise};
+use dml_spirv::functions::{self, Function};
+use rspirv::dr::{Module, Operand};
+use rspirv::spirv::{Decoration, Op};
+
+use crate::{interpreter, on_every_device};
+
+fn kernels(plan: &mut Plan) -> impl Iterator<Item = &mut &'static KernelModule> {
+    let in_place = plan.in_place.iter_mut().flat_map(InPlace::own_steps_mut);
+    plan.init.iter_mut().chain(&mut plan.exec).chain(in_place).filter_map(|step| match step {
+        Step::Dispatch(dispatch) => Some(&mut dispatch.kernel.variant),
+        _ => None,
+    })
+}
+
+/// The cases with outputs at the highest level, with the kernels of their plans.
+fn cases() -> Vec<(Case, Vec<&'static KernelModule>)> {
+    let cases = generate(FeatureLevel::HIGHEST).into_iter();
+    let with_kernels = |case: Case| {
+        let operator = validate(&case.operator, case.level).unwrap();
+        let capabilities = &Capabilities::vulkan_minimum();
+        let (tuning, transfer) = (Default::default(), TransferUse::Allowed);
+        let target = Target { capabilities, tuning, transfer };
+        let mut plan = dml_ops::lower(&operator, &target).unwrap();
+        let kernels = kernels(&mut plan).map(|kernel| *kernel).collect();
+        (case, kernels)
+    };
+    cases.filter(|case| case.kind() == Kind::Outputs).map(with_kernels).collect()
+}
+
+/// Links kernels for something else.
+struct Relinked<F>(F);
+
+impl<F: Fn(&mut ElementWise) + Sync> Relinked<F> {
+    /// The kernel instead; `None` where it is none of these, or stays what it is.
+    fn instead(&self, kernel: &'static KernelModule) -> Option<&'static KernelModule> {
+        let right = ElementWise::of(kernel)?;
+        let mut wrong = right.clone();
+        (self.0)(&mut wrong);
+        (wrong != right).then(|| wrong.variant())
+    }
+}
+
+impl<F: Fn(&mut ElementWise) + Sync> Lowering for Relinked<F> {
+    fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+        let mut plan = dml_ops::lower(operator, target)?;
+        for kernel in kernels(&mut plan) {
+            *kernel = self.instead(kernel).unwrap_or(kernel);
+        }
+        Ok(plan)
+    }
+}
+
+/// Whether one of `cases` does not pass.
+fn is_found<'a>(mut cases: impl Iterator<Item = &'a Case>, executor: &dyn Executor) -> bool {
+    cases.any(|case| run(case, executor, Details::Failures).result != ResultCode::Pass)
+}
+
+/// How kernels may take an operand that they must not take so.
+#[derive(Clone, Copy, Debug)]
+struct WrongAccess {
+    of_output: bool,
+    right: Access,
+    wrong: Access,
+}
+
+const WRONG_ACCESSES: [WrongAccess; 5] = [
+    WrongAccess { of_output: true, right: Access::Ragged, wrong: Access::Whole },
+    WrongAccess { of_output: false, right: Access::Ragged, wrong: Access::Whole },
+    WrongAccess { of_output: false, right: Access::Ragged, wrong: Access::Single },
+    WrongAccess { of_output: false, right: Access::Whole, wrong: Access::Single },
+    WrongAccess { of_output: false, right: Access::Single, wrong: Access::Whole },
+];
+
+impl WrongAccess {
+    /// The kernel with such operands of this width taken wrongly.
+    fn apply(self, width: ElementWidth, kernel: &mut ElementWise) {
+        let ElementWise { inputs, output, .. } = kernel;
+        let operands = if self.of_output { std::slice::from_mut(output) } else { &mut inputs[..] };
+        let mut operands = operands.iter_mut();
+        let is_one = |it: &&mut dml_spirv::element_wise::Operand| {
+            it.width == width && it.access == self.right
+        };
+        if let Some(operand) = operands.find(is_one) {
+            operand.access = self.wrong;
+        }
+    }
+}
+
+/// The twins on the host go by strides alone, so only devices can find it.
+#[test]
+fn a_wrong_class_of_strides_is_found() {
+    let cases = cases();
+    for wrong in WRONG_ACCESSES {
+        for width in ElementWidth::ALL {
+            let relinked = Relinked(|kernel: &mut ElementWise| wrong.apply(width, kernel));
+            let differs = |kernels: &[&'static KernelModule]| {
+                kernels.iter().any(|it| relinked.instead(it).is_some())
+            };
+            let differing: Vec<&Case> =
+                cases.iter().filter(|(_, it)| differs(it)).map(|(case, _)| case).collect();
+            assert!(!differing.is_empty(), "{wrong:?} {width:?}");
+            on_every_device(&relinked, |name, executor| {
+                let is_found = is_found(differing.iter().copied(), executor);
+                assert!(is_found, "{name}: {wrong:?} {width:?}");
+            });
+        }
+    }
+}
+
+/// Whether one can stand where the other does.
+fn are_alike(a: &Function, b: &Function) -> bool {
+    (a.arity, a.parameters, a.widths()) == (b.arity, b.parameters, b.widths())
+}
+
+#[test]
+fn every_function_in_the_place_of_another_is_found() {
+    let cases = cases();
+    // Which cases execute a function.
+    let mut executing = BTreeMap::<String, Vec<&Case>>::new();
+    let mut known = BTreeMap::<&str, BTreeSet<String>>::new();
+    for (case, kernels) in &cases {
+        let names = kernels.iter().flat_map(|kernel| {
+            known.entry(kernel.name).or_insert_with(|| function_names(kernel)).clone()
+        });
+        for name in names.collect::<BTreeSet<String>>() {
+            executing.entry(name).or_default().push(case);
+        }
+    }
+    let (mut count, mut missed) = (0, Vec::new());
+    for right in functions::ALL {
+        let Some(executing) = executing.get(&format!("{right:?}")) else { continue };
+        for wrong in functions::ALL.iter().filter(|it| *it != right && are_alike(it, right)) {
+            let relinked = Relinked(|kernel: &mut ElementWise| {
+                let steps = kernel.program.steps.iter_mut();
+                steps.filter(|it| it.function == *right).for_each(|it| it.function = wrong);
+            });
+            count += 1;
+            if !is_found(executing.iter().copied(), &interpreter(&relinked)) {
+                missed.push(format!("{wrong:?} for {right:?}"));
+            }
+        }
+    }
+    eprintln!("{count} functions in the place of others");
+    assert!(count > 100 && missed.is_empty(), "{count}: {missed:#?}");
+}
+
+fn function_names(kernel: &KernelModule) -> BTreeSet<String> {
+    let steps = ElementWise::of(kernel).map(|it| it.program.steps).unwrap_or_default();
+    steps.iter().map(|step| format!("{:?}", step.function)).collect()
+}
+
+/// How many results of a module are rounded, and those that a driver may contract with others.
+fn contractable(module: &Module) -> (usize, usize) {
+    let decoration = Operand::Decoration(Decoration::NoContraction);
+    let kept: BTreeSet<u32> = module
+        .annotations
+        .iter()
+        .filter(|it| it.class.opcode == Op::Decorate && it.operands[1] == decoration)
+        .map(|it| it.operands[0].unwrap_id_ref())
+        .collect();
+    let is_rounded = |op: Op| {
+        matches!(
+            op,
+            Op::FAdd | Op::FSub | Op::FMul | Op::FDiv | Op::FNegate | Op::VectorTimesScalar
+        )
+    };
+    let rounded = module.all_inst_iter().filter(|it| is_rounded(it.class.opcode));
+    let rounded: Vec<u32> = rounded.filter_map(|it| it.result_id).collect();
+    (rounded.len(), rounded.iter().filter(|id| !kept.contains(id)).count())
+}
+
+/// What a driver makes of two roundings that may be one differs from driver to driver, and CPU drivers
+/// keep them: modules are looked at instead.
+#[test]
+fn nothing_that_is_executed_may_be_contracted_and_a_dropped_decoration_is_found() {
+    let all = cases().into_iter().flat_map(|(_, kernels)| kernels);
+    let kernels: BTreeMap<&str, &KernelModule> = all.map(|kernel| (kernel.name, kernel)).collect();
+    let mut decorations = 0;
+    for (name, kernel) in kernels {
+        let mut module = rspirv::dr::load_bytes(kernel.spirv).unwrap();
+        let (rounded, found) = contractable(&module);
+        assert_eq!(found, 0, "{name}");
+        let is_decoration = |it: &rspirv::dr::Instruction| {
+            it.operands.get(1) == Some(&Operand::Decoration(Decoration::NoContraction))
+        };
+        let places: Vec<usize> = (0..module.annotations.len())
+            .filter(|at| is_decoration(&module.annotations[*at]))
+            .collect();
+        assert!(places.len() >= rounded, "{name}");
+        for at in places {
+            let dropped = module.annotations.remove(at);
+            assert_eq!(contractable(&module), (rounded, 1), "{name} without {dropped:?}");
+            module.annotations.insert(at, dropped);
+            decorations += 1;
+        }
+    }
+    assert!(decorations > 20, "{decorations}");
+}

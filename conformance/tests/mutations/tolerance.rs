@@ -1,0 +1,182 @@
+//! Every operator's tolerance is as tight as it says: results that are a little farther off are found.
+
+use std::collections::BTreeSet;
+
+use dml::core::plan::{Plan, Slot};
+use dml::core::schema::{Comparison, FieldKind, OperatorSchema};
+use dml::core::{DataTypeSet, Error, Validated, validate};
+use dml::{AbstractOperator, DataType, FeatureLevel};
+use dml_conformance::cases::{BadBinding, Case, Kind, generate};
+use dml_conformance::execute::{Details, Executable, Executor, Lowering, Runtime, run};
+use dml_conformance::results::ResultCode;
+use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter, Output};
+
+use crate::{findings, interpreter, on_every_device};
+
+/// Executes as another does, and then changes bits of one element of an output.
+struct Nudged<'a> {
+    executor: &'a dyn Executor,
+    output: usize,
+    bits: u64,
+}
+
+impl Executor for Nudged<'_> {
+    fn compile(
+        &self,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+    ) -> dml::Result<Box<dyn Executable + '_>> {
+        let inner = self.executor.compile(operator, level)?;
+        Ok(Box::new(NudgedOperator { nudged: self, inner }))
+    }
+}
+
+struct NudgedOperator<'a> {
+    nudged: &'a Nudged<'a>,
+    inner: Box<dyn Executable + 'a>,
+}
+
+impl Executable for NudgedOperator<'_> {
+    fn operator(&self) -> &Validated {
+        self.inner.operator()
+    }
+
+    fn plan(&self, corner: &CornerCase) -> Result<Plan, Error> {
+        self.inner.plan(corner)
+    }
+
+    fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<MemoryAfter, String> {
+        let mut after = self.inner.execute(corner, memory)?;
+        let Nudged { output, bits, .. } = *self.nudged;
+        if let (Some(Some(output)), Some(Some(bytes))) =
+            (memory.outputs.get(output), after.outputs.get_mut(output))
+        {
+            nudge(output, bytes, bits);
+        }
+        Ok(after)
+    }
+
+    fn bind(&self, wrong: Option<(Slot, BadBinding)>) -> Option<dml::Result<()>> {
+        self.inner.bind(wrong)
+    }
+}
+
+/// Changes `bits` of the element in the middle.
+fn nudge(output: &Output, bytes: &mut [u8], bits: u64) {
+    let count = output.layout.element_count();
+    let middle = usize::try_from(count / 2).unwrap();
+    let place = output.layout.element_offsets().nth(middle).unwrap();
+    let first = output.tensor.offset * 8 + place * u64::from(output.layout.data_type().bits());
+    for bit in (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| first + bit) {
+        bytes[usize::try_from(bit / 8).unwrap()] ^= 1 << (bit % 8);
+    }
+}
+
+/// The cases of one operator at the highest level that have outputs.
+fn cases_of(operator: &dml_ops::Operator, all: &[Case]) -> Vec<Case> {
+    let name = operator.schema().name.to_lowercase();
+    let is_its = |case: &&Case| case.id.operator == name && case.kind() == Kind::Outputs;
+    all.iter().filter(is_its).cloned().collect()
+}
+
+/// The types of the outputs of a case.
+fn output_types(case: &Case) -> Vec<DataType> {
+    let outputs = case.operator.bindings(FieldKind::Output);
+    outputs.filter_map(|(_, tensor)| Some(tensor?.data_type)).collect()
+}
+
+/// Whether some case finds that an output of `data_type` has other `bits` in one element.
+fn is_found(cases: &[Case], executor: &dyn Executor, data_type: DataType, bits: u64) -> bool {
+    let outputs = cases.iter().map(|case| output_types(case).len()).max().unwrap_or(0);
+    (0..outputs).all(|output| {
+        let nudged = Nudged { executor, output, bits };
+        let mut with_it =
+            cases.iter().filter(|it| output_types(it).get(output) == Some(&data_type));
+        with_it.any(|case| run(case, &nudged, Details::Failures).result != ResultCode::Pass)
+    })
+}
+
+#[test]
+fn where_nothing_is_tolerated_the_last_bit_of_one_element_is_found() {
+    let all = generate(FeatureLevel::HIGHEST);
+    let interpreter = interpreter(&Runtime);
+    let mut checked = 0;
+    for operator in dml_ops::OPERATORS.iter() {
+        let (schema, cases) = (operator.schema(), cases_of(operator, &all));
+        let types: BTreeSet<DataType> = cases.iter().flat_map(output_types).collect();
+        assert!(!types.is_empty(), "{} has no case with outputs", schema.name);
+        for data_type in types {
+            if matches!(schema.comparison(data_type), Comparison::Ulp(1..)) {
+                continue;
+            }
+            let is_found = is_found(&cases, &interpreter, data_type, 1);
+            assert!(is_found, "{}: no case sees the last bit of {data_type}", schema.name);
+            checked += 1;
+        }
+    }
+    eprintln!("{checked} types of outputs that allow nothing");
+}
+
+/// Operators as if their rows allowed something else for floating-point results.
+struct Allowing(u32);
+
+impl Lowering for Allowing {
+    fn validate(
+        &self,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+    ) -> Result<Validated, Error> {
+        let comparisons = Vec::leak(vec![(DataTypeSet::ALL, Comparison::Ulp(self.0))]);
+        let schema = OperatorSchema { comparisons, varied: None, ..*operator.schema() };
+        // It lives as long as the program, as any schema does.
+        let schema: &'static OperatorSchema = Box::leak(Box::new(schema));
+        validate(&AbstractOperator::new(schema, operator.fields().to_vec())?, level)
+    }
+}
+
+/// What half of `allowed` finds on the devices and on the host.
+fn found_with_half(cases: &[Case], allowed: u32) -> Vec<String> {
+    let half = Allowing(allowed / 2);
+    let mut found = findings(cases, &interpreter(&half));
+    let on_devices = std::sync::Mutex::new(Vec::new());
+    on_every_device(&half, |_, executor| {
+        on_devices.lock().unwrap().extend(findings(cases, executor));
+    });
+    found.extend(on_devices.into_inner().unwrap());
+    found
+}
+
+/// A tolerance of which half would do is too wide.
+#[test]
+fn half_the_tolerance_fails_somewhere_for_each_operator_that_has_one() {
+    let all = generate(FeatureLevel::HIGHEST);
+    for operator in dml_ops::OPERATORS.iter() {
+        let schema = operator.schema();
+        for data_type in DataType::ALL {
+            let Comparison::Ulp(allowed @ 1..) = schema.comparison(data_type) else { continue };
+            let mut cases = cases_of(operator, &all);
+            cases.retain(|case| output_types(case).contains(&data_type));
+            let is_needed = cases.is_empty() || !found_with_half(&cases, allowed).is_empty();
+            assert!(is_needed, "{}: half of {allowed} ULP is enough for {data_type}", schema.name);
+        }
+    }
+}
+
+/// That the test before can fail and can pass, whatever tolerances there are.
+#[test]
+fn results_two_units_off_need_a_tolerance_of_two() {
+    let all = generate(FeatureLevel::HIGHEST);
+    let add = dml_ops::OPERATORS.iter().find(|it| it.schema().name == "ELEMENT_WISE_ADD").unwrap();
+    let mut cases = cases_of(add, &all);
+    cases.retain(|case| output_types(case) == [DataType::Float32]);
+    let found = |case: &Case, allowed| {
+        let lowering = Allowing(allowed);
+        let executor = interpreter(&lowering);
+        findings(std::slice::from_ref(case), &Nudged { executor: &executor, output: 0, bits: 2 })
+    };
+    // The second bit of most numbers is two units.
+    let needs_two = |case: &&Case| found(case, 1).len() == 1 && found(case, 2).is_empty();
+    let needing = cases.iter().find(needs_two).expect("a case with a number in the middle");
+    assert!(found(needing, 1)[0].contains("2 ULP apart, 1 allowed"), "{:?}", found(needing, 1));
+    assert_eq!(found_with_half(std::slice::from_ref(needing), 4), Vec::<String>::new());
+}
