@@ -324,7 +324,7 @@ mod tests {
             let types = parameters.try_fold(1, |all, it| Some(all * cell(it.name)?.iter().count()));
             types.unwrap_or(0) * tensors.first().map_or(0, |it| it.ranks.iter().count())
         };
-        let all: usize = dml_ops::OPERATORS.iter().map(|it| signatures(it)).sum();
+        let all: usize = dml_ops::OPERATORS.iter().map(signatures).sum();
         assert_eq!(random(FeatureLevel::V5_1, 3, 0).count(), 3 * all);
     }
 }

@@ -16,6 +16,8 @@ mod group;
 pub mod memory;
 mod part;
 mod program;
+#[cfg(feature = "reference")]
+pub mod random;
 mod relocate;
 #[cfg(test)]
 mod tests;

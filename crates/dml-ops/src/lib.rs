@@ -27,12 +27,15 @@ use dml_core::schema::OperatorSchema;
 use dml_core::{Error, Validated};
 use lowering::element_wise::Form;
 
+/// What an operator computes element by element.
+type FormOf = fn(&Validated) -> Result<Form, Error>;
+
 /// What this runtime knows about one operator: a row of its family.
 pub struct Operator {
     pub(crate) schema: &'static OperatorSchema,
     pub(crate) lower: fn(&Validated, &Target<'_>) -> Result<Plan, Error>,
     /// What it computes element by element, where it does nothing else.
-    pub(crate) form: Option<fn(&Validated) -> Result<Form, Error>>,
+    pub(crate) form: Option<FormOf>,
     #[cfg(feature = "reference")]
     pub(crate) reference: &'static dyn reference::Reference,
 }

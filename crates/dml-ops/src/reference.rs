@@ -4,7 +4,6 @@
 mod compare;
 mod edges;
 mod elements;
-pub mod graphs;
 mod guarded;
 mod host;
 mod maximum;

@@ -113,20 +113,20 @@ mod tests {
     }
 
     /// A generator of numbers that needs no crate.
-    fn next(state: &mut u64) -> u64 {
+    fn next(state: &mut u64) -> usize {
         *state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        *state >> 33
+        usize::try_from(*state >> 33).expect("31 bits")
     }
 
     #[test]
     fn no_two_that_live_together_share_a_byte_and_first_fit_is_never_better() {
         let mut state = 7;
         for _ in 0..10_000 {
-            let count = 1 + next(&mut state) as usize % 40;
+            let count = 1 + next(&mut state) % 40;
             let buffers: Vec<Buffer> = (0..count)
                 .map(|at| {
-                    buffer(next(&mut state) % 5000, at..at + 1 + next(&mut state) as usize % 8)
+                    buffer((next(&mut state) % 5000) as u64, at..at + 1 + next(&mut state) % 8)
                 })
                 .collect();
             let placement = place(&buffers, 64);

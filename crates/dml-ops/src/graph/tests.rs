@@ -7,11 +7,9 @@ use dml_core::{
     validate_graph,
 };
 
+use super::random::{input_bytes, interpreted, node_by_node, output_elements, random_graph};
 use super::{Explanation, GraphOptions, compile_graph};
 use crate::reference::Random;
-use crate::reference::graphs::{
-    input_bytes, interpreted, node_by_node, output_elements, random_graph,
-};
 use crate::{Target, TransferUse};
 use dml_core::plan::Plan;
 

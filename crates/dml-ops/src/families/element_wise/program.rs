@@ -59,7 +59,7 @@ pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {
     };
     builder.program.apply_all(chain, result);
     let packed = row.functions.packed(output).filter(|_| plain && builder.parameters.is_empty());
-    let packed = packed.map(|function| Program::of(function));
+    let packed = packed.map(Program::of);
     Ok(Computation { program: builder.program, packed, parameters: builder.parameters })
 }
 

@@ -12,7 +12,7 @@ use dml_core::{
     TensorDesc, TensorLayout, Tuning,
 };
 
-use super::Random;
+use crate::reference::{self, Random};
 use crate::{Target, TransferUse};
 
 /// Element-wise operators that random graphs are made of.
@@ -269,7 +269,7 @@ pub fn output_elements(graph: &ValidatedGraph, outputs: &[Vec<u8>]) -> Vec<Vec<u
     let elements = |((source, _), bytes): (&(Source, _), &Vec<u8>)| match *source {
         Source::Node { node, output } => {
             let tensor = graph.nodes()[node].tensor(FieldKind::Output, output);
-            tensor.map_or(vec![], |tensor| super::elements_in(tensor, bytes))
+            tensor.map_or(vec![], |tensor| reference::elements_in(tensor, bytes))
         }
         Source::Input(_) => vec![],
     };
