@@ -17,6 +17,7 @@ pub(crate) mod value;
 
 use std::borrow::Cow;
 
+pub(crate) use compare::canonical;
 pub use edges::edges;
 pub use elements::{element, elements_in};
 pub use guarded::{Difference, GUARD, Output, SENTINEL, Tensor, coordinate};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use dml_core::Strategy;
 use dml_core::graph::{NodeWork, Source, ValidatedGraph};
-use dml_core::plan::{InPlace, Plan, Slot, UNIFORM_ALIGNMENT};
+use dml_core::plan::{BoundAt, InPlace, Plan, Slot, UNIFORM_ALIGNMENT};
 
 use super::GraphOptions;
 use super::explain::{Explanation, Memory};
@@ -176,8 +176,7 @@ impl Intermediates {
                     continue;
                 }
                 let end = last_read.get(&value).map_or(index, |last| *last) + 1;
-                let reused =
-                    if share { all.reusable(part, index, output, &last_read) } else { None };
+                let reused = if share { all.reusable(part, index, output) } else { None };
                 let buffer = reused.unwrap_or_else(|| {
                     all.buffers.push(Buffer { size, lives: index..end });
                     all.buffers.len() - 1
@@ -195,21 +194,17 @@ impl Intermediates {
     }
 
     /// The buffer of an input that nothing reads later, where the part may write its output there.
-    fn reusable(
-        &self,
-        part: &mut Part,
-        index: usize,
-        output: usize,
-        last_read: &HashMap<Source, usize>,
-    ) -> Option<usize> {
+    fn reusable(&self, part: &mut Part, index: usize, output: usize) -> Option<usize> {
         let found = part.in_place.iter().find_map(|pair| {
             let value = part.inputs[pair.input as usize]?;
             let is_alone = part.inputs.iter().flatten().filter(|it| **it == value).count() == 1;
-            let is_last = last_read.get(&value) == Some(&index);
-            let fits = pair.output as usize == output && is_alone && is_last;
+            let fits = pair.output as usize == output && is_alone;
             let buffer = self.of_value.get(&value).copied().filter(|_| fits)?;
-            // Another output may have taken it.
-            let is_free = self.buffers[buffer].lives.end == index + 1;
+            // It is read last here, and no other output of the part has taken it.
+            let taken = |it: &Source| self.of_value.get(it) == Some(&buffer);
+            let mut outputs = part.outputs.iter().flatten();
+            let is_free = self.buffers[buffer].lives.end == index + 1
+                && !outputs.any(|(value, _)| taken(value));
             is_free.then(|| (buffer, pair.clone()))
         });
         let (buffer, pair) = found?;
@@ -251,30 +246,59 @@ fn graph_bytes(graph: &ValidatedGraph, alignment: u64) -> u64 {
     bytes
 }
 
-/// The inputs of the graph that may be the bytes of an output: those that are read last where the output
-/// is written, by a part that may do so by the same steps.
+/// Of more pairs of an input and an output only those are looked at that one part has.
+const MAX_PAIRS: usize = 1 << 12;
+
+/// The inputs of the graph that may be the bytes of an output: those that are read last before any part
+/// writes it, or by the part that does, where that may be executed so by the same steps.
 fn in_place(graph: &ValidatedGraph, parts: &[Part], places: &Places) -> Vec<InPlace> {
-    let mut pairs = Vec::new();
+    let mut last_read: HashMap<usize, usize> = HashMap::new();
+    let mut writes: Vec<(u32, usize)> = Vec::new();
     for (index, part) in parts.iter().enumerate() {
-        for pair in part.in_place.iter().filter(|it| it.is_by_same_steps()) {
-            let value = part.inputs[pair.input as usize];
-            let output = part.outputs[pair.output as usize].map(|(value, _)| value);
-            let (Some(Source::Input(input)), (Slot::Output(output), _)) =
-                (value, places.of(output))
-            else {
-                continue;
-            };
-            let reads = |part: &&Part| part.inputs.contains(&value);
-            let is_last = !parts[index + 1..].iter().any(|it| reads(&it));
-            let is_alone = part.inputs.iter().filter(|it| **it == value).count() == 1;
-            let needs =
-                |it: &Option<dml_core::plan::BindingRequirement>| it.as_ref().map(|it| it.size);
-            let size = graph.outputs()[output as usize].1.size;
-            if is_last && is_alone && needs(&graph.inputs()[input]) == Some(size) {
-                let input = u32::try_from(input).unwrap_or(u32::MAX);
-                pairs.push(InPlace::by_same_steps(input, output));
-            }
+        let inputs = part.inputs.iter().flatten().filter_map(|value| match value {
+            Source::Input(input) => Some((*input, index)),
+            Source::Node { .. } => None,
+        });
+        last_read.extend(inputs);
+        let outputs = part.outputs.iter().flatten().map(|(value, _)| places.of(Some(*value)));
+        writes.extend(outputs.filter_map(|(slot, _)| match slot {
+            Slot::Output(output) => Some((output, index)),
+            _ => None,
+        }));
+    }
+    let is_small = graph.inputs().len() * writes.len() <= MAX_PAIRS;
+    let mut pairs = Vec::new();
+    for (output, part) in writes {
+        let size = graph.outputs()[output as usize].1.size;
+        let is_alike = |input: usize| {
+            let needs = graph.inputs()[input].as_ref();
+            needs.is_some_and(|it| it.size == size && it.bound_at == BoundAt::Execution)
+        };
+        let read_by = |input: usize| last_read.get(&input).copied();
+        let before = (0..graph.inputs().len())
+            .filter(|input| is_small && read_by(*input).is_some_and(|read| read < part));
+        let within = permitted(&parts[part], output, places);
+        let within = within.into_iter().filter(|input| read_by(*input) == Some(part));
+        for input in before.chain(within).filter(|input| is_alike(*input)) {
+            pairs.push(InPlace::by_same_steps(u32::try_from(input).unwrap_or(u32::MAX), output));
         }
     }
     pairs
+}
+
+/// The inputs of the graph that a part may read where it writes an output of the graph.
+fn permitted(part: &Part, output: u32, places: &Places) -> Vec<usize> {
+    let of = |pair: &&InPlace| {
+        let written = part.outputs[pair.output as usize].map(|(value, _)| value);
+        pair.is_by_same_steps() && places.of(written) == (Slot::Output(output), 0)
+    };
+    let input = |pair: &InPlace| {
+        let value = part.inputs[pair.input as usize];
+        let is_alone = part.inputs.iter().filter(|it| **it == value).count() == 1;
+        match value {
+            Some(Source::Input(input)) if is_alone => Some(input),
+            _ => None,
+        }
+    };
+    part.in_place.iter().filter(of).filter_map(input).collect()
 }

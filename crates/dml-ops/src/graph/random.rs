@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use dml_core::graph::{GraphBuilder, GraphValue, NodeWork, Source, ValidatedGraph};
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::operators::{self, CAST, ELEMENT_WISE_IDENTITY};
-use dml_core::plan::{BoundAt, Plan};
+use dml_core::plan::{Aliases, BindingRequirement, BoundAt, Plan};
 use dml_core::schema::{FieldKind, FieldType, OperatorSchema};
 use dml_core::{
     AbstractOperator, Capabilities, DataType, Error, FieldValue, GraphDesc, ScalarUnion,
@@ -84,8 +84,8 @@ impl Maker<'_> {
         let bytes = TensorLayout::new(&desc).map_or(0, |it| it.binding_size());
         let value = match self.random.one_in(4) {
             true => {
-                let bytes = (0..bytes).map(|_| self.random.word().to_le_bytes()[0]);
-                self.graph.constant(bytes.collect::<Vec<u8>>())
+                let bytes = moderate_bytes(self.random, data_type, bytes);
+                self.graph.constant(bytes)
             }
             false => self.graph.input(),
         };
@@ -142,7 +142,8 @@ impl Maker<'_> {
     fn attribute(&mut self, field: FieldType, data_type: Option<DataType>) -> FieldValue {
         match field {
             FieldType::ScaleBias if self.random.one_in(2) => {
-                FieldValue::ScaleBias(Some([self.random.float(), self.random.float()]))
+                let [scale, bias] = [1.5, -0.375];
+                FieldValue::ScaleBias(Some([scale, bias]))
             }
             FieldType::OperatorDesc if self.random.one_in(2) => {
                 let relu = AbstractOperator::nested(&operators::ACTIVATION_RELU, vec![]);
@@ -195,44 +196,65 @@ impl Maker<'_> {
     }
 }
 
-/// Random bytes for every input of a graph.
+/// Random elements for every input of a graph.
 pub fn input_bytes(graph: &ValidatedGraph, random: &mut Random) -> Vec<Option<Vec<u8>>> {
-    let bytes = |size: u64| (0..size).map(|_| random.word().to_le_bytes()[1]).collect();
-    let mut bytes = bytes;
-    graph.inputs().iter().map(|it| it.as_ref().map(|needs| bytes(needs.size))).collect()
+    let bytes = |(index, needs): (usize, &Option<BindingRequirement>)| {
+        let data_type = graph.tensor(FieldKind::Input, index)?.data_type();
+        Some(moderate_bytes(random, data_type, needs.as_ref()?.size))
+    };
+    graph.inputs().iter().enumerate().map(bytes).collect()
 }
 
-/// What a plan with these inputs writes to its outputs, whose bytes are zeros before.
+/// Elements one after the other; floats are near 1, so that few results are beyond the normal numbers.
+fn moderate_bytes(random: &mut Random, data_type: DataType, bytes: u64) -> Vec<u8> {
+    let mut element = || match data_type {
+        DataType::Float32 => (random.word() & 0x83ff_ffff) | 0x3c00_0000,
+        DataType::Float16 => (random.word() & 0x8fff_8fff) | 0x3000_3000,
+        _ => random.word(),
+    };
+    let words = (0..bytes.div_ceil(4)).flat_map(|_| element().to_le_bytes());
+    words.take(usize::try_from(bytes).unwrap_or(usize::MAX)).collect()
+}
+
+/// What a plan with these inputs writes to its outputs, whose bytes are zeros before, or those of the
+/// inputs that they are bound to in place.
 ///
 /// # Errors
-/// The plan is not well formed, or a step cannot be interpreted.
+/// The plan is not well formed, may not be executed in place like that, or a step cannot be interpreted.
 pub fn interpreted(
     plan: &Plan,
     inputs: &[Option<Vec<u8>>],
+    in_place: &Aliases,
     capabilities: &Capabilities,
 ) -> Result<Vec<Vec<u8>>, String> {
     plan.check(capabilities).map_err(|problem| problem.to_string())?;
     let mut host = HostMemory::for_plan(plan);
     host.temporary.bytes.fill(0xcd);
     let bound_at = |phase: BoundAt| {
-        let one =
-            |(needs, bytes): (&Option<dml_core::plan::BindingRequirement>, &Option<Vec<u8>>)| {
-                let needs = needs.as_ref().filter(|it| it.bound_at == phase)?;
-                let mut bytes = bytes.clone()?;
-                bytes.resize(usize::try_from(needs.size).unwrap_or(usize::MAX), 0);
-                Some(HostBuffer { size: needs.size, bytes, offset: 0 })
-            };
+        let one = |(needs, bytes): (&Option<BindingRequirement>, &Option<Vec<u8>>)| {
+            let needs = needs.as_ref().filter(|it| it.bound_at == phase)?;
+            let mut bytes = bytes.clone()?;
+            bytes.resize(usize::try_from(needs.size).unwrap_or(usize::MAX), 0);
+            Some(HostBuffer { size: needs.size, bytes, offset: 0 })
+        };
         plan.inputs.iter().zip(inputs).map(one).collect::<Vec<_>>()
     };
     let outputs = std::mem::take(&mut host.outputs);
     host.inputs = bound_at(BoundAt::Initialization);
     interpret(&plan.init, &mut host, capabilities).map_err(|error| error.to_string())?;
     (host.inputs, host.outputs) = (bound_at(BoundAt::Execution), outputs);
-    interpret(&plan.exec, &mut host, capabilities).map_err(|error| error.to_string())?;
+    for (input, output) in in_place.pairs() {
+        host.outputs[output as usize] = host.inputs[input as usize].take();
+    }
+    host.aliases = in_place.clone();
+    let steps =
+        plan.exec_with(in_place).ok_or("the plan may not be executed in place like that")?;
+    interpret(steps, &mut host, capabilities).map_err(|error| error.to_string())?;
     Ok(host.outputs.into_iter().map(|it| it.map_or(vec![], |it| it.bytes)).collect())
 }
 
-/// The same graph operator by operator, each with memory of its own.
+/// The outputs of the same graph operator by operator, each with memory of its own, and whether any
+/// FLOAT32 on the way is subnormal: a device may take zeros for those.
 ///
 /// # Errors
 /// As [`interpreted`].
@@ -240,7 +262,7 @@ pub fn node_by_node(
     graph: &ValidatedGraph,
     inputs: &[Option<Vec<u8>>],
     capabilities: &Capabilities,
-) -> Result<Vec<Vec<u8>>, String> {
+) -> Result<(Vec<Vec<u8>>, bool), String> {
     let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
     let mut values: HashMap<Source, Vec<u8>> = HashMap::new();
     for (index, bytes) in inputs.iter().enumerate() {
@@ -254,22 +276,39 @@ pub fn node_by_node(
                 let read = |it: &Option<Source>| it.and_then(|it| values.get(&it).cloned());
                 let inputs: Vec<_> = of.inputs.iter().map(read).collect();
                 let plan = crate::lower(operator, &target).map_err(|it: Error| it.to_string())?;
-                interpreted(&plan, &inputs, capabilities)?
+                interpreted(&plan, &inputs, &Aliases::NONE, capabilities)?
             }
         };
         for (output, bytes) in outputs.into_iter().enumerate() {
             values.insert(Source::Node { node, output }, bytes);
         }
     }
-    Ok(graph.outputs().iter().map(|(source, _)| values[source].clone()).collect())
+    let is_subnormal = |(source, bytes): (&Source, &Vec<u8>)| {
+        let Source::Node { node, output } = *source else { return false };
+        let tensor = graph.nodes()[node].tensor(FieldKind::Output, output);
+        let floats = tensor.filter(|it| it.data_type() == DataType::Float32);
+        let elements = floats.map_or(vec![], |it| reference::elements_in(it, bytes));
+        elements.into_iter().any(|it| (1..0x80_0000).contains(&(it & 0x7fff_ffff)))
+    };
+    let has_subnormals = values.iter().any(is_subnormal);
+    let outputs = graph.outputs().iter().map(|(source, _)| values[source].clone()).collect();
+    Ok((outputs, has_subnormals))
 }
 
-/// The elements of the outputs of a graph.
-pub fn output_elements(graph: &ValidatedGraph, outputs: &[Vec<u8>]) -> Vec<Vec<u64>> {
+/// The elements of the outputs of a graph, one NaN for all where `canonical` is true.
+pub fn output_elements(
+    graph: &ValidatedGraph,
+    outputs: &[Vec<u8>],
+    canonical: bool,
+) -> Vec<Vec<u64>> {
     let elements = |((source, _), bytes): (&(Source, _), &Vec<u8>)| match *source {
         Source::Node { node, output } => {
             let tensor = graph.nodes()[node].tensor(FieldKind::Output, output);
-            tensor.map_or(vec![], |tensor| reference::elements_in(tensor, bytes))
+            let Some(tensor) = tensor else { return vec![] };
+            let elements = reference::elements_in(tensor, bytes).into_iter();
+            let as_one =
+                |it| if canonical { reference::canonical(tensor.data_type(), it) } else { it };
+            elements.map(as_one).collect()
         }
         Source::Input(_) => vec![],
     };

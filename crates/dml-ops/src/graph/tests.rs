@@ -11,7 +11,7 @@ use super::random::{input_bytes, interpreted, node_by_node, output_elements, ran
 use super::{Explanation, GraphOptions, compile_graph};
 use crate::reference::Random;
 use crate::{Target, TransferUse};
-use dml_core::plan::Plan;
+use dml_core::plan::{Aliases, Plan};
 
 const WAYS: [GraphOptions; 3] = [
     GraphOptions { fuse: true, share_memory: true },
@@ -37,13 +37,17 @@ fn compiled(
 fn check(graph: &ValidatedGraph, random: &mut Random, what: &str) -> Explanation {
     let capabilities = &Capabilities::vulkan_minimum();
     let inputs = input_bytes(graph, random);
-    let expected = node_by_node(graph, &inputs, capabilities).expect(what);
-    let expected = output_elements(graph, &expected);
+    let (expected, _) = node_by_node(graph, &inputs, capabilities).expect(what);
+    let expected = output_elements(graph, &expected, false);
     for options in WAYS {
         for transfer in [TransferUse::Allowed, TransferUse::StorageOnly] {
             let (plan, _) = compiled(graph, options, transfer);
-            let found = interpreted(&plan, &inputs, capabilities).expect(what);
-            assert_eq!(output_elements(graph, &found), expected, "{what} {options:?} {transfer:?}");
+            let pairs = plan.in_place.iter().map(|it| Aliases::new([it.pair()]));
+            for aliases in std::iter::once(Aliases::NONE).chain(pairs) {
+                let found = interpreted(&plan, &inputs, &aliases, capabilities).expect(what);
+                let found = output_elements(graph, &found, false);
+                assert_eq!(found, expected, "{what} {options:?} {transfer:?} {aliases:?}");
+            }
         }
     }
     compiled(graph, WAYS[0], TransferUse::Allowed).1

@@ -37,7 +37,7 @@ pub(super) fn is_subnormal(data_type: DataType, bits: u64) -> bool {
 
 /// What stands for an element where the results of devices are compared: a zero of its sign for a
 /// subnormal of FLOAT32, one NaN for all.
-pub(super) fn canonical(data_type: DataType, bits: u64) -> u64 {
+pub(crate) fn canonical(data_type: DataType, bits: u64) -> u64 {
     match Format::of(data_type) {
         Some(format) if format.is_nan(bits) => format.infinity() | 1,
         _ => flushed(data_type, bits),

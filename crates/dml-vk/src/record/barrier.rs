@@ -13,8 +13,8 @@ use std::ops::Range;
 use ash::vk;
 use dml_core::plan::{Aliases, Slot, Stage, Step};
 
-use crate::memory::BINDING_ALIGNMENT;
 use crate::memory::ranges::Ranges;
+use crate::memory::{BINDING_ALIGNMENT, RESOURCE_ALIGNMENT};
 
 /// One global memory barrier, recorded with vkCmdPipelineBarrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl StepUses {
         for used in step.uses().into_iter().filter(|used| !used.range.is_empty()) {
             let range = match stage {
                 Stage::Transfer => used.range,
-                Stage::ComputeShader => visible(&used.range, alignment),
+                Stage::ComputeShader => visible(used.slot, &used.range, alignment),
             };
             let slot = aliases.slot(used.slot);
             if used.access.reads() {
@@ -115,10 +115,13 @@ impl StepUses {
 }
 
 /// What a descriptor may show of a slot whose window is `range`: it starts at the aligned address
-/// below. No kernel touches those bytes, but the validation layer judges descriptors as wholes, and a
+/// below. Tensors start at any multiple of 16, resources and constants where every descriptor may. No kernel touches those bytes, but the validation layer judges descriptors as wholes, and a
 /// barrier costs nothing beside a dispatch over a whole window.
-fn visible(range: &Range<u64>, alignment: u64) -> Range<u64> {
-    let known = alignment.min(BINDING_ALIGNMENT);
+fn visible(slot: Slot, range: &Range<u64>, alignment: u64) -> Range<u64> {
+    let known = alignment.min(match slot {
+        Slot::Input(_) | Slot::Output(_) => BINDING_ALIGNMENT,
+        Slot::Temporary | Slot::Persistent | Slot::Constants => RESOURCE_ALIGNMENT,
+    });
     let start = range.start - range.start % known;
     start.saturating_sub(alignment - known)..range.end
 }

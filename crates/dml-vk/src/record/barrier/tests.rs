@@ -298,3 +298,13 @@ fn slots_of_one_memory_are_waited_for_as_one() {
         assert_eq!(derive(pairs), [None, read], "{pairs:?}");
     }
 }
+
+#[test]
+fn neighbours_in_a_resource_do_not_wait_for_each_other() {
+    let write = |slot, range| dispatch(&[(slot, range, Access::Write)]);
+    for (slot, waits) in [(Slot::Temporary, false), (Slot::Persistent, false), (OUT, true)] {
+        let steps = [write(slot, 0..256), write(slot, 256..512)];
+        let barriers = super::derive_barriers(&steps, &Aliases::NONE, 256);
+        assert_eq!(barriers[1].is_some(), waits, "{slot}");
+    }
+}
