@@ -1,7 +1,7 @@
 //! Plans that compute something else.
 
 use dml::core::plan::{Plan, Slot, Step};
-use dml::core::schema::{FieldSchema, FieldType};
+use dml::core::schema::FieldSchema;
 use dml::core::{Error, FieldValue, TensorDesc, TensorLayout, Validated, validate};
 use dml::{AbstractOperator, DataType, FeatureLevel};
 use dml_conformance::cases::{Case, Kind};
@@ -29,8 +29,9 @@ pub(crate) fn with_other_fields(
 ) -> Result<Plan, Error> {
     let plan = dml_ops::lower(operator, target)?;
     let schema = operator.schema();
-    let fields = schema.fields.iter().map(|field| Ok(change(field, value(operator, field)?)));
-    let other = AbstractOperator::new(schema, fields.collect::<Result<_, Error>>()?)?;
+    let fields = schema.fields.iter().zip(operator.values());
+    let fields = fields.map(|(field, given)| change(field, value(operator, field, given)));
+    let other = AbstractOperator::new(schema, fields.collect())?;
     match validate(&other, FeatureLevel::HIGHEST).map(|other| dml_ops::lower(&other, target)) {
         Ok(Ok(Plan { exec, in_place, constants, .. })) => {
             Ok(Plan { exec, in_place, constants, ..plan })
@@ -39,18 +40,14 @@ pub(crate) fn with_other_fields(
     }
 }
 
-/// The value of a field of a validated operator.
-fn value(operator: &Validated, field: &FieldSchema) -> Result<FieldValue, Error> {
-    let name = field.name;
-    Ok(match field.field_type {
-        FieldType::Tensor => FieldValue::Tensor(operator.tensor(name)?.map(description)),
-        FieldType::Int => FieldValue::Int(operator.int(name)?),
-        FieldType::Uint => FieldValue::Uint(operator.uint(name)?),
-        FieldType::Float => FieldValue::Float(operator.float(name)?),
-        FieldType::ScalarUnion => FieldValue::ScalarUnion(operator.scalar(name)?),
-        FieldType::ScaleBias => FieldValue::ScaleBias(operator.scale_bias(name)?),
-        other => panic!("no implemented operator has a field of {other:?}"),
-    })
+/// The value of a field of a validated operator; a tensor states what it would have by default.
+fn value(operator: &Validated, field: &FieldSchema, given: &FieldValue) -> FieldValue {
+    match given {
+        FieldValue::Tensor(_) => {
+            FieldValue::Tensor(operator.tensor(field.name).unwrap().map(description))
+        }
+        other => other.clone(),
+    }
 }
 
 fn description(layout: &TensorLayout) -> TensorDesc {

@@ -140,8 +140,9 @@ fn packed() -> OperandRecord {
     OperandRecord { start: 0, strides }
 }
 
-/// -1.5 and 0.375: products of them are inexact, and no sum with them cancels.
-const PARAMETERS: [u32; 2] = [0xbfc0_0000, 0x3ec0_0000];
+/// -1.5 and 0.375: products of them are inexact, and no sum with them cancels. As integers of 64 bits all
+/// four are a range.
+const PARAMETERS: [u32; 4] = [0xbfc0_0000, 0x3ec0_0000, 1, 0x7ec0_0000];
 
 fn run_of(function: &'static Function, count: u32) -> Run {
     let [input, output] = function.widths();

@@ -99,6 +99,7 @@ fn refusal(error: &Error, draw: &Draw) -> Result<Outcome, String> {
     match error {
         Error::Invalid { field, .. } => Ok(Outcome::Refused(rule(&field.path))),
         Error::FeatureLevel(_) => Ok(Outcome::Refused("feature level".to_owned())),
+        Error::NestedNotImplemented { .. } => Ok(Outcome::Refused("nested operator".to_owned())),
         Error::DeviceLimit { limit, needed, available, .. } => {
             let is_reason =
                 needed > available && error.hresult() == HResult::DXGI_ERROR_UNSUPPORTED;
@@ -184,12 +185,14 @@ mod tests {
 
     #[test]
     fn an_element_that_is_not_written_and_an_input_that_is_are_found() {
+        let mut checked = 0;
         for implementation in dml_ops::OPERATORS.iter() {
             let reference = implementation.reference();
             let types =
                 vec![dml::DataType::Int16; implementation.schema().type_parameters().count()];
             let minimal = reference.minimal(&Signature { types, rank: 4 });
-            let operator = validate(&minimal, dml::FeatureLevel::HIGHEST).unwrap();
+            // Those of one element, in a type that they take everywhere.
+            let Ok(operator) = validate(&minimal, dml::FeatureLevel::HIGHEST) else { continue };
             let case = dml_ops::reference::Case::new("a", minimal);
             let mut memory = execute::memory(&operator, &case).unwrap();
             let outputs = memory.outputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone()));
@@ -198,7 +201,10 @@ mod tests {
             let found = memory.check(&after).unwrap_err().problem;
             assert!(found.contains("(not written)"), "{found}");
             let expected = memory.outputs[0].as_ref().unwrap();
-            assert_eq!(expected.elements.len(), 1);
+            if expected.elements.len() != 1 || memory.outputs.len() != 1 {
+                continue;
+            }
+            checked += 1;
             let (output, at) =
                 (after.outputs[0].as_mut().unwrap(), usize::try_from(GUARD).unwrap());
             output[at..at + 2].copy_from_slice(&expected.elements[0].to_le_bytes()[..2]);
@@ -209,6 +215,7 @@ mod tests {
             let found = memory.check(&after).unwrap_err().problem;
             assert!(found.contains("input 0 was written to"), "{found}");
         }
+        assert!(checked > 6, "{checked}");
     }
 
     fn bytes(after: &MemoryAfter) -> u64 {
@@ -222,9 +229,9 @@ mod tests {
 
     #[test]
     fn random_plans_give_the_reference_s_bytes_and_most_are_executed() {
-        let outcomes = outcomes("test", 6000);
+        let outcomes = outcomes("test", 16_000);
         let equal = outcomes.iter().filter(|it| matches!(it, Outcome::Equal { .. })).count();
-        assert!(equal > 4000, "{equal}");
+        assert!(equal > 10_000, "{equal}");
         for strategy in Strategy::ALL.map(Strategy::name).into_iter().chain(["in place"]) {
             let is = |it: &&Outcome| matches!(it, Outcome::Equal { strategy: found, .. } if *found == strategy);
             assert!(outcomes.iter().filter(is).count() > 20, "{strategy}");
