@@ -8,7 +8,9 @@
 //! cleaning up is valid Vulkan. Host allocations fail without it: what it makes of its own is no concern
 //! of the runtime. Faults are injected in worker processes, so no driver ends the run.
 
+mod answer;
 mod case;
+mod graph;
 mod known;
 mod on_purpose;
 mod protocol;

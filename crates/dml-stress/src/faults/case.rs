@@ -6,7 +6,8 @@ use dml::ash::vk::Result as Code;
 use dml::vk::ValidationLog;
 use dml_fault::{EntryPoint, Fault, Hit};
 
-use super::request::{Trouble, check_lost};
+use super::answer::Trouble;
+use super::request::check_lost;
 use super::scenario::{OpenDevice, Place};
 
 /// Failures that the runtime makes up for, so that the request is answered all the same: names and

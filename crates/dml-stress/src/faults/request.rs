@@ -1,4 +1,4 @@
-//! What is asked of a device: operators of every strategy, transfers, waiting. Every answer is
+//! What is asked of a device: operators of every strategy, a graph, transfers, waiting. Every answer is
 //! compared with what the operators mean.
 
 use std::time::Duration;
@@ -11,22 +11,7 @@ use dml::{
 };
 use dml_fault::Caller;
 
-/// Why a request was not answered as it should be.
-#[derive(Debug)]
-pub(crate) enum Trouble {
-    /// With an error.
-    Error(dml::Error),
-    /// With other bytes.
-    Wrong(String),
-}
-
-impl<E: Into<dml::Error>> From<E> for Trouble {
-    fn from(error: E) -> Self {
-        Self::Error(error.into())
-    }
-}
-
-pub(crate) type Answer = Result<(), Trouble>;
+use super::answer::{Answer, Trouble};
 
 /// Rows and columns, batches first.
 type Sizes = [u32; 3];
@@ -142,6 +127,7 @@ pub(crate) fn execute(device: &Device) -> Answer {
         device.execute(&operator, &inputs, &[Some(BufferBinding::whole(&output))])?;
         band.check(&device.read::<f32>(&output, 0, &band.tensor())?)?;
     }
+    super::graph::execute(device)?;
     wait_in_every_way(device)
 }
 

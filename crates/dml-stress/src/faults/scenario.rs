@@ -7,7 +7,8 @@ use dml::vk::{DeviceDesc, DeviceSelector, Instance, InstanceDesc, ValidationLog}
 use dml::{Device, DeviceOptions, Validation};
 use dml_fault::{Caller, Injector};
 
-use super::request::{self, Answer};
+use super::answer::Answer;
+use super::request;
 
 /// A way to use the runtime.
 #[derive(Clone, Copy, Debug)]
