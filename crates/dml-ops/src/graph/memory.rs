@@ -90,6 +90,9 @@ fn place_in(order: &[usize], buffers: &[Buffer], alignment: u64) -> Placement {
 }
 
 #[cfg(test)]
+mod networks;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
