@@ -1,4 +1,4 @@
-//! Operators in DxDispatch's JSON form, decoded by the schema's tables.
+//! Operators in DxDispatch's JSON form, decoded by the schema's tables, and [graphs](graph()) of them.
 //!
 //! ```json
 //! { "type": "DML_OPERATOR_DIAGONAL_MATRIX",
@@ -16,6 +16,7 @@
 //! - A scalar union is read as the type that the field beside it tells, or is an object with the
 //!   union's member of that type, such as `{"UInt16": 15360}` for FLOAT16.
 
+mod graph;
 mod number;
 mod tensor;
 
@@ -26,6 +27,8 @@ use crate::operators::{find, implemented_names};
 use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::schema::{FieldSchema, FieldType, OperatorSchema};
 use crate::types::{DataType, InvalidField};
+
+pub use graph::graph;
 
 type Result<T> = std::result::Result<T, InvalidField>;
 type Object = Map<String, Value>;
@@ -95,7 +98,7 @@ impl<'a> Form<'a> {
         // A nested operator has no tensors; validation refuses those that are given.
         let is_nested = !self.path.is_empty();
         let fields = self.schema.fields.iter().map(|it| match it.field_type {
-            FieldType::Tensor if is_nested && given(it, self.object).is_none() => {
+            FieldType::Tensor if is_nested && given(it.name, self.object).is_none() => {
                 Ok(FieldValue::Tensor(None))
             }
             _ => field(self.path, it, self.object),
@@ -113,7 +116,7 @@ fn schema(path: &str, json: &Value) -> Result<&'static OperatorSchema> {
 
 fn field(outer: &str, field: &FieldSchema, object: &Object) -> Result<FieldValue> {
     let path = &join(outer, field.name);
-    let Some(json) = given(field, object) else { return left_out(path, field) };
+    let Some(json) = given(field.name, object) else { return left_out(path, field) };
     Ok(match field.field_type {
         FieldType::Tensor => FieldValue::Tensor(Some(tensor::tensor(path, json)?)),
         FieldType::TensorArray => FieldValue::TensorArray(array(path, json, tensor::tensor)?),
@@ -142,13 +145,13 @@ fn field(outer: &str, field: &FieldSchema, object: &Object) -> Result<FieldValue
     })
 }
 
-fn given<'a>(field: &FieldSchema, object: &'a Object) -> Option<&'a Value> {
-    object.get(field.name).filter(|json| !json.is_null())
+fn given<'a>(name: &str, object: &'a Object) -> Option<&'a Value> {
+    object.get(name).filter(|json| !json.is_null())
 }
 
 fn left_out(path: &str, field: &FieldSchema) -> Result<FieldValue> {
     match field.field_type {
-        _ if !field.optional => Err(refused(path, &Value::Null, "is missing", "a value")),
+        _ if !field.optional => Err(missing(path)),
         FieldType::Tensor => Ok(FieldValue::Tensor(None)),
         FieldType::TensorArray => Ok(FieldValue::TensorArray(Vec::new())),
         FieldType::OperatorDesc => Ok(FieldValue::OperatorDesc(None)),
@@ -158,8 +161,12 @@ fn left_out(path: &str, field: &FieldSchema) -> Result<FieldValue> {
         FieldType::FloatArray => Ok(FieldValue::FloatArray(Vec::new())),
         FieldType::ScaleBias => Ok(FieldValue::ScaleBias(None)),
         // The generator refuses to call anything optional that C passes by value.
-        _ => Err(refused(path, &Value::Null, "is missing", "a value")),
+        _ => Err(missing(path)),
     }
+}
+
+fn missing(path: &str) -> InvalidField {
+    refused(path, &Value::Null, "is missing", "a value")
 }
 
 fn nested(path: &str, json: &Value) -> Result<AbstractOperator> {

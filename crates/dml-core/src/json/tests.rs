@@ -1,3 +1,4 @@
+mod graphs;
 mod tensors;
 
 use serde_json::json;

@@ -1,0 +1,199 @@
+//! Graphs in JSON, under the names of DML_GRAPH_DESC's members.
+//!
+//! ```json
+//! { "Nodes": [
+//!     { "Type": "OPERATOR", "Name": "the end", "Operator": { "Type": "ACTIVATION_RELU", "Desc": {} } },
+//!     { "Type": "CONSTANT", "Data": [0, 0, 128, 63] },
+//!     { "Type": "CONSTANT", "Data": { "DataType": "FLOAT32", "Values": [1, 2.5, "inf"] } } ],
+//!   "InputEdges": [{ "GraphInputIndex": 0, "ToNodeIndex": 0, "ToNodeInputIndex": 0 }],
+//!   "OutputEdges": [{ "FromNodeIndex": 0, "FromNodeOutputIndex": 0, "GraphOutputIndex": 0 }],
+//!   "IntermediateEdges": [
+//!     { "FromNodeIndex": 1, "FromNodeOutputIndex": 0, "ToNodeIndex": 0, "ToNodeInputIndex": 1,
+//!       "Name": "a bias" }] }
+//! ```
+//!
+//! - `InputCount` is one more than the largest `GraphInputIndex` where it is left out, `OutputCount` the
+//!   number of `OutputEdges`. Arrays of edges that are left out are empty.
+//! - `Operator` is what [`super::operator`] reads, and `Name` may be left out everywhere.
+//! - A constant's data are bytes, or numbers of one type, whose bytes are little-endian.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    Object, Result, array, given, join, known_keys, missing, number, object, refused, tensor,
+};
+use crate::error::Error;
+use crate::graph::{GraphDesc, InputEdge, IntermediateEdge, NodeDesc, NodeKind, OutputEdge};
+use crate::types::DataType;
+
+const MEMBERS: [&str; 6] =
+    ["InputCount", "OutputCount", "Nodes", "InputEdges", "OutputEdges", "IntermediateEdges"];
+
+/// Decodes a graph, unchecked but for the types of its members and of its operators' fields.
+///
+/// # Errors
+/// [`Error::Invalid`] where an operator is wrong, else [`Error::InvalidGraph`]: they name the path, such
+/// as `Nodes[3].Operator.InputTensor.Sizes`, the value and what is accepted.
+pub fn graph(json: &Value) -> std::result::Result<GraphDesc, Error> {
+    let graph = members(json).map_err(Error::InvalidGraph)?;
+    let nodes = graph.nodes.iter().enumerate().map(|(index, json)| node(index, json));
+    Ok(GraphDesc { nodes: nodes.collect::<std::result::Result<_, _>>()?, ..graph.desc })
+}
+
+/// A graph whose nodes have not been read.
+struct Graph<'a> {
+    desc: GraphDesc,
+    nodes: &'a [Value],
+}
+
+fn members(json: &Value) -> Result<Graph<'_>> {
+    let graph = object("", json)?;
+    known_keys("", graph, &MEMBERS)?;
+    let nodes = required("Nodes", graph, "Nodes")?;
+    let nodes =
+        nodes.as_array().ok_or_else(|| refused("Nodes", nodes, "is no array", "an array"))?;
+    let input_edges = edges(graph, "InputEdges", input_edge)?;
+    let output_edges = edges(graph, "OutputEdges", output_edge)?;
+    let highest = input_edges.iter().map(|edge| edge.graph_input_index).max();
+    let input_count = highest.map_or(0, |index| index.saturating_add(1));
+    let output_count = u32::try_from(output_edges.len()).unwrap_or(u32::MAX);
+    let count = |name, otherwise| {
+        given(name, graph).map_or(Ok(otherwise), |json| number::integer(name, json))
+    };
+    let desc = GraphDesc {
+        input_count: count("InputCount", input_count)?,
+        output_count: count("OutputCount", output_count)?,
+        nodes: vec![],
+        input_edges,
+        output_edges,
+        intermediate_edges: edges(graph, "IntermediateEdges", intermediate_edge)?,
+    };
+    Ok(Graph { desc, nodes })
+}
+
+fn node(index: usize, json: &Value) -> std::result::Result<NodeDesc, Error> {
+    let path = format!("Nodes[{index}]");
+    let node = Node::read(&path, json).map_err(Error::InvalidGraph)?;
+    let at = join(&path, node.member);
+    let kind = if node.member == OPERATOR {
+        // What is no object would be named without where it stands.
+        object(&at, node.content).map_err(Error::InvalidGraph)?;
+        let operator = super::operator(node.content).map_err(|error| match error {
+            Error::Invalid { operator, field } => {
+                Error::Invalid { operator, field: field.inside(&at) }
+            }
+            error => Error::InNode { node: path, error: Box::new(error) },
+        })?;
+        NodeKind::Operator(operator)
+    } else {
+        NodeKind::Constant(data(&at, node.content).map_err(Error::InvalidGraph)?)
+    };
+    Ok(NodeDesc { name: node.name, kind })
+}
+
+/// The members that say what a node is.
+const OPERATOR: &str = "Operator";
+const DATA: &str = "Data";
+
+/// A node whose type is known.
+struct Node<'a> {
+    name: String,
+    /// [`OPERATOR`] or [`DATA`], and what stands there.
+    member: &'static str,
+    content: &'a Value,
+}
+
+impl<'a> Node<'a> {
+    fn read(path: &str, json: &'a Value) -> Result<Self> {
+        let node = object(path, json)?;
+        let (at, node_type) = (join(path, "Type"), node.get("Type").unwrap_or(&Value::Null));
+        let name = node_type.as_str().map(str::to_ascii_uppercase).unwrap_or_default();
+        let member = match name.strip_prefix("DML_GRAPH_NODE_TYPE_").unwrap_or(&name) {
+            "OPERATOR" => OPERATOR,
+            "CONSTANT" => DATA,
+            _ => return Err(refused(&at, node_type, "is no type of node", "OPERATOR, CONSTANT")),
+        };
+        known_keys(path, node, &["Type", "Name", member])?;
+        let content = required(&join(path, member), node, member)?;
+        Ok(Self { name: name_of(path, node)?, member, content })
+    }
+}
+
+/// A constant's bytes.
+fn data(path: &str, json: &Value) -> Result<Arc<[u8]>> {
+    let Some(numbers) = json.as_object() else {
+        return array(path, json, number::integer::<u8>).map(Arc::from);
+    };
+    known_keys(path, numbers, &["DataType", "Values"])?;
+    let [type_path, values_path] = ["DataType", "Values"].map(|name| join(path, name));
+    let data_type = required(&type_path, numbers, "DataType")?;
+    let data_type: DataType = tensor::data_type(&type_path, data_type)?;
+    let values = required(&values_path, numbers, "Values")?;
+    let value = |path: &str, json: &Value| number::scalar(path, json, data_type);
+    let values = array(&values_path, values, value)?;
+    let size = data_type.bits() as usize / 8;
+    Ok(values.iter().flat_map(|value| value.to_bytes().into_iter().take(size)).collect())
+}
+
+fn edges<T>(graph: &Object, name: &str, edge: impl Fn(&Edge<'_>) -> Result<T>) -> Result<Vec<T>> {
+    let Some(json) = given(name, graph) else { return Ok(vec![]) };
+    array(name, json, |path, json| edge(&Edge { path, object: object(path, json)? }))
+}
+
+/// An edge, and where it stands.
+struct Edge<'a> {
+    path: &'a str,
+    object: &'a Object,
+}
+
+impl Edge<'_> {
+    /// The indices that this kind of edge has, and its name.
+    fn read<const N: usize>(&self, indices: [&str; N]) -> Result<([u32; N], String)> {
+        let known: Vec<&str> = indices.into_iter().chain(["Name"]).collect();
+        known_keys(self.path, self.object, &known)?;
+        let mut read = [0; N];
+        for (index, name) in read.iter_mut().zip(indices) {
+            let path = join(self.path, name);
+            *index = number::integer(&path, required(&path, self.object, name)?)?;
+        }
+        Ok((read, name_of(self.path, self.object)?))
+    }
+}
+
+fn input_edge(edge: &Edge<'_>) -> Result<InputEdge> {
+    let ([graph_input_index, to_node_index, to_node_input_index], name) =
+        edge.read(["GraphInputIndex", "ToNodeIndex", "ToNodeInputIndex"])?;
+    Ok(InputEdge { graph_input_index, to_node_index, to_node_input_index, name })
+}
+
+fn output_edge(edge: &Edge<'_>) -> Result<OutputEdge> {
+    let ([from_node_index, from_node_output_index, graph_output_index], name) =
+        edge.read(["FromNodeIndex", "FromNodeOutputIndex", "GraphOutputIndex"])?;
+    Ok(OutputEdge { from_node_index, from_node_output_index, graph_output_index, name })
+}
+
+fn intermediate_edge(edge: &Edge<'_>) -> Result<IntermediateEdge> {
+    let members = ["FromNodeIndex", "FromNodeOutputIndex", "ToNodeIndex", "ToNodeInputIndex"];
+    let ([from_node_index, from_node_output_index, to_node_index, to_node_input_index], name) =
+        edge.read(members)?;
+    Ok(IntermediateEdge {
+        from_node_index,
+        from_node_output_index,
+        to_node_index,
+        to_node_input_index,
+        name,
+    })
+}
+
+fn name_of(path: &str, object: &Object) -> Result<String> {
+    let Some(json) = given("Name", object) else { return Ok(String::new()) };
+    let name =
+        json.as_str().ok_or_else(|| refused(&join(path, "Name"), json, "is no text", "a text"))?;
+    Ok(name.to_owned())
+}
+
+fn required<'a>(path: &str, object: &'a Object, name: &str) -> Result<&'a Value> {
+    given(name, object).ok_or_else(|| missing(path))
+}
