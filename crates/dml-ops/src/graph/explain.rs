@@ -1,5 +1,7 @@
 //! What compiling a graph has done, and why.
 
+mod dot;
+
 use std::fmt;
 
 use dml_core::graph::ValidatedGraph;
@@ -81,8 +83,7 @@ impl fmt::Display for Explanation {
         let steps: usize = self.parts.iter().map(|part| part.steps).sum();
         writeln!(f, "{} parts, {steps} steps", self.parts.len())?;
         for (index, part) in self.parts.iter().enumerate() {
-            let steps = if part.steps == 1 { "1 step" } else { &format!("{} steps", part.steps) };
-            writeln!(f, "  {index}: {steps}: {}", part.nodes.join(" + "))?;
+            writeln!(f, "  {index}: {}: {}", part.steps_text(), part.nodes.join(" + "))?;
         }
         for (what, nodes) in [("folded", &self.folded), ("not needed", &self.unneeded)] {
             if !nodes.is_empty() {
@@ -92,7 +93,19 @@ impl fmt::Display for Explanation {
         for Fusion { node, reason } in &self.not_fused {
             writeln!(f, "not fused: {node}: {reason}")?;
         }
-        let Memory { separate, after_fusion, planned, lower_bound } = self.memory;
+        write!(f, "{}", self.memory)
+    }
+}
+
+impl Part {
+    fn steps_text(&self) -> String {
+        if self.steps == 1 { "1 step".to_owned() } else { format!("{} steps", self.steps) }
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { separate, after_fusion, planned, lower_bound } = self;
         write!(
             f,
             "intermediate results: {separate} bytes, {after_fusion} after fusing, {planned} planned \

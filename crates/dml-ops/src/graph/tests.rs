@@ -1,5 +1,7 @@
 //! Graphs compiled in every way have the results of their operators one by one.
 
+mod picture;
+
 use dml_core::graph::GraphBuilder;
 use dml_core::operators::{ActivationReluDesc, ElementWiseAddDesc, ElementWiseIdentityDesc};
 use dml_core::{
