@@ -5,6 +5,7 @@
 mod devices;
 mod diag;
 mod files;
+mod graph;
 mod inspect;
 mod matrix;
 mod model_inputs;
@@ -43,6 +44,8 @@ enum Command {
     Devices(devices::Args),
     /// Executes DIAGONAL_MATRIX or DIAGONAL_MATRIX1 and prints the result
     Diag(diag::Args),
+    /// Compiles a graph of operators, tells what it becomes, and draws it
+    Graph(graph::Args),
     /// Tells what an ONNX, OpenVINO or DxDispatch model has, and what would run each node
     Inspect(inspect::Args),
     /// Runs an ONNX, OpenVINO or DxDispatch model and writes its outputs as .npy files
@@ -55,7 +58,7 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct NameArgs {
     /// The DirectML feature level that the device is created at
-    #[arg(long, value_name = "L", default_value_t)]
+    #[arg(long, visible_alias = "level", value_name = "L", default_value_t)]
     feature_level: FeatureLevel,
     /// A device by index, name or UUID; the best one if not given
     #[arg(long, value_name = "D")]
@@ -146,6 +149,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Devices(args) => devices::run(&args),
         Command::Diag(args) => diag::run(&args),
+        Command::Graph(args) => graph::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Support(args) => support::run(&args),

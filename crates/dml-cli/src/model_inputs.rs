@@ -29,7 +29,7 @@ struct Shape(Vec<u64>);
 
 /// The command line contradicts itself.
 #[derive(Debug)]
-pub(crate) struct Usage(String);
+pub(crate) struct Usage(pub(crate) String);
 
 impl std::error::Error for Usage {}
 

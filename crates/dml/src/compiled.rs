@@ -57,6 +57,14 @@ impl CompiledOperator {
         }
     }
 
+    /// The validated graph, of which [`Explanation::to_dot`] makes a picture; `None` of an operator.
+    pub fn graph(&self) -> Option<&ValidatedGraph> {
+        match &self.work {
+            Work::Operator(_) => None,
+            Work::Graph(graph) => Some(&graph.0),
+        }
+    }
+
     /// What a graph has been compiled to, and why; `None` of an operator.
     pub fn explanation(&self) -> Option<&Explanation> {
         match &self.work {

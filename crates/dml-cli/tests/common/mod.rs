@@ -20,8 +20,8 @@ pub(crate) fn command() -> Command {
 pub(crate) fn dml<A: AsRef<OsStr>>(arguments: &[A]) -> Output {
     let mut command = command();
     let required = std::env::var("DML_TEST_VALIDATION").is_ok_and(|value| value == "required");
-    let first = arguments.first().map(AsRef::as_ref);
-    if required && (first == Some(OsStr::new("diag")) || first == Some(OsStr::new("run"))) {
+    let first = arguments.first().and_then(|it| it.as_ref().to_str());
+    if required && matches!(first, Some("diag" | "graph" | "run")) {
         command.arg(&arguments[0]).arg("--validation").args(&arguments[1..]);
     } else {
         command.args(arguments);

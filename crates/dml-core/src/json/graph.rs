@@ -1,21 +1,4 @@
-//! Graphs in JSON, under the names of DML_GRAPH_DESC's members.
-//!
-//! ```json
-//! { "Nodes": [
-//!     { "Type": "OPERATOR", "Name": "the end", "Operator": { "Type": "ACTIVATION_RELU", "Desc": {} } },
-//!     { "Type": "CONSTANT", "Data": [0, 0, 128, 63] },
-//!     { "Type": "CONSTANT", "Data": { "DataType": "FLOAT32", "Values": [1, 2.5, "inf"] } } ],
-//!   "InputEdges": [{ "GraphInputIndex": 0, "ToNodeIndex": 0, "ToNodeInputIndex": 0 }],
-//!   "OutputEdges": [{ "FromNodeIndex": 0, "FromNodeOutputIndex": 0, "GraphOutputIndex": 0 }],
-//!   "IntermediateEdges": [
-//!     { "FromNodeIndex": 1, "FromNodeOutputIndex": 0, "ToNodeIndex": 0, "ToNodeInputIndex": 1,
-//!       "Name": "a bias" }] }
-//! ```
-//!
-//! - `InputCount` is one more than the largest `GraphInputIndex` where it is left out, `OutputCount` the
-//!   number of `OutputEdges`. Arrays of edges that are left out are empty.
-//! - `Operator` is what [`super::operator`] reads, and `Name` may be left out everywhere.
-//! - A constant's data are bytes, or numbers of one type, whose bytes are little-endian.
+//! Graphs in JSON.
 
 use std::sync::Arc;
 
@@ -31,7 +14,25 @@ use crate::types::DataType;
 const MEMBERS: [&str; 6] =
     ["InputCount", "OutputCount", "Nodes", "InputEdges", "OutputEdges", "IntermediateEdges"];
 
-/// Decodes a graph, unchecked but for the types of its members and of its operators' fields.
+/// Decodes a graph from DML_GRAPH_DESC's members, unchecked but for the types of them and of its
+/// operators' fields.
+///
+/// ```text
+/// { "Nodes": [
+///     { "Type": "OPERATOR", "Name": "sum", "Operator": { "Type": "ELEMENT_WISE_ADD", "Desc": {..} } },
+///     { "Type": "CONSTANT", "Data": [0, 0, 128, 63] },
+///     { "Type": "CONSTANT", "Data": { "DataType": "FLOAT32", "Values": [1, 2.5, "inf"] } } ],
+///   "InputEdges": [{ "GraphInputIndex": 0, "ToNodeIndex": 0, "ToNodeInputIndex": 0 }],
+///   "OutputEdges": [{ "FromNodeIndex": 0, "FromNodeOutputIndex": 0, "GraphOutputIndex": 0 }],
+///   "IntermediateEdges": [
+///     { "FromNodeIndex": 1, "FromNodeOutputIndex": 0, "ToNodeIndex": 0, "ToNodeInputIndex": 1,
+///       "Name": "a bias" }] }
+/// ```
+///
+/// - `InputCount` is one more than the largest `GraphInputIndex` where it is left out, `OutputCount` the
+///   number of `OutputEdges`. Arrays of edges that are left out are empty.
+/// - `Operator` is what [`operator`](super::operator) reads, and `Name` may be left out everywhere.
+/// - A constant's data are bytes, or numbers of one type, whose bytes are little-endian.
 ///
 /// # Errors
 /// [`Error::Invalid`] where an operator is wrong, else [`Error::InvalidGraph`]: they name the path, such

@@ -1,0 +1,149 @@
+//! `dml graph`: what a graph of operators is compiled to.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use dml::core::graph::ValidatedGraph;
+use dml::core::plan::{BindingRequirement, Plan};
+use dml::core::schema::FieldKind;
+use dml::core::{json, validate_graph};
+use dml::ops::graph::{Explanation, compile_graph};
+use dml::ops::{Target, TransferUse};
+use dml::{Device, ExecutionFlags, GraphDesc, GraphOptions};
+
+use crate::files::{printable, write_raw};
+use crate::model_inputs::{Usage, shape_text};
+use crate::{DeviceArgs, NO_DEVICE, exit_code};
+
+/// Bytes of the largest file that is read.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// The arguments of `dml graph`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A graph in JSON, under the names of DML_GRAPH_DESC's members
+    file: PathBuf,
+    /// Print what is executed together, what is not fused and why, and the memory of intermediate results
+    #[arg(long)]
+    explain: bool,
+    /// Write a picture to this file, in Graphviz's language DOT; - prints it and nothing else
+    #[arg(long, value_name = "OUT")]
+    dot: Option<PathBuf>,
+    /// Execute every node by itself
+    #[arg(long)]
+    no_fuse: bool,
+    #[command(flatten)]
+    device: DeviceArgs,
+}
+
+/// What a graph has been compiled to.
+struct Compiled {
+    plan: Plan,
+    explanation: Explanation,
+}
+
+/// Compiles the graph, and prints and draws what has become of it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let is_printed = args.dot.as_deref() == Some(Path::new("-"));
+    if is_printed && args.explain {
+        anyhow::bail!(Usage("--explain and --dot - both print; give --dot a file".to_owned()));
+    }
+    let name = || printable(&args.file.display().to_string());
+    let desc = read(&args.file).with_context(name)?;
+    let level = args.device.name.feature_level;
+    let graph = validate_graph(&desc, level).with_context(name)?;
+    let Compiled { plan, explanation } = compile(args, &desc, &graph)?;
+    if is_printed {
+        write!(io::stdout(), "{}", explanation.to_dot(&graph))?;
+        return Ok(());
+    }
+    if let Some(path) = &args.dot {
+        write_raw(path, explanation.to_dot(&graph).as_bytes())?;
+    }
+    writeln!(io::stdout(), "{}", text(&graph, &plan))?;
+    if args.explain {
+        writeln!(io::stdout(), "\n{explanation}")?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> anyhow::Result<GraphDesc> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    let is_whole = u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES);
+    anyhow::ensure!(is_whole, "the file is too large; accepted: up to {MAX_BYTES} bytes");
+    let mut graph = json::graph(&serde_json::from_slice(&bytes)?)?;
+    // Names are part of whatever is printed.
+    let nodes = graph.nodes.iter_mut().map(|it| &mut it.name);
+    let inputs = graph.input_edges.iter_mut().map(|it| &mut it.name);
+    let outputs = graph.output_edges.iter_mut().map(|it| &mut it.name);
+    let others = graph.intermediate_edges.iter_mut().map(|it| &mut it.name);
+    for name in nodes.chain(inputs).chain(outputs).chain(others) {
+        *name = printable(name);
+    }
+    Ok(graph)
+}
+
+/// Compiles for the device; where none is named and there is none, for what the profile states, or for
+/// the least that Vulkan guarantees.
+#[expect(clippy::print_stderr, reason = "not part of the command's output")]
+fn compile(args: &Args, desc: &GraphDesc, graph: &ValidatedGraph) -> anyhow::Result<Compiled> {
+    let options = GraphOptions { fuse: !args.no_fuse, ..GraphOptions::default() };
+    let on_device = |device: &Device| {
+        let compiled = device.compile_graph_with(desc, ExecutionFlags::NONE, options)?;
+        let explanation = compiled.explanation().cloned();
+        let explanation = explanation.context("a graph has no explanation")?;
+        Ok(Compiled { plan: compiled.vulkan().plan().clone(), explanation })
+    };
+    let is_asked_for = args.device.name.device.is_some() || args.device.validation;
+    match args.device.with_device(on_device) {
+        Err(error) if exit_code(&error) == NO_DEVICE && !is_asked_for => {}
+        result => return result,
+    }
+    let profile = args.device.profile.chosen()?;
+    let what = match &profile {
+        Some(profile) => format!("profile {}", profile.name),
+        None => "the least that Vulkan guarantees".to_owned(),
+    };
+    eprintln!("note: there is no Vulkan device; compiled for {what}");
+    let capabilities = &profile.map(|profile| profile.cap).unwrap_or_default().alone();
+    let target = Target {
+        capabilities,
+        tuning: dml::core::Tuning::default(),
+        transfer: TransferUse::Allowed,
+    };
+    let (plan, explanation) = compile_graph(graph, &target, options)?;
+    Ok(Compiled { plan, explanation })
+}
+
+/// What is to be bound, and how much is done.
+fn text(graph: &ValidatedGraph, plan: &Plan) -> String {
+    let mut lines = vec![];
+    for (title, kind, all) in
+        [("inputs", FieldKind::Input, &plan.inputs), ("outputs", FieldKind::Output, &plan.outputs)]
+    {
+        lines.push(format!("{title}:"));
+        let rows = all.iter().enumerate();
+        lines.extend(rows.map(|(index, needs)| binding(graph, kind, index, needs.as_ref())));
+    }
+    lines.push(format!("steps: {}", plan.exec.len()));
+    lines.push(format!("temporary resource: {} bytes", plan.temporary_size));
+    lines.push(format!("persistent resource: {} bytes", plan.persistent_size));
+    lines.join("\n")
+}
+
+fn binding(
+    graph: &ValidatedGraph,
+    kind: FieldKind,
+    index: usize,
+    needs: Option<&BindingRequirement>,
+) -> String {
+    let (Some(tensor), Some(needs)) = (graph.tensor(kind, index), needs) else {
+        return format!("  {index}: not read");
+    };
+    let sizes: Vec<String> = tensor.sizes().iter().map(ToString::to_string).collect();
+    let shape = shape_text(Some(&sizes));
+    format!("  {index}: {} {shape}, {} bytes", tensor.data_type(), needs.size)
+}
