@@ -41,7 +41,7 @@ fn file(content: impl ToString) -> (TempDir, String) {
 
 const BOUND: &str =
     "inputs:\n  0: FLOAT32 [2, 3], 24 bytes\noutputs:\n  0: FLOAT32 [2, 3], 24 bytes\n";
-const FUSED: &str = "1 parts, 1 steps\n  0: 1 step: Nodes[1] (the sum) + Nodes[2]\n";
+const FUSED: &str = "1 part, 1 step\n  0: 1 step: Nodes[1] (the sum) + Nodes[2]\n";
 
 #[test]
 fn a_graph_is_compiled_and_explained() {
@@ -82,7 +82,7 @@ fn the_picture_is_printed_or_written() {
     assert!(printed.lines().any(|line| line == node), "{printed}");
     let picture = folder.path().join("picture.dot");
     let arguments = ["graph", &path, "--dot", picture.to_str().unwrap(), "--explain"];
-    assert!(stdout(dml(&arguments)).contains("1 parts, 1 steps\n"));
+    assert!(stdout(dml(&arguments)).contains("1 part, 1 step\n"));
     assert_eq!(std::fs::read_to_string(picture).unwrap(), printed);
     fails(
         &["graph", &path, "--dot", "no/such/folder/x.dot"],

@@ -78,10 +78,15 @@ impl Explanation {
     }
 }
 
+/// `1 part`, or `2 parts`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let steps: usize = self.parts.iter().map(|part| part.steps).sum();
-        writeln!(f, "{} parts, {steps} steps", self.parts.len())?;
+        writeln!(f, "{}, {}", counted(self.parts.len(), "part"), counted(steps, "step"))?;
         for (index, part) in self.parts.iter().enumerate() {
             writeln!(f, "  {index}: {}: {}", part.steps_text(), part.nodes.join(" + "))?;
         }
@@ -99,7 +104,7 @@ impl fmt::Display for Explanation {
 
 impl Part {
     fn steps_text(&self) -> String {
-        if self.steps == 1 { "1 step".to_owned() } else { format!("{} steps", self.steps) }
+        counted(self.steps, "step")
     }
 }
 
