@@ -64,6 +64,18 @@ fn structs_are_laid_out_as_in_the_windows_crate() {
             TrainingStepTensor, OutputParametersTensor, OutputFirstMomentTensor,
             OutputSecondMomentTensor, LearningRate, Beta1, Beta2, Epsilon
         }
+        DML_GRAPH_DESC {
+            InputCount, OutputCount, NodeCount, Nodes, InputEdgeCount, InputEdges, OutputEdgeCount,
+            OutputEdges, IntermediateEdgeCount, IntermediateEdges
+        }
+        DML_GRAPH_NODE_DESC { Type, Desc }
+        DML_OPERATOR_GRAPH_NODE_DESC { Operator, Name }
+        DML_GRAPH_EDGE_DESC { Type, Desc }
+        DML_INPUT_GRAPH_EDGE_DESC { GraphInputIndex, ToNodeIndex, ToNodeInputIndex, Name }
+        DML_OUTPUT_GRAPH_EDGE_DESC { FromNodeIndex, FromNodeOutputIndex, GraphOutputIndex, Name }
+        DML_INTERMEDIATE_GRAPH_EDGE_DESC {
+            FromNodeIndex, FromNodeOutputIndex, ToNodeIndex, ToNodeInputIndex, Name
+        }
         DML_BINDING_PROPERTIES {
             RequiredDescriptorCount, TemporaryResourceSize, PersistentResourceSize
         }
@@ -144,6 +156,12 @@ fn values_are_those_of_the_windows_crate() {
         DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE,
         DML_FEATURE_TENSOR_DATA_TYPE_SUPPORT,
         DML_FEATURE_FEATURE_LEVELS,
+        DML_GRAPH_NODE_TYPE_INVALID,
+        DML_GRAPH_NODE_TYPE_OPERATOR,
+        DML_GRAPH_EDGE_TYPE_INVALID,
+        DML_GRAPH_EDGE_TYPE_INPUT,
+        DML_GRAPH_EDGE_TYPE_OUTPUT,
+        DML_GRAPH_EDGE_TYPE_INTERMEDIATE,
         DML_FEATURE_LEVEL_1_0,
         DML_FEATURE_LEVEL_2_0,
         DML_FEATURE_LEVEL_2_1,
@@ -209,6 +227,7 @@ fn later_values_are_those_of_directml_h() {
         ("DML_OPERATOR_DIAGONAL_MATRIX1", 163),
         ("DML_OPERATOR_MULTIHEAD_ATTENTION", 164),
         ("DML_OPERATOR_UNFOLD", 177),
+        ("DML_GRAPH_NODE_TYPE_CONSTANT", 2),
         ("DML_PADDING_MODE_WRAP", 4),
         ("DML_MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN", 4),
         ("DML_QUANTIZATION_TYPE_SCALE_ZERO_POINT", 2),

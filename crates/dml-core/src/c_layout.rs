@@ -6,9 +6,11 @@
 
 mod descs;
 mod enums;
+mod graph;
 
 pub use descs::*;
 pub use enums::*;
+pub use graph::*;
 
 use std::ffi::c_void;
 
@@ -135,6 +137,45 @@ mod tests {
             Strides: 24,
             TotalTensorSizeInBytes: 32,
             GuaranteedBaseOffsetAlignment: 40
+        });
+    }
+
+    #[test]
+    fn graphs_have_directml_s_layout() {
+        assert_layout!(DML_GRAPH_DESC, 72, {
+            InputCount: 0,
+            OutputCount: 4,
+            NodeCount: 8,
+            Nodes: 16,
+            InputEdgeCount: 24,
+            InputEdges: 32,
+            OutputEdgeCount: 40,
+            OutputEdges: 48,
+            IntermediateEdgeCount: 56,
+            IntermediateEdges: 64
+        });
+        assert_layout!(DML_GRAPH_NODE_DESC, 16, { Type: 0, Desc: 8 });
+        assert_layout!(DML_OPERATOR_GRAPH_NODE_DESC, 16, { Operator: 0, Name: 8 });
+        assert_layout!(DML_CONSTANT_DATA_GRAPH_NODE_DESC, 24, { Data: 0, DataSize: 8, Name: 16 });
+        assert_layout!(DML_GRAPH_EDGE_DESC, 16, { Type: 0, Desc: 8 });
+        assert_layout!(DML_INPUT_GRAPH_EDGE_DESC, 24, {
+            GraphInputIndex: 0,
+            ToNodeIndex: 4,
+            ToNodeInputIndex: 8,
+            Name: 16
+        });
+        assert_layout!(DML_OUTPUT_GRAPH_EDGE_DESC, 24, {
+            FromNodeIndex: 0,
+            FromNodeOutputIndex: 4,
+            GraphOutputIndex: 8,
+            Name: 16
+        });
+        assert_layout!(DML_INTERMEDIATE_GRAPH_EDGE_DESC, 24, {
+            FromNodeIndex: 0,
+            FromNodeOutputIndex: 4,
+            ToNodeIndex: 8,
+            ToNodeInputIndex: 12,
+            Name: 16
         });
     }
 

@@ -99,6 +99,19 @@ typedef enum DML_FEATURE {
     DML_FEATURE_FEATURE_LEVELS = 1,
 } DML_FEATURE;
 
+typedef enum DML_GRAPH_NODE_TYPE {
+    DML_GRAPH_NODE_TYPE_INVALID = 0,
+    DML_GRAPH_NODE_TYPE_OPERATOR = 1,
+    DML_GRAPH_NODE_TYPE_CONSTANT = 2,
+} DML_GRAPH_NODE_TYPE;
+
+typedef enum DML_GRAPH_EDGE_TYPE {
+    DML_GRAPH_EDGE_TYPE_INVALID = 0,
+    DML_GRAPH_EDGE_TYPE_INPUT = 1,
+    DML_GRAPH_EDGE_TYPE_OUTPUT = 2,
+    DML_GRAPH_EDGE_TYPE_INTERMEDIATE = 3,
+} DML_GRAPH_EDGE_TYPE;
+
 @ENUMS@
 typedef enum DML_OPERATOR_TYPE {
     DML_OPERATOR_INVALID = 0,
@@ -185,6 +198,63 @@ typedef struct DML_FEATURE_QUERY_FEATURE_LEVELS {
 typedef struct DML_FEATURE_DATA_FEATURE_LEVELS {
     DML_FEATURE_LEVEL MaxSupportedFeatureLevel;
 } DML_FEATURE_DATA_FEATURE_LEVELS;
+
+/* DirectML has an IDMLOperator here; there is no such object before compiling. */
+typedef struct DML_OPERATOR_GRAPH_NODE_DESC {
+    const DML_OPERATOR_DESC *Operator;
+    const char *Name; /* may be null */
+} DML_OPERATOR_GRAPH_NODE_DESC;
+
+typedef struct DML_CONSTANT_DATA_GRAPH_NODE_DESC {
+    const void *Data;
+    UINT64 DataSize;
+    const char *Name; /* may be null */
+} DML_CONSTANT_DATA_GRAPH_NODE_DESC;
+
+typedef struct DML_GRAPH_NODE_DESC {
+    DML_GRAPH_NODE_TYPE Type;
+    const void *Desc;
+} DML_GRAPH_NODE_DESC;
+
+typedef struct DML_INPUT_GRAPH_EDGE_DESC {
+    UINT GraphInputIndex;
+    UINT ToNodeIndex;
+    UINT ToNodeInputIndex;
+    const char *Name; /* may be null */
+} DML_INPUT_GRAPH_EDGE_DESC;
+
+typedef struct DML_OUTPUT_GRAPH_EDGE_DESC {
+    UINT FromNodeIndex;
+    UINT FromNodeOutputIndex;
+    UINT GraphOutputIndex;
+    const char *Name; /* may be null */
+} DML_OUTPUT_GRAPH_EDGE_DESC;
+
+typedef struct DML_INTERMEDIATE_GRAPH_EDGE_DESC {
+    UINT FromNodeIndex;
+    UINT FromNodeOutputIndex;
+    UINT ToNodeIndex;
+    UINT ToNodeInputIndex;
+    const char *Name; /* may be null */
+} DML_INTERMEDIATE_GRAPH_EDGE_DESC;
+
+typedef struct DML_GRAPH_EDGE_DESC {
+    DML_GRAPH_EDGE_TYPE Type;
+    const void *Desc;
+} DML_GRAPH_EDGE_DESC;
+
+typedef struct DML_GRAPH_DESC {
+    UINT InputCount;
+    UINT OutputCount;
+    UINT NodeCount;
+    const DML_GRAPH_NODE_DESC *Nodes;
+    UINT InputEdgeCount;
+    const DML_GRAPH_EDGE_DESC *InputEdges; /* may be null */
+    UINT OutputEdgeCount;
+    const DML_GRAPH_EDGE_DESC *OutputEdges;
+    UINT IntermediateEdgeCount;
+    const DML_GRAPH_EDGE_DESC *IntermediateEdges; /* may be null */
+} DML_GRAPH_DESC;
 
 @OPERATOR_DESCS@
 #endif /* DMLVK_USE_DIRECTML_H */
