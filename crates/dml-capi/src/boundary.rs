@@ -29,6 +29,12 @@ impl Failure {
         Self { code: HResult::E_INVALIDARG, message: format!("{what}: {problem}") }
     }
 
+    /// The same, in what `outer` says.
+    pub(crate) fn inside(mut self, outer: impl Display) -> Self {
+        self.message = format!("{outer}: {}", self.message);
+        self
+    }
+
     /// The reason in words.
     #[cfg(feature = "fuzzing")]
     pub(crate) fn message(&self) -> &str {

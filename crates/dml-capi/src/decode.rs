@@ -4,6 +4,8 @@
 //! C's rules say where each of them lies. What a descriptor says is judged by validation alone; refused
 //! here is only what cannot be followed.
 
+mod graph;
+
 use dml::core::operators::OPERATORS;
 use dml::core::schema::{FieldSchema, FieldType, OperatorSchema};
 use dml::core::{FieldValue, InvalidField, MAX_DIMENSION_COUNT};
@@ -15,6 +17,8 @@ use crate::types::{
     DML_BUFFER_TENSOR_DESC, DML_OPERATOR_DESC, DML_SCALAR_UNION, DML_SCALE_BIAS, DML_SIZE_2D,
     DML_TENSOR_DESC,
 };
+
+pub(crate) use graph::graph;
 
 /// DML_TENSOR_TYPE_BUFFER.
 pub(crate) const BUFFER: u32 = 1;

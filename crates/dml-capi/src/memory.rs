@@ -1,6 +1,8 @@
 //! Reading and writing the caller's memory. Nothing is assumed of a pointer's alignment.
 
 use std::ffi::{CStr, c_char};
+use std::slice;
+use std::sync::Arc;
 
 use crate::boundary::{Failure, Result};
 
@@ -45,6 +47,32 @@ pub(crate) unsafe fn read_array<T: Copy>(
     }
     // SAFETY: the caller's promise.
     (0..count).map(|index| unsafe { read_at(pointer, index, name) }).collect()
+}
+
+/// `count` bytes, at most `most`. Where there are none the pointer is not looked at.
+///
+/// # Safety
+///
+/// `pointer` is null or points to `count` bytes, where that is not above `most`.
+pub(crate) unsafe fn read_bytes(
+    pointer: *const u8,
+    count: u64,
+    most: u64,
+    name: &str,
+) -> Result<Arc<[u8]>> {
+    // No more than fits an address space: what a slice may have.
+    let length = isize::try_from(count).ok().filter(|_| count <= most);
+    let Some(length) = length else {
+        return Err(Failure::invalid(name, format_args!("{count} bytes, more than {most}")));
+    };
+    if length == 0 {
+        return Ok(Arc::default());
+    }
+    if pointer.is_null() {
+        return Err(Failure::invalid(name, format_args!("null, with {count} bytes")));
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { slice::from_raw_parts(pointer, length.unsigned_abs()) }.into())
 }
 
 /// # Safety

@@ -1,14 +1,14 @@
 //! Compiled operators.
 
-use dml::{CompiledOperator, Device, ExecutionFlags};
+use dml::{CompiledOperator, Device, ExecutionFlags, GraphOptions};
 
 use crate::boundary::call;
 use crate::decode;
 use crate::handle::{Object, create, get, remove};
 use crate::memory::write;
 use crate::types::{
-    BOOL, DML_BINDING_PROPERTIES, DML_EXECUTION_FLAGS, DML_OPERATOR_DESC, DmlVkDevice,
-    DmlVkOperator, HRESULT,
+    BOOL, DML_BINDING_PROPERTIES, DML_EXECUTION_FLAGS, DML_GRAPH_DESC, DML_OPERATOR_DESC,
+    DmlVkDevice, DmlVkOperator, HRESULT,
 };
 
 pub(crate) struct OperatorObject {
@@ -46,6 +46,36 @@ pub unsafe extern "C" fn dmlvk_compile_operator(
     };
     // SAFETY: the caller's promise.
     unsafe { create("dmlvk_compile_operator", (compiled, "compiled"), Some(device), make) }
+}
+
+/// IDMLDevice1::CompileGraph: a graph becomes one operator, which is initialized, bound, recorded and
+/// executed as any other is; its inputs and outputs are bound by their numbers in the graph. Where
+/// DirectML takes an operator object in a node, the node has a pointer to the operator's descriptor.
+/// Nothing of the description is needed afterwards, the data of its constants included.
+///
+/// Fails as dmlvk_compile_operator does, and with E_INVALIDARG where an edge or a node breaks a rule.
+///
+/// # Safety
+///
+/// `desc` is null, or it and all that it leads to are as DirectML's documentation says, or null, with a
+/// DML_OPERATOR_DESC as each `Operator`; `compiled` is null or a place for a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_compile_graph(
+    device: DmlVkDevice,
+    desc: *const DML_GRAPH_DESC,
+    flags: DML_EXECUTION_FLAGS,
+    compiled: *mut DmlVkOperator,
+) -> HRESULT {
+    let make = || {
+        let device = Device::clone(&*get(device)?);
+        // SAFETY: the caller's promise.
+        let graph = unsafe { decode::graph(desc) }?;
+        let flags = ExecutionFlags::from_bits(flags);
+        let operator = device.compile_graph_with(&graph, flags, GraphOptions::default())?;
+        Ok(OperatorObject { device, operator })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { create("dmlvk_compile_graph", (compiled, "compiled"), Some(device), make) }
 }
 
 /// IDMLDispatchable::GetBindingProperties.

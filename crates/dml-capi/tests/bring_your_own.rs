@@ -11,6 +11,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::caller::each_caller;
+use common::graph::Graph;
 use common::*;
 use counting::allocations;
 use dml::ash::vk;
@@ -118,6 +119,60 @@ unsafe extern "C" fn lock(data: *mut c_void) {
 
 unsafe extern "C" fn unlock(data: *mut c_void) {
     assert_eq!(data.addr(), 42);
+}
+
+/// With the temporary resource that it asks for, after an operator that writes its input.
+#[test]
+fn a_graph_is_bound_and_recorded_as_an_operator_is() {
+    each_caller(|caller| {
+        let data = caller.buffer(4096).unwrap();
+        let (code, device) =
+            wrap(&DmlVkRawDeviceDesc { minimum_feature_level: 0, ..describe(caller) });
+        ok(code);
+        let buffer = wrap_buffer(device, data.handle, data.size);
+        let operator = Graph::new(0).compiled(device);
+        let mut properties = DML_BINDING_PROPERTIES::default();
+        // SAFETY: there is a place for the answer.
+        ok(unsafe { dmlvk_get_binding_properties(operator, &raw mut properties) });
+        let temporary = match properties.TemporaryResourceSize {
+            0 => nothing(),
+            size => DmlVkBufferBinding { buffer, offset: 1024, size },
+        };
+        let [input, output] =
+            [0, 256].map(|offset| DmlVkBufferBinding { buffer, offset, size: 16 });
+        let bindings = DmlVkBindings {
+            inputs: &raw const input,
+            input_count: 1,
+            outputs: &raw const output,
+            output_count: 1,
+            temporary,
+            ..no_bindings()
+        };
+        let diagonal = Diagonal::new(1, &[2, 2], 16, 0, 5.0).compiled(device);
+        let diagonal = create_table(diagonal, &[input]);
+        // SAFETY: both pointers are to what the function asks for.
+        let (code, table) = made(|place| unsafe {
+            dmlvk_create_binding_table(operator, DMLVK_PHASE_EXECUTE, &raw const bindings, place)
+        });
+        ok(code);
+        let mut masks = DmlVkAccess::default();
+        // SAFETY: there is a place for the masks.
+        ok(unsafe { dmlvk_get_access(&raw mut masks) });
+        let stages = vk::PipelineStageFlags::from_raw(masks.stages);
+        let commands = caller.begin().unwrap();
+        // SAFETY: the command buffer is recording; the tables are kept until it has completed.
+        ok(unsafe { dmlvk_record_dispatch(commands.raw(), diagonal) });
+        commands.barrier((stages, flags(masks.outputs)), (stages, flags(masks.inputs)));
+        // SAFETY: as above.
+        ok(unsafe { dmlvk_record_dispatch(commands.raw(), table) });
+        let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+        commands.barrier((stages, flags(masks.outputs)), host);
+        commands.finish().unwrap();
+        let expected: Vec<u8> =
+            [6f32, 0.0, 3.0, 5.5].into_iter().flat_map(f32::to_le_bytes).collect();
+        assert_eq!(data.bytes(256..272).unwrap(), expected);
+        destroy(device);
+    });
 }
 
 #[test]

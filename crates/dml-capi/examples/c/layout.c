@@ -47,7 +47,7 @@ FIELD(DML_INTERMEDIATE_GRAPH_EDGE_DESC, ToNodeInputIndex, 12);
 SIZE(DML_BINDING_PROPERTIES, 24);
 SIZE(DmlVkDeviceDesc, 32);
 FIELD(DmlVkDeviceDesc, profile, 24);
-SIZE(DmlVkRawDeviceDesc, 112);
+SIZE(DmlVkRawDeviceDesc, 120);
 SIZE(DmlVkRawBufferDesc, 24);
 SIZE(DmlVkBufferBinding, 24);
 SIZE(DmlVkBindings, 80);

@@ -445,6 +445,22 @@ HRESULT dmlvk_compile_operator(DmlVkDevice device,
                                DML_EXECUTION_FLAGS flags,
                                DmlVkOperator *compiled);
 
+// IDMLDevice1::CompileGraph: a graph becomes one operator, which is initialized, bound, recorded and
+// executed as any other is; its inputs and outputs are bound by their numbers in the graph. Where
+// DirectML takes an operator object in a node, the node has a pointer to the operator's descriptor.
+// Nothing of the description is needed afterwards, the data of its constants included.
+//
+// Fails as dmlvk_compile_operator does, and with E_INVALIDARG where an edge or a node breaks a rule.
+//
+// Safety:
+//
+// desc is null, or it and all that it leads to are as DirectML's documentation says, or null, with a
+// DML_OPERATOR_DESC as each Operator; compiled is null or a place for a handle.
+HRESULT dmlvk_compile_graph(DmlVkDevice device,
+                            const DML_GRAPH_DESC *desc,
+                            DML_EXECUTION_FLAGS flags,
+                            DmlVkOperator *compiled);
+
 // IDMLDispatchable::GetBindingProperties.
 //
 // Safety:

@@ -6,6 +6,7 @@
 mod borrowing;
 #[path = "../../../dml-vk/tests/common/caller.rs"]
 pub mod caller;
+pub mod graph;
 
 use std::ffi::{CStr, CString};
 use std::ptr;
