@@ -19,6 +19,8 @@ use crate::types::{
 };
 
 pub(crate) use graph::graph;
+#[cfg(feature = "fuzzing")]
+pub(crate) use graph::{CONSTANT, MAX_DATA_SIZE, OPERATOR};
 
 /// DML_TENSOR_TYPE_BUFFER.
 pub(crate) const BUFFER: u32 = 1;

@@ -3,6 +3,8 @@
 //! A pointer is valid or null, and an array at least as long as its count says where the count is one
 //! that is read: nothing else can be detected, see the head of the crate.
 
+mod graph;
+
 use std::any::Any;
 use std::ptr;
 
@@ -10,6 +12,7 @@ use dml::core::FieldValue;
 use dml::core::schema::{FieldSchema, OperatorSchema};
 use dml::{AbstractOperator, TensorDesc};
 
+use crate::boundary;
 use crate::decode::{self, MAX_COUNT, NO_OPERATOR, c_size, offsets};
 use crate::memory::write;
 use crate::types::{
@@ -17,15 +20,24 @@ use crate::types::{
     DML_TENSOR_DESC,
 };
 
-/// What came of structs that were written and read back.
+pub use graph::graph_through_c;
+
+/// What came of structs that were written and read back: an operator's or a graph's.
 #[derive(Debug)]
-pub struct RoundTrip {
-    /// What was written, but for damage: the operator with counts that tell the lengths of its arrays.
-    pub written: AbstractOperator,
+pub struct RoundTrip<T> {
+    /// What was written, but for damage: operators with counts that tell the lengths of their arrays.
+    pub written: T,
     /// What was read, or the message of the refusal.
-    pub read: Result<AbstractOperator, String>,
+    pub read: Result<T, String>,
     /// Whether anything was damaged.
     pub is_damaged: bool,
+}
+
+impl<T> RoundTrip<T> {
+    fn new(written: T, read: boundary::Result<T>, writer: &Writer<'_>) -> Self {
+        let read = read.map_err(|failure| failure.message().to_owned());
+        Self { written, read, is_damaged: writer.is_damaged }
+    }
 }
 
 /// Writes `operator` as DirectML's structs and reads them. `choose` gives numbers below another one,
@@ -34,15 +46,14 @@ pub fn through_c(
     operator: &AbstractOperator,
     damage: bool,
     choose: &mut dyn FnMut(u32) -> u32,
-) -> RoundTrip {
+) -> RoundTrip<AbstractOperator> {
     let written = with_true_counts(operator);
-    let mut writer = Writer { blocks: Vec::new(), choose, damage, is_damaged: false };
+    let mut writer = Writer::new(damage, choose);
     let desc = writer.operator(&written);
     // SAFETY: every pointer is null or leads to a block that the writer keeps, at least as long as the
     // counts say that are not refused.
     let read = unsafe { decode::operator(&raw const desc) };
-    let read = read.map_err(|failure| failure.message().to_owned());
-    RoundTrip { written, read, is_damaged: writer.is_damaged }
+    RoundTrip::new(written, read, &writer)
 }
 
 /// The same as far as C can express it: strides as many as sizes, total sizes stated, arrays that share
@@ -117,7 +128,11 @@ struct Writer<'a> {
     is_damaged: bool,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    fn new(damage: bool, choose: &'a mut dyn FnMut(u32) -> u32) -> Self {
+        Self { blocks: Vec::new(), choose, damage, is_damaged: false }
+    }
+
     /// True where something is to be damaged.
     fn strikes(&mut self) -> bool {
         let strikes = self.damage && (self.choose)(12) == 0;

@@ -195,7 +195,8 @@ fn rules_of_graphs_hold() {
         (|it| it.output.FromNodeOutputIndex = 1, "graph: OutputEdges[0].FromNodeOutputIndex: 1"),
         (
             |it| {
-                (it.intermediate[0].ToNodeInputIndex, it.intermediate[0].Name) = (2, c"b".as_ptr())
+                it.intermediate[0].Name = c"b".as_ptr();
+                it.intermediate[0].ToNodeInputIndex = 2;
             },
             "graph: IntermediateEdges[0] (b).ToNodeInputIndex: 2",
         ),

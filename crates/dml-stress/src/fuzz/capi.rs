@@ -1,15 +1,22 @@
 //! `capi`: DirectML's structs as a C program fills them, in half of all runs with damage, read by the C
-//! library.
+//! library: an operator's, and those of a graph.
 
-use dml::FeatureLevel;
-use dml::core::validate;
+use std::fmt::Debug;
+
+use dml::core::graph::{InputEdge, IntermediateEdge, NodeDesc, NodeKind, OutputEdge};
+use dml::core::{validate, validate_graph};
+use dml::{FeatureLevel, GraphDesc};
+use dml_ops::graph::random::random_graph;
 use dml_ops::reference::Random;
-use dmlvk::fuzzing::{RoundTrip, through_c};
+use dmlvk::fuzzing::{RoundTrip, graph_through_c, through_c};
 
 use crate::plans::hostile;
 
 /// What keeps structs without damage from being read: more dimensions than there are.
 const REASON: &str = "DimensionCount";
+
+/// What nodes and edges may be called.
+const NAMES: [&str; 4] = ["", "a", "größer", "\n\"%s"];
 
 pub(super) fn run(bytes: &[u8]) -> bool {
     let mut random = Random::from_bytes(bytes);
@@ -19,20 +26,90 @@ pub(super) fn run(bytes: &[u8]) -> bool {
     } else {
         random.pick(&dml_ops::OPERATORS).schema()
     };
-    let Some(operator) = hostile::operator(schema, &mut random) else { return true };
-    let RoundTrip { written, read, is_damaged } =
-        through_c(&operator, damage, &mut |end| random.below(end));
+    if let Some(operator) = hostile::operator(schema, &mut random) {
+        let trip = through_c(&operator, damage, &mut |end| random.below(end));
+        if let Some(read) = checked(trip) {
+            let _ = validate(&read, FeatureLevel::HIGHEST);
+        }
+    }
+    let graph = if random.one_in(2) {
+        let nodes = 1 + random.below(6);
+        random_graph(&mut random, nodes)
+    } else {
+        hostile_graph(&mut random)
+    };
+    let trip = graph_through_c(&graph, damage, &mut |end| random.below(end));
+    if let Some(read) = checked(trip) {
+        let _ = validate_graph(&read, FeatureLevel::HIGHEST);
+    }
+    true
+}
+
+/// What was read, which is what was written unless that was damaged.
+fn checked<T: Debug>(trip: RoundTrip<T>) -> Option<T> {
+    let RoundTrip { written, read, is_damaged } = trip;
     match read {
         Ok(read) => {
             // As text, since a NaN differs from itself.
             let text = [&written, &read].map(|it| format!("{it:?}"));
             assert!(is_damaged || text[0] == text[1], "{}\nhas become\n{}", text[0], text[1]);
-            let _ = validate(&read, FeatureLevel::HIGHEST);
+            Some(read)
         }
         Err(message) => {
             assert!(is_damaged || message.contains(REASON), "refused {written:?}: {message}");
             assert!(!message.contains('\n') && !message.contains("internal error"), "{message}");
+            None
         }
     }
-    true
+}
+
+/// Any operators, and edges between any numbers.
+fn hostile_graph(random: &mut Random) -> GraphDesc {
+    let mut graph = GraphDesc {
+        input_count: index(random),
+        output_count: index(random),
+        ..GraphDesc::default()
+    };
+    for _ in 0..random.below(4) {
+        let schema = random.pick(dml::core::operators::OPERATORS);
+        let operator = if random.one_in(3) { None } else { hostile::operator(schema, random) };
+        let bytes = random.below(20) as usize;
+        let kind = operator.map_or(NodeKind::Constant(vec![7; bytes].into()), NodeKind::Operator);
+        graph.nodes.push(NodeDesc { name: name(random), kind });
+    }
+    for _ in 0..random.below(4) {
+        graph.input_edges.push(InputEdge {
+            graph_input_index: index(random),
+            to_node_index: index(random),
+            to_node_input_index: index(random),
+            name: name(random),
+        });
+    }
+    for _ in 0..random.below(4) {
+        graph.output_edges.push(OutputEdge {
+            from_node_index: index(random),
+            from_node_output_index: index(random),
+            graph_output_index: index(random),
+            name: name(random),
+        });
+    }
+    for _ in 0..random.below(4) {
+        graph.intermediate_edges.push(IntermediateEdge {
+            from_node_index: index(random),
+            from_node_output_index: index(random),
+            to_node_index: index(random),
+            to_node_input_index: index(random),
+            name: name(random),
+        });
+    }
+    graph
+}
+
+/// Mostly one that there may be.
+fn index(random: &mut Random) -> u32 {
+    if random.one_in(16) { u32::MAX } else { random.below(4) }
+}
+
+fn name(random: &mut Random) -> String {
+    random.pick(&NAMES).to_owned()
 }
