@@ -92,7 +92,8 @@ thread_local! {
 }
 
 fn remember(message: String) {
-    let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
+    // One line, whatever the names in it: the caller may have put anything there.
+    let message = CString::new(message.replace(char::is_control, " ")).unwrap_or_default();
     // While a thread ends there is no place for its messages any more.
     let _ = MESSAGE.try_with(|last| *last.borrow_mut() = message);
 }

@@ -187,6 +187,18 @@ fn names_that_are_no_utf_8_are_refused() {
     ]);
 }
 
+/// A message is one line, whatever the names in it.
+#[test]
+fn names_with_line_breaks_do_not_break_a_message() {
+    all_refused(&[(
+        |it| {
+            it.operator_nodes[1].Name = c"the\nresult\x07".as_ptr();
+            it.intermediate[1].FromNodeIndex = 2;
+        },
+        "graph: IntermediateEdges: Nodes[2] (the result ) read each other in a circle",
+    )]);
+}
+
 /// What can be read is judged as from Rust: nothing is lost on the way.
 #[test]
 fn rules_of_graphs_hold() {
