@@ -120,9 +120,11 @@ impl Places {
         }
     }
 
-    /// The place of a value that a part's steps name, which is there.
+    /// The place of a value. One without a place gets a slot that nothing is bound to, which the check of
+    /// the plan refuses.
     fn of(&self, value: Option<Source>) -> Place {
-        value.and_then(|value| self.at.get(&value).copied()).unwrap_or((Slot::Temporary, 0))
+        let place = value.and_then(|value| self.at.get(&value).copied());
+        place.unwrap_or((Slot::Input(u32::MAX), 0))
     }
 }
 

@@ -1,9 +1,9 @@
 //! The parts of a graph, each lowered by itself.
 
+use dml_core::Error;
 use dml_core::graph::{Source, ValidatedGraph};
 use dml_core::plan::{InPlace, Plan, Slot, Step};
 use dml_core::schema::FieldKind;
-use dml_core::{Error, TensorLayout};
 
 use super::group::Group;
 use super::program::Merged;
@@ -79,7 +79,7 @@ fn copies_of_outputs(
             nodes: vec![node],
             writes_output: Some(index),
             inputs: vec![Some(*value)],
-            outputs: vec![Some((copied, bytes(tensor)))],
+            outputs: vec![Some((copied, tensor.binding_size()))],
             init: vec![],
             exec,
             in_place: vec![],
@@ -89,11 +89,6 @@ fn copies_of_outputs(
         });
     }
     Ok(copies)
-}
-
-/// The bytes that a tensor's binding has.
-fn bytes(tensor: &TensorLayout) -> u64 {
-    tensor.binding_size()
 }
 
 fn operator_part(
@@ -113,7 +108,7 @@ fn operator_part(
         nodes: vec![node],
         writes_output: None,
         inputs: of.inputs.iter().map(|it| it.map(|source| values.root(source))).collect(),
-        outputs: outputs.map(|(at, (_, it))| it.map(|it| (value(at), bytes(it)))).collect(),
+        outputs: outputs.map(|(at, (_, it))| it.map(|it| (value(at), it.binding_size()))).collect(),
         init,
         exec,
         in_place,
@@ -152,7 +147,7 @@ fn element_wise_part(
         nodes: nodes.to_vec(),
         writes_output: None,
         inputs: merged.inputs.iter().map(|(source, _)| Some(*source)).collect(),
-        outputs: vec![Some((Source::Node { node: last, output: 0 }, bytes(output)))],
+        outputs: vec![Some((Source::Node { node: last, output: 0 }, output.binding_size()))],
         init: kept.init,
         exec,
         in_place,
