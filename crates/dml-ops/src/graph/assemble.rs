@@ -1,6 +1,6 @@
 //! One plan of all parts: where every value lies, and the steps in order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use dml_core::Strategy;
 use dml_core::graph::{NodeWork, Source, ValidatedGraph};
@@ -87,22 +87,19 @@ impl Places {
             let slot = Slot::Input(u32::try_from(index).unwrap_or(u32::MAX));
             places.at.insert(Source::Input(index), (slot, 0));
         }
-        let written =
-            |part: &'_ Part| part.outputs.iter().flatten().map(|it| it.0).collect::<Vec<_>>();
-        for (part, value) in
-            parts.iter().flat_map(|it| written(it).into_iter().map(move |v| (it, v)))
-        {
-            let output = part.writes_output.or_else(|| values.outputs(value).first().copied());
-            if let Some(output) = output {
-                let slot = Slot::Output(u32::try_from(output).unwrap_or(u32::MAX));
-                places.at.insert(value, (slot, 0));
+        for part in parts {
+            for (value, _) in part.outputs.iter().flatten() {
+                let output = part.writes_output.or_else(|| values.outputs(*value).first().copied());
+                let slot = output.map(|it| Slot::Output(u32::try_from(it).unwrap_or(u32::MAX)));
+                places.at.extend(slot.map(|slot| (*value, (slot, 0))));
             }
         }
-        let read = |it: &Source| parts.iter().any(|part| part.inputs.contains(&Some(*it)));
+        let inputs = parts.iter().flat_map(|part| part.inputs.iter().flatten());
+        let read: HashSet<Source> = inputs.copied().collect();
         for (node, of) in graph.nodes().iter().enumerate() {
             let value = Source::Node { node, output: 0 };
             if let NodeWork::Constant(bytes) = &of.work
-                && read(&value)
+                && read.contains(&value)
             {
                 let start = padded(&mut places.constants);
                 places.constants.extend(bytes.iter());
@@ -235,7 +232,7 @@ impl Intermediates {
 
 /// What all results between the nodes of a graph take by themselves.
 fn graph_bytes(graph: &ValidatedGraph, alignment: u64) -> u64 {
-    let outputs: Vec<Source> = graph.outputs().iter().map(|(source, _)| *source).collect();
+    let outputs: HashSet<Source> = graph.outputs().iter().map(|(source, _)| *source).collect();
     let mut bytes = 0;
     for (node, of) in graph.nodes().iter().enumerate() {
         let Some(operator) = of.operator() else { continue };
