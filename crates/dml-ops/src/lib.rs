@@ -25,7 +25,7 @@ pub use target::{Target, TransferUse};
 use dml_core::plan::Plan;
 use dml_core::schema::OperatorSchema;
 use dml_core::{Error, Validated};
-use lowering::element_wise::Form;
+use lowering::form::Form;
 
 /// What an operator computes element by element.
 type FormOf = fn(&Validated) -> Result<Form, Error>;

@@ -6,6 +6,7 @@ pub(crate) mod conversion;
 pub(crate) mod dispatches;
 pub(crate) mod element_wise;
 pub(crate) mod fill;
+pub(crate) mod form;
 pub(crate) mod grid;
 pub(crate) mod iteration;
 pub(crate) mod owned;

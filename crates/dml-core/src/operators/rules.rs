@@ -28,7 +28,7 @@ fn parts_along_axis(operator: &Validated, whole: &str, parts: FieldKind) -> Resu
         let problem = format!("is no dimension of {whole}");
         invalid(InvalidField::new("Axis", axis, problem, format!("0 to {}", sizes.len() - 1)))
     })?;
-    let parts = || operator.tensors(parts).filter_map(|(path, tensor)| Some((path, tensor?)));
+    let parts = || operator.present_tensors(parts);
     parts().try_for_each(|(path, it)| part(path, it, whole, sizes, along).map_err(invalid))?;
     let sum: u64 = parts().map(|(_, it)| u64::from(it.sizes()[along])).sum();
     if sum == u64::from(sizes[along]) {

@@ -85,6 +85,14 @@ impl Validated {
         })
     }
 
+    /// The checked tensors of one kind that are not left out, in the same order.
+    pub fn present_tensors(
+        &self,
+        kind: FieldKind,
+    ) -> impl Iterator<Item = (TensorPath, &TensorLayout)> {
+        self.tensors(kind).filter_map(|(path, tensor)| Some((path, tensor?)))
+    }
+
     /// The tensor of a field that cannot be left out.
     ///
     /// # Errors

@@ -38,8 +38,7 @@ fn tensors<'a>(
     operator: &'a Validated,
     field: &'static FieldSchema,
 ) -> impl Iterator<Item = (TensorPath, &'a TensorLayout)> {
-    let tensors = operator.tensors(field.kind);
-    tensors.filter(move |(path, _)| path.field == field).filter_map(|(path, it)| Some((path, it?)))
+    operator.present_tensors(field.kind).filter(move |(path, _)| path.field == field)
 }
 
 fn types_match(

@@ -8,7 +8,7 @@ use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS};
 
 use super::program::{Merged, merged};
 use super::values::Values;
-use crate::lowering::element_wise::Form;
+use crate::lowering::form::Form;
 
 /// SwiftShader's compiler takes longer than in proportion for kernels that are larger.
 const MAX_KERNEL_BYTES: usize = 16 << 10;

@@ -11,8 +11,8 @@ use super::values::Values;
 use crate::Target;
 use crate::lowering::constants::Constants;
 use crate::lowering::element_wise::{self, Computation};
+use crate::lowering::form::Lowered;
 use crate::lowering::iteration::{IterationSpace, Operand, leading};
-use crate::lowering::owned::Kept;
 
 /// A part of a graph: steps on slots of its own.
 pub(super) struct Part {
@@ -129,30 +129,19 @@ fn element_wise_part(
     let name = operator.map_or("GRAPH", |it| it.schema().name);
     let output = graph.nodes()[last].tensor(FieldKind::Output, 0);
     let output = output.ok_or_else(|| Error::internal(name, "no output"))?;
-    let (mut constants, mut kept) = (Constants::default(), Kept::default());
-    let mut space = merged.form.space.clone();
-    let lies_alike = |at: usize| space.inputs[at].lies_as(&space.output, &space.sizes);
-    let alike: Vec<u32> =
-        (0..).take(space.inputs.len()).filter(|it| lies_alike(*it as usize)).collect();
-    for ((operand, (_, tensor)), index) in space.inputs.iter_mut().zip(&merged.inputs).zip(0..) {
-        *operand = kept.operand(name, index, tensor, target, &mut constants)?;
-    }
-    let is_input = |at: &u32| space.inputs[*at as usize].slot == Slot::Input(*at);
-    let in_place = alike.into_iter().filter(is_input);
-    let in_place = in_place.map(|input| InPlace::by_same_steps(input, 0)).collect();
-    let computation = &merged.form.computation;
-    let exec =
-        element_wise::steps(name, "OutputTensor", space, computation, target, &mut constants)?;
+    let tensors = merged.inputs.iter().map(|(_, tensor)| *tensor);
+    let Lowered { init, exec, in_place, persistent_size, constants } =
+        merged.form.lower(name, tensors, target)?;
     Ok(Part {
         nodes: nodes.to_vec(),
         writes_output: None,
         inputs: merged.inputs.iter().map(|(source, _)| Some(*source)).collect(),
         outputs: vec![Some((Source::Node { node: last, output: 0 }, output.binding_size()))],
-        init: kept.init,
+        init,
         exec,
         in_place,
         temporary_size: 0,
-        persistent_size: kept.size,
-        constants: constants.bytes,
+        persistent_size,
+        constants,
     })
 }

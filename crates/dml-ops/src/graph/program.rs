@@ -9,7 +9,8 @@ use dml_spirv::element_wise::{Program, Value, estimated_bytes};
 use dml_spirv::functions::{Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
 use super::values::Values;
-use crate::lowering::element_wise::{Computation, Form};
+use crate::lowering::element_wise::Computation;
+use crate::lowering::form::Form;
 use crate::lowering::iteration::{IterationSpace, Operand};
 
 /// What several operators compute together.

@@ -43,15 +43,6 @@ pub(crate) struct Computation {
     pub(crate) parameters: Vec<u32>,
 }
 
-/// What an operator computes, and where its elements are: of its own inputs and its output.
-#[derive(Clone, Debug)]
-pub(crate) struct Form {
-    /// The elements that belong together.
-    pub(crate) space: IterationSpace,
-    /// What becomes of them.
-    pub(crate) computation: Computation,
-}
-
 impl Computation {
     /// Elements as they are.
     pub(crate) fn copy() -> Self {

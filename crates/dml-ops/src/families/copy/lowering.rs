@@ -1,8 +1,8 @@
 //! How parts of tensors are copied: a kernel for each, which reads and writes any strides.
 
 use dml_core::plan::{BindingRequirement, Plan, Slot};
-use dml_core::schema::{FieldKind, TensorPath};
-use dml_core::{Error, Strategy, TensorLayout, Validated};
+use dml_core::schema::FieldKind;
+use dml_core::{Error, Strategy, Validated};
 
 use crate::Target;
 use crate::lowering::constants::Constants;
@@ -32,11 +32,11 @@ pub(super) fn copies(
     let name = operator.schema().name;
     let (mut constants, mut kept) = (Constants::default(), Kept::default());
     let mut inputs = Vec::new();
-    for ((_, tensor), index) in tensors(operator, FieldKind::Input).zip(0..) {
+    for ((_, tensor), index) in operator.present_tensors(FieldKind::Input).zip(0..) {
         inputs.push(kept.operand(name, index, tensor, target, &mut constants)?);
     }
     let mut outputs = Vec::new();
-    for ((_, tensor), index) in tensors(operator, FieldKind::Output).zip(0..) {
+    for ((_, tensor), index) in operator.present_tensors(FieldKind::Output).zip(0..) {
         outputs.push(Operand::of(name, Slot::Output(index), tensor)?);
     }
     let mut exec = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn copies(
         exec.extend(element_wise::steps(name, field, space, &copy, target, &mut constants)?);
     }
     let requirements = |kind| {
-        let tensors = tensors(operator, kind);
+        let tensors = operator.present_tensors(kind);
         tensors.map(|(path, it)| Some(BindingRequirement::of(path.name(), it))).collect()
     };
     Ok(Plan {
@@ -68,11 +68,4 @@ pub(super) fn copies(
         persistent_size: kept.size,
         constants: constants.bytes,
     })
-}
-
-fn tensors(
-    operator: &Validated,
-    kind: FieldKind,
-) -> impl Iterator<Item = (TensorPath, &TensorLayout)> {
-    operator.tensors(kind).filter_map(|(path, tensor)| Some((path, tensor?)))
 }

@@ -30,7 +30,7 @@ impl Reference for AlongAxis {
         inputs: &[Option<Vec<u64>>],
     ) -> Result<Vec<Vec<u64>>, Error> {
         let axis = operator.uint("Axis")? as usize;
-        let tensors = |kind| operator.tensors(kind).filter_map(|(_, tensor)| tensor).collect();
+        let tensors = |kind| operator.present_tensors(kind).map(|(_, tensor)| tensor).collect();
         let [from, to]: [Vec<&TensorLayout>; 2] =
             [FieldKind::Input, FieldKind::Output].map(tensors);
         let joins = to.len() == 1 && self.schema.fields[1].kind == FieldKind::Input;

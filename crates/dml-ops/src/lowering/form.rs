@@ -1,0 +1,59 @@
+//! What is computed element by element, and how that is executed.
+
+use dml_core::plan::{InPlace, Slot, Step};
+use dml_core::{Error, TensorLayout};
+
+use crate::Target;
+use crate::lowering::constants::Constants;
+use crate::lowering::element_wise::{self, Computation};
+use crate::lowering::iteration::IterationSpace;
+use crate::lowering::owned::Kept;
+
+/// What is computed, and where the elements are: in the inputs and in the one output.
+#[derive(Clone, Debug)]
+pub(crate) struct Form {
+    /// The elements that belong together.
+    pub(crate) space: IterationSpace,
+    /// What becomes of them.
+    pub(crate) computation: Computation,
+}
+
+/// What a form takes to be executed.
+pub(crate) struct Lowered {
+    pub(crate) init: Vec<Step>,
+    pub(crate) exec: Vec<Step>,
+    /// The inputs that may be the output: those that lie as it does, so that each element is read where
+    /// it is written.
+    pub(crate) in_place: Vec<InPlace>,
+    pub(crate) persistent_size: u64,
+    pub(crate) constants: Vec<u8>,
+}
+
+impl Form {
+    /// The steps for inputs that are `tensors`; those that are OWNED_BY_DML are kept. Refusals name
+    /// `operator`.
+    ///
+    /// # Errors
+    /// As [`element_wise::steps`].
+    pub(crate) fn lower<'a>(
+        &self,
+        operator: &'static str,
+        tensors: impl IntoIterator<Item = &'a TensorLayout>,
+        target: &Target<'_>,
+    ) -> Result<Lowered, Error> {
+        let (mut constants, mut kept) = (Constants::default(), Kept::default());
+        let mut space = self.space.clone();
+        let mut in_place = Vec::new();
+        for ((operand, tensor), index) in space.inputs.iter_mut().zip(tensors).zip(0..) {
+            *operand = kept.operand(operator, index, tensor, target, &mut constants)?;
+            if operand.slot == Slot::Input(index) && operand.lies_as(&space.output, &space.sizes) {
+                in_place.push(InPlace::by_same_steps(index, 0));
+            }
+        }
+        let (field, computation) = ("OutputTensor", &self.computation);
+        let exec =
+            element_wise::steps(operator, field, space, computation, target, &mut constants)?;
+        let (init, persistent_size) = (kept.init, kept.size);
+        Ok(Lowered { init, exec, in_place, persistent_size, constants: constants.bytes })
+    }
+}
