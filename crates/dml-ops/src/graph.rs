@@ -23,11 +23,14 @@ mod relocate;
 mod tests;
 mod values;
 
+use std::collections::HashMap;
+
 use dml_core::Error;
 use dml_core::graph::ValidatedGraph;
 use dml_core::plan::Plan;
 
 use crate::Target;
+use crate::lowering::form::Form;
 
 pub use explain::{Explanation, Fusion, Memory, Part as ExplainedPart};
 
@@ -46,6 +49,21 @@ impl Default for GraphOptions {
     }
 }
 
+/// What the element-wise nodes of a graph compute.
+type Forms = HashMap<usize, Form>;
+
+fn forms(graph: &ValidatedGraph) -> Result<Forms, Error> {
+    let mut forms = Forms::new();
+    for (index, node) in graph.nodes().iter().enumerate() {
+        let Some(operator) = node.operator() else { continue };
+        let form = crate::find(operator.schema().operator_type).and_then(|it| it.form);
+        if let Some(form) = form {
+            forms.insert(index, form(operator)?);
+        }
+    }
+    Ok(forms)
+}
+
 /// The plan of a graph, and how it came about.
 ///
 /// # Errors
@@ -55,8 +73,9 @@ pub fn compile_graph(
     target: &Target<'_>,
     options: GraphOptions,
 ) -> Result<(Plan, Explanation), Error> {
-    let values = values::Values::of(graph, options.fuse);
-    let groups = group::groups(graph, &values, options.fuse)?;
+    let forms = forms(graph)?;
+    let values = values::Values::of(graph, &forms, options.fuse);
+    let groups = group::groups(graph, &values, &forms, options.fuse)?;
     let parts = part::parts(graph, &values, &groups.all, target)?;
     Ok(assemble::assemble(graph, &values, groups, parts, target, options))
 }

@@ -6,9 +6,9 @@ use dml_core::Error;
 use dml_core::graph::{Source, ValidatedGraph};
 use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS};
 
+use super::Forms;
 use super::program::{Merged, merged};
 use super::values::Values;
-use crate::lowering::form::Form;
 
 /// SwiftShader's compiler takes longer than in proportion for kernels that are larger.
 const MAX_KERNEL_BYTES: usize = 16 << 10;
@@ -32,28 +32,28 @@ pub(super) struct Groups<'a> {
 pub(super) fn groups<'a>(
     graph: &'a ValidatedGraph,
     values: &Values,
+    forms: &Forms,
     fuse: bool,
 ) -> Result<Groups<'a>, Error> {
-    let mut forms: HashMap<usize, Form> = HashMap::new();
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut group_of: HashMap<usize, usize> = HashMap::new();
     let mut refused = Vec::new();
     for node in graph.order().iter().rev().copied() {
-        let Some(form) = executed_form(graph, values, node)? else { continue };
-        let Some(form) = form else {
+        if graph.nodes()[node].operator().is_none() || !values.is_executed(node) {
+            continue;
+        }
+        if !forms.contains_key(&node) {
             group_of.insert(node, groups.len());
             groups.push(Group { nodes: vec![node], merged: None });
             continue;
-        };
-        forms.insert(node, form);
-        let form_of = |it: usize| Ok(forms[&it].clone());
+        }
         let reader = match fuse {
-            true => only_reader(graph, values, node, &group_of, &groups, &forms),
+            true => only_reader(graph, values, node, &group_of, &groups, forms),
             false => Err(None),
         };
         let joined = reader.and_then(|group| {
             let nodes = [&[node], groups[group].nodes.as_slice()].concat();
-            let merged = merged(graph, values, &nodes, form_of).map_err(|_| None)?;
+            let merged = merged(graph, values, &nodes, forms).map_err(|_| None)?;
             fits(&merged).map(|()| (group, nodes, merged)).map_err(Some)
         });
         match joined {
@@ -64,7 +64,7 @@ pub(super) fn groups<'a>(
             Err(reason) => {
                 refused.extend(reason.map(|reason| (node, reason)));
                 group_of.insert(node, groups.len());
-                let merged = Some(merged(graph, values, &[node], form_of)?);
+                let merged = Some(merged(graph, values, &[node], forms)?);
                 groups.push(Group { nodes: vec![node], merged });
             }
         }
@@ -75,19 +75,6 @@ pub(super) fn groups<'a>(
     Ok(Groups { all: groups, refused })
 }
 
-/// The form of a node that is executed, where it is element-wise; nothing of any other node.
-fn executed_form(
-    graph: &ValidatedGraph,
-    values: &Values,
-    node: usize,
-) -> Result<Option<Option<Form>>, Error> {
-    let Some(operator) = graph.nodes()[node].operator().filter(|_| values.is_executed(node)) else {
-        return Ok(None);
-    };
-    let form = crate::find(operator.schema().operator_type).and_then(|it| it.form);
-    form.map(|form| form(operator)).transpose().map(Some)
-}
-
 /// The group that reads the result of `node`, where one alone does and sees it as it was written; else
 /// why it cannot be fused, where an element-wise operator reads it.
 fn only_reader(
@@ -96,7 +83,7 @@ fn only_reader(
     node: usize,
     group_of: &HashMap<usize, usize>,
     groups: &[Group<'_>],
-    forms: &HashMap<usize, Form>,
+    forms: &Forms,
 ) -> Result<usize, Option<&'static str>> {
     let result = Source::Node { node, output: 0 };
     let readers = values.readers(result);

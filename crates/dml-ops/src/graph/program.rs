@@ -8,6 +8,7 @@ use dml_core::{DataType, Error, TensorLayout};
 use dml_spirv::element_wise::{Program, Value, estimated_bytes};
 use dml_spirv::functions::{Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
+use super::Forms;
 use super::values::Values;
 use crate::lowering::element_wise::Computation;
 use crate::lowering::form::Form;
@@ -40,12 +41,12 @@ struct Joined {
 /// order in which they are first read.
 ///
 /// # Errors
-/// What the operators' forms give.
+/// [`Error::Internal`]: there are no nodes.
 pub(super) fn merged<'a>(
     graph: &'a ValidatedGraph,
     values: &Values,
     nodes: &[usize],
-    form_of: impl Fn(usize) -> Result<Form, Error>,
+    forms: &Forms,
 ) -> Result<Merged<'a>, Error> {
     let mut inputs: Vec<(Source, &TensorLayout)> = Vec::new();
     let mut operands: Vec<Operand> = Vec::new();
@@ -53,7 +54,7 @@ pub(super) fn merged<'a>(
     let mut parameters: Vec<u32> = Vec::new();
     let mut last = None;
     for node in nodes.iter().copied() {
-        let form = form_of(node)?;
+        let form = &forms[&node];
         let mut reads: Vec<Read> = Vec::new();
         for (at, operand) in form.space.inputs.iter().enumerate() {
             let of = &graph.nodes()[node];
@@ -83,10 +84,10 @@ pub(super) fn merged<'a>(
             packed
         });
         parameters.extend(&form.computation.parameters);
-        last = Some(form.space);
+        last = Some(&form.space);
     }
     let space = last.ok_or_else(|| Error::internal("GRAPH", "a group has no nodes"))?;
-    let space = IterationSpace { inputs: operands, ..space };
+    let space = IterationSpace { inputs: operands, ..space.clone() };
     let packed = packed.map(|it| it.program);
     let computation = Computation { program: whole.program, packed, parameters };
     Ok(Merged { form: Form { space, computation }, inputs })

@@ -6,6 +6,8 @@ use dml_core::graph::{NodeWork, Source, ValidatedGraph};
 use dml_core::schema::FieldKind;
 use dml_core::{TensorFlags, TensorLayout, Validated};
 
+use super::Forms;
+
 /// What the nodes of a graph read and write.
 pub(super) struct Values {
     /// What stands for a value that a folded copy gives: the value that it copies.
@@ -21,7 +23,7 @@ pub(super) struct Values {
 
 impl Values {
     /// Those of `graph`; with `fold` copies are looked through.
-    pub(super) fn of(graph: &ValidatedGraph, fold: bool) -> Self {
+    pub(super) fn of(graph: &ValidatedGraph, forms: &Forms, fold: bool) -> Self {
         let mut values = Self {
             copies: HashMap::new(),
             folded: vec![],
@@ -33,7 +35,8 @@ impl Values {
         for node in graph.order().iter().copied().filter(|_| fold) {
             let result = Source::Node { node, output: 0 };
             // What is an output of the graph has to be written there.
-            if let Some(source) = copied(graph, node).filter(|_| !outputs.contains(&result)) {
+            if let Some(source) = copied(graph, forms, node).filter(|_| !outputs.contains(&result))
+            {
                 values.copies.insert(result, values.root(source));
                 values.folded.push(node);
             }
@@ -101,10 +104,9 @@ impl Values {
 }
 
 /// What a node copies where its result lies as what it reads.
-fn copied(graph: &ValidatedGraph, node: usize) -> Option<Source> {
-    let node = &graph.nodes()[node];
+fn copied(graph: &ValidatedGraph, forms: &Forms, node: usize) -> Option<Source> {
+    let (form, node) = (forms.get(&node)?, &graph.nodes()[node]);
     let operator = node.operator()?;
-    let form = crate::find(operator.schema().operator_type)?.form?(operator).ok()?;
     let is_copy = form.computation.program.steps.is_empty() && form.space.inputs.len() == 1;
     let input = form.space.inputs.first()?;
     let [from, to] = [FieldKind::Input, FieldKind::Output].map(|kind| tensor(operator, kind));
