@@ -107,6 +107,7 @@ entry_points! {
     // Command buffers and queries.
     Create PFN_vkCreateCommandPool(_, _, _, _), HOST, DEVICE;
     Destroy PFN_vkDestroyCommandPool(_, _, _);
+    Call PFN_vkResetCommandPool(_, _, _), HOST, DEVICE;
     Call PFN_vkAllocateCommandBuffers(_, _, _), HOST, DEVICE;
     Call PFN_vkBeginCommandBuffer(_, _), HOST, DEVICE;
     Call PFN_vkEndCommandBuffer(_), HOST, DEVICE;

@@ -1,17 +1,20 @@
 //! The logical device: one queue, one allocator, one pipeline cache.
 
 pub(crate) mod buffers;
+pub(crate) mod commands;
 pub(crate) mod enablement;
 pub(crate) mod queue;
 pub(crate) mod wrap;
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use ash::vk;
 use dml_core::capabilities::{Capabilities, CapabilityCap, Feature, Features, Shortfall};
 
+use crate::device::commands::CommandPools;
 use crate::device::enablement::Enablement;
 use crate::device::queue::Queue;
 use crate::error::{Error, Result};
@@ -41,6 +44,9 @@ pub struct DeviceDesc {
     /// what is bound; without it, nothing hides such a defect, and some GPUs compute addresses faster.
     /// Of a caller's own device it decides what [`PhysicalDevice::enablement`] answers.
     pub without_robust_access: bool,
+    /// On how many threads the pipelines of one operator or graph are made. The default, `None`, is one
+    /// for each core of the host.
+    pub compile_threads: Option<NonZeroUsize>,
 }
 
 /// A logical device.
@@ -59,11 +65,13 @@ pub(crate) struct DeviceShared {
     /// A caller's device may have none.
     queue: Option<Queue>,
     queue_family: u32,
+    pub(crate) commands: Arc<CommandPools>,
     pub(crate) allocator: Arc<MemoryAllocator>,
     pub(crate) pipelines: PipelineCache,
     /// With the features that are enabled.
     pub(crate) capabilities: Capabilities,
     pub(crate) always_stage: bool,
+    pub(crate) compile_threads: usize,
     offered: Features,
     /// What the buffers of the device may be used for.
     usages: BufferUsage,
@@ -121,10 +129,12 @@ impl Device {
         let shared = DeviceShared {
             queue,
             queue_family,
+            commands: Arc::new(CommandPools::new(&raw, queue_family)),
             allocator: Arc::new(MemoryAllocator::new(&raw, &physical, max_allocation)?),
             pipelines: PipelineCache::new(&raw, file)?,
             capabilities,
             always_stage: desc.always_stage,
+            compile_threads: compile_threads(desc),
             offered: offered.features,
             usages: if desc.cap.no_transfer_usage() {
                 BufferUsage::STORAGE
@@ -297,6 +307,11 @@ fn capped(physical: &PhysicalDevice, cap: &CapabilityCap) -> (Capabilities, Vec<
         log::warn!("{}: the cap states {shortfall}", physical.info().name);
     }
     (capabilities, shortfalls)
+}
+
+fn compile_threads(desc: &DeviceDesc) -> usize {
+    let all = || std::thread::available_parallelism().ok();
+    desc.compile_threads.or_else(all).map_or(1, NonZeroUsize::get)
 }
 
 /// Checks what has nothing to do with the device.

@@ -17,6 +17,7 @@ const STAGED: DeviceDesc = DeviceDesc {
     cap: CapabilityCap::NONE,
     pipeline_cache: None,
     without_robust_access: false,
+    compile_threads: None,
 };
 
 fn write_and_read(device: &Device) {

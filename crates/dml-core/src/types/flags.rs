@@ -11,7 +11,8 @@ impl ExecutionFlags {
     pub const ALLOW_HALF_PRECISION_COMPUTATION: Self = Self(1);
     /// No vendor-specific commands. There are none.
     pub const DISABLE_META_COMMANDS: Self = Self(2);
-    /// Descriptors may change after recording. Vulkan's may not.
+    /// Descriptors may change between recording and execution. A binding table never changes, so that
+    /// nothing has to be done for it: whoever binds other buffers makes another table.
     pub const DESCRIPTORS_VOLATILE: Self = Self(4);
 
     /// The flags with DirectML's bits; compilation refuses bits that have no meaning.
@@ -19,19 +20,13 @@ impl ExecutionFlags {
         Self(bits)
     }
 
-    /// Checks that the flags can be honoured.
+    /// Checks that the flags have a meaning.
     ///
     /// # Errors
-    /// What is wrong: unknown bits, or DESCRIPTORS_VOLATILE.
+    /// What is wrong: unknown bits.
     pub fn check(self) -> Result<(), String> {
-        let volatile = Self::DESCRIPTORS_VOLATILE.0;
-        if self.0 & volatile != 0 {
-            let problem = "DESCRIPTORS_VOLATILE cannot be honoured: Vulkan does not allow the \
-                           descriptors of a recorded command buffer to change; accepted: 0 to 3";
-            return Err(problem.to_owned());
-        }
-        if self.0 > 3 {
-            return Err(format!("{:#x} has unknown bits; accepted: 0 to 3", self.0));
+        if self.0 > 7 {
+            return Err(format!("{:#x} has unknown bits; accepted: 0 to 7", self.0));
         }
         Ok(())
     }
@@ -44,8 +39,8 @@ mod tests {
     #[test]
     fn hints_are_accepted_and_the_rest_is_refused() {
         assert_eq!(ExecutionFlags::NONE.check(), Ok(()));
-        assert_eq!(ExecutionFlags::from_bits(3).check(), Ok(()));
-        assert!(ExecutionFlags::DESCRIPTORS_VOLATILE.check().unwrap_err().contains("VOLATILE"));
+        assert_eq!(ExecutionFlags::from_bits(7).check(), Ok(()));
+        assert_eq!(ExecutionFlags::DESCRIPTORS_VOLATILE.check(), Ok(()));
         assert!(ExecutionFlags::from_bits(8).check().unwrap_err().contains("0x8"));
     }
 }

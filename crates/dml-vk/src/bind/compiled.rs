@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use dml_core::plan::{Aliases, BindingRequirement, BoundAt, InPlace, Plan, Slot, Step};
 
-use crate::device::Device;
+use crate::device::{Device, DeviceShared};
 use crate::error::{Error, Result};
 use crate::memory::allocator::MemoryLocation;
 use crate::memory::buffer::{Buffer, BufferDesc, BufferUsage};
-use crate::pipeline::Pipeline;
+use crate::pipeline::kernel::Pipeline;
 use crate::pipeline::plan_check::{check_plan, slot_usages};
 use crate::record::barrier::{Barrier, derive_barriers};
 
@@ -23,7 +23,8 @@ pub struct CompileInput {
     pub plan: Plan,
     /// A plan of the same operator made of dispatches only, for buffers without transfer usage. It
     /// binds the same tensors, and both plans agree about what is in the persistent resource. Not
-    /// needed where the preferred plan is made of dispatches only.
+    /// needed where the preferred plan is made of dispatches only. Its pipelines are made when such
+    /// buffers are bound first.
     pub storage_only: Option<Plan>,
 }
 
@@ -59,19 +60,37 @@ pub struct CompiledOperator {
 pub(crate) struct CompiledShared {
     pub(crate) device: Device,
     pub(crate) label: CString,
-    /// The preferred plan first. Never empty; all bind the same tensors.
-    pub(crate) plans: Vec<CompiledPlan>,
+    pub(crate) preferred: CompiledPlan,
+    /// Binds the same tensors.
+    pub(crate) storage_only: Option<LazyPlan>,
     properties: BindingProperties,
 }
 
 /// One way to execute an operator.
 pub(crate) struct CompiledPlan {
-    pub(crate) plan: Plan,
+    pub(crate) plan: Arc<Plan>,
     pub(crate) constants: Option<Buffer>,
     init: PhaseFacts,
     exec: PhaseFacts,
     /// Of the pairs of [`Plan::in_place`] that have steps of their own, and of no other.
     in_place: BTreeMap<(u32, u32), PhaseFacts>,
+}
+
+/// A plan that is compiled when buffers are bound to it first.
+pub(crate) struct LazyPlan {
+    plan: Arc<Plan>,
+    compiled: OnceLock<CompiledPlan>,
+}
+
+impl LazyPlan {
+    pub(crate) fn get(&self, device: &Device) -> Result<&CompiledPlan> {
+        if let Some(compiled) = self.compiled.get() {
+            return Ok(compiled);
+        }
+        let compiled = device.compile_plan(&self.plan)?;
+        device.shared.pipelines.keep();
+        Ok(self.compiled.get_or_init(|| compiled))
+    }
 }
 
 /// What compiling adds to the steps of one phase.
@@ -124,45 +143,44 @@ impl Device {
     /// inside of the buffers that are bound: bytes of theirs are wrong then, and nothing is undefined.
     pub unsafe fn compile(&self, input: CompileInput) -> Result<CompiledOperator> {
         self.shared.raw.ensure_alive()?;
-        let operator = input.plan.operator;
-        if let Some(alternative) = &input.storage_only {
-            check_alternative(&input.plan, alternative)?;
+        let CompileInput { plan, storage_only } = input;
+        let operator = plan.operator;
+        if let Some(alternative) = &storage_only {
+            check_alternative(&plan, alternative)?;
+            check_plan(alternative, &self.shared.capabilities)?;
         }
-        let plans = std::iter::once(input.plan)
-            .chain(input.storage_only)
-            .map(|plan| self.compile_plan(plan))
-            .collect::<Result<Vec<_>>>()?;
+        check_plan(&plan, &self.shared.capabilities)?;
+        let properties = storage_only.iter().map(properties).fold(properties(&plan), larger);
+        let preferred = self.compile_plan(&Arc::new(plan))?;
         self.shared.pipelines.keep();
-        let properties =
-            plans.iter().map(properties).fold(BindingProperties::default(), |most, one| {
-                BindingProperties {
-                    required_descriptor_count: most
-                        .required_descriptor_count
-                        .max(one.required_descriptor_count),
-                    temporary_resource_size: most
-                        .temporary_resource_size
-                        .max(one.temporary_resource_size),
-                    persistent_resource_size: most
-                        .persistent_resource_size
-                        .max(one.persistent_resource_size),
-                }
-            });
+        let storage_only = storage_only
+            .map(|plan| LazyPlan { plan: Arc::new(plan), compiled: OnceLock::new() });
         let label = CString::new(operator)
             .map_err(|_| Error::internal("an operator's name contains NUL"))?;
-        let shared = CompiledShared { device: self.clone(), label, plans, properties };
+        let device = self.clone();
+        let shared = CompiledShared { device, label, preferred, storage_only, properties };
         Ok(CompiledOperator { shared: Arc::new(shared) })
     }
 
-    fn compile_plan(&self, plan: Plan) -> Result<CompiledPlan> {
-        check_plan(&plan, &self.shared.capabilities)?;
+    /// `plan` was checked.
+    fn compile_plan(&self, plan: &Arc<Plan>) -> Result<CompiledPlan> {
+        let in_place = || plan.in_place.iter().filter(|it| !it.is_by_same_steps());
+        let phases = [&plan.init[..], &plan.exec].into_iter();
+        let steps = phases.chain(in_place().map(InPlace::own_steps)).flatten();
+        let kernels = steps.filter_map(|step| match step {
+            Step::Dispatch(dispatch) => Some(&dispatch.kernel),
+            _ => None,
+        });
+        let DeviceShared { pipelines, capabilities, compile_threads, .. } = &*self.shared;
+        pipelines.make(kernels, capabilities, *compile_threads)?;
         Ok(CompiledPlan {
             init: self.phase_facts(&plan.init)?,
             exec: self.phase_facts(&plan.exec)?,
-            in_place: (plan.in_place.iter().filter(|it| !it.is_by_same_steps()))
+            in_place: in_place()
                 .map(|it| Ok((it.pair(), self.phase_facts(it.own_steps())?)))
                 .collect::<Result<_>>()?,
-            constants: self.upload_constants(&plan)?,
-            plan,
+            constants: self.upload_constants(plan)?,
+            plan: Arc::clone(plan),
         })
     }
 
@@ -235,7 +253,8 @@ impl CompiledOperator {
     pub fn needs_initialization(&self) -> bool {
         let mut inputs = self.inputs().iter().flatten();
         inputs.any(|input| input.bound_at == BoundAt::Initialization)
-            || self.shared.plans.iter().any(|compiled| !compiled.plan.init.is_empty())
+            || !self.preferred().init.is_empty()
+            || self.shared.storage_only.as_ref().is_some_and(|it| !it.plan.init.is_empty())
     }
 
     /// Each input and output that may be bound to exactly the same range; none where no output may
@@ -251,7 +270,7 @@ impl CompiledOperator {
     }
 
     fn preferred(&self) -> &Plan {
-        &self.shared.plans[0].plan
+        &self.shared.preferred.plan
     }
 }
 
@@ -309,8 +328,7 @@ fn check_alternative(plan: &Plan, alternative: &Plan) -> Result<()> {
     Err(Error::internal(format!("{}: the storage-only plan {problem}", plan.operator)))
 }
 
-fn properties(compiled: &CompiledPlan) -> BindingProperties {
-    let plan = &compiled.plan;
+fn properties(plan: &Plan) -> BindingProperties {
     let windows = |step: &Step| match step {
         Step::Dispatch(dispatch) => dispatch.windows.len(),
         _ => 0,
@@ -323,5 +341,14 @@ fn properties(compiled: &CompiledPlan) -> BindingProperties {
         required_descriptor_count: u32::try_from(most).unwrap_or(u32::MAX),
         temporary_resource_size: plan.temporary_size,
         persistent_resource_size: plan.persistent_size,
+    }
+}
+
+/// What suffices for both.
+fn larger(one: BindingProperties, other: BindingProperties) -> BindingProperties {
+    BindingProperties {
+        required_descriptor_count: one.required_descriptor_count.max(other.required_descriptor_count),
+        temporary_resource_size: one.temporary_resource_size.max(other.temporary_resource_size),
+        persistent_resource_size: one.persistent_resource_size.max(other.persistent_resource_size),
     }
 }

@@ -145,7 +145,7 @@ impl Writer<'_> {
             core.cmd_bind_descriptor_sets(
                 self.command_buffer,
                 point,
-                pipeline.layout,
+                pipeline.layout.handle,
                 0,
                 &sets,
                 &[],
@@ -155,7 +155,13 @@ impl Writer<'_> {
         if !bytes.is_empty() {
             // SAFETY: the caller's promise; the pipeline's layout has a range of this size.
             unsafe {
-                core.cmd_push_constants(self.command_buffer, pipeline.layout, stage, 0, bytes);
+                core.cmd_push_constants(
+                    self.command_buffer,
+                    pipeline.layout.handle,
+                    stage,
+                    0,
+                    bytes,
+                );
             }
         }
         let [x, y, z] = dispatch.groups;

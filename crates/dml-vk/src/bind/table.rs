@@ -4,6 +4,7 @@
 //! allocated and written, push constants patched, copy regions shifted. Recording a table therefore
 //! allocates nothing.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,11 +15,11 @@ use dml_core::plan::{
 
 use crate::bind::binding::{Bindings, CheckedBinding, check_bindings};
 use crate::bind::compiled::{BoundPhase, CompiledOperator, CompiledPlan, Phase};
-use crate::bind::descriptors::{Descriptor, DescriptorSets};
+use crate::bind::descriptors::{Descriptor, DescriptorSets, SetContent};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::memory::buffer::{Buffer, BufferUsage};
-use crate::pipeline::Pipeline;
+use crate::memory::buffer::Buffer;
+use crate::pipeline::kernel::Pipeline;
 use crate::record::barrier::Barrier;
 
 /// An operator with the buffers that it works on, for its executions or for its initialization.
@@ -109,17 +110,21 @@ impl BindingTable {
         let device = compiled.device();
         device.shared.raw.ensure_alive()?;
         let (bound, aliases) = check_bindings(compiled, bindings, phase)?;
-        let (index, plan, phase_of_plan) = choose(compiled, &bound, phase, &aliases)?;
+        let (is_preferred, plan) = choose(compiled, &bound, phase, &aliases)?;
+        let phase_of_plan = phase_of(plan, phase, &aliases)?;
         let steps = || phase_of_plan.steps.iter().zip(&phase_of_plan.facts.pipelines);
-        let places = Places { device, plan, bound: &bound };
+        let places = Places::new(device, plan, &bound);
         let dispatches = steps().filter_map(|it| match it {
             (Step::Dispatch(dispatch), Some(pipeline)) => Some((dispatch, pipeline)),
             _ => None,
         });
         let placed = dispatches
-            .map(|(dispatch, pipeline)| Ok((&**pipeline, places.descriptors(dispatch)?)))
+            .map(|(dispatch, pipeline)| {
+                let layout = Arc::clone(&pipeline.layout.set);
+                Ok(SetContent { layout, descriptors: places.descriptors(dispatch)? })
+            })
             .collect::<Result<Vec<_>>>()?;
-        let sets = DescriptorSets::new(&device.shared.raw, compiled.operator(), &placed)?;
+        let sets = DescriptorSets::new(&device.shared.raw, &placed)?;
         let mut next_set = sets.handles().iter().copied();
         let barriers = phase_of_plan.barriers(device);
         let steps = steps().zip(barriers.iter()).map(|((step, pipeline), barrier)| {
@@ -129,7 +134,7 @@ impl BindingTable {
         let shared = TableShared {
             steps: steps.collect::<Result<_>>()?,
             phase,
-            is_preferred: index == 0,
+            is_preferred,
             _sets: sets,
             compiled: compiled.clone(),
             _buffers: bound.into_iter().map(|one| one.buffer).collect(),
@@ -177,54 +182,57 @@ impl fmt::Debug for TableShared {
     }
 }
 
-/// The first plan whose usages every buffer has.
+/// The preferred plan where every buffer has the usages that it needs, else the one that needs none but
+/// storage.
 fn choose<'a>(
     compiled: &'a CompiledOperator,
     bound: &[CheckedBinding],
     phase: Phase,
-    aliases: &'a Aliases,
-) -> Result<(usize, &'a CompiledPlan, BoundPhase<'a>)> {
-    let mut lacking = None;
-    for (index, plan) in compiled.shared.plans.iter().enumerate() {
-        // All plans allow the same, which was checked.
-        let unchecked = || Error::internal("an input is bound to an output that it may not be");
-        let bound_phase = plan.phase(phase, aliases).ok_or_else(unchecked)?;
-        let usages = &bound_phase.facts.usages;
-        let needed = |one: &CheckedBinding| usages.get(&one.slot).copied().unwrap_or_default();
-        match bound.iter().find(|one| !one.buffer.usage().contains(needed(one))) {
-            None => return Ok((index, plan, bound_phase)),
-            Some(one) => lacking = lacking.or(Some((one, needed(one)))),
-        }
+    aliases: &Aliases,
+) -> Result<(bool, &'a CompiledPlan)> {
+    let preferred = &compiled.shared.preferred;
+    let usages = &phase_of(preferred, phase, aliases)?.facts.usages;
+    let needed = |one: &CheckedBinding| usages.get(&one.slot).copied().unwrap_or_default();
+    let Some(lacking) = bound.iter().find(|one| !one.buffer.usage().contains(needed(one))) else {
+        return Ok((true, preferred));
+    };
+    if let Some(plan) = &compiled.shared.storage_only {
+        return Ok((false, plan.get(compiled.device())?));
     }
-    let (field, usage, needed) = lacking
-        .map_or((String::new(), BufferUsage::empty(), BufferUsage::empty()), |(one, needed)| {
-            (one.field.clone(), one.buffer.usage(), needed)
-        });
     Err(Error::InvalidBinding {
         operator: compiled.operator(),
-        field,
-        problem: format!("the buffer's usage is {usage}"),
-        accepted: format!("a usage with {needed}"),
+        field: lacking.field.clone(),
+        problem: format!("the buffer's usage is {}", lacking.buffer.usage()),
+        accepted: format!("a usage with {}", needed(lacking)),
     })
+}
+
+fn phase_of<'a>(
+    plan: &'a CompiledPlan,
+    phase: Phase,
+    aliases: &'a Aliases,
+) -> Result<BoundPhase<'a>> {
+    // All plans allow the same, which was checked.
+    let unchecked = || Error::internal("an input is bound to an output that it may not be");
+    plan.phase(phase, aliases).ok_or_else(unchecked)
 }
 
 /// Turns a plan's slots into places in buffers.
 struct Places<'a> {
     device: &'a Device,
-    plan: &'a CompiledPlan,
-    bound: &'a [CheckedBinding],
+    /// The buffer of each slot, and where in it the slot starts.
+    slots: HashMap<Slot, (vk::Buffer, u64)>,
 }
 
-impl Places<'_> {
-    /// The buffer of `slot`, and where in it the slot starts.
+impl<'a> Places<'a> {
+    fn new(device: &'a Device, plan: &CompiledPlan, bound: &[CheckedBinding]) -> Self {
+        let constants = plan.constants.as_ref().map(|it| (Slot::Constants, (it.raw(), 0)));
+        let bound = bound.iter().map(|it| (it.slot, (it.buffer.raw(), it.offset)));
+        Self { device, slots: bound.chain(constants).collect() }
+    }
+
     fn place(&self, slot: Slot) -> Result<(vk::Buffer, u64)> {
-        if slot == Slot::Constants {
-            let constants = self.plan.constants.as_ref().map(|buffer| (buffer.raw(), 0));
-            return constants.ok_or_else(|| unbound(slot));
-        }
-        let found = self.bound.iter().find(|one| one.slot == slot);
-        let place = |one: &CheckedBinding| (one.buffer.raw(), one.offset);
-        found.map(place).ok_or_else(|| unbound(slot))
+        self.slots.get(&slot).copied().ok_or_else(|| unbound(slot))
     }
 
     fn window(&self, dispatch: &Dispatch, index: usize) -> Result<(vk::Buffer, PlacedWindow)> {

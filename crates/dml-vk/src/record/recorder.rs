@@ -11,8 +11,8 @@ use ash::vk;
 use dml_core::plan::CopyRegion;
 
 use crate::device::Device;
+use crate::device::commands::CommandPool;
 use crate::error::{Error, MemoryKind, Result};
-use crate::instance::raw::RawDevice;
 use crate::memory::buffer::{Buffer, BufferUsage};
 use crate::record::access::access;
 use crate::record::barrier::Barrier;
@@ -39,7 +39,6 @@ pub struct Recorder {
 pub struct CommandList {
     device: Device,
     pool: CommandPool,
-    command_buffer: vk::CommandBuffer,
     is_repeatable: bool,
     /// What the recorded operators use.
     operators: Vec<Arc<dyn Send + Sync>>,
@@ -76,16 +75,14 @@ impl Recorder {
     fn begin(device: &Device, flags: vk::CommandBufferUsageFlags) -> Result<Self> {
         let raw = &device.shared.raw;
         raw.ensure_alive()?;
-        let pool = CommandPool::new(raw, device.queue_family())?;
-        let command_buffer = pool.command_buffer()?;
+        let pool = device.shared.commands.take()?;
         let info = vk::CommandBufferBeginInfo::default().flags(flags);
-        // SAFETY: the command buffer is new and used by nobody else.
-        let begun = unsafe { raw.core().begin_command_buffer(command_buffer, &info) };
+        // SAFETY: the command buffer can be recorded and is used by nobody else.
+        let begun = unsafe { raw.core().begin_command_buffer(pool.command_buffer(), &info) };
         raw.check("vkBeginCommandBuffer", begun)?;
         let list = CommandList {
             device: device.clone(),
             pool,
-            command_buffer,
             is_repeatable: !flags.contains(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT),
             operators: Vec::new(),
             buffers: Vec::new(),
@@ -115,7 +112,7 @@ impl Recorder {
     }
 
     pub(crate) fn command_buffer(&self) -> vk::CommandBuffer {
-        self.list.command_buffer
+        self.list.command_buffer()
     }
 
     /// Records a copy of `size` bytes between two buffers, or two places of one.
@@ -205,7 +202,7 @@ impl Recorder {
         }
         // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the timestamps
         // are stored beside it, the index was checked, and it is written once since it was reset.
-        unsafe { timestamps.write(self.list.command_buffer, index) };
+        unsafe { timestamps.write(self.list.command_buffer(), index) };
         Ok(())
     }
 
@@ -218,7 +215,7 @@ impl Recorder {
             list.timestamps.push(timed);
             // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the timestamps
             // were just stored beside it.
-            unsafe { timestamps.reset(list.command_buffer) };
+            unsafe { timestamps.reset(list.command_buffer()) };
             list.timestamps.len() - 1
         });
         &mut list.timestamps[at]
@@ -242,7 +239,7 @@ impl Recorder {
         unsafe { list.writer().barrier(&barrier) };
         let raw = &list.device.shared.raw;
         // SAFETY: as above.
-        let ended = unsafe { raw.core().end_command_buffer(list.command_buffer) };
+        let ended = unsafe { raw.core().end_command_buffer(list.command_buffer()) };
         raw.check("vkEndCommandBuffer", ended)?;
         Ok(list)
     }
@@ -265,7 +262,7 @@ impl CommandList {
     }
 
     pub(crate) fn command_buffer(&self) -> vk::CommandBuffer {
-        self.command_buffer
+        self.pool.command_buffer()
     }
 
     /// Tells what the list uses that the submission of this `value` is its own. Nobody submits meanwhile.
@@ -274,7 +271,7 @@ impl CommandList {
     }
 
     fn writer(&self) -> Writer<'_> {
-        Writer { raw: &self.pool.raw, command_buffer: self.command_buffer }
+        Writer { raw: &self.device.shared.raw, command_buffer: self.command_buffer() }
     }
 }
 
@@ -284,47 +281,5 @@ impl fmt::Debug for CommandList {
             .field("operators", &self.operators.len())
             .field("buffers", &self.buffers)
             .finish_non_exhaustive()
-    }
-}
-
-/// A command pool with the one command buffer that is ever allocated from it.
-struct CommandPool {
-    handle: vk::CommandPool,
-    raw: Arc<RawDevice>,
-}
-
-impl CommandPool {
-    fn new(raw: &Arc<RawDevice>, family: u32) -> Result<Self> {
-        let info = vk::CommandPoolCreateInfo::default()
-            .flags(vk::CommandPoolCreateFlags::TRANSIENT)
-            .queue_family_index(family);
-        // SAFETY: the device was created with a queue of this family.
-        let handle = unsafe { raw.core().create_command_pool(&info, None) };
-        let handle = raw.check("vkCreateCommandPool", handle)?;
-        raw.set_name(handle, "dml commands");
-        Ok(Self { handle, raw: Arc::clone(raw) })
-    }
-
-    fn command_buffer(&self) -> Result<vk::CommandBuffer> {
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(self.handle)
-            .level(vk::CommandBufferLevel::PRIMARY)
-            .command_buffer_count(1);
-        // SAFETY: the pool is new and used by nobody else.
-        let allocated = unsafe { self.raw.core().allocate_command_buffers(&info) };
-        let allocated = self.raw.check("vkAllocateCommandBuffers", allocated)?;
-        let command_buffer = allocated.first().copied();
-        let command_buffer = command_buffer
-            .ok_or_else(|| Error::internal("vkAllocateCommandBuffers allocated nothing"))?;
-        self.raw.set_name(command_buffer, "dml commands");
-        Ok(command_buffer)
-    }
-}
-
-impl Drop for CommandPool {
-    fn drop(&mut self) {
-        // SAFETY: a list in flight is owned by its submission until it has completed, so the pool's
-        // command buffer is not pending; it is freed with the pool.
-        unsafe { self.raw.core().destroy_command_pool(self.handle, None) };
     }
 }

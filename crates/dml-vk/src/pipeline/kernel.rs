@@ -1,0 +1,168 @@
+//! One compute pipeline, made from a kernel with its specialization.
+
+use std::ffi::CString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ash::vk;
+use dml_core::capabilities::{Capabilities, Features, Limit, required_features};
+use dml_core::kernel::KernelModule;
+use dml_core::plan::KernelKey;
+
+use crate::error::{Error, Result};
+use crate::instance::raw::RawDevice;
+use crate::pipeline::layouts::{Layouts, PipelineLayout};
+use crate::pipeline::work_group::work_group;
+
+/// A compute pipeline with its layout.
+pub(crate) struct Pipeline {
+    pub(crate) handle: vk::Pipeline,
+    pub(crate) layout: Arc<PipelineLayout>,
+    raw: Arc<RawDevice>,
+}
+
+impl Pipeline {
+    /// Fails with [`Error::MissingFeatures`] or [`Error::LimitExceeded`] where the device cannot
+    /// run the kernel, [`Error::Internal`] where key and kernel do not fit, [`Error::OutOfMemory`].
+    pub(crate) fn new(
+        raw: &Arc<RawDevice>,
+        cache: vk::PipelineCache,
+        layouts: &Layouts,
+        key: &KernelKey,
+        capabilities: &Capabilities,
+    ) -> Result<Self> {
+        let words = spirv_words(key.variant)?;
+        dump(key.variant);
+        check(key, &words, capabilities)?;
+        let layout = layouts.get(raw, key.variant)?;
+        let module = ShaderModule::new(raw, &words)?;
+        raw.set_name(module.handle, key.variant.name);
+        let handle = make_pipeline(raw, cache, key, &module, layout.handle)?;
+        raw.set_name(handle, key.variant.name);
+        Ok(Self { handle, layout, raw: Arc::clone(raw) })
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        // SAFETY: whoever records or runs the pipeline owns a reference to `self`.
+        unsafe { self.raw.core().destroy_pipeline(self.handle, None) };
+    }
+}
+
+/// Needed only while a pipeline is made.
+struct ShaderModule<'a> {
+    handle: vk::ShaderModule,
+    raw: &'a RawDevice,
+}
+
+impl<'a> ShaderModule<'a> {
+    fn new(raw: &'a RawDevice, words: &[u32]) -> Result<Self> {
+        let info = vk::ShaderModuleCreateInfo::default().code(words);
+        // SAFETY: `Device::compile` alone leads here, whose caller promises valid SPIR-V; the features
+        // that it needs were checked.
+        let handle = unsafe { raw.core().create_shader_module(&info, None) };
+        Ok(Self { handle: raw.check("vkCreateShaderModule", handle)?, raw })
+    }
+}
+
+impl Drop for ShaderModule<'_> {
+    fn drop(&mut self) {
+        // SAFETY: a module may be destroyed once its pipelines have been made.
+        unsafe { self.raw.core().destroy_shader_module(self.handle, None) };
+    }
+}
+
+fn make_pipeline(
+    raw: &RawDevice,
+    cache: vk::PipelineCache,
+    key: &KernelKey,
+    module: &ShaderModule<'_>,
+    layout: vk::PipelineLayout,
+) -> Result<vk::Pipeline> {
+    let variant = key.variant;
+    let entry_point = CString::new(variant.entry_point)
+        .map_err(|_| Error::internal(format!("{}: NUL in its entry point", variant.name)))?;
+    let entries: Vec<_> = variant
+        .specialization_constants
+        .iter()
+        .zip(0..)
+        .map(|(constant, index): (_, u32)| {
+            vk::SpecializationMapEntry::default().constant_id(constant.id).offset(index * 4).size(4)
+        })
+        .collect();
+    let values: Vec<u8> = key.specialization.iter().flat_map(|v| v.to_ne_bytes()).collect();
+    let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&values);
+    let stage = vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::COMPUTE)
+        .module(module.handle)
+        .name(&entry_point)
+        .specialization_info(&specialization);
+    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+    // SAFETY: module and layout are alive and made from one variant, of which the caller of
+    // `Device::compile` promises that they fit each other.
+    let made = unsafe { raw.core().create_compute_pipelines(cache, &[info], None) };
+    let made = raw.check("vkCreateComputePipelines", made.map_err(|(_, code)| code))?;
+    made.first().copied().ok_or_else(|| Error::internal("vkCreateComputePipelines made nothing"))
+}
+
+fn spirv_words(variant: &KernelModule) -> Result<Vec<u32>> {
+    let (words, rest) = variant.spirv.as_chunks::<4>();
+    if words.is_empty() || !rest.is_empty() {
+        return Err(Error::internal(format!("{}: truncated SPIR-V", variant.name)));
+    }
+    Ok(words.iter().copied().map(u32::from_le_bytes).collect())
+}
+
+/// Writes the kernel's SPIR-V into the folder that DML_DUMP_KERNELS names, for whoever has to debug it.
+fn dump(variant: &KernelModule) {
+    let Some(folder) = std::env::var_os("DML_DUMP_KERNELS").filter(|it| !it.is_empty()) else {
+        return;
+    };
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '.';
+    let name: String = variant.name.chars().map(|it| if is_plain(it) { it } else { '_' }).collect();
+    let path = PathBuf::from(folder).join(format!("{name}.spv"));
+    if let Err(error) = std::fs::write(&path, variant.spirv) {
+        log::warn!(
+            "the kernel {} could not be written to {}: {error}",
+            variant.name,
+            path.display()
+        );
+    }
+}
+
+/// Whether the device can run the kernel with these specialization constants.
+fn check(key: &KernelKey, words: &[u32], capabilities: &Capabilities) -> Result<()> {
+    let variant = key.variant;
+    if key.specialization.len() != variant.specialization_constants.len() {
+        return Err(Error::internal(format!("{}: wrong specialization count", variant.name)));
+    }
+    let of_spirv = required_features(words)
+        .map_err(|problem| Error::internal(format!("{}: {problem}", variant.name)))?;
+    let stated: Features = variant.required_features.iter().copied().collect();
+    let missing = of_spirv.or(stated).without(capabilities.features);
+    if missing != Features::NONE {
+        let features = missing.iter().collect();
+        return Err(Error::MissingFeatures { kernel: variant.name, features });
+    }
+    let ids = variant.specialization_constants.iter().map(|constant| constant.id);
+    let values = ids.zip(key.specialization.iter().copied()).collect();
+    let group = work_group(words, &values)
+        .ok_or_else(|| Error::internal(format!("{}: no work group size", variant.name)))?;
+    let [x, y, z] = group.size.map(u64::from);
+    let checks = [
+        (Limit::MaxComputeWorkGroupSizeX, x),
+        (Limit::MaxComputeWorkGroupSizeY, y),
+        (Limit::MaxComputeWorkGroupSizeZ, z),
+        (Limit::MaxComputeWorkGroupInvocations, x.saturating_mul(y).saturating_mul(z)),
+        (Limit::MaxComputeSharedMemorySize, group.shared_bytes),
+    ];
+    for (limit, needed) in variant.needed_limits().into_iter().chain(checks) {
+        let available = capabilities.limits.get(limit);
+        if needed > available {
+            let (what, limit) = (format!("kernel {}", variant.name), limit.name());
+            return Err(Error::LimitExceeded { what, limit, needed, available });
+        }
+    }
+    Ok(())
+}
