@@ -4,6 +4,7 @@ pub(crate) mod buffers;
 pub(crate) mod commands;
 pub(crate) mod enablement;
 pub(crate) mod queue;
+pub(crate) mod staging;
 pub(crate) mod wrap;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use dml_core::capabilities::{Capabilities, CapabilityCap, Feature, Features, Sho
 use crate::device::commands::CommandPools;
 use crate::device::enablement::Enablement;
 use crate::device::queue::Queue;
+use crate::device::staging::Staging;
 use crate::error::{Error, Result};
 use crate::instance::info::{DeviceInfo, packed_version};
 use crate::instance::physical::{PhysicalDevice, lacks_timeline};
@@ -66,6 +68,8 @@ pub(crate) struct DeviceShared {
     queue: Option<Queue>,
     queue_family: u32,
     pub(crate) commands: Arc<CommandPools>,
+    pub(crate) uploads: Arc<Staging>,
+    pub(crate) read_backs: Arc<Staging>,
     pub(crate) allocator: Arc<MemoryAllocator>,
     pub(crate) pipelines: PipelineCache,
     /// With the features that are enabled.
@@ -130,6 +134,8 @@ impl Device {
             queue,
             queue_family,
             commands: Arc::new(CommandPools::new(&raw, queue_family)),
+            uploads: Arc::new(Staging::upload()),
+            read_backs: Arc::new(Staging::read_back()),
             allocator: Arc::new(MemoryAllocator::new(&raw, &physical, max_allocation)?),
             pipelines: PipelineCache::new(&raw, file)?,
             capabilities,

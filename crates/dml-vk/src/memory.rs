@@ -2,6 +2,7 @@
 
 pub(crate) mod allocator;
 pub(crate) mod buffer;
+pub(crate) mod mapped;
 pub(crate) mod ranges;
 
 /// Every binding's offset is a multiple of this many bytes.

@@ -154,4 +154,3 @@ impl Drop for PipelineCache {
         unsafe { self.raw.core().destroy_pipeline_cache(self.handle, None) };
     }
 }
-

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod barrier;
 pub(crate) mod pieces;
 pub(crate) mod recorder;
+pub(crate) mod staged;
 pub(crate) mod submit;
 pub(crate) mod timestamps;
 pub(crate) mod writer;

@@ -1,24 +1,29 @@
-//! Moving bytes between the host and buffers.
+//! Moving bytes between the host and buffers, in calls that wait.
 //!
-//! Where the host sees a buffer's memory the bytes are copied directly, else through a staging
-//! buffer. Either way the copy happens after everything that this crate submitted before. What a caller
-//! submits is the caller's to order, by the contracts of [`crate::record_plan`] and of whatever else it
-//! calls: mapped memory is copied from and to by pointers, and no reference into it is ever made.
+//! Where the host sees a buffer's memory the bytes are copied directly, once what this crate submitted and
+//! that uses the buffer has completed; else by submissions of their own, after everything before. What a
+//! caller submits is the caller's to order, by the contracts of [`crate::record_plan`] and of whatever else
+//! it calls.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::PoisonError;
 
 use ash::vk;
 
 use crate::device::Device;
-use crate::error::{Error, MemoryKind, Result};
+use crate::error::Result;
 use crate::memory::allocator::MemoryLocation;
-use crate::memory::buffer::{Buffer, BufferDesc, BufferUsage};
+use crate::memory::buffer::{Buffer, BufferUsage};
+use crate::memory::mapped::{read_mapped, write_mapped};
 use crate::record::recorder::Recorder;
+use crate::record::staged::{ReadBack, zeros};
+use crate::record::submit::Submission;
 
-/// Larger transfers go through a staging buffer of this size in several pieces.
-const MAX_STAGING: u64 = 64 << 20;
+/// Larger transfers go through staging memory in several pieces of this size.
+const PIECE: u64 = 16 << 20;
+/// So many of them are under way at once, so that the host copies while the device does.
+const PIECES_UNDER_WAY: usize = 3;
 
 impl Device {
     /// Writes `bytes` to `buffer` from `offset` on, after everything that [`Device::submit`] was given so
@@ -29,9 +34,10 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the range is not inside the buffer, where the buffer is of
-    /// another device, or where the host cannot see its memory and it lacks TRANSFER_DST;
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) where the range is not inside the buffer,
+    /// where the buffer is of another device, or where the host cannot see its memory and it lacks
+    /// TRANSFER_DST; [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost).
     pub fn write_buffer(&self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
         self.shared.raw.ensure_alive()?;
         let range = self.checked_range(buffer, offset, offset.checked_add(bytes.len() as u64))?;
@@ -41,7 +47,7 @@ impl Device {
         match self.direct_write(buffer) {
             Some(mapped) => {
                 let write = || write_mapped(buffer, mapped, range.start, bytes);
-                self.queue()?.while_idle(write)
+                self.queue()?.while_done(|| buffer.shared.last_use(), write)
             }
             None => self.write_staged(buffer, range, bytes),
         }
@@ -59,29 +65,41 @@ impl Device {
 
     /// Reads `range` (in bytes) of `buffer`, after everything that [`Device::submit`] was given so far.
     ///
+    /// # Errors
+    ///
+    /// As [`Device::read_buffer_into`].
+    pub fn read_buffer(&self, buffer: &Buffer, range: Range<u64>) -> Result<Vec<u8>> {
+        let range = self.checked_range(buffer, range.start, Some(range.end))?;
+        let mut bytes = zeros(range.end - range.start)?;
+        self.read_buffer_into(buffer, range.start, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads as many bytes of `buffer` as `into` has, from `offset` on, after everything that
+    /// [`Device::submit`] was given so far.
+    ///
     /// Work that writes the same bytes and is submitted by another thread meanwhile leaves
     /// unspecified values in the result.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the range is not inside the buffer, where the buffer is of
-    /// another device, or where the host cannot see its memory and it lacks TRANSFER_SRC;
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
-    pub fn read_buffer(&self, buffer: &Buffer, range: Range<u64>) -> Result<Vec<u8>> {
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) where the range is not inside the buffer,
+    /// where the buffer is of another device, or where the host cannot see its memory and it lacks
+    /// TRANSFER_SRC; [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost).
+    pub fn read_buffer_into(&self, buffer: &Buffer, offset: u64, into: &mut [u8]) -> Result<()> {
         self.shared.raw.ensure_alive()?;
-        let range = self.checked_range(buffer, range.start, Some(range.end))?;
-        let mut bytes = reserve(range.end - range.start)?;
+        let range = self.checked_range(buffer, offset, offset.checked_add(into.len() as u64))?;
         if range.is_empty() {
-            return Ok(bytes);
+            return Ok(());
         }
         match self.direct_read(buffer) {
             Some(mapped) => {
-                let read = || read_mapped(buffer, mapped, range, &mut bytes);
-                self.queue()?.while_idle(read)?;
+                let read = || read_mapped(buffer, mapped, range, into);
+                self.queue()?.while_done(|| buffer.shared.last_use(), read)
             }
-            None => self.read_staged(buffer, range, &mut bytes)?,
+            None => self.read_staged(buffer, range, into),
         }
-        Ok(bytes)
     }
 
     fn checked_range(&self, buffer: &Buffer, start: u64, end: Option<u64>) -> Result<Range<u64>> {
@@ -105,103 +123,41 @@ impl Device {
 
     fn write_staged(&self, buffer: &Buffer, range: Range<u64>, bytes: &[u8]) -> Result<()> {
         buffer.require_usage(BufferUsage::TRANSFER_DST, "written")?;
-        let staging =
-            self.staging(MemoryLocation::Upload, BufferUsage::TRANSFER_SRC, bytes.len() as u64)?;
-        let piece = usize::try_from(staging.size()).unwrap_or(usize::MAX);
-        let mut offset = range.start;
-        for part in bytes.chunks(piece) {
-            self.write_unused(&staging, part)?;
-            let size = part.len() as u64;
-            self.copy_and_wait((&staging, 0), (buffer, offset), size)?;
-            offset += size;
+        let mut under_way: VecDeque<Submission> = VecDeque::new();
+        let starts = (range.start..).step_by(PIECE as usize);
+        for (part, offset) in bytes.chunks(PIECE as usize).zip(starts) {
+            if under_way.len() == PIECES_UNDER_WAY
+                && let Some(oldest) = under_way.pop_front()
+            {
+                oldest.wait()?;
+            }
+            let mut recorder = Recorder::new(self)?;
+            recorder.write_buffer(buffer, offset, part)?;
+            under_way.push_back(self.submit(recorder.finish()?)?);
         }
-        Ok(())
+        under_way.iter().try_for_each(Submission::wait)
     }
 
-    fn read_staged(&self, buffer: &Buffer, range: Range<u64>, bytes: &mut Vec<u8>) -> Result<()> {
+    fn read_staged(&self, buffer: &Buffer, range: Range<u64>, into: &mut [u8]) -> Result<()> {
         buffer.require_usage(BufferUsage::TRANSFER_SRC, "read")?;
-        let total = range.end - range.start;
-        let staging = self.staging(MemoryLocation::Readback, BufferUsage::TRANSFER_DST, total)?;
-        let mapped = staging
-            .shared
-            .mapped()
-            .ok_or_else(|| Error::internal("read-back memory is not mapped"))?;
-        let mut offset = range.start;
-        while offset < range.end {
-            let size = staging.size().min(range.end - offset);
-            self.copy_and_wait((buffer, offset), (&staging, 0), size)?;
-            read_mapped(&staging, mapped, 0..size, bytes)?;
-            offset += size;
+        let mut under_way = VecDeque::new();
+        let starts = range.clone().step_by(PIECE as usize);
+        for (part, start) in into.chunks_mut(PIECE as usize).zip(starts) {
+            if under_way.len() == PIECES_UNDER_WAY {
+                take_oldest(&mut under_way)?;
+            }
+            let mut recorder = Recorder::new(self)?;
+            let bytes = recorder.read_buffer(buffer, start..start + part.len() as u64)?;
+            under_way.push_back((self.submit(recorder.finish()?)?, bytes, part));
+        }
+        while !under_way.is_empty() {
+            take_oldest(&mut under_way)?;
         }
         Ok(())
     }
-
-    fn staging(&self, location: MemoryLocation, usage: BufferUsage, size: u64) -> Result<Buffer> {
-        let size = size.min(MAX_STAGING);
-        self.create_buffer(&BufferDesc { size, usage, location, name: "dml staging" })
-    }
-
-    fn copy_and_wait(&self, from: (&Buffer, u64), to: (&Buffer, u64), size: u64) -> Result<()> {
-        let mut recorder = Recorder::new(self)?;
-        recorder.copy_buffer(from.0, from.1, to.0, to.1, size)?;
-        self.submit(recorder.finish()?)?.wait()
-    }
 }
 
-fn reserve(size: u64) -> Result<Vec<u8>> {
-    let out_of_memory = || Error::OutOfMemory { kind: MemoryKind::Host, call: "read_buffer" };
-    let mut bytes = Vec::new();
-    let size = usize::try_from(size).map_err(|_| out_of_memory())?;
-    bytes.try_reserve_exact(size).map_err(|_| out_of_memory())?;
-    Ok(bytes)
-}
-
-/// An offset inside mapped memory, which fits the host's address space.
-fn host_offset(offset: u64) -> Result<usize> {
-    usize::try_from(offset).map_err(|_| Error::internal("a mapped offset exceeds usize"))
-}
-
-/// Writes `bytes`, which fit, and flushes them. Nothing that this crate submitted is unfinished.
-fn write_mapped(buffer: &Buffer, mapped: NonNull<u8>, offset: u64, bytes: &[u8]) -> Result<()> {
-    let shared = &buffer.shared;
-    let _guard = shared.host.lock().unwrap_or_else(PoisonError::into_inner);
-    let size = bytes.len() as u64;
-    // Flushing writes whole atoms of memory that is not coherent: what the device wrote to the rest of
-    // the first and the last one is read first.
-    shared.allocator.invalidate(&shared.allocation, offset, size)?;
-    // SAFETY: the range was checked to lie inside the buffer, whose memory is mapped as a whole.
-    let destination = unsafe { mapped.add(host_offset(offset)?) };
-    // SAFETY: `destination` is valid for `bytes.len()` bytes as above, and no reference into mapped
-    // memory exists; the lock keeps other host threads away. Of the device, this crate's own work has
-    // completed, and a caller's stays off these bytes by the promise at `record_plan`.
-    unsafe { destination.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-    shared.allocator.flush(&shared.allocation, offset, size)
-}
-
-/// Appends `range` to `bytes`, which has reserved enough. Nothing that this crate submitted is
-/// unfinished.
-fn read_mapped(
-    buffer: &Buffer,
-    mapped: NonNull<u8>,
-    range: Range<u64>,
-    bytes: &mut Vec<u8>,
-) -> Result<()> {
-    let shared = &buffer.shared;
-    let _guard = shared.host.lock().unwrap_or_else(PoisonError::into_inner);
-    let size = range.end - range.start;
-    shared.allocator.invalidate(&shared.allocation, range.start, size)?;
-    let size = host_offset(size)?;
-    bytes.reserve(size);
-    let filled = bytes.len();
-    // SAFETY: the range was checked to lie inside the buffer, whose memory is mapped as a whole.
-    let source = unsafe { mapped.add(host_offset(range.start)?) };
-    let spare = bytes.spare_capacity_mut().as_mut_ptr().cast::<u8>();
-    // SAFETY: `source` is valid for `size` bytes as above and `spare` for as many as were reserved, and no
-    // reference into mapped memory exists; the lock keeps other host threads from writing. Of the device,
-    // this crate's own work has completed, and a caller's does not write these bytes by the promise at
-    // `record_plan`.
-    unsafe { spare.copy_from_nonoverlapping(source.as_ptr(), size) };
-    // SAFETY: these bytes were reserved and have just been written.
-    unsafe { bytes.set_len(filled + size) };
-    Ok(())
+/// Waits for the first of the pieces that are read, and takes its bytes.
+fn take_oldest(under_way: &mut VecDeque<(Submission, ReadBack, &mut [u8])>) -> Result<()> {
+    under_way.pop_front().map_or(Ok(()), |(_submission, bytes, part)| bytes.read_into(part))
 }

@@ -10,7 +10,7 @@ mod counting;
 use common::kernels::{plan, ramp};
 use common::{buffer, compile, counts, each_device, each_injected_device, try_bind, words};
 use counting::allocations;
-use dml_core::plan::Slot;
+use dml_core::plan::{Slot, Step};
 use dml_vk::{BindingTable, Buffer, CompiledOperator, Device, Recorder};
 
 /// An operator that writes `value`, `value + 1`, ... to `bytes` bytes.
@@ -81,5 +81,31 @@ fn a_repeatable_list_can_be_submitted_again() {
         }
         let once = Recorder::new(device).unwrap().finish().unwrap();
         assert!(device.submit(once).unwrap().into_list().unwrap_err().is_invalid());
+    });
+}
+
+#[test]
+fn threads_that_compile_the_same_make_each_pipeline_once() {
+    const KERNELS: u32 = 8;
+    each_injected_device(|injector, device| {
+        let step = |size| {
+            let Step::Dispatch(mut dispatch) = ramp(Slot::Output(0), 0..256, 0) else {
+                panic!("not a dispatch")
+            };
+            dispatch.kernel.specialization = vec![size];
+            dispatch.groups = [64_u32.div_ceil(size), 1, 1];
+            Step::Dispatch(dispatch)
+        };
+        let steps: Vec<_> = (1..=KERNELS).map(step).collect();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| compile(device, plan(256, steps.clone())));
+            }
+        });
+        assert_eq!(device.pipeline_count(), 8);
+        // Kernels of the same number of buffers have one layout.
+        let made =
+            ["vkCreateComputePipelines", "vkCreatePipelineLayout", "vkCreateDescriptorSetLayout"];
+        assert_eq!(counts(injector, made), [8, 1, 1]);
     });
 }

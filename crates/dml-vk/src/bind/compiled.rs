@@ -153,8 +153,8 @@ impl Device {
         let properties = storage_only.iter().map(properties).fold(properties(&plan), larger);
         let preferred = self.compile_plan(&Arc::new(plan))?;
         self.shared.pipelines.keep();
-        let storage_only = storage_only
-            .map(|plan| LazyPlan { plan: Arc::new(plan), compiled: OnceLock::new() });
+        let storage_only =
+            storage_only.map(|plan| LazyPlan { plan: Arc::new(plan), compiled: OnceLock::new() });
         let label = CString::new(operator)
             .map_err(|_| Error::internal("an operator's name contains NUL"))?;
         let device = self.clone();
@@ -347,7 +347,9 @@ fn properties(plan: &Plan) -> BindingProperties {
 /// What suffices for both.
 fn larger(one: BindingProperties, other: BindingProperties) -> BindingProperties {
     BindingProperties {
-        required_descriptor_count: one.required_descriptor_count.max(other.required_descriptor_count),
+        required_descriptor_count: one
+            .required_descriptor_count
+            .max(other.required_descriptor_count),
         temporary_resource_size: one.temporary_resource_size.max(other.temporary_resource_size),
         persistent_resource_size: one.persistent_resource_size.max(other.persistent_resource_size),
     }

@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::pipeline::kernel::Pipeline;
 use crate::record::barrier::Barrier;
+use crate::record::recorder::Kept;
 
 /// An operator with the buffers that it works on, for its executions or for its initialization.
 ///
@@ -42,7 +43,7 @@ pub(crate) struct TableShared {
     _sets: DescriptorSets,
     /// Owns the pipelines and the constants.
     compiled: CompiledOperator,
-    _buffers: Vec<Buffer>,
+    buffers: Vec<Buffer>,
 }
 
 /// A step that is ready to be recorded.
@@ -66,6 +67,12 @@ pub(crate) struct BoundDispatch {
     pub(crate) groups: [u32; 3],
     push_constants: [u8; MAX_PUSH_CONSTANT_BYTES],
     push_size: usize,
+}
+
+impl Kept for TableShared {
+    fn note_submitted(&self, value: u64) {
+        self.buffers.iter().for_each(|it| it.shared.note_submitted(value));
+    }
 }
 
 impl BoundDispatch {
@@ -137,7 +144,7 @@ impl BindingTable {
             is_preferred,
             _sets: sets,
             compiled: compiled.clone(),
-            _buffers: bound.into_iter().map(|one| one.buffer).collect(),
+            buffers: bound.into_iter().map(|one| one.buffer).collect(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -162,7 +169,7 @@ impl BindingTable {
     }
 
     /// Keeps the table alive as long as it lives.
-    pub(crate) fn keep_alive(&self) -> Arc<dyn Send + Sync> {
+    pub(crate) fn keep_alive(&self) -> Arc<dyn Kept> {
         Arc::clone(&self.shared) as _
     }
 

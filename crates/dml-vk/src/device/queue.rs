@@ -27,6 +27,37 @@ pub unsafe trait QueueLock: Send + Sync {
     fn unlock(&self);
 }
 
+/// A semaphore of the caller's, to wait for or to signal.
+#[derive(Clone, Copy, Debug)]
+pub struct SemaphoreValue {
+    /// The semaphore: binary or timeline.
+    pub semaphore: vk::Semaphore,
+    /// The value of a timeline semaphore; ignored for a binary one.
+    pub value: u64,
+}
+
+/// What of the caller's a submission is ordered by, see [`crate::Device::submit_with`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SubmitSemaphores<'a> {
+    /// All of them are signalled before anything of the submission begins.
+    pub wait: &'a [SemaphoreValue],
+    /// Signalled when everything of the submission has completed.
+    pub signal: &'a [SemaphoreValue],
+}
+
+/// Semaphores as Vulkan takes them.
+struct Operations {
+    handles: Vec<vk::Semaphore>,
+    values: Vec<u64>,
+}
+
+impl Operations {
+    fn of(semaphores: &[SemaphoreValue]) -> Self {
+        let (handles, values) = semaphores.iter().map(|it| (it.semaphore, it.value)).unzip();
+        Self { handles, values }
+    }
+}
+
 /// A queue whose n-th submission signals n on a timeline semaphore.
 pub(crate) struct Queue {
     raw: Arc<RawDevice>,
@@ -117,23 +148,34 @@ impl Queue {
     /// # Safety
     ///
     /// `command_buffer` is recorded, of this queue's device and family, and neither it nor
-    /// anything that it uses is destroyed before the returned value is signalled.
+    /// anything that it uses is destroyed before the returned value is signalled. `semaphores` keep the
+    /// promises of [`Device::submit_with`](crate::Device::submit_with).
     pub(crate) unsafe fn submit(
         &self,
         command_buffer: vk::CommandBuffer,
+        semaphores: &SubmitSemaphores<'_>,
         note: impl FnOnce(u64),
     ) -> Result<u64> {
         self.raw.ensure_alive()?;
+        let waits = Operations::of(semaphores.wait);
+        let stages = vec![vk::PipelineStageFlags::ALL_COMMANDS; semaphores.wait.len()];
+        let mut signals = Operations::of(semaphores.signal);
+        signals.handles.push(self.semaphore);
         let mut queue = self.exclusive();
         let value = *queue.last + 1;
-        let (command_buffers, semaphores, values) = ([command_buffer], [self.semaphore], [value]);
-        let mut timeline =
-            vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&values);
+        signals.values.push(value);
+        let command_buffers = [command_buffer];
+        let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
+            .wait_semaphore_values(&waits.values)
+            .signal_semaphore_values(&signals.values);
         let submit = vk::SubmitInfo::default()
             .command_buffers(&command_buffers)
-            .signal_semaphores(&semaphores)
+            .wait_semaphores(&waits.handles)
+            .wait_dst_stage_mask(&stages)
+            .signal_semaphores(&signals.handles)
             .push_next(&mut timeline);
-        // SAFETY: nobody else uses the queue; the command buffer is the caller's promise; values grow.
+        // SAFETY: nobody else uses the queue; command buffer and semaphores are the caller's promise; the
+        // timeline's values grow.
         let result =
             unsafe { self.raw.core().queue_submit(self.handle, &[submit], vk::Fence::null()) };
         self.raw.check("vkQueueSubmit", result)?;
@@ -181,19 +223,23 @@ impl Queue {
         work()
     }
 
-    /// Calls `work` while nothing that was submitted is unfinished and nothing can be submitted.
-    pub(crate) fn while_idle<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    /// Calls `work` while the submission that `last` tells of has completed, and nothing can be submitted.
+    pub(crate) fn while_done<R>(
+        &self,
+        last: impl Fn() -> u64,
+        work: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
         // Waiting without the lock lets others submit; a few tries, then they have to wait as well.
         for _ in 0..4 {
-            let last = *self.lock();
-            self.wait(last)?;
-            let guard = self.lock();
-            if *guard == last {
+            let value = last();
+            self.wait(value)?;
+            let _nobody_submits = self.lock();
+            if last() == value {
                 return work();
             }
         }
-        let guard = self.lock();
-        self.wait(*guard)?;
+        let _nobody_submits = self.lock();
+        self.wait(last())?;
         work()
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ash::vk;
@@ -137,6 +138,8 @@ pub(crate) struct BufferShared {
     owned: bool,
     /// Whoever holds it may touch the mapped memory.
     pub(crate) host: Mutex<()>,
+    /// The value that the last submission signals that uses the buffer; 0 before the first.
+    last_use: AtomicU64,
 }
 
 impl BufferShared {
@@ -182,6 +185,7 @@ impl BufferShared {
             name: desc.name.to_owned(),
             owned: false,
             host: Mutex::new(()),
+            last_use: AtomicU64::new(0),
         }
     }
 
@@ -194,6 +198,15 @@ impl BufferShared {
         // SAFETY: the memory was allocated for this buffer's requirements and nothing is bound yet.
         let result = unsafe { raw.core().bind_buffer_memory(self.handle, memory, offset) };
         raw.check("vkBindBufferMemory", result)
+    }
+
+    /// Notes that the submission of this `value` uses the buffer. Nobody submits meanwhile.
+    pub(crate) fn note_submitted(&self, value: u64) {
+        self.last_use.store(value, Ordering::Release);
+    }
+
+    pub(crate) fn last_use(&self) -> u64 {
+        self.last_use.load(Ordering::Acquire)
     }
 
     /// The buffer's first byte, where the host sees its memory.

@@ -48,7 +48,8 @@ impl SetLayout {
                 .descriptor_count(1)
                 .stage_flags(vk::ShaderStageFlags::COMPUTE)
         };
-        let storage = shape.storage.iter().map(|it| binding(*it, vk::DescriptorType::STORAGE_BUFFER));
+        let storage =
+            shape.storage.iter().map(|it| binding(*it, vk::DescriptorType::STORAGE_BUFFER));
         let uniform = shape.uniform.map(|it| binding(it, vk::DescriptorType::UNIFORM_BUFFER));
         let bindings: Vec<_> = storage.chain(uniform).collect();
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
@@ -99,10 +100,11 @@ impl SetLayout {
             vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
         // SAFETY: the pool is new and not shared; the layouts are `self`'s.
         let allocated = unsafe { self.raw.core().allocate_descriptor_sets(&info) };
-        let allocated = self.raw.check("vkAllocateDescriptorSets", allocated).inspect_err(|_| {
-            // SAFETY: nothing was allocated from the pool.
-            unsafe { self.raw.core().destroy_descriptor_pool(pool, None) };
-        })?;
+        let allocated =
+            self.raw.check("vkAllocateDescriptorSets", allocated).inspect_err(|_| {
+                // SAFETY: nothing was allocated from the pool.
+                unsafe { self.raw.core().destroy_descriptor_pool(pool, None) };
+            })?;
         sets.pools.push(pool);
         sets.count += allocated.len();
         sets.free.extend(allocated);

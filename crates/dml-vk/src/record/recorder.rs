@@ -12,6 +12,7 @@ use dml_core::plan::CopyRegion;
 
 use crate::device::Device;
 use crate::device::commands::CommandPool;
+use crate::device::staging::StagedBytes;
 use crate::error::{Error, MemoryKind, Result};
 use crate::memory::buffer::{Buffer, BufferUsage};
 use crate::record::access::access;
@@ -41,9 +42,16 @@ pub struct CommandList {
     pool: CommandPool,
     is_repeatable: bool,
     /// What the recorded operators use.
-    operators: Vec<Arc<dyn Send + Sync>>,
+    operators: Vec<Arc<dyn Kept>>,
     buffers: Vec<Buffer>,
+    staged: StagedBytes,
     timestamps: Vec<TimestampWrites>,
+}
+
+/// What a list keeps alive.
+pub(crate) trait Kept: Send + Sync {
+    /// Tells what is kept that the submission of this `value` uses it. Nobody submits meanwhile.
+    fn note_submitted(&self, value: u64);
 }
 
 /// Timestamps that a list has reset, and the places of them that it writes after that.
@@ -86,6 +94,7 @@ impl Recorder {
             is_repeatable: !flags.contains(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT),
             operators: Vec::new(),
             buffers: Vec::new(),
+            staged: StagedBytes::default(),
             timestamps: Vec::new(),
         };
         Ok(Self { list, _one_thread: PhantomData })
@@ -103,12 +112,16 @@ impl Recorder {
     }
 
     /// Keeps alive what the commands of an operator use that is recorded next.
-    pub(crate) fn keep(&mut self, used: Arc<dyn Send + Sync>) {
+    pub(crate) fn keep(&mut self, used: Arc<dyn Kept>) {
         self.list.operators.push(used);
     }
 
     pub(crate) fn device(&self) -> &Device {
         &self.list.device
+    }
+
+    pub(crate) fn staged(&mut self) -> &mut StagedBytes {
+        &mut self.list.staged
     }
 
     pub(crate) fn command_buffer(&self) -> vk::CommandBuffer {
@@ -244,7 +257,7 @@ impl Recorder {
         Ok(list)
     }
 
-    fn check(&self, buffer: &Buffer, usage: BufferUsage, verb: &str) -> Result<()> {
+    pub(crate) fn check(&self, buffer: &Buffer, usage: BufferUsage, verb: &str) -> Result<()> {
         self.list.device.check_owns(buffer)?;
         buffer.require_usage(usage, verb)
     }
@@ -267,6 +280,9 @@ impl CommandList {
 
     /// Tells what the list uses that the submission of this `value` is its own. Nobody submits meanwhile.
     pub(crate) fn note_submitted(&self, value: u64) {
+        self.operators.iter().for_each(|it| it.note_submitted(value));
+        self.buffers.iter().for_each(|it| it.shared.note_submitted(value));
+        self.staged.note_submitted(value);
         self.timestamps.iter().for_each(|it| it.timestamps.note_submitted(value));
     }
 

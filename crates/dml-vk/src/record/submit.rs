@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use ash::vk;
+
 use crate::device::Device;
+use crate::device::queue::SubmitSemaphores;
 use crate::error::{Error, Result};
 use crate::record::recorder::CommandList;
 
@@ -34,14 +37,44 @@ impl Device {
     /// [`Error::Unsupported`] where the device was wrapped without a queue, [`Error::OutOfMemory`]
     /// (nothing was submitted), [`Error::DeviceLost`].
     pub fn submit(&self, list: CommandList) -> Result<Submission> {
+        // SAFETY: there are no semaphores.
+        unsafe { self.submit_with(list, &SubmitSemaphores::default()) }
+    }
+
+    /// Submits recorded commands, ordered by semaphores of the caller's beside the order of
+    /// [`Device::submit`], and returns at once. Submissions that come later wait as well: they execute as if
+    /// one after the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::submit`]; [`Error::InvalidArgument`] where a semaphore is null.
+    ///
+    /// # Safety
+    ///
+    /// - The semaphores are of this device, and live until the submission has completed.
+    /// - A binary semaphore that is waited for has its signal submitted already, and nobody else waits for
+    ///   that signal; one that is signalled is not signalled, and nothing that would signal it is
+    ///   pending.
+    /// - The value that a timeline semaphore is signalled with is above its value and above any that is
+    ///   pending. Whatever is waited for is signalled at some time, else nothing ever completes that is
+    ///   submitted from then on.
+    pub unsafe fn submit_with(
+        &self,
+        list: CommandList,
+        semaphores: &SubmitSemaphores<'_>,
+    ) -> Result<Submission> {
         if !list.device().is_same(self) {
             return Err(Error::invalid("list", "it was recorded for another device"));
         }
+        let mut all = semaphores.wait.iter().chain(semaphores.signal);
+        if all.any(|it| it.semaphore == vk::Semaphore::null()) {
+            return Err(Error::invalid("semaphores", "one of them is null"));
+        }
+        let note = |value| list.note_submitted(value);
         // SAFETY: a list is only made with its recording ended. It is consumed here, and the
-        // submission keeps it until the value is signalled; it gives back only what is repeatable.
-        let value = unsafe {
-            self.queue()?.submit(list.command_buffer(), |value| list.note_submitted(value))
-        }?;
+        // submission keeps it until the value is signalled; it gives back only what is repeatable. The
+        // semaphores are the caller's promise.
+        let value = unsafe { self.queue()?.submit(list.command_buffer(), semaphores, note) }?;
         Ok(Submission { device: self.clone(), value, list: Some(list) })
     }
 }

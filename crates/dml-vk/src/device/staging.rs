@@ -1,0 +1,115 @@
+//! Memory that bytes pass through between the host and buffers that it does not see.
+//!
+//! Blocks go from transfer to transfer, so that one of a usual size allocates nothing.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::allocator::MemoryLocation;
+use crate::memory::buffer::{Buffer, BufferDesc, BufferUsage};
+
+/// The least size of a block.
+const LEAST_BLOCK: u64 = 1 << 20;
+/// Blocks of more bytes than these together are not kept while nobody uses them.
+const MOST_KEPT: u64 = 64 << 20;
+
+/// Where transfers begin in a block: no two share an atom of memory that is not coherent.
+const ALIGNMENT: u64 = 256;
+
+/// The blocks of one direction that nobody uses.
+pub(crate) struct Staging {
+    free: Mutex<Vec<Buffer>>,
+    location: MemoryLocation,
+    usage: BufferUsage,
+}
+
+impl Staging {
+    /// For bytes that the host writes.
+    pub(crate) fn upload() -> Self {
+        Self::new(MemoryLocation::Upload, BufferUsage::TRANSFER_SRC)
+    }
+
+    /// For bytes that the host reads.
+    pub(crate) fn read_back() -> Self {
+        Self::new(MemoryLocation::Readback, BufferUsage::TRANSFER_DST)
+    }
+
+    fn new(location: MemoryLocation, usage: BufferUsage) -> Self {
+        Self { free: Mutex::default(), location, usage }
+    }
+
+    /// A block of at least `size` bytes.
+    pub(crate) fn take(self: &Arc<Self>, device: &Device, size: u64) -> Result<StagingBlock> {
+        let home = Arc::clone(self);
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let fitting = free.iter().enumerate().filter(|(_, it)| it.size() >= size);
+        if let Some((at, _)) = fitting.min_by_key(|(_, it)| it.size()) {
+            return Ok(StagingBlock { buffer: free.swap_remove(at), home });
+        }
+        drop(free);
+        let size = if size <= MOST_KEPT { size.next_power_of_two().max(LEAST_BLOCK) } else { size };
+        let (usage, location) = (self.usage, self.location);
+        let desc = BufferDesc { size, usage, location, name: "dml staging" };
+        Ok(StagingBlock { buffer: device.create_buffer(&desc)?, home })
+    }
+}
+
+/// A block that somebody uses. It is dropped when the device's work with it has completed.
+pub(crate) struct StagingBlock {
+    pub(crate) buffer: Buffer,
+    home: Arc<Staging>,
+}
+
+impl Drop for StagingBlock {
+    fn drop(&mut self) {
+        let mut free = self.home.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept: u64 = free.iter().map(Buffer::size).sum();
+        if kept.saturating_add(self.buffer.size()) <= MOST_KEPT {
+            free.push(self.buffer.clone());
+        }
+    }
+}
+
+/// The blocks of a list: the bytes that it writes, and room for those that it reads.
+#[derive(Default)]
+pub(crate) struct StagedBytes {
+    pub(crate) uploads: Blocks,
+    pub(crate) read_backs: Blocks,
+    /// The value that the list's last submission signals, for those who wait to read; 0 before.
+    pub(crate) submitted: Arc<AtomicU64>,
+}
+
+#[derive(Default)]
+pub(crate) struct Blocks {
+    blocks: Vec<Arc<StagingBlock>>,
+    /// How much of the last one is taken.
+    used: u64,
+}
+
+impl Blocks {
+    /// Room for `size` bytes, in a block that `take` gives where the last one is too small.
+    pub(crate) fn reserve(
+        &mut self,
+        size: u64,
+        take: impl FnOnce() -> Result<StagingBlock>,
+    ) -> Result<(&Arc<StagingBlock>, u64)> {
+        let room = self.blocks.last().map_or(0, |it| it.buffer.size());
+        let mut at = self.used.next_multiple_of(ALIGNMENT);
+        if at.checked_add(size).is_none_or(|end| end > room) {
+            self.blocks.push(Arc::new(take()?));
+            at = 0;
+        }
+        self.used = at + size;
+        let block = self.blocks.last();
+        block.map(|it| (it, at)).ok_or_else(|| Error::internal("a list has no staging block"))
+    }
+}
+
+impl StagedBytes {
+    /// Tells those who wait to read which submission it is. Nobody submits meanwhile.
+    pub(crate) fn note_submitted(&self, value: u64) {
+        self.submitted.store(value, Ordering::Release);
+    }
+}
