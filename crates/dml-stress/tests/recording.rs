@@ -1,18 +1,26 @@
-//! Recording compiled element-wise operators allocates nothing, in place as well.
+//! Recording compiled operators and graphs allocates nothing, in place as well, and a graph may be in flight
+//! twice.
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
-#![allow(unsafe_code, reason = "a counting allocator")]
+#![allow(unsafe_code, reason = "a counting allocator, and a caller's command buffers")]
 
+#[path = "../../dml-vk/tests/common/caller.rs"]
+#[allow(dead_code, unreachable_pub, reason = "a module of several test crates")]
+mod caller;
 mod common;
 #[path = "../../dml-vk/tests/common/counting.rs"]
 mod counting;
 
+use caller::each_caller;
 use common::{OFFSET, buffer, each_device, part};
 use counting::allocations;
-use dml::vk::{BindingTable, Bindings, Buffer, Recorder};
-use dml::{
-    AbstractOperator, CapabilityCap, CastDesc, DataType, Device, DeviceOptions, ElementWiseAddDesc,
-    TensorDesc,
+use dml::vk::{
+    BindingTable, Bindings, Buffer, DeviceDesc, EntryPoints, Recorder, access, ash::vk, record_plan,
 };
+use dml::{
+    AbstractOperator, BufferBinding, CapabilityCap, CastDesc, CompiledOperator, DataType, Device,
+    DeviceOptions, ElementWiseAddDesc, ExecutionFlags, GraphBuilder, GraphOptions, TensorDesc,
+};
+use dml_fault::Caller;
 
 /// Elements of every tensor: in a single row they take two dispatches, whole quads and the rest.
 const SIZES: [u32; 2] = [59, 71];
@@ -78,5 +86,89 @@ fn recording_element_wise_operators_allocates_nothing() {
         // 1 + 2, doubled in place.
         let found = vulkan.read_buffer(&c, OFFSET..c.size()).unwrap();
         assert_eq!(found, 6.0_f32.to_le_bytes().repeat(ELEMENTS));
+    });
+}
+
+const LENGTH: u32 = 1000;
+
+/// `x + y + y + ..`, each sum a step of its own.
+fn sums(device: &Device, count: usize) -> CompiledOperator {
+    let tensor = || TensorDesc::packed(DataType::Float32, &[LENGTH]);
+    let mut graph = GraphBuilder::new();
+    let [mut sum, y] = [graph.input(), graph.input()];
+    for _ in 0..count {
+        let (a_tensor, b_tensor, output_tensor) = (tensor(), tensor(), tensor());
+        sum = graph.operator(ElementWiseAddDesc { a_tensor, b_tensor, output_tensor }, &[sum, y]);
+    }
+    graph.output(sum);
+    let options = GraphOptions { fuse: false, ..GraphOptions::default() };
+    device.compile_graph_with(&graph.finish(), ExecutionFlags::NONE, options).unwrap()
+}
+
+/// Inputs, output and temporary resource of one execution, in buffers of a caller's.
+struct Work {
+    table: BindingTable,
+    output: Buffer,
+}
+
+impl Work {
+    /// The sums of `count` times `x`.
+    fn new(caller: &Caller, device: &Device, graph: &CompiledOperator, x: f32) -> Self {
+        let buffer = |size| caller.wrapped_buffer(device.vulkan(), size).unwrap();
+        let filled = || {
+            let buffer = buffer(graph.input_size(0));
+            let commands = caller.begin().unwrap();
+            let size = buffer.size();
+            // SAFETY: the command buffer is recording, and the buffer is alive.
+            unsafe {
+                caller.device.cmd_fill_buffer(commands.raw(), buffer.raw(), 0, size, x.to_bits());
+            }
+            commands.finish().unwrap();
+            buffer
+        };
+        let (inputs, output) = ([filled(), filled()], buffer(graph.output_size(0)));
+        let temporary = buffer(graph.binding_properties().temporary_resource_size);
+        let whole = |it| Some(BufferBinding::whole(it));
+        let bindings = Bindings {
+            inputs: &inputs.each_ref().map(whole),
+            outputs: &[whole(&output)],
+            temporary: whole(&temporary),
+            persistent: None,
+        };
+        let table = BindingTable::new(graph.vulkan(), &bindings).unwrap();
+        Self { table, output }
+    }
+}
+
+#[test]
+fn a_graph_is_in_flight_twice_in_a_callers_command_buffers() {
+    const SUMS: u16 = 100;
+    each_caller(|caller| {
+        let vulkan = caller.wrap(EntryPoints::default(), false, &DeviceDesc::default()).unwrap();
+        let device = Device::from_vulkan(vulkan, &DeviceOptions::default()).unwrap();
+        let graph = sums(&device, usize::from(SUMS));
+        let values = [1.0, 2.0, 4.0];
+        let works = values.map(|x| Work::new(caller, &device, &graph, x));
+        // Two of them in one command buffer, and one in another, all submitted before any begins.
+        let (first, second) = (caller.begin().unwrap(), caller.begin().unwrap());
+        let before = allocations();
+        for (commands, work) in [(&first, &works[0]), (&first, &works[1]), (&second, &works[2])] {
+            // SAFETY: the command buffer is recording; the tables are kept until it has completed, and
+            // share no byte.
+            unsafe { record_plan(commands.raw(), &work.table) };
+        }
+        assert_eq!(allocations(), before, "recording allocates");
+        for commands in [&first, &second] {
+            let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+            commands.barrier((access().stages, access().outputs), host);
+        }
+        let gates = [first.finish_at_a_gate().unwrap(), second.finish_at_a_gate().unwrap()];
+        // The queue is idle when the last one has completed.
+        gates.into_iter().try_for_each(dml_fault::Gate::open).unwrap();
+        for (work, x) in works.iter().zip(values) {
+            let bytes = caller.bytes(work.output.raw(), 0..u64::from(LENGTH) * 4).unwrap();
+            let sum = (f32::from(SUMS) + 1.0) * x;
+            assert_eq!(bytes, sum.to_le_bytes().repeat(LENGTH as usize), "{x}");
+        }
     });
 }

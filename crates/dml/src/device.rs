@@ -1,18 +1,18 @@
 //! The device: opened at a feature level, it compiles and executes operators.
 
 mod compile;
+mod execute;
+mod transfer;
 
-use std::sync::atomic::Ordering;
+use std::num::NonZeroUsize;
 
-use dml_core::{Capabilities, CapabilityCap, FeatureLevel, TensorDesc, TensorLayout, Tuning};
+use dml_core::{Capabilities, CapabilityCap, FeatureLevel, Tuning};
 use dml_vk::{
-    BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, DeviceDesc,
-    DeviceSelector, Instance, InstanceDesc, MemoryLocation, Phase, PhysicalDevice, Recorder,
-    Submission,
+    Buffer, BufferDesc, BufferUsage, DeviceDesc, DeviceSelector, Instance, InstanceDesc,
+    MemoryLocation, PhysicalDevice,
 };
 
-use crate::compiled::CompiledOperator;
-use crate::element::{Element, elements, pack};
+pub use crate::device::execute::Initialization;
 use crate::error::{Error, Result};
 use crate::pipeline_cache::PipelineCache;
 
@@ -35,6 +35,9 @@ pub struct DeviceOptions {
     /// some GPUs time. The default, `None`, is what the environment variable `DML_ROBUST_ACCESS` says,
     /// `on` or `off`, and on where it is not set.
     pub robust_access: Option<bool>,
+    /// On how many threads the pipelines of one operator or graph are made. The default, `None`, is one
+    /// for each core of the host.
+    pub compile_threads: Option<NonZeroUsize>,
     /// Which physical device. The default is the best one.
     pub selector: DeviceSelector,
     /// The connection to Vulkan.
@@ -92,6 +95,7 @@ impl Device {
         let desc = DeviceDesc {
             cap: resolved.cap.unwrap_or_default(),
             pipeline_cache: resolved.pipeline_cache.folder(),
+            compile_threads: options.compile_threads,
             without_robust_access: resolved.robust_access == Some(false),
             ..DeviceDesc::default()
         };
@@ -155,177 +159,6 @@ impl Device {
             location: MemoryLocation::Device,
             name: "buffer",
         })?)
-    }
-
-    /// Executes an operator and waits for it.
-    ///
-    /// Inputs and an output may be bound to exactly the same range where
-    /// [`dml_vk::CompiledOperator::in_place`] says so. Inputs that are OWNED_BY_DML are `None` here:
-    /// they are bound by [`Device::initialize`], which comes first.
-    ///
-    /// # Errors
-    /// [`Error::OtherDevice`]; [`Error::NotInitialized`]; [`Error::Vulkan`]: a binding is wrong,
-    /// memory ran out, or the device was lost.
-    pub fn execute(
-        &self,
-        operator: &CompiledOperator,
-        inputs: &[Option<BufferBinding<'_>>],
-        outputs: &[Option<BufferBinding<'_>>],
-    ) -> Result<()> {
-        Ok(self.submit(operator, inputs, outputs)?.wait()?)
-    }
-
-    /// Starts an operator and returns at once. The ticket tells when it is done and keeps
-    /// everything alive that the device still uses.
-    ///
-    /// # Errors
-    /// As [`Device::execute`].
-    pub fn submit(
-        &self,
-        operator: &CompiledOperator,
-        inputs: &[Option<BufferBinding<'_>>],
-        outputs: &[Option<BufferBinding<'_>>],
-    ) -> Result<Submission> {
-        self.check_own(operator)?;
-        if !operator.is_initialized() {
-            return Err(Error::NotInitialized { operator: operator.vulkan.operator() });
-        }
-        let persistent = operator.persistent.get();
-        self.record_and_submit(operator, inputs, outputs, persistent, Phase::Execute)
-    }
-
-    /// Runs the part of an operator that runs once, and waits for it: copies the inputs that are
-    /// OWNED_BY_DML to where executions read them. All other `inputs` are `None`; where none is
-    /// owned, `inputs` may be empty, and there is nothing to do.
-    ///
-    /// Initializing again replaces what was kept, for submissions that come later. A call that is
-    /// refused changes nothing.
-    ///
-    /// # Errors
-    /// [`Error::OtherDevice`]; [`Error::Vulkan`]: a binding is wrong, memory ran out, or the device
-    /// was lost.
-    pub fn initialize(
-        &self,
-        operator: &CompiledOperator,
-        inputs: &[Option<BufferBinding<'_>>],
-    ) -> Result<()> {
-        self.check_own(operator)?;
-        let kept = operator.persistent.get().cloned();
-        // Not while compiling: a caller who records brings a persistent resource.
-        let persistent = match kept {
-            Some(buffer) => Some(buffer),
-            None => {
-                let size = operator.binding_properties().persistent_resource_size;
-                self.create_scratch("persistent", size)?
-            }
-        };
-        let resource = persistent.as_ref();
-        self.record_and_submit(operator, inputs, &[], resource, Phase::Initialize)?.wait()?;
-        // Only what initialization has filled is kept. Where another thread was faster, its buffer
-        // is, or was already.
-        if let Some(buffer) = persistent {
-            let _ = operator.persistent.set(buffer);
-        }
-        operator.initialized.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    /// Reads a tensor back: its elements in row-major logical order, whatever its strides.
-    ///
-    /// `offset` is where the tensor starts in the buffer, in bytes.
-    ///
-    /// # Errors
-    /// [`Error::ElementType`]: `T` is not the tensor's type; [`Error::Tensor`]: the description
-    /// breaks a rule; [`Error::Vulkan`]: the buffer is too small, or the device was lost.
-    pub fn read<T: Element>(
-        &self,
-        buffer: &Buffer,
-        offset: u64,
-        tensor: &TensorDesc,
-    ) -> Result<Vec<T>> {
-        if tensor.data_type != T::DATA_TYPE {
-            return Err(Error::ElementType {
-                tensor: tensor.data_type,
-                element: std::any::type_name::<T>(),
-                accepted: T::DATA_TYPE,
-            });
-        }
-        let layout = TensorLayout::new(tensor)?;
-        let bytes = self.read_span(buffer, offset, &layout)?;
-        elements(&layout, &bytes).ok_or(Error::HostMemory { what: "the elements of a tensor" })
-    }
-
-    /// Reads a tensor of any type back: its elements as packed little-endian bytes, in row-major
-    /// logical order.
-    ///
-    /// # Errors
-    /// As [`Device::read`]; 4-bit tensors are refused.
-    pub fn read_packed(
-        &self,
-        buffer: &Buffer,
-        offset: u64,
-        tensor: &TensorDesc,
-    ) -> Result<Vec<u8>> {
-        let layout = TensorLayout::new(tensor)?;
-        let bytes = self.read_span(buffer, offset, &layout)?;
-        pack(&layout, bytes).ok_or(Error::HostMemory { what: "the elements of a tensor" })
-    }
-
-    /// The bytes from the first element to the last one.
-    fn read_span(&self, buffer: &Buffer, offset: u64, layout: &TensorLayout) -> Result<Vec<u8>> {
-        let bits = layout.data_type().bits();
-        if bits < 8 {
-            return Err(Error::ElementType {
-                tensor: layout.data_type(),
-                element: "whole bytes",
-                accepted: dml_core::DataType::Uint8,
-            });
-        }
-        let end = offset.saturating_add(layout.span() * u64::from(bits / 8));
-        Ok(self.vulkan.read_buffer(buffer, offset..end)?)
-    }
-
-    fn check_own(&self, operator: &CompiledOperator) -> Result<()> {
-        if operator.vulkan.device().is_same(&self.vulkan) {
-            return Ok(());
-        }
-        Err(Error::OtherDevice { operator: operator.vulkan.operator() })
-    }
-
-    fn record_and_submit(
-        &self,
-        operator: &CompiledOperator,
-        inputs: &[Option<BufferBinding<'_>>],
-        outputs: &[Option<BufferBinding<'_>>],
-        persistent: Option<&Buffer>,
-        phase: Phase,
-    ) -> Result<Submission> {
-        let temporary_size = operator.binding_properties().temporary_resource_size;
-        let temporary = self.create_scratch("temporary", temporary_size)?;
-        let bindings = Bindings {
-            inputs,
-            outputs,
-            temporary: temporary.as_ref().map(BufferBinding::whole),
-            persistent: persistent.map(BufferBinding::whole),
-        };
-        let mut recorder = Recorder::new(&self.vulkan)?;
-        match phase {
-            Phase::Initialize => recorder
-                .initialize(&BindingTable::for_initialization(&operator.vulkan, &bindings)?)?,
-            Phase::Execute => {
-                recorder.dispatch(&BindingTable::new(&operator.vulkan, &bindings)?)?;
-            }
-        }
-        Ok(self.vulkan.submit(recorder.finish()?)?)
-    }
-
-    fn create_scratch(&self, name: &str, size: u64) -> Result<Option<Buffer>> {
-        if size == 0 {
-            return Ok(None);
-        }
-        let usage = BufferUsage::all();
-        let location = MemoryLocation::Device;
-        Ok(Some(self.vulkan.create_buffer(&BufferDesc { size, usage, location, name })?))
     }
 }
 

@@ -14,6 +14,9 @@ pub trait Element: Copy + sealed::Sealed {
 
     /// The element with these bits, given in the low bits.
     fn from_element_bits(bits: u64) -> Self;
+
+    /// The bits of the element, in the low bits.
+    fn element_bits(self) -> u64;
 }
 
 macro_rules! element {
@@ -30,6 +33,10 @@ macro_rules! element {
             )]
             fn from_element_bits(bits: u64) -> Self {
                 Self::from_ne_bytes((bits as $bits).to_ne_bytes())
+            }
+
+            fn element_bits(self) -> u64 {
+                <$bits>::from_ne_bytes(self.to_ne_bytes()).into()
             }
         }
     )*};
@@ -49,17 +56,31 @@ element! {
     i64, Int64, u64;
 }
 
-/// Splits a tensor's bytes into elements, in row-major logical order. `None` where memory runs out.
-pub(crate) fn elements<T: Element>(layout: &TensorLayout, bytes: &[u8]) -> Option<Vec<T>> {
+/// Splits a tensor's bytes into elements, in row-major logical order.
+pub(crate) fn elements_into<T: Element>(layout: &TensorLayout, bytes: &[u8], into: &mut [T]) {
     let size = width(layout);
-    let mut elements = Vec::new();
-    elements.try_reserve_exact(usize::try_from(layout.element_count()).ok()?).ok()?;
-    for source in sources(layout, bytes) {
+    for (source, element) in sources(layout, bytes).zip(into) {
         let mut bits = [0; 8];
         bits[..size].copy_from_slice(source);
-        elements.push(T::from_element_bits(u64::from_le_bytes(bits)));
+        *element = T::from_element_bits(u64::from_le_bytes(bits));
     }
-    Some(elements)
+}
+
+/// Puts elements in row-major logical order to their places in a tensor's `bytes`.
+pub(crate) fn spread<T: Element>(
+    layout: &TensorLayout,
+    elements: &[T],
+    mut bytes: Vec<u8>,
+) -> Vec<u8> {
+    let size = width(layout);
+    for (offset, element) in layout.element_offsets().zip(elements) {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).saturating_mul(size);
+        let place = bytes.get_mut(start..start.saturating_add(size));
+        if let Some(place) = place {
+            place.copy_from_slice(&element.element_bits().to_le_bytes()[..size]);
+        }
+    }
+    bytes
 }
 
 /// The same as packed bytes.
@@ -99,6 +120,8 @@ mod tests {
         assert_eq!(f16::from_element_bits(0x3c00), f16::ONE);
         assert_eq!(i8::from_element_bits(0xff), -1);
         assert_eq!(i64::from_element_bits(u64::MAX), -1);
+        assert_eq!((-1_i8).element_bits(), 0xff);
+        assert_eq!(1.0_f32.element_bits(), 0x3f80_0000);
     }
 
     #[test]
@@ -106,14 +129,20 @@ mod tests {
         let desc = TensorDesc::packed(DataType::Uint8, &[2, 2]).with_strides(&[1, 3]);
         let layout = TensorLayout::new(&desc).unwrap();
         let bytes = vec![10, 11, 12, 13, 14];
-        assert_eq!(elements::<u8>(&layout, &bytes), Some(vec![10, 13, 11, 14]));
+        let mut elements = [0_u8; 4];
+        elements_into(&layout, &bytes, &mut elements);
+        assert_eq!(elements, [10, 13, 11, 14]);
         assert_eq!(pack(&layout, bytes), Some(vec![10, 13, 11, 14]));
+        assert_eq!(spread(&layout, &elements, vec![0, 0, 7, 0, 0]), [10, 11, 7, 13, 14]);
     }
 
     #[test]
     fn packed_tensors_are_handed_on() {
         let layout = TensorLayout::new(&TensorDesc::packed(DataType::Int16, &[2])).unwrap();
-        assert_eq!(elements::<i16>(&layout, &[1, 0, 255, 255]), Some(vec![1, -1]));
+        let mut elements = [0_i16; 2];
+        elements_into(&layout, &[1, 0, 255, 255], &mut elements);
+        assert_eq!(elements, [1, -1]);
+        assert_eq!(spread(&layout, &elements, vec![9; 4]), [1, 0, 255, 255]);
         assert_eq!(pack(&layout, vec![1, 0, 255, 255]), Some(vec![1, 0, 255, 255]));
     }
 }

@@ -29,6 +29,14 @@ pub enum Error {
         /// The tensor type that this Rust type reads.
         accepted: DataType,
     },
+    /// Elements were given for a tensor that has more or fewer.
+    #[error("{given} elements for a tensor of {needed} (accepted: {needed})")]
+    ElementCount {
+        /// How many were given.
+        given: u64,
+        /// How many the tensor has.
+        needed: u64,
+    },
     /// The host has not enough memory for a result.
     #[error("out of host memory for {what}")]
     HostMemory {
@@ -86,6 +94,7 @@ impl Error {
             Self::MinimumFeatureLevel { .. } => HResult::DXGI_ERROR_UNSUPPORTED,
             Self::Tensor(_)
             | Self::ElementType { .. }
+            | Self::ElementCount { .. }
             | Self::Profile(_)
             | Self::Environment { .. }
             | Self::OtherDevice { .. }

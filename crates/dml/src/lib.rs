@@ -41,7 +41,7 @@ mod profile;
 pub mod support;
 
 pub use compiled::CompiledOperator;
-pub use device::{Device, DeviceOptions};
+pub use device::{Device, DeviceOptions, Initialization};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use pipeline_cache::PipelineCache;

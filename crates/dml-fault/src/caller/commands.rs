@@ -69,12 +69,15 @@ impl<'a> Commands<'a> {
         // SAFETY: timeline semaphores are enabled.
         let semaphore = unsafe { self.caller.device.create_semaphore(&info, None) }
             .call("vkCreateSemaphore")?;
-        let (gates, values) = ([semaphore], [1]);
-        let mut timeline =
-            vk::TimelineSemaphoreSubmitInfo::default().wait_semaphore_values(&values);
+        // Opened at 1, passed at 2.
+        let gates = [semaphore];
+        let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
+            .wait_semaphore_values(&[1])
+            .signal_semaphore_values(&[2]);
         let submit = vk::SubmitInfo::default()
             .wait_semaphores(&gates)
             .wait_dst_stage_mask(&[vk::PipelineStageFlags::ALL_COMMANDS])
+            .signal_semaphores(&gates)
             .push_next(&mut timeline);
         self.submit(submit)?;
         Ok(Gate { semaphore, commands: self })
@@ -106,7 +109,8 @@ pub struct Gate<'a> {
 }
 
 impl Gate<'_> {
-    /// Opens the gate, and waits for the commands.
+    /// Opens the gate, and waits for the commands. Of several gates the one of what was submitted first is
+    /// opened first.
     ///
     /// # Errors
     ///
@@ -116,7 +120,10 @@ impl Gate<'_> {
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.semaphore).value(1);
         // SAFETY: the value is above that of a closed gate.
         unsafe { caller.device.signal_semaphore(&info) }.call("vkSignalSemaphore")?;
-        caller.wait_idle()?;
+        let (semaphores, values) = ([self.semaphore], [2]);
+        let wait = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
+        // SAFETY: the semaphore is a timeline semaphore, which the commands signal.
+        unsafe { caller.device.wait_semaphores(&wait, u64::MAX) }.call("vkWaitSemaphores")?;
         // SAFETY: nothing uses the semaphore any more.
         unsafe { caller.device.destroy_semaphore(self.semaphore, None) };
         Ok(())

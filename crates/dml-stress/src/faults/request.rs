@@ -154,10 +154,27 @@ fn wait_in_every_way(device: &Device) -> Answer {
     let list = vulkan.submit(recorder.finish()?)?.into_list()?;
     timestamps.elapsed(0, 1)?;
     band.check(&device.read::<f32>(&output, 0, &band.tensor())?)?;
+    stream(device, band, &output)?;
     let in_flight = vulkan.submit(list)?;
     drop((table, output, operator));
     drop(in_flight);
     Ok(vulkan.wait_idle()?)
+}
+
+/// Bytes of the host are written, copied and kept for it by one submission.
+fn stream(device: &Device, band: Band, output: &Buffer) -> Answer {
+    let other = device.create_buffer(output.size())?;
+    let mut recorder = Recorder::new(device.vulkan())?;
+    recorder.write_buffer(&other, 0, &vec![0; band.threes().len()])?;
+    recorder.barrier_all();
+    recorder.copy_buffer(output, 0, &other, 0, output.size())?;
+    recorder.barrier_all();
+    let bytes = recorder.read_buffer(&other, 0..output.size())?;
+    let submission = device.vulkan().submit(recorder.finish()?)?;
+    let bytes = bytes.read()?;
+    submission.wait()?;
+    let (words, _) = bytes.as_chunks::<4>();
+    band.check(&words.iter().copied().map(f32::from_le_bytes).collect::<Vec<_>>())
 }
 
 /// The caller executes everything on its own queue; `device` records.

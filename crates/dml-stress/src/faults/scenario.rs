@@ -1,5 +1,6 @@
 //! The ways in which a program uses the runtime, from opening a device to dropping everything.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -92,6 +93,8 @@ impl Place<'_> {
         let desc = DeviceDesc {
             always_stage: self.scenario.staged,
             pipeline_cache: self.scenario.cached.then(|| self.folder.to_path_buf()),
+            // The n-th call is the same every time.
+            compile_threads: Some(NonZeroUsize::MIN),
             ..DeviceDesc::default()
         };
         let options = DeviceOptions::default();

@@ -1,0 +1,164 @@
+//! How a device initializes and executes what it compiled.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use dml_vk::{
+    BindingTable, Bindings, Buffer, BufferBinding, BufferDesc, BufferUsage, MemoryLocation,
+    Recorder, Submission,
+};
+
+use crate::compiled::CompiledOperator;
+use crate::device::Device;
+use crate::error::{Error, Result};
+
+/// An operator to be initialized, with what is bound then.
+#[derive(Clone, Copy, Debug)]
+pub struct Initialization<'a> {
+    /// The operator.
+    pub operator: &'a CompiledOperator,
+    /// Its inputs that are OWNED_BY_DML, `None` for all others; may be empty where there are none.
+    pub inputs: &'a [Option<BufferBinding<'a>>],
+}
+
+impl Device {
+    /// Executes an operator and waits for it.
+    ///
+    /// Inputs and an output may be bound to exactly the same range where
+    /// [`dml_vk::CompiledOperator::in_place`] says so. Inputs that are OWNED_BY_DML are `None` here:
+    /// they are bound by [`Device::initialize`], which comes first.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`]; [`Error::NotInitialized`]; [`Error::Vulkan`]: a binding is wrong,
+    /// memory ran out, or the device was lost.
+    pub fn execute(
+        &self,
+        operator: &CompiledOperator,
+        inputs: &[Option<BufferBinding<'_>>],
+        outputs: &[Option<BufferBinding<'_>>],
+    ) -> Result<()> {
+        Ok(self.submit(operator, inputs, outputs)?.wait()?)
+    }
+
+    /// Starts an operator and returns at once. The ticket tells when it is done and keeps
+    /// everything alive that the device still uses.
+    ///
+    /// # Errors
+    /// As [`Device::execute`].
+    pub fn submit(
+        &self,
+        operator: &CompiledOperator,
+        inputs: &[Option<BufferBinding<'_>>],
+        outputs: &[Option<BufferBinding<'_>>],
+    ) -> Result<Submission> {
+        self.check_own(operator)?;
+        if !operator.is_initialized() {
+            return Err(Error::NotInitialized { operator: operator.vulkan.operator() });
+        }
+        let temporary = self.create_temporary(operator)?;
+        let bindings = Bindings {
+            inputs,
+            outputs,
+            temporary: temporary.as_ref().map(BufferBinding::whole),
+            persistent: operator.persistent.get().map(BufferBinding::whole),
+        };
+        let mut recorder = Recorder::new(&self.vulkan)?;
+        recorder.dispatch(&BindingTable::new(&operator.vulkan, &bindings)?)?;
+        Ok(self.vulkan.submit(recorder.finish()?)?)
+    }
+
+    /// Runs the part of an operator that runs once, and waits for it: copies the inputs that are
+    /// OWNED_BY_DML to where executions read them. All other `inputs` are `None`; where none is
+    /// owned, `inputs` may be empty, and there is nothing to do.
+    ///
+    /// Initializing again replaces what was kept, for submissions that come later. A call that is
+    /// refused changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`]; [`Error::Vulkan`]: a binding is wrong, memory ran out, or the device
+    /// was lost.
+    pub fn initialize(
+        &self,
+        operator: &CompiledOperator,
+        inputs: &[Option<BufferBinding<'_>>],
+    ) -> Result<()> {
+        self.initialize_all(&[Initialization { operator, inputs }])
+    }
+
+    /// Initializes many operators by one submission, and waits for it.
+    ///
+    /// # Errors
+    /// As [`Device::initialize`], and where an operator is among them twice. Then none is initialized.
+    pub fn initialize_all(&self, all: &[Initialization<'_>]) -> Result<()> {
+        let mut recorder = Recorder::new(&self.vulkan)?;
+        let mut seen = HashSet::new();
+        let mut persistent = Vec::with_capacity(all.len());
+        for one in all {
+            let operator = one.operator;
+            self.check_own(operator)?;
+            if !seen.insert(Arc::as_ptr(&operator.persistent)) {
+                let argument = operator.vulkan.operator().to_owned();
+                let problem = "it is among the operators to be initialized twice".to_owned();
+                return Err(dml_vk::Error::InvalidArgument { argument, problem }.into());
+            }
+            persistent.push(self.record_initialization(&mut recorder, one)?);
+        }
+        self.vulkan.submit(recorder.finish()?)?.wait()?;
+        for (one, buffer) in all.iter().zip(persistent) {
+            // Only what initialization has filled is kept. Where another thread was faster, its buffer
+            // is, or was already.
+            if let Some(buffer) = buffer {
+                let _ = one.operator.persistent.set(buffer);
+            }
+            one.operator.initialized.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Returns the persistent resource that is filled.
+    fn record_initialization(
+        &self,
+        recorder: &mut Recorder,
+        one: &Initialization<'_>,
+    ) -> Result<Option<Buffer>> {
+        let operator = one.operator;
+        // Not while compiling: a caller who records brings a persistent resource.
+        let persistent = match operator.persistent.get().cloned() {
+            Some(buffer) => Some(buffer),
+            None => {
+                let size = operator.binding_properties().persistent_resource_size;
+                self.create_scratch("persistent", size)?
+            }
+        };
+        let temporary = self.create_temporary(operator)?;
+        let bindings = Bindings {
+            inputs: one.inputs,
+            outputs: &[],
+            temporary: temporary.as_ref().map(BufferBinding::whole),
+            persistent: persistent.as_ref().map(BufferBinding::whole),
+        };
+        recorder.initialize(&BindingTable::for_initialization(&operator.vulkan, &bindings)?)?;
+        Ok(persistent)
+    }
+
+    fn check_own(&self, operator: &CompiledOperator) -> Result<()> {
+        if operator.vulkan.device().is_same(&self.vulkan) {
+            return Ok(());
+        }
+        Err(Error::OtherDevice { operator: operator.vulkan.operator() })
+    }
+
+    fn create_temporary(&self, operator: &CompiledOperator) -> Result<Option<Buffer>> {
+        self.create_scratch("temporary", operator.binding_properties().temporary_resource_size)
+    }
+
+    fn create_scratch(&self, name: &str, size: u64) -> Result<Option<Buffer>> {
+        if size == 0 {
+            return Ok(None);
+        }
+        let usage = BufferUsage::all();
+        let location = MemoryLocation::Device;
+        Ok(Some(self.vulkan.create_buffer(&BufferDesc { size, usage, location, name })?))
+    }
+}
