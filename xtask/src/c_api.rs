@@ -13,11 +13,12 @@ use crate::process::find_program;
 use crate::{build_tools, devices, install_capi, setup, test, workspace};
 
 /// The programs of crates/dml-capi/examples/c, and whether the layer has something to say.
-const PROGRAMS: [(&str, bool); 7] = [
+const PROGRAMS: [(&str, bool); 8] = [
     ("layout", false),
     ("owning", false),
     ("owning-static", false),
     ("graph", false),
+    ("streaming", false),
     ("fill_descs", false),
     ("bring_your_own", false),
     // The positive control.

@@ -1,22 +1,12 @@
 //! Owning mode: operators in one call. Needs a queue.
 
-use std::time::Duration;
-
 use dml::Submission;
 
 use crate::boundary::{Result, call};
-use crate::handle::{Object, create, get, remove};
-use crate::memory::write;
+use crate::handle::{create, get};
 use crate::operator::OperatorObject;
 use crate::table::{DmlVkBufferBinding, bindings, counts, look_up};
-use crate::types::{BOOL, DmlVkOperator, DmlVkSubmission, HRESULT};
-
-/// Waiting as long as it takes.
-const FOREVER: u64 = u64::MAX;
-
-impl Object for Submission {
-    const KIND: &'static str = "submission";
-}
+use crate::types::{DmlVkOperator, DmlVkSubmission, HRESULT};
 
 /// Initializes an operator and waits: copies the inputs that are OWNED_BY_DML to where executions read
 /// them. All other inputs are all zeros; where none is owned `input_count` may be 0.
@@ -100,38 +90,4 @@ unsafe fn submit(
     // SAFETY: the caller's promise.
     let outputs = unsafe { look_up(outputs.0, outputs.1, most.1, "outputs") }?;
     Ok(object.device.submit(&object.operator, &bindings(&inputs), &bindings(&outputs))?)
-}
-
-/// Waits until the work has completed, at most `timeout` nanoseconds (UINT64_MAX: as long as it takes),
-/// and says whether it has.
-///
-/// # Safety
-///
-/// `completed` is null, where the answer is of no interest, or a place for it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn dmlvk_wait_submission(
-    submission: DmlVkSubmission,
-    timeout: u64,
-    completed: *mut BOOL,
-) -> HRESULT {
-    call("dmlvk_wait_submission", || {
-        let submission = get::<Submission, _>(submission)?;
-        let is_complete = if timeout == FOREVER {
-            submission.wait()?;
-            true
-        } else {
-            submission.wait_timeout(Duration::from_nanos(timeout))?
-        };
-        if completed.is_null() {
-            return Ok(());
-        }
-        // SAFETY: the caller's promise.
-        unsafe { write(completed, is_complete.into(), "completed") }
-    })
-}
-
-/// Destroys a submission's handle, which waits for the work.
-#[unsafe(no_mangle)]
-pub extern "C" fn dmlvk_destroy_submission(submission: DmlVkSubmission) -> HRESULT {
-    call("dmlvk_destroy_submission", || remove::<Submission, _>(submission))
 }

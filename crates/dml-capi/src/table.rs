@@ -105,6 +105,50 @@ pub(crate) fn bindings(ranges: &[BufferRange]) -> Vec<Option<BufferBinding<'_>>>
     ranges.iter().map(BufferRange::binding).collect()
 }
 
+/// Everything that is bound to an operator, for a call.
+pub(crate) struct GivenBindings {
+    inputs: Vec<BufferRange>,
+    outputs: Vec<BufferRange>,
+    temporary: BufferRange,
+    persistent: BufferRange,
+}
+
+/// Inputs and outputs.
+type Lists<'a> = [Vec<Option<BufferBinding<'a>>>; 2];
+
+impl GivenBindings {
+    /// Looks up what is bound to `operator`; `name` is what messages call it.
+    ///
+    /// # Safety
+    ///
+    /// The arrays of `given` have the stated lengths.
+    pub(crate) unsafe fn look_up(
+        given: &DmlVkBindings,
+        operator: &CompiledOperator,
+        name: &str,
+    ) -> Result<Self> {
+        let (inputs, outputs) = counts(operator);
+        let field = |field: &str| format!("{name}.{field}");
+        // SAFETY: the caller's promise.
+        let inputs = unsafe { look_up(given.inputs, given.input_count, inputs, &field("inputs")) }?;
+        // SAFETY: the caller's promise.
+        let outputs =
+            unsafe { look_up(given.outputs, given.output_count, outputs, &field("outputs")) }?;
+        let temporary = BufferRange::of(&given.temporary, &field("temporary"))?;
+        let persistent = BufferRange::of(&given.persistent, &field("persistent"))?;
+        Ok(Self { inputs, outputs, temporary, persistent })
+    }
+
+    pub(crate) fn lists(&self) -> Lists<'_> {
+        [bindings(&self.inputs), bindings(&self.outputs)]
+    }
+
+    pub(crate) fn bindings<'a>(&'a self, [inputs, outputs]: &'a Lists<'a>) -> Bindings<'a> {
+        let (temporary, persistent) = (self.temporary.binding(), self.persistent.binding());
+        Bindings { inputs, outputs, temporary, persistent }
+    }
+}
+
 /// How many tensors the operator's descriptor has.
 pub(crate) fn counts(operator: &CompiledOperator) -> (usize, usize) {
     (operator.vulkan().inputs().len(), operator.vulkan().outputs().len())
@@ -131,21 +175,10 @@ pub unsafe extern "C" fn dmlvk_create_binding_table(
         let operator = &get::<OperatorObject, _>(compiled)?.operator;
         // SAFETY: the caller's promise.
         let given = unsafe { read_sized(bindings, "bindings") }?;
-        let (inputs, outputs) = counts(operator);
-        let name = "bindings.inputs";
         // SAFETY: the caller's promise.
-        let inputs = unsafe { look_up(given.inputs, given.input_count, inputs, name) }?;
-        let name = "bindings.outputs";
-        // SAFETY: the caller's promise.
-        let outputs = unsafe { look_up(given.outputs, given.output_count, outputs, name) }?;
-        let temporary = BufferRange::of(&given.temporary, "bindings.temporary")?;
-        let persistent = BufferRange::of(&given.persistent, "bindings.persistent")?;
-        let bindings = Bindings {
-            inputs: &self::bindings(&inputs),
-            outputs: &self::bindings(&outputs),
-            temporary: temporary.binding(),
-            persistent: persistent.binding(),
-        };
+        let given = unsafe { GivenBindings::look_up(&given, operator, "bindings") }?;
+        let lists = given.lists();
+        let bindings = given.bindings(&lists);
         match phase {
             DMLVK_PHASE_INITIALIZE => {
                 Ok(BindingTable::for_initialization(operator.vulkan(), &bindings)?)

@@ -75,6 +75,8 @@ pub type VkQueue = vk::Queue;
 pub type VkCommandBuffer = vk::CommandBuffer;
 /// VkBuffer.
 pub type VkBuffer = vk::Buffer;
+/// VkSemaphore.
+pub type VkSemaphore = vk::Semaphore;
 /// vkGetInstanceProcAddr; null where there is none.
 pub type PFN_vkGetInstanceProcAddr = Option<vk::PFN_vkGetInstanceProcAddr>;
 

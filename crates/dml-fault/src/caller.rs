@@ -2,6 +2,7 @@
 //! runtime's.
 
 pub(crate) mod commands;
+mod run;
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -10,9 +11,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use dml_vk::ash::{self, ext, vk};
 use dml_vk::{
-    BindingTable, Buffer, BufferUsage, Device, DeviceDesc, DeviceSelector, Enablement, EntryPoints,
-    Error, Instance, InstanceDesc, LiveObjects, QueueLock, RawBufferDesc, RawDeviceDesc,
-    RawPhysicalDevice, RawQueue, Result, Validation, ValidationLog, access, record_plan,
+    Buffer, BufferUsage, Device, DeviceDesc, DeviceSelector, Enablement, EntryPoints, Error,
+    Instance, InstanceDesc, LiveObjects, QueueLock, RawBufferDesc, RawDeviceDesc,
+    RawPhysicalDevice, RawQueue, Result, Validation, ValidationLog,
 };
 
 use crate::bare::{compute_family, loader};
@@ -260,30 +261,6 @@ impl Caller {
     /// What Vulkan reports.
     pub fn begin(&self) -> Result<Commands<'_>> {
         Commands::new(self)
-    }
-
-    /// Records the tables into a command buffer of the caller's, one after the other with the barriers
-    /// that [`access()`] asks for, submits it on the caller's queue, and waits.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] where a table is of another device, and what Vulkan reports.
-    pub fn run(&self, tables: &[&BindingTable]) -> Result<()> {
-        let device = |it: &BindingTable| it.compiled().device().raw().handle();
-        if tables.iter().any(|it| device(it) != self.device.handle()) {
-            return Err(invalid("tables", "one is of another device"));
-        }
-        let commands = self.begin()?;
-        let stages = access().stages;
-        let to = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
-        for table in tables {
-            // SAFETY: the command buffer is recording and of the table's device; the table is kept
-            // until this function returns, when the commands have completed.
-            unsafe { record_plan(commands.raw(), table) };
-            let after = stages | vk::PipelineStageFlags::HOST;
-            commands.barrier((stages, vk::AccessFlags::MEMORY_WRITE), (after, to));
-        }
-        commands.finish()
     }
 
     fn wait_idle(&self) -> Result<()> {

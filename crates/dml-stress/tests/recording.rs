@@ -1,7 +1,7 @@
 //! Recording compiled operators and graphs allocates nothing, in place as well, and a graph may be in flight
 //! twice.
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
-#![allow(unsafe_code, reason = "a counting allocator, and a caller's command buffers")]
+#![allow(unsafe_code, reason = "a counting allocator")]
 
 #[path = "../../dml-vk/tests/common/caller.rs"]
 #[allow(dead_code, unreachable_pub, reason = "a module of several test crates")]
@@ -13,9 +13,7 @@ mod counting;
 use caller::each_caller;
 use common::{OFFSET, buffer, each_device, part};
 use counting::allocations;
-use dml::vk::{
-    BindingTable, Bindings, Buffer, DeviceDesc, EntryPoints, Recorder, access, ash::vk, record_plan,
-};
+use dml::vk::{BindingTable, Bindings, Buffer, DeviceDesc, EntryPoints, Recorder};
 use dml::{
     AbstractOperator, BufferBinding, CapabilityCap, CastDesc, CompiledOperator, DataType, Device,
     DeviceOptions, ElementWiseAddDesc, ExecutionFlags, GraphBuilder, GraphOptions, TensorDesc,
@@ -114,16 +112,12 @@ struct Work {
 impl Work {
     /// The sums of `count` times `x`.
     fn new(caller: &Caller, device: &Device, graph: &CompiledOperator, x: f32) -> Self {
-        let buffer = |size| caller.wrapped_buffer(device.vulkan(), size).unwrap();
+        let vulkan = device.vulkan();
+        let buffer = |size| caller.wrapped_buffer(vulkan, size).unwrap();
         let filled = || {
             let buffer = buffer(graph.input_size(0));
-            let commands = caller.begin().unwrap();
-            let size = buffer.size();
-            // SAFETY: the command buffer is recording, and the buffer is alive.
-            unsafe {
-                caller.device.cmd_fill_buffer(commands.raw(), buffer.raw(), 0, size, x.to_bits());
-            }
-            commands.finish().unwrap();
+            let bytes = x.to_le_bytes().repeat(LENGTH as usize);
+            vulkan.write_buffer(&buffer, 0, &bytes).unwrap();
             buffer
         };
         let (inputs, output) = ([filled(), filled()], buffer(graph.output_size(0)));
@@ -144,27 +138,20 @@ impl Work {
 fn a_graph_is_in_flight_twice_in_a_callers_command_buffers() {
     const SUMS: u16 = 100;
     each_caller(|caller| {
-        let vulkan = caller.wrap(EntryPoints::default(), false, &DeviceDesc::default()).unwrap();
+        let vulkan = caller.wrap(EntryPoints::default(), true, &DeviceDesc::default()).unwrap();
         let device = Device::from_vulkan(vulkan, &DeviceOptions::default()).unwrap();
         let graph = sums(&device, usize::from(SUMS));
         let values = [1.0, 2.0, 4.0];
         let works = values.map(|x| Work::new(caller, &device, &graph, x));
-        // Two of them in one command buffer, and one in another, all submitted before any begins.
-        let (first, second) = (caller.begin().unwrap(), caller.begin().unwrap());
+        let mut recorder = Recorder::new(device.vulkan()).unwrap();
+        recorder.reserve(1).unwrap();
         let before = allocations();
-        for (commands, work) in [(&first, &works[0]), (&first, &works[1]), (&second, &works[2])] {
-            // SAFETY: the command buffer is recording; the tables are kept until it has completed, and
-            // share no byte.
-            unsafe { record_plan(commands.raw(), &work.table) };
-        }
+        recorder.dispatch(&works[0].table).unwrap();
         assert_eq!(allocations(), before, "recording allocates");
-        for commands in [&first, &second] {
-            let host = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
-            commands.barrier((access().stages, access().outputs), host);
-        }
-        let gates = [first.finish_at_a_gate().unwrap(), second.finish_at_a_gate().unwrap()];
-        // The queue is idle when the last one has completed.
-        gates.into_iter().try_for_each(dml_fault::Gate::open).unwrap();
+        drop(recorder);
+        // Two of them in one command buffer, and one in another, all submitted before any begins.
+        let [a, b, c] = works.each_ref().map(|it| &it.table);
+        caller.run_at_once(&[&[a, b], &[c]]).unwrap();
         for (work, x) in works.iter().zip(values) {
             let bytes = caller.bytes(work.output.raw(), 0..u64::from(LENGTH) * 4).unwrap();
             let sum = (f32::from(SUMS) + 1.0) * x;

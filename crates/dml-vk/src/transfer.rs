@@ -21,7 +21,7 @@ use crate::record::staged::{ReadBack, zeros};
 use crate::record::submit::Submission;
 
 /// Larger transfers go through staging memory in several pieces of this size.
-const PIECE: u64 = 16 << 20;
+const PIECE: usize = 16 << 20;
 /// So many of them are under way at once, so that the host copies while the device does.
 const PIECES_UNDER_WAY: usize = 3;
 
@@ -124,8 +124,8 @@ impl Device {
     fn write_staged(&self, buffer: &Buffer, range: Range<u64>, bytes: &[u8]) -> Result<()> {
         buffer.require_usage(BufferUsage::TRANSFER_DST, "written")?;
         let mut under_way: VecDeque<Submission> = VecDeque::new();
-        let starts = (range.start..).step_by(PIECE as usize);
-        for (part, offset) in bytes.chunks(PIECE as usize).zip(starts) {
+        let starts = (range.start..).step_by(PIECE);
+        for (part, offset) in bytes.chunks(PIECE).zip(starts) {
             if under_way.len() == PIECES_UNDER_WAY
                 && let Some(oldest) = under_way.pop_front()
             {
@@ -141,8 +141,8 @@ impl Device {
     fn read_staged(&self, buffer: &Buffer, range: Range<u64>, into: &mut [u8]) -> Result<()> {
         buffer.require_usage(BufferUsage::TRANSFER_SRC, "read")?;
         let mut under_way = VecDeque::new();
-        let starts = range.clone().step_by(PIECE as usize);
-        for (part, start) in into.chunks_mut(PIECE as usize).zip(starts) {
+        let starts = range.clone().step_by(PIECE);
+        for (part, start) in into.chunks_mut(PIECE).zip(starts) {
             if under_way.len() == PIECES_UNDER_WAY {
                 take_oldest(&mut under_way)?;
             }

@@ -146,7 +146,7 @@ fn a_device_gives_what_the_host_gives() {
                 let table = BindingTable::new(&compiled, &bindings).unwrap();
                 execute(device, &table);
                 let result = device.read_buffer(&output, 0..SIZE).unwrap();
-                assert!(result == expected, "round {round}: {:?}", table.compiled());
+                assert!(result == expected, "round {round}: {table:?}");
             }
         }
     });

@@ -33,8 +33,10 @@ typedef struct VkQueue_T *VkQueue;
 typedef struct VkCommandBuffer_T *VkCommandBuffer;
 #if UINTPTR_MAX > 0xFFFFFFFFu
 typedef struct VkBuffer_T *VkBuffer;
+typedef struct VkSemaphore_T *VkSemaphore;
 #else
 typedef uint64_t VkBuffer;
+typedef uint64_t VkSemaphore;
 #endif
 typedef void(DMLVK_VKAPI_PTR *PFN_vkVoidFunction)(void);
 typedef PFN_vkVoidFunction(DMLVK_VKAPI_PTR *PFN_vkGetInstanceProcAddr)(VkInstance instance, const char *pName);
@@ -195,8 +197,15 @@ typedef struct DmlVkBufferBinding {
 // Work that was submitted.
 typedef struct DmlVkSubmission_T *DmlVkSubmission;
 
-// Which steps of an operator a binding table is for.
-typedef uint32_t DmlVkPhase;
+// What is bound to the inputs of one operator: DML_BUFFER_ARRAY_BINDING.
+typedef struct DmlVkBufferArray {
+    // The number of inputs, or 0 where none is OWNED_BY_DML.
+    uint32_t binding_count;
+    // 0.
+    uint32_t reserved;
+    // The inputs; all that are not OWNED_BY_DML are all zeros.
+    const struct DmlVkBufferBinding *bindings;
+} DmlVkBufferArray;
 
 // Everything that is bound to an operator.
 typedef struct DmlVkBindings {
@@ -221,6 +230,33 @@ typedef struct DmlVkBindings {
 
 // An operator with its buffers, ready to be recorded.
 typedef struct DmlVkBindingTable_T *DmlVkBindingTable;
+
+// A semaphore to wait for or to signal.
+typedef struct DmlVkSemaphoreValue {
+    // The semaphore, of the device's VkDevice.
+    VkSemaphore semaphore;
+    // The value of a timeline semaphore; ignored for a binary one.
+    uint64_t value;
+} DmlVkSemaphoreValue;
+
+// What of the caller's a submission is ordered by.
+typedef struct DmlVkSemaphores {
+    // sizeof(DmlVkSemaphores).
+    uint32_t struct_size;
+    // The number of semaphores to wait for.
+    uint32_t wait_count;
+    // They are signalled before anything of the submission begins.
+    const struct DmlVkSemaphoreValue *wait;
+    // They are signalled when everything of it has completed.
+    const struct DmlVkSemaphoreValue *signal;
+    // The number of semaphores to signal.
+    uint32_t signal_count;
+    // 0.
+    uint32_t reserved;
+} DmlVkSemaphores;
+
+// Which steps of an operator a binding table is for.
+typedef uint32_t DmlVkPhase;
 
 // A device that the caller owns, for dmlvk_wrap_device.
 typedef struct DmlVkRawDeviceDesc {
@@ -417,18 +453,34 @@ HRESULT dmlvk_submit_operator(DmlVkOperator compiled,
                               uint32_t output_count,
                               DmlVkSubmission *submission);
 
-// Waits until the work has completed, at most timeout nanoseconds (UINT64_MAX: as long as it takes),
-// and says whether it has.
+// Initializes operators by one submission, and waits: as dmlvk_initialize_operator does with each. None is
+// among them twice.
 //
 // Safety:
 //
-// completed is null, where the answer is of no interest, or a place for it.
-HRESULT dmlvk_wait_submission(DmlVkSubmission submission,
-                              uint64_t timeout,
-                              BOOL *completed);
+// compiled and inputs are null or point to operator_count elements, of which the latter point to as
+// many bindings as stated. Work of the caller's that uses the buffers has completed.
+HRESULT dmlvk_initialize_operators(DmlVkDevice device,
+                                   uint32_t operator_count,
+                                   const DmlVkOperator *compiled,
+                                   const struct DmlVkBufferArray *inputs);
 
-// Destroys a submission's handle, which waits for the work.
-HRESULT dmlvk_destroy_submission(DmlVkSubmission submission);
+// IDMLDevice::CreateOperatorInitializer with the bindings of the initializer: one table that initializes
+// many operators when it is recorded. bindings are those that dmlvk_create_binding_table takes for
+// DMLVK_PHASE_INITIALIZE, one for each operator.
+//
+// The operators may share a temporary resource, as large as the largest that one of them needs. Nothing
+// else that one of them writes may be bound to another. Destroying an operator leaves the table usable.
+//
+// Safety:
+//
+// compiled and bindings are null or point to operator_count elements, of which the latter have
+// arrays of the stated lengths; table is null or a place for a handle.
+HRESULT dmlvk_create_initializer_table(DmlVkDevice device,
+                                       uint32_t operator_count,
+                                       const DmlVkOperator *compiled,
+                                       const struct DmlVkBindings *bindings,
+                                       DmlVkBindingTable *table);
 
 // IDMLDevice::CreateOperator and CompileOperator in one: validates the descriptor, and makes what
 // recording needs. The descriptor is not needed afterwards. Nothing is submitted on a wrapped device.
@@ -483,6 +535,36 @@ HRESULT dmlvk_needs_initialization(DmlVkOperator compiled, BOOL *needed);
 // Command buffers that were recorded from its binding tables have completed, and are not submitted
 // again.
 HRESULT dmlvk_destroy_operator(DmlVkOperator compiled);
+
+// ID3D12CommandQueue::ExecuteCommandLists: records binding tables, one after the other, submits them at
+// once, and returns with a handle to wait on. Each sees what those before it wrote. Submissions execute one
+// after the other. Needs a queue.
+//
+// Safety:
+//
+// tables is null or points to table_count handles; semaphores is null, where there are none, or
+// points to a DmlVkSemaphores whose arrays have the stated lengths; submission is null or a place for a
+// handle. Work of the caller's that uses the buffers has completed, or is what the semaphores wait for.
+// The semaphores live until the submission has completed, and keep Vulkan's rules for vkQueueSubmit; what is
+// waited for is signalled at some time.
+HRESULT dmlvk_submit_tables(DmlVkDevice device,
+                            uint32_t table_count,
+                            const DmlVkBindingTable *tables,
+                            const struct DmlVkSemaphores *semaphores,
+                            DmlVkSubmission *submission);
+
+// Waits until the work has completed, at most timeout nanoseconds (UINT64_MAX: as long as it takes),
+// and says whether it has.
+//
+// Safety:
+//
+// completed is null, where the answer is of no interest, or a place for it.
+HRESULT dmlvk_wait_submission(DmlVkSubmission submission,
+                              uint64_t timeout,
+                              BOOL *completed);
+
+// Destroys a submission's handle, which waits for the work.
+HRESULT dmlvk_destroy_submission(DmlVkSubmission submission);
 
 // IDMLDevice::CheckFeatureSupport, with DirectML's structs.
 //

@@ -52,11 +52,11 @@ pub(crate) struct CheckedBinding {
 }
 
 impl CheckedBinding {
-    fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.offset + self.size
     }
 
-    fn overlaps(&self, other: &Self) -> bool {
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.buffer.raw() == other.buffer.raw()
             && self.offset < other.end()
             && other.offset < self.end()

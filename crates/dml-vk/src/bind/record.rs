@@ -1,17 +1,20 @@
 //! Recording an operator into a command buffer.
 
 use ash::vk;
+use dml_core::plan::Slot;
 
 use crate::bind::compiled::Phase;
-use crate::bind::table::{BindingTable, BoundDispatch, BoundStep, Command};
+use crate::bind::places::{BoundDispatch, BoundStep, Command};
+use crate::bind::table::BindingTable;
 use crate::error::{Error, Result};
+use crate::record::barrier::Barrier;
 use crate::record::recorder::Recorder;
 use crate::record::writer::Writer;
 
-/// Records a bound operator: its execution, or its initialization where the table was made for
-/// that. Nothing is allocated, submitted or waited for.
+/// Records what is bound: the execution of an operator, or the initialization of those that the table was
+/// made for. Nothing is allocated, submitted or waited for.
 ///
-/// Barriers are placed between the operator's own steps, none around it: see [`crate::access()`]. An
+/// Barriers are placed between the operator's own steps, none around them: see [`crate::access()`]. An
 /// execution after an initialization needs a barrier of the caller's in between; what an operator
 /// computes that [needs it](crate::CompiledOperator::needs_initialization) and did not get it is
 /// undefined. Recording disturbs the bound compute pipeline, descriptor set 0 and the push constants.
@@ -28,16 +31,23 @@ use crate::record::writer::Writer;
 ///   [`crate::Device::read_buffer`] and [`crate::Device::write_buffer`] order themselves after what
 ///   this crate submitted, and know nothing of submissions of the caller's own.
 pub unsafe fn record_plan(command_buffer: vk::CommandBuffer, table: &BindingTable) {
-    let raw = &table.device().shared.raw;
-    let steps = &table.shared().steps;
-    let writer = Writer { raw, command_buffer };
-    // SAFETY: this function's own promises.
-    unsafe { writer.operator(&table.compiled().shared.label, steps) };
+    let writer = Writer { raw: &table.device().shared.raw, command_buffer };
+    let mut has_temporary = false;
+    for part in table.parts() {
+        let uses_temporary = part.bound.iter().any(|it| it.slot == Slot::Temporary);
+        if uses_temporary && has_temporary {
+            // SAFETY: this function's own promises.
+            unsafe { writer.barrier(&Barrier::all()) };
+        }
+        has_temporary |= uses_temporary;
+        // SAFETY: this function's own promises.
+        unsafe { writer.operator(&part.compiled.shared.label, &part.steps) };
+    }
 }
 
 impl Recorder {
-    /// Records the initialization of an operator, from a table made with
-    /// [`BindingTable::for_initialization`].
+    /// Records the initialization of operators, from a table made with
+    /// [`BindingTable::for_initialization`] or [`BindingTable::for_initializations`].
     ///
     /// # Errors
     ///

@@ -15,6 +15,7 @@ use dml_core::plan::{Aliases, Slot, Stage, Step};
 
 use crate::memory::ranges::Ranges;
 use crate::memory::{BINDING_ALIGNMENT, RESOURCE_ALIGNMENT};
+use crate::record::access::access;
 
 /// One global memory barrier, recorded with vkCmdPipelineBarrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,19 @@ pub struct Barrier {
     pub dst_stages: vk::PipelineStageFlags,
     /// How that step touches what it waits for.
     pub dst_access: vk::AccessFlags,
+}
+
+impl Barrier {
+    /// What comes later waits for, and sees, everything that operators and transfers did before.
+    pub(crate) fn all() -> Self {
+        let contract = access();
+        Self {
+            src_stages: contract.stages,
+            src_access: vk::AccessFlags::TRANSFER_WRITE | vk::AccessFlags::SHADER_WRITE,
+            dst_stages: contract.stages,
+            dst_access: contract.resources,
+        }
+    }
 }
 
 /// For each step the barrier that must be recorded before it, if any. `alignment` is the device's

@@ -15,7 +15,6 @@ use crate::device::commands::CommandPool;
 use crate::device::staging::StagedBytes;
 use crate::error::{Error, MemoryKind, Result};
 use crate::memory::buffer::{Buffer, BufferUsage};
-use crate::record::access::access;
 use crate::record::barrier::Barrier;
 use crate::record::timestamps::Timestamps;
 use crate::record::writer::Writer;
@@ -184,15 +183,8 @@ impl Recorder {
 
     /// Records a barrier: what is recorded after it waits for, and sees, everything before it.
     pub fn barrier_all(&mut self) {
-        let contract = access();
-        let barrier = Barrier {
-            src_stages: contract.stages,
-            src_access: vk::AccessFlags::TRANSFER_WRITE | vk::AccessFlags::SHADER_WRITE,
-            dst_stages: contract.stages,
-            dst_access: contract.resources,
-        };
         // SAFETY: the command buffer is recording, and `self` is borrowed exclusively.
-        unsafe { self.list.writer().barrier(&barrier) };
+        unsafe { self.list.writer().barrier(&Barrier::all()) };
     }
 
     /// Records that the device notes the time in place `index` when everything recorded before is
@@ -240,12 +232,11 @@ impl Recorder {
     ///
     /// [`Error::OutOfMemory`], also for what a driver could not record.
     pub fn finish(self) -> Result<CommandList> {
-        let contract = access();
+        let all = Barrier::all();
         let barrier = Barrier {
-            src_stages: contract.stages,
-            src_access: vk::AccessFlags::TRANSFER_WRITE | vk::AccessFlags::SHADER_WRITE,
-            dst_stages: contract.stages | vk::PipelineStageFlags::HOST,
-            dst_access: contract.resources | vk::AccessFlags::HOST_READ,
+            dst_stages: all.dst_stages | vk::PipelineStageFlags::HOST,
+            dst_access: all.dst_access | vk::AccessFlags::HOST_READ,
+            ..all
         };
         let list = self.list;
         // SAFETY: the command buffer is recording, and owned by `list`.

@@ -56,7 +56,8 @@ impl Device {
         if !operator.is_initialized() {
             return Err(Error::NotInitialized { operator: operator.vulkan.operator() });
         }
-        let temporary = self.create_temporary(operator)?;
+        let size = operator.binding_properties().temporary_resource_size;
+        let temporary = self.create_scratch("temporary", size)?;
         let bindings = Bindings {
             inputs,
             outputs,
@@ -91,19 +92,37 @@ impl Device {
     /// # Errors
     /// As [`Device::initialize`], and where an operator is among them twice. Then none is initialized.
     pub fn initialize_all(&self, all: &[Initialization<'_>]) -> Result<()> {
-        let mut recorder = Recorder::new(&self.vulkan)?;
         let mut seen = HashSet::new();
+        let mut temporary_size = 0;
         let mut persistent = Vec::with_capacity(all.len());
-        for one in all {
-            let operator = one.operator;
+        for Initialization { operator, .. } in all {
             self.check_own(operator)?;
             if !seen.insert(Arc::as_ptr(&operator.persistent)) {
                 let argument = operator.vulkan.operator().to_owned();
                 let problem = "it is among the operators to be initialized twice".to_owned();
                 return Err(dml_vk::Error::InvalidArgument { argument, problem }.into());
             }
-            persistent.push(self.record_initialization(&mut recorder, one)?);
+            let properties = operator.binding_properties();
+            temporary_size = properties.temporary_resource_size.max(temporary_size);
+            // Not while compiling: a caller who records brings a persistent resource.
+            persistent.push(match operator.persistent.get().cloned() {
+                Some(buffer) => Some(buffer),
+                None => self.create_scratch("persistent", properties.persistent_resource_size)?,
+            });
         }
+        let temporary = self.create_scratch("temporary", temporary_size)?;
+        let bound = all.iter().zip(&persistent).map(|(one, persistent)| {
+            let bindings = Bindings {
+                inputs: one.inputs,
+                outputs: &[],
+                temporary: temporary.as_ref().map(BufferBinding::whole),
+                persistent: persistent.as_ref().map(BufferBinding::whole),
+            };
+            (&one.operator.vulkan, bindings)
+        });
+        let bound: Vec<_> = bound.collect();
+        let mut recorder = Recorder::new(&self.vulkan)?;
+        recorder.initialize(&BindingTable::for_initializations(&self.vulkan, &bound)?)?;
         self.vulkan.submit(recorder.finish()?)?.wait()?;
         for (one, buffer) in all.iter().zip(persistent) {
             // Only what initialization has filled is kept. Where another thread was faster, its buffer
@@ -116,41 +135,11 @@ impl Device {
         Ok(())
     }
 
-    /// Returns the persistent resource that is filled.
-    fn record_initialization(
-        &self,
-        recorder: &mut Recorder,
-        one: &Initialization<'_>,
-    ) -> Result<Option<Buffer>> {
-        let operator = one.operator;
-        // Not while compiling: a caller who records brings a persistent resource.
-        let persistent = match operator.persistent.get().cloned() {
-            Some(buffer) => Some(buffer),
-            None => {
-                let size = operator.binding_properties().persistent_resource_size;
-                self.create_scratch("persistent", size)?
-            }
-        };
-        let temporary = self.create_temporary(operator)?;
-        let bindings = Bindings {
-            inputs: one.inputs,
-            outputs: &[],
-            temporary: temporary.as_ref().map(BufferBinding::whole),
-            persistent: persistent.as_ref().map(BufferBinding::whole),
-        };
-        recorder.initialize(&BindingTable::for_initialization(&operator.vulkan, &bindings)?)?;
-        Ok(persistent)
-    }
-
     fn check_own(&self, operator: &CompiledOperator) -> Result<()> {
         if operator.vulkan.device().is_same(&self.vulkan) {
             return Ok(());
         }
         Err(Error::OtherDevice { operator: operator.vulkan.operator() })
-    }
-
-    fn create_temporary(&self, operator: &CompiledOperator) -> Result<Option<Buffer>> {
-        self.create_scratch("temporary", operator.binding_properties().temporary_resource_size)
     }
 
     fn create_scratch(&self, name: &str, size: u64) -> Result<Option<Buffer>> {

@@ -1,0 +1,119 @@
+//! Operators that are initialized together: IDMLOperatorInitializer.
+
+use std::sync::Arc;
+
+use dml::vk::BindingTable;
+use dml::{Device, Initialization};
+
+use crate::boundary::{Result, call};
+use crate::handle::{create, get};
+use crate::memory::{read_array, read_sized};
+use crate::operator::OperatorObject;
+use crate::table::{DmlVkBindings, DmlVkBufferBinding, GivenBindings, bindings, counts, look_up};
+use crate::types::{DmlVkBindingTable, DmlVkDevice, DmlVkOperator, HRESULT};
+
+/// More operators than this are not initialized at once.
+const MOST_OPERATORS: usize = 1 << 16;
+
+/// What is bound to the inputs of one operator: DML_BUFFER_ARRAY_BINDING.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DmlVkBufferArray {
+    /// The number of inputs, or 0 where none is OWNED_BY_DML.
+    pub binding_count: u32,
+    /// 0.
+    pub reserved: u32,
+    /// The inputs; all that are not OWNED_BY_DML are all zeros.
+    pub bindings: *const DmlVkBufferBinding,
+}
+
+/// Initializes operators by one submission, and waits: as dmlvk_initialize_operator does with each. None is
+/// among them twice.
+///
+/// # Safety
+///
+/// `compiled` and `inputs` are null or point to `operator_count` elements, of which the latter point to as
+/// many bindings as stated. Work of the caller's that uses the buffers has completed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_initialize_operators(
+    device: DmlVkDevice,
+    operator_count: u32,
+    compiled: *const DmlVkOperator,
+    inputs: *const DmlVkBufferArray,
+) -> HRESULT {
+    call("dmlvk_initialize_operators", || {
+        let device = Device::clone(&*get(device)?);
+        // SAFETY: the caller's promise.
+        let operators = unsafe { operators(compiled, operator_count) }?;
+        // SAFETY: the caller's promise.
+        let arrays = unsafe { read_array(inputs, operator_count, MOST_OPERATORS, "inputs") }?;
+        let ranges = operators.iter().zip(&arrays).enumerate().map(|(at, (object, array))| {
+            let (most, _) = counts(&object.operator);
+            let name = format!("inputs[{at}].bindings");
+            // SAFETY: the caller's promise.
+            unsafe { look_up(array.bindings, array.binding_count, most, &name) }
+        });
+        let ranges = ranges.collect::<Result<Vec<_>>>()?;
+        let lists: Vec<_> = ranges.iter().map(|it| bindings(it)).collect();
+        let all = operators.iter().zip(&lists);
+        let all = all.map(|(it, inputs)| Initialization { operator: &it.operator, inputs });
+        let all: Vec<_> = all.collect();
+        Ok(device.initialize_all(&all)?)
+    })
+}
+
+/// IDMLDevice::CreateOperatorInitializer with the bindings of the initializer: one table that initializes
+/// many operators when it is recorded. `bindings` are those that dmlvk_create_binding_table takes for
+/// DMLVK_PHASE_INITIALIZE, one for each operator.
+///
+/// The operators may share a temporary resource, as large as the largest that one of them needs. Nothing
+/// else that one of them writes may be bound to another. Destroying an operator leaves the table usable.
+///
+/// # Safety
+///
+/// `compiled` and `bindings` are null or point to `operator_count` elements, of which the latter have
+/// arrays of the stated lengths; `table` is null or a place for a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_create_initializer_table(
+    device: DmlVkDevice,
+    operator_count: u32,
+    compiled: *const DmlVkOperator,
+    bindings: *const DmlVkBindings,
+    table: *mut DmlVkBindingTable,
+) -> HRESULT {
+    let make = || {
+        let device = Device::clone(&*get(device)?);
+        // SAFETY: the caller's promise.
+        let operators = unsafe { operators(compiled, operator_count) }?;
+        let given = operators.iter().enumerate().map(|(at, object)| {
+            let name = format!("bindings[{at}]");
+            let place = if bindings.is_null() { bindings } else { bindings.wrapping_add(at) };
+            // SAFETY: the caller's promise; null is refused.
+            let read = unsafe { read_sized(place, &name) }?;
+            // SAFETY: the caller's promise.
+            unsafe { GivenBindings::look_up(&read, &object.operator, &name) }
+        });
+        let given = given.collect::<Result<Vec<_>>>()?;
+        let lists: Vec<_> = given.iter().map(GivenBindings::lists).collect();
+        let bound: Vec<_> = operators
+            .iter()
+            .zip(given.iter().zip(&lists))
+            .map(|(object, (given, lists))| (object.operator.vulkan(), given.bindings(lists)))
+            .collect();
+        Ok(BindingTable::for_initializations(device.vulkan(), &bound)?)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { create("dmlvk_create_initializer_table", (table, "table"), Some(device), make) }
+}
+
+/// # Safety
+///
+/// `compiled` is null or points to `count` handles.
+unsafe fn operators(
+    compiled: *const DmlVkOperator,
+    count: u32,
+) -> Result<Vec<Arc<OperatorObject>>> {
+    // SAFETY: the caller's promise.
+    let handles = unsafe { read_array(compiled, count, MOST_OPERATORS, "compiled") }?;
+    handles.into_iter().map(get).collect()
+}

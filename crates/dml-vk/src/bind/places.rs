@@ -1,0 +1,169 @@
+//! Where the slots of a plan are in the buffers that are bound, and its steps there.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ash::vk;
+use dml_core::plan::{CopyRegion, Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step};
+
+use crate::bind::binding::CheckedBinding;
+use crate::bind::compiled::CompiledPlan;
+use crate::bind::descriptors::Descriptor;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::pipeline::kernel::Pipeline;
+use crate::record::barrier::Barrier;
+
+/// A step that is ready to be recorded.
+pub(crate) struct BoundStep {
+    pub(crate) barrier: Option<Barrier>,
+    pub(crate) command: Command,
+}
+
+/// The command of a step. All handles are kept alive by the table.
+pub(crate) enum Command {
+    Fill { buffer: vk::Buffer, offset: u64, size: u64, pattern: u32 },
+    Update { buffer: vk::Buffer, offset: u64, data: Vec<u8> },
+    Copy { source: vk::Buffer, destination: vk::Buffer, regions: Vec<CopyRegion> },
+    Dispatch(BoundDispatch),
+}
+
+/// A dispatch with its descriptor set and patched push constants.
+pub(crate) struct BoundDispatch {
+    pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) set: vk::DescriptorSet,
+    pub(crate) groups: [u32; 3],
+    push_constants: [u8; MAX_PUSH_CONSTANT_BYTES],
+    push_size: usize,
+}
+
+impl BoundDispatch {
+    pub(crate) fn push_constants(&self) -> &[u8] {
+        &self.push_constants[..self.push_size]
+    }
+}
+
+/// Turns a plan's slots into places in buffers.
+pub(crate) struct Places<'a> {
+    device: &'a Device,
+    /// The buffer of each slot, and where in it the slot starts.
+    slots: HashMap<Slot, (vk::Buffer, u64)>,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(device: &'a Device, plan: &CompiledPlan, bound: &[CheckedBinding]) -> Self {
+        let constants = plan.constants.as_ref().map(|it| (Slot::Constants, (it.raw(), 0)));
+        let bound = bound.iter().map(|it| (it.slot, (it.buffer.raw(), it.offset)));
+        Self { device, slots: bound.chain(constants).collect() }
+    }
+
+    fn place(&self, slot: Slot) -> Result<(vk::Buffer, u64)> {
+        self.slots.get(&slot).copied().ok_or_else(|| unbound(slot))
+    }
+
+    fn window(&self, dispatch: &Dispatch, index: usize) -> Result<(vk::Buffer, PlacedWindow)> {
+        let window = &dispatch.windows[index];
+        let limits = &self.device.shared.capabilities.limits;
+        let (buffer, offset) = self.place(window.slot)?;
+        let placed = window.place(offset, limits.min_storage_buffer_offset_alignment);
+        if placed.size > limits.max_storage_buffer_range {
+            return Err(Error::internal(format!(
+                "{}: a descriptor of {} bytes exceeds maxStorageBufferRange {}",
+                dispatch.kernel.variant.name, placed.size, limits.max_storage_buffer_range
+            )));
+        }
+        Ok((buffer, placed))
+    }
+
+    pub(crate) fn descriptors(&self, dispatch: &Dispatch) -> Result<Vec<Descriptor>> {
+        let bindings = dispatch.kernel.variant.bindings;
+        let descriptor = |(index, binding): (usize, &dml_core::kernel::KernelBinding)| {
+            let (buffer, placed) = self.window(dispatch, index)?;
+            let info = vk::DescriptorBufferInfo::default()
+                .buffer(buffer)
+                .offset(placed.offset)
+                .range(placed.size);
+            let ty = vk::DescriptorType::STORAGE_BUFFER;
+            Ok(Descriptor { binding: binding.binding, ty, info })
+        };
+        let mut descriptors =
+            bindings.iter().enumerate().map(descriptor).collect::<Result<Vec<_>>>()?;
+        if let (Some(binding), Some(range)) =
+            (dispatch.kernel.variant.uniform_binding, &dispatch.uniform)
+        {
+            let (buffer, _) = self.place(Slot::Constants)?;
+            let info = vk::DescriptorBufferInfo::default()
+                .buffer(buffer)
+                .offset(range.start)
+                .range(range.end - range.start);
+            let ty = vk::DescriptorType::UNIFORM_BUFFER;
+            descriptors.push(Descriptor { binding, ty, info });
+        }
+        Ok(descriptors)
+    }
+
+    pub(crate) fn command(
+        &self,
+        step: &Step,
+        pipeline: Option<&Arc<Pipeline>>,
+        sets: &mut impl Iterator<Item = vk::DescriptorSet>,
+    ) -> Result<Command> {
+        Ok(match step {
+            Step::Fill(fill) => {
+                let (buffer, at) = self.place(fill.slot)?;
+                let size = fill.range.end - fill.range.start;
+                let offset = at + fill.range.start;
+                Command::Fill { buffer, offset, size, pattern: fill.pattern }
+            }
+            Step::Update(update) => {
+                let (buffer, at) = self.place(update.slot)?;
+                Command::Update { buffer, offset: at + update.offset, data: update.data.clone() }
+            }
+            Step::Copy(copy) => {
+                let (source, from) = self.place(copy.source)?;
+                let (destination, to) = self.place(copy.destination)?;
+                let shifted = |region: &CopyRegion| CopyRegion {
+                    source_offset: from + region.source_offset,
+                    destination_offset: to + region.destination_offset,
+                    ..*region
+                };
+                let regions = copy.regions.iter().map(shifted).collect();
+                Command::Copy { source, destination, regions }
+            }
+            Step::Dispatch(dispatch) => {
+                Command::Dispatch(self.dispatch(dispatch, pipeline, sets.next())?)
+            }
+        })
+    }
+
+    fn dispatch(
+        &self,
+        dispatch: &Dispatch,
+        pipeline: Option<&Arc<Pipeline>>,
+        set: Option<vk::DescriptorSet>,
+    ) -> Result<BoundDispatch> {
+        let (Some(pipeline), Some(set)) = (pipeline, set) else {
+            return Err(Error::internal("a dispatch has no pipeline or descriptor set"));
+        };
+        let mut push_constants = [0; MAX_PUSH_CONSTANT_BYTES];
+        let push_size = dispatch.push_constants.len();
+        // Compiling has checked that everything fits.
+        push_constants[..push_size].copy_from_slice(&dispatch.push_constants);
+        for (index, window) in dispatch.windows.iter().enumerate() {
+            let (_, placed) = self.window(dispatch, index)?;
+            let at = window.base_word_at as usize;
+            push_constants[at..at + 4].copy_from_slice(&placed.base_word.to_ne_bytes());
+        }
+        Ok(BoundDispatch {
+            pipeline: Arc::clone(pipeline),
+            set,
+            groups: dispatch.groups,
+            push_constants,
+            push_size,
+        })
+    }
+}
+
+fn unbound(slot: Slot) -> Error {
+    Error::internal(format!("{slot:?} is used by a plan but not bound"))
+}
