@@ -127,12 +127,15 @@ fn show_progress(shared: &Shared<'_>, time: Duration) -> Option<i64> {
     early
 }
 
-/// What should have gone with the threads. The device keeps its pipelines, and one block of each kind
+/// Kernels with as many buffers and push constants have one layout of sets and of pipelines: there are few.
+const MOST_LAYOUTS: usize = 64;
+
+/// What should have gone with the threads. The device keeps its pipelines with their layouts, and one block of each kind
 /// of memory.
 fn left_behind(before: &Usage, after: &Usage, pipelines: usize) -> Vec<String> {
     let mut left = Vec::new();
     let objects = after.objects.saturating_sub(before.objects);
-    if objects > pipelines {
+    if objects > pipelines + MOST_LAYOUTS {
         left.push(format!("{objects} Vulkan objects are left, of which {pipelines} are pipelines"));
     }
     if after.memory.allocated != before.memory.allocated {
