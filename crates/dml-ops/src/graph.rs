@@ -11,6 +11,8 @@
 //! [`Explanation`] tells what was done and why.
 
 mod assemble;
+#[cfg(feature = "reference")]
+pub mod every_way;
 mod explain;
 mod group;
 pub mod memory;

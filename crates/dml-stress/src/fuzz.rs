@@ -2,6 +2,7 @@
 
 mod capi;
 mod descriptors;
+mod graphs;
 mod pipeline_cache;
 mod plans;
 mod readers;
@@ -16,9 +17,10 @@ pub struct Target {
 }
 
 /// Every fuzz target.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "descriptors", run: descriptors::run },
     Target { name: "plans", run: plans::run },
+    Target { name: "graphs", run: graphs::run },
     Target { name: "capi", run: capi::run },
     Target { name: "pipeline_cache", run: pipeline_cache::run },
     Target { name: "onnx", run: readers::onnx },

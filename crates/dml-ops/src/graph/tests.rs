@@ -4,22 +4,14 @@ mod picture;
 
 use dml_core::graph::GraphBuilder;
 use dml_core::operators::{ActivationReluDesc, ElementWiseAddDesc, ElementWiseIdentityDesc};
-use dml_core::{
-    Capabilities, DataType, FeatureLevel, GraphDesc, TensorDesc, Tuning, ValidatedGraph,
-    validate_graph,
-};
+use dml_core::{DataType, FeatureLevel, GraphDesc, TensorDesc, ValidatedGraph, validate_graph};
 
-use super::random::{input_bytes, interpreted, node_by_node, output_elements, random_graph};
-use super::{Explanation, GraphOptions, compile_graph};
+use super::every_way::{self, WAYS};
+use super::random::random_graph;
+use super::{Explanation, GraphOptions};
+use crate::TransferUse;
 use crate::reference::Random;
-use crate::{Target, TransferUse};
-use dml_core::plan::{Aliases, Plan};
-
-const WAYS: [GraphOptions; 3] = [
-    GraphOptions { fuse: true, share_memory: true },
-    GraphOptions { fuse: false, share_memory: true },
-    GraphOptions { fuse: false, share_memory: false },
-];
+use dml_core::plan::Plan;
 
 fn valid(graph: &GraphDesc) -> ValidatedGraph {
     validate_graph(graph, FeatureLevel::HIGHEST).unwrap()
@@ -30,29 +22,12 @@ fn compiled(
     options: GraphOptions,
     transfer: TransferUse,
 ) -> (Plan, Explanation) {
-    let capabilities = &Capabilities::vulkan_minimum();
-    let target = Target { capabilities, tuning: Tuning::new(), transfer };
-    compile_graph(graph, &target, options).unwrap()
+    every_way::compiled(graph, options, transfer).unwrap()
 }
 
 /// Every way to compile and run it gives the same elements.
 fn check(graph: &ValidatedGraph, random: &mut Random, what: &str) -> Explanation {
-    let capabilities = &Capabilities::vulkan_minimum();
-    let inputs = input_bytes(graph, random);
-    let (expected, _) = node_by_node(graph, &inputs, capabilities).expect(what);
-    let expected = output_elements(graph, &expected, false);
-    for options in WAYS {
-        for transfer in [TransferUse::Allowed, TransferUse::StorageOnly] {
-            let (plan, _) = compiled(graph, options, transfer);
-            let pairs = plan.in_place.iter().map(|it| Aliases::new([it.pair()]));
-            for aliases in std::iter::once(Aliases::NONE).chain(pairs) {
-                let found = interpreted(&plan, &inputs, &aliases, capabilities).expect(what);
-                let found = output_elements(graph, &found, false);
-                assert_eq!(found, expected, "{what} {options:?} {transfer:?} {aliases:?}");
-            }
-        }
-    }
-    compiled(graph, WAYS[0], TransferUse::Allowed).1
+    every_way::check(graph, random).expect(what)
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn operator(random: &mut Random) -> Option<AbstractOperator> {
     }
 }
 
-fn is_readable(error: &Error) -> bool {
+pub(super) fn is_readable(error: &Error) -> bool {
     let text = error.to_string();
     assert!(!matches!(error, Error::Internal { .. }), "{text}");
     assert!(!text.contains('\n'), "{text}");
