@@ -4,6 +4,7 @@ use dml::DataType;
 
 use crate::add::Add;
 use crate::band::Band;
+use crate::chain::Chain;
 use crate::work::Work;
 
 /// One line of the report.
@@ -102,7 +103,7 @@ const TYPES: [(DataType, &str); 4] = [
 /// Every case, in the order of the report. Those of one group take turns with each other.
 pub(crate) fn all() -> Vec<Vec<Case>> {
     let alone = [growth(), packed(), batches(), strided(), with_input(), latency()].concat();
-    alone.into_iter().map(|case| vec![case]).chain([additions()]).collect()
+    alone.into_iter().map(|case| vec![case]).chain([additions(), chains()]).collect()
 }
 
 fn case(
@@ -282,6 +283,21 @@ fn additions() -> Vec<Case> {
         sum("add/f16/32MiB", packed(DataType::Float16), 1.5, Some(half)),
         sum("add/i8/16MiB", packed(DataType::Int8), 1.5, Some(Other::at_most(1.0, CONTIGUOUS))),
         sum("add/f32/64MiB/per_channel", channels, 1.0, Some(broadcast)),
+    ]
+}
+
+/// clip(relu((a + b) / c)) of 16 M elements, as one kernel and as four, beside the sum alone.
+fn chains() -> Vec<Case> {
+    const SEPARATE: &str = "chain/f32/64MiB/separate";
+    const SUM: &str = "chain/f32/64MiB/add_alone";
+    let sizes = [4096, 4096];
+    let chain = |fuse| Chain { sizes: sizes.to_vec(), fuse };
+    let fused = case("chain/f32/64MiB/fused", chain(true), Baseline::Copy, None);
+    let sum = Add::packed(DataType::Float32, &sizes);
+    vec![
+        Case { beside: vec![Other::at_most(0.6, SEPARATE), Other::told(SUM)], ..fused },
+        case(SEPARATE, chain(false), Baseline::Copy, None),
+        case(SUM, sum, Baseline::Copy, None),
     ]
 }
 

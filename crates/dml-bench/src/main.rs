@@ -6,6 +6,7 @@
 mod add;
 mod band;
 mod case;
+mod chain;
 mod cold_start;
 mod lane;
 mod limits;

@@ -59,7 +59,7 @@ pub(crate) fn measure(
 
 /// The operator and its bytes, or why it is refused.
 fn compile(device: &Device, case: &Case) -> Result<(CompiledOperator, Data), String> {
-    let compiled = device.compile(case.work.operator()).map_err(|error| error.to_string())?;
+    let compiled = case.work.compile(device).map_err(|error| error.to_string())?;
     let data = Data::of(case, &compiled);
     Ok((compiled, data))
 }

@@ -1,9 +1,10 @@
-//! One operator on one shape: what it reads, and the bytes that it must leave.
+//! One operator or graph on one shape: what it reads, and the bytes that it must leave.
 
-use dml::{AbstractOperator, DataType};
+use dml::{CompiledOperator, DataType, Device};
 
 use crate::add::Add;
 use crate::band::Band;
+use crate::chain::Chain;
 
 /// What is measured in a case.
 #[derive(Clone, Debug)]
@@ -12,14 +13,20 @@ pub(crate) enum Work {
     Band(Band),
     /// ELEMENT_WISE_ADD.
     Add(Add),
+    /// A graph of element-wise operators.
+    Chain(Chain),
 }
 
 impl Work {
-    /// As an operator of DirectML.
-    pub(crate) fn operator(&self) -> AbstractOperator {
+    /// Compiled for `device`.
+    ///
+    /// # Errors
+    /// The device refuses it, or failed.
+    pub(crate) fn compile(&self, device: &Device) -> dml::Result<CompiledOperator> {
         match self {
-            Self::Band(band) => band.operator(),
-            Self::Add(add) => add.operator(),
+            Self::Band(band) => device.compile(band.operator()),
+            Self::Add(add) => device.compile(add.operator()),
+            Self::Chain(chain) => chain.compile(device),
         }
     }
 
@@ -28,6 +35,7 @@ impl Work {
         match self {
             Self::Band(band) => band.data_type,
             Self::Add(add) => add.data_type,
+            Self::Chain(_) => DataType::Float32,
         }
     }
 
@@ -36,6 +44,7 @@ impl Work {
         match self {
             Self::Band(band) => &band.sizes,
             Self::Add(add) => &add.sizes,
+            Self::Chain(chain) => &chain.sizes,
         }
     }
 
@@ -44,6 +53,7 @@ impl Work {
         match self {
             Self::Band(band) => band.bytes(),
             Self::Add(add) => add.bytes(),
+            Self::Chain(chain) => 4 * chain.sizes.iter().map(|it| u64::from(*it)).product::<u64>(),
         }
     }
 
@@ -53,6 +63,7 @@ impl Work {
             Self::Band(band) if band.has_input => vec![band.input_bytes()],
             Self::Band(_) => vec![],
             Self::Add(add) => add.inputs(),
+            Self::Chain(chain) => chain.inputs(),
         }
     }
 
@@ -61,6 +72,7 @@ impl Work {
         match self {
             Self::Band(band) => band.expected(size),
             Self::Add(add) => add.expected(),
+            Self::Chain(chain) => chain.expected(),
         }
     }
 }
@@ -74,5 +86,11 @@ impl From<Band> for Work {
 impl From<Add> for Work {
     fn from(add: Add) -> Self {
         Self::Add(add)
+    }
+}
+
+impl From<Chain> for Work {
+    fn from(chain: Chain) -> Self {
+        Self::Chain(chain)
     }
 }

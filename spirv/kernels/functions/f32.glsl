@@ -10,123 +10,120 @@ uvec4 scale_bias(const uvec4 a, const uint scale, const uint bias) {
     return floatBitsToUint(scaled + uintBitsToFloat(bias));
 }
 
-// How far the leading bit of a subnormal number is from where it is in others; 0 of those.
-uint places_below(const uint magnitude) {
-    return magnitude < 0x00800000u ? 23u - uint(findMSB(magnitude)) : 0u;
+const int INFINITY = 0x7f800000;
+const int NAN = 0x7fc00000;
+
+// What is asked of numbers is answered by masks, all bits of which are set or none: branches and selections
+// cost more, and on bits nothing depends on what a device makes of subnormal numbers or NaN.
+
+ivec4 is_nan(const uvec4 a) {
+    return (INFINITY - ivec4(a & 0x7fffffffu)) >> 31;
 }
 
-// The significand of a number that is neither zero nor beyond the range, with its leading bit at bit 23.
-uint significand_of(const uint magnitude) {
-    const uint fraction = magnitude & 0x007fffffu;
-    return magnitude < 0x00800000u ? fraction << places_below(magnitude) : fraction | 0x00800000u;
+// `b` where the mask is set.
+uvec4 masked(const uvec4 a, const uvec4 b, const ivec4 mask) {
+    return (a & uvec4(~mask)) | (b & uvec4(mask));
 }
 
-// Its exponent as it would be stored; those of subnormal numbers are below 1.
-int exponent_of(const uint magnitude) {
-    return max(int(magnitude >> 23), 1) - int(places_below(magnitude));
+// A number as integers: the significand, with its leading bit at bit 23, and what the stored exponent would
+// be if there were no least one, and 150 more. Of zero, and of what is beyond the range, some number.
+ivec2 significand_and_exponent(const int magnitude) {
+    const int exponent = magnitude >> 23;
+    const int hidden = min(exponent, 1) << 23;
+    // As a float of its own, which has at most 24 bits and is exact, a subnormal number is normal.
+    const int normal = floatBitsToInt(float((magnitude & 0x007fffff) | hidden));
+    return ivec2((normal & 0x007fffff) | 0x00800000, max(exponent, 1) + (normal >> 23));
 }
 
-// The bits of q + r / d, with r < d, times a power of two, for q of 24 bits: to the nearest, to the
-// even one of two.
-uint rounded_quotient(const uint q, const uint r, const uint d, const int exponent) {
-    if (exponent >= 255) {
-        return 0x7f800000u;
-    }
-    if (exponent >= 1) {
-        const uint up = 2u * r > d || (2u * r == d && (q & 1u) != 0u) ? 1u : 0u;
-        // The leading bit adds one to the exponent, and so does a carry into it.
-        return (uint(exponent - 1) << 23) + q + up;
-    }
-    // Of a subnormal result fewer bits stay; beyond 25 places nothing does.
-    const uint places = uint(min(1 - exponent, 25));
-    const uint kept = q >> places;
-    const uint rest = q & ((1u << places) - 1u);
-    const uint middle = 1u << (places - 1u);
-    const bool beyond = rest > middle || (rest == middle && (r != 0u || (kept & 1u) != 0u));
-    return kept + (beyond ? 1u : 0u);
+// The magnitude of n / d, rounded once: to the nearest, to the even one of two.
+int rounded_quotient(const ivec2 n, const ivec2 d) {
+    // From 1 up to 2 when the dividend is doubled where it is the lesser.
+    const int is_less = (n.x - d.x) >> 31;
+    const int dividend = n.x + (n.x & is_less);
+    const int divisor = d.x << 2;
+    // One less than the stored exponent.
+    const int exponent = n.y - d.y + 126 + is_less;
+    // 2^25, as 24 bits of dividend / divisor are wanted; of a subnormal result as many fewer as it lacks.
+    const float scale = intBitsToFloat((clamp(exponent, -25, 0) + 152) << 23);
+    const float inverse = 1.0 / float(divisor);
+    // The device's division may be wrong by 2.5 units (Vulkan), the products by half a unit each, truncation
+    // by one: 5 in the last bit, so that the rest is less than 2^29, of which the low words tell all.
+    const int estimate = int(float(dividend) * inverse * scale);
+    const int rest = dividend * int(scale) - estimate * divisor;
+    const int more = int(float(rest) * inverse);
+    // What is left is less than the divisor, or just beyond, and may be negative.
+    const int twice = 2 * (rest - more * divisor);
+    const int result = estimate + more;
+    const int half_way = divisor - (result & 1);
+    const int nearest = result - ((half_way - twice) >> 31) + ((half_way + twice) >> 31);
+    // The leading bit adds one to the exponent, and so does a carry into it.
+    return min((clamp(exponent, 0, 254) << 23) + nearest, INFINITY);
 }
 
-// a / b, rounded once, whatever the device's own division makes of it: that may be wrong by 2.5 units
-// (Vulkan), so it is an estimate of the quotient of the significands, which integers correct.
+// a / b, rounded once, whatever the device's own division makes of it. One at a time, since few registers
+// are enough for that.
 uint quotient(const uint a, const uint b) {
-    const uint sign = (a ^ b) & 0x80000000u;
-    const uint dividend = a & 0x7fffffffu;
-    const uint divisor = b & 0x7fffffffu;
-    const uint infinity = 0x7f800000u;
-    if (dividend > infinity || divisor > infinity || (dividend | divisor) == 0u
-            || (dividend == infinity && divisor == infinity)) {
-        return 0x7fc00000u;
-    }
-    if (dividend == infinity || divisor == 0u) {
-        return sign | infinity;
-    }
-    if (dividend == 0u || divisor == infinity) {
-        return sign;
-    }
-    const uint n = significand_of(dividend);
-    const uint d = significand_of(divisor);
-    // The quotient has 24 bits when n is moved by so many places.
-    const uint places = n < d ? 24u : 23u;
-    const float estimate = float(n) / float(d) * float(1u << places);
-    // 2.5 units are up to 5 in the last bit, where they lead past 2^24; truncation takes one more. From
-    // 8 below, the rest is not negative, and less than 16 times d: the low words of both products do.
-    const uint below = uint(estimate) - 8u;
-    uint rest = (n << places) - below * d;
-    const uint more = uint(float(rest) / float(d));
-    uint q = below + more;
-    rest -= more * d;
-    // That division was off by one at most.
-    if (int(rest) < 0) {
-        q -= 1u;
-        rest += d;
-    } else if (rest >= d) {
-        q += 1u;
-        rest -= d;
-    }
-    const int exponent = exponent_of(dividend) - exponent_of(divisor) + 127 - int(places - 23u);
-    return sign | rounded_quotient(q, rest, d, exponent);
+    const int dividend = int(a & 0x7fffffffu);
+    const int divisor = int(b & 0x7fffffffu);
+    const int zero_dividend = (dividend - 1) >> 31;
+    const int zero_divisor = (divisor - 1) >> 31;
+    // Infinity or NaN.
+    const int large_dividend = (INFINITY - 1 - dividend) >> 31;
+    const int large_divisor = (INFINITY - 1 - divisor) >> 31;
+    const int sign = int((a ^ b) & 0x80000000u);
+    int result =
+        rounded_quotient(significand_and_exponent(dividend), significand_and_exponent(divisor));
+    result &= ~(zero_dividend | large_divisor);
+    result = max(result, (large_dividend | zero_divisor) & INFINITY) | sign;
+    // 0 / 0 and infinity / infinity have no value, nor has what has none.
+    const int undefined = (zero_dividend & zero_divisor) | (large_dividend & large_divisor)
+        | ((INFINITY - max(dividend, divisor)) >> 31);
+    return uint((result & ~undefined) | (NAN & undefined));
 }
 
 uvec4 divide(const uvec4 a, const uvec4 b) {
     return uvec4(quotient(a.x, b.x), quotient(a.y, b.y), quotient(a.z, b.z), quotient(a.w, b.w));
 }
 
-bvec4 is_nan(const uvec4 a) {
-    return greaterThan(a & 0x7fffffffu, uvec4(0x7f800000u));
-}
-
-// Integers with the order of the numbers, of which -0 is below +0. On bits, since a device may take a
-// subnormal number for a zero.
-ivec4 total_order(const uvec4 a) {
-    return ivec4(a ^ (uvec4(ivec4(a) >> 31) & 0x7fffffffu));
+// Integers with the order of the numbers, of which -0 is below +0; and back.
+ivec4 total_order(const ivec4 a) {
+    return a ^ ((a >> 31) & 0x7fffffff);
 }
 
 // The same with one integer for both zeros.
 ivec4 order(const uvec4 a) {
     const ivec4 magnitude = ivec4(a & 0x7fffffffu);
-    return mix(magnitude, -magnitude, lessThan(ivec4(a), ivec4(0)));
+    const ivec4 negative = ivec4(a) >> 31;
+    return (magnitude ^ negative) - negative;
 }
 
 // The greater and the lesser number; a NaN where one of them is, of two the second.
 uvec4 maximum(const uvec4 a, const uvec4 b) {
-    const uvec4 greater = mix(b, a, greaterThan(total_order(a), total_order(b)));
-    return mix(mix(greater, a, is_nan(a)), b, is_nan(b));
+    const ivec4 greater = max(total_order(ivec4(a)), total_order(ivec4(b)));
+    return masked(masked(uvec4(total_order(greater)), a, is_nan(a)), b, is_nan(b));
 }
 
 uvec4 minimum(const uvec4 a, const uvec4 b) {
-    const uvec4 lesser = mix(b, a, lessThan(total_order(a), total_order(b)));
-    return mix(mix(lesser, a, is_nan(a)), b, is_nan(b));
+    const ivec4 lesser = min(total_order(ivec4(a)), total_order(ivec4(b)));
+    return masked(masked(uvec4(total_order(lesser)), a, is_nan(a)), b, is_nan(b));
 }
 
+// The greater of the number and 0.
 uvec4 relu(const uvec4 a) {
-    return maximum(a, uvec4(0u));
+    return a & uvec4(~(ivec4(a) >> 31) | is_nan(a));
 }
 
+// minimum(maximum(a, least), most).
 uvec4 clip(const uvec4 a, const uint least, const uint most) {
-    return minimum(maximum(a, uvec4(least)), uvec4(most));
+    const ivec2 bounds = ivec2(least, most);
+    ivec2 ordered = bounds ^ ((bounds >> 31) & 0x7fffffff);
+    // A bound that is NaN is the result, and of two the second.
+    const ivec2 nan = (INFINITY - (bounds & 0x7fffffff)) >> 31;
+    ordered = nan.y != 0 ? ordered.yy : nan.x != 0 ? ordered.xx : ordered;
+    const ivec4 within = min(max(total_order(ivec4(a)), ivec4(ordered.x)), ivec4(ordered.y));
+    return masked(uvec4(total_order(within)), a, is_nan(a) & ~(nan.x | nan.y));
 }
 
 uvec4 less_than(const uvec4 a, const uvec4 b) {
-    const uvec4 less = uvec4(lessThan(order(a), order(b)));
-    return mix(mix(less, uvec4(0u), is_nan(a)), uvec4(0u), is_nan(b));
+    return uvec4(lessThan(order(a), order(b))) & uvec4(~(is_nan(a) | is_nan(b)));
 }
