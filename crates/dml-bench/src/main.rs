@@ -8,6 +8,7 @@ mod band;
 mod case;
 mod chain;
 mod cold_start;
+mod host;
 mod lane;
 mod limits;
 mod machine;
@@ -15,7 +16,6 @@ mod markdown;
 mod measure;
 mod peers;
 mod plot;
-mod recording;
 mod report;
 mod stats;
 mod table;
@@ -51,8 +51,8 @@ struct Cli {
     /// A device by index, name or UUID, or `all`
     #[arg(long, value_name = "D", default_value = "all")]
     device: String,
-    /// Only cases whose name matches, such as `packed/*`; `limits`, `recording` and `cold_start` are
-    /// names too
+    /// Only cases whose name matches, such as `packed/*`; `limits`, `recording`, `compiling` and
+    /// `cold_start` are names too
     #[arg(long, value_name = "GLOB", default_value = "*")]
     filter: Glob,
     /// Less time for each case, two of the four element widths, and at most 64 MiB
@@ -175,8 +175,13 @@ fn run_on(
     progress.finish_and_clear();
     let limits = if filter.is_match("limits") { limits::measure(&device, effort)? } else { vec![] };
     let rounds = if cli.quick { 21 } else { 101 };
-    let recording =
-        if filter.is_match("recording") { recording::measure(&device, rounds)? } else { vec![] };
+    let mut host = vec![];
+    if filter.is_match("recording") {
+        host.extend(host::recording(&device, rounds)?);
+    }
+    if filter.is_match("compiling") {
+        host.extend(host::compiling(&device, rounds.div_ceil(5))?);
+    }
     let starts = if cli.quick { 5 } else { 15 };
     let cold_start =
         if filter.is_match("cold_start") { cold_start::measure(info, starts)? } else { vec![] };
@@ -185,7 +190,7 @@ fn run_on(
         driver: format!("{} {}", info.driver_name, info.driver_info).trim().to_owned(),
         cases: results,
         limits,
-        recording,
+        host,
         cold_start,
     })
 }

@@ -38,8 +38,8 @@ pub(crate) struct DeviceReport {
     pub(crate) cases: Vec<CaseResult>,
     /// What the device itself loses where more than one fill is asked of it.
     pub(crate) limits: Vec<Limit>,
-    /// What recording costs.
-    pub(crate) recording: Vec<Recording>,
+    /// What recording and compiling cost.
+    pub(crate) host: Vec<HostCost>,
     /// Process start to first result.
     pub(crate) cold_start: Vec<ColdStart>,
 }
@@ -127,12 +127,12 @@ pub(crate) struct Limit {
     pub(crate) time: Summary,
 }
 
-/// The cost of recording one operator into a command buffer of many.
+/// What the host spends on something.
 #[derive(Debug, Serialize)]
-pub(crate) struct Recording {
-    /// The operator.
+pub(crate) struct HostCost {
+    /// On what.
     pub(crate) name: &'static str,
-    /// Of one operator, in seconds, over many command buffers.
+    /// In seconds.
     pub(crate) time: Summary,
     /// The highest median, in seconds.
     pub(crate) target: f64,
@@ -249,7 +249,7 @@ impl<T> OtherResult<T> {
     }
 }
 
-impl Recording {
+impl HostCost {
     /// Whether the target is met.
     pub(crate) fn verdict(&self) -> Verdict {
         Verdict::of(self.time.median, self.target)
@@ -270,7 +270,7 @@ impl DeviceReport {
         let verdicts = (self.cases.iter().map(CaseResult::verdict))
             .chain(others.map(OtherResult::<Ratio>::verdict))
             .chain(peers.map(OtherResult::<PeerTimes>::verdict))
-            .chain(self.recording.iter().map(Recording::verdict));
+            .chain(self.host.iter().map(HostCost::verdict));
         score(verdicts)
     }
 }

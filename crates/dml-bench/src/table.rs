@@ -4,8 +4,8 @@ use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{ContentArrangement, Table};
 
 use crate::report::{
-    CaseResult, ColdStart, DeviceReport, Limit, OtherResult, Outcome, PeerTimes, Presence,
-    Recording, Report, Verdict,
+    CaseResult, ColdStart, DeviceReport, HostCost, Limit, OtherResult, Outcome, PeerTimes,
+    Presence, Report, Verdict,
 };
 use crate::stats::Ratio;
 use crate::text::{bytes_text, time_text};
@@ -58,7 +58,7 @@ pub(crate) fn sections(device: &DeviceReport, style: Style) -> Vec<(&'static str
         ("Against each other", others(&device.cases, style)),
         ("More than one command, against one fill of 64 MiB", limits(device, style)),
         ("Against other libraries", peers(&device.cases, style)),
-        ("Recording one operator", recording(device, style)),
+        ("What the host does", host(device, style)),
         ("Process start to first result", cold_start(device, style)),
     ];
     all.into_iter().filter_map(|(title, table)| Some((title, table?))).collect()
@@ -208,15 +208,15 @@ fn limits(device: &DeviceReport, style: Style) -> Option<String> {
     table(&["commands", "ratio", "", "p10..p90", "median"], rows, style)
 }
 
-fn recording(device: &DeviceReport, style: Style) -> Option<String> {
-    let row = |it: &Recording| {
+fn host(device: &DeviceReport, style: Style) -> Option<String> {
+    let row = |it: &HostCost| {
         let verdict = it.verdict().text().to_owned();
         let times = [it.time.median, it.target].map(time_text);
         let [median, target] = times;
         vec![it.name.to_owned(), median, target, verdict, time_text(it.time.p99)]
     };
-    let rows = device.recording.iter().map(row).collect();
-    table(&["operator", "median", "target", "", "p99"], rows, style)
+    let rows = device.host.iter().map(row).collect();
+    table(&["work", "median", "target", "", "p99"], rows, style)
 }
 
 fn cold_start(device: &DeviceReport, style: Style) -> Option<String> {

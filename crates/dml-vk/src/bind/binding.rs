@@ -1,5 +1,8 @@
 //! What is bound to an operator, and every rule that a binding must keep.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
 use dml_core::plan::{Aliases, BindingRequirement, BoundAt, InPlace, Slot};
 
 use crate::bind::compiled::{CompiledOperator, Phase};
@@ -209,8 +212,9 @@ impl Checker<'_> {
     /// may be executed in place and is. Returns which inputs are outputs.
     fn overlaps(&self, bound: &[CheckedBinding]) -> Result<Aliases> {
         let mut aliases = Aliases::NONE;
-        for (index, one) in bound.iter().enumerate() {
-            for other in &bound[index + 1..] {
+        let shared = sharing(bound);
+        for (index, &one) in shared.iter().enumerate() {
+            for &other in &shared[index + 1..] {
                 let both_read = matches!((one.slot, other.slot), (Slot::Input(_), Slot::Input(_)));
                 if both_read || !one.overlaps(other) {
                     continue;
@@ -264,4 +268,33 @@ impl Checker<'_> {
             accepted,
         }
     }
+}
+
+/// The bindings that share bytes with another one of which either is written, in their order. Operators
+/// can have very many tensors.
+fn sharing(bound: &[CheckedBinding]) -> Vec<&CheckedBinding> {
+    let is_written = |at: usize| !matches!(bound[at].slot, Slot::Input(_));
+    let mut by_place: Vec<usize> = (0..bound.len()).collect();
+    by_place.sort_by_key(|at| (bound[*at].buffer.raw(), bound[*at].offset));
+    let mut found = BTreeSet::new();
+    // What is read and what is written that begins before the one at hand and ends after its beginning.
+    let mut open: [BinaryHeap<Reverse<(u64, usize)>>; 2] = Default::default();
+    let mut buffer = None;
+    for at in by_place {
+        let one = &bound[at];
+        if buffer.replace(one.buffer.raw()) != Some(one.buffer.raw()) {
+            open.iter_mut().for_each(BinaryHeap::clear);
+        }
+        for heap in &mut open {
+            while heap.peek().is_some_and(|Reverse((end, _))| *end <= one.offset) {
+                heap.pop();
+            }
+        }
+        let others = if is_written(at) { &open[..] } else { &open[1..] };
+        for Reverse((_, other)) in others.iter().flatten() {
+            found.extend([*other, at]);
+        }
+        open[usize::from(is_written(at))].push(Reverse((one.end(), at)));
+    }
+    found.into_iter().map(|at| &bound[at]).collect()
 }

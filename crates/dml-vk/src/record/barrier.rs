@@ -50,27 +50,36 @@ impl Barrier {
 /// the caller's to order (see [`crate::access()`]).
 pub fn derive_barriers(steps: &[Step], aliases: &Aliases, alignment: u64) -> Vec<Option<Barrier>> {
     let alignment = alignment.max(1);
-    let mut groups: Vec<Group> = Vec::new();
-    let mut barriers = Vec::with_capacity(steps.len());
-    for step in steps {
-        let touched = StepUses::of(step, aliases, alignment);
+    let mut seen = Seen::default();
+    steps.iter().map(|step| seen.wait_for(StepUses::of(step, aliases, alignment))).collect()
+}
+
+/// The steps so far, as groups that every later step has to wait for alike. There are as many as barriers
+/// carry steps in different ways, however many steps there are.
+#[derive(Default)]
+struct Seen {
+    groups: Vec<Group>,
+}
+
+impl Seen {
+    /// The barrier before a step that touches this.
+    fn wait_for(&mut self, touched: StepUses) -> Option<Barrier> {
         let mut barrier = Barrier::default();
         // The latest first: waiting for it may carry what it has itself waited for.
-        for group in groups.iter().rev() {
+        for group in self.groups.iter().rev() {
             group.demand(&touched, &mut barrier);
         }
         let needed = !barrier.src_stages.is_empty();
         if needed {
             barrier.dst_stages = masks(touched.stage).stage;
-            for group in &mut groups {
+            for group in &mut self.groups {
                 group.pass(&barrier, touched.stage);
             }
         }
-        barriers.push(needed.then_some(barrier));
-        groups.push(Group { touched, available: false, reached: [None; 2] });
-        unite_equals(&mut groups);
+        self.groups.push(Group { touched, available: false, reached: [None; 2] });
+        unite_equals(&mut self.groups);
+        needed.then_some(barrier)
     }
-    barriers
 }
 
 /// Leaves one group of each kind, where the latest of them was.

@@ -308,3 +308,28 @@ fn neighbours_in_a_resource_do_not_wait_for_each_other() {
         assert_eq!(barriers[1].is_some(), waits, "{slot}");
     }
 }
+
+#[test]
+fn the_groups_are_few_however_many_steps_there_are() {
+    let aliases = Aliases::NONE;
+    let most_of = |steps: &[Step]| {
+        let mut seen = Seen::default();
+        let groups = steps.iter().map(|step| {
+            seen.wait_for(StepUses::of(step, &aliases, BINDING_ALIGNMENT));
+            seen.groups.len()
+        });
+        groups.max()
+    };
+    // A chain through two places of the temporary resource, and transfers between dispatches.
+    let place = |at: u64| (Slot::Temporary, at % 2 * 1024..at % 2 * 1024 + 1024);
+    let link = |at: u64| {
+        let ((slot, from), (_, to)) = (place(at), place(at + 1));
+        dispatch(&[(slot, from, Access::Read), (slot, to, Access::Write)])
+    };
+    let chain: Vec<_> = (0..2000).map(link).collect();
+    assert!(most_of(&chain) <= Some(4), "{:?}", most_of(&chain));
+    for seed in 1..8 {
+        let steps = random_steps(seed * 0x9E37_79B9, 2000);
+        assert!(most_of(&steps) <= Some(32), "{:?}", most_of(&steps));
+    }
+}
