@@ -161,6 +161,124 @@ functions! {
     LESS_THAN_I64 = WIDE.less_than_i64(2) Alike |a| (a[0].cast_signed() < a[1].cast_signed()).into();
     /// The same without a sign.
     LESS_THAN_U64 = WIDE.less_than_u64(2) Alike |a| (a[0] < a[1]).into();
+    /// Subtracts numbers, rounding to nearest.
+    SUBTRACT_F32 = F32.subtract(2) Alike |a| (f32(a[0]) - f32(a[1])).to_bits().into();
+    /// Subtracts integers of up to 32 bits; what does not fit wraps.
+    SUBTRACT_I32 = INTEGERS.subtract(2) Alike |a| low(a[0]).wrapping_sub(low(a[1])).into();
+    /// Subtracts integers of 64 bits; what does not fit wraps.
+    SUBTRACT_I64 = WIDE.subtract(2) Alike |a| a[0].wrapping_sub(a[1]);
+    /// Multiplies numbers, rounding to nearest.
+    MULTIPLY_F32 = F32.multiply(2) Alike |a| (f32(a[0]) * f32(a[1])).to_bits().into();
+    /// Multiplies integers of up to 32 bits; what does not fit wraps.
+    MULTIPLY_I32 = INTEGERS.multiply(2) Alike |a| low(a[0]).wrapping_mul(low(a[1])).into();
+    /// Multiplies integers of 64 bits; what does not fit wraps.
+    MULTIPLY_I64 = WIDE.multiply(2) Alike |a| a[0].wrapping_mul(a[1]);
+    /// Squares the difference of numbers, rounding each to nearest.
+    DIFFERENCE_SQUARE_F32 = F32.difference_square(2) Alike |a| {
+        let difference = f32(a[0]) - f32(a[1]);
+        (difference * difference).to_bits().into()
+    };
+    /// Squares the difference of integers of up to 32 bits; what does not fit wraps.
+    DIFFERENCE_SQUARE_I32 = INTEGERS.difference_square(2) Alike |a| {
+        let difference = low(a[0]).wrapping_sub(low(a[1]));
+        difference.wrapping_mul(difference).into()
+    };
+    /// The number without its sign.
+    ABSOLUTE_F32 = F32.absolute(1) Alike |a| a[0] & 0x7fff_ffff;
+    /// The same of integers of up to 32 bits; the least is itself.
+    ABSOLUTE_I32 = INTEGERS.magnitude_of(1) Alike |a| word(i32(a[0]).wrapping_abs());
+    /// The same of integers of 64 bits.
+    ABSOLUTE_I64 = WIDE.absolute(1) Alike |a| a[0].cast_signed().wrapping_abs().cast_unsigned();
+    /// The number with the other sign.
+    OPPOSITE_F32 = F32.opposite(1) Alike |a| a[0] ^ 0x8000_0000;
+    /// The same of integers of up to 32 bits; the least is itself.
+    OPPOSITE_I32 = INTEGERS.opposite(1) Alike |a| word(i32(a[0]).wrapping_neg());
+    /// The same of integers of 64 bits.
+    OPPOSITE_I64 = WIDE.opposite(1) Alike |a| a[0].wrapping_neg();
+    /// The greater number, +0 above -0; a NaN where one of them is.
+    MAXIMUM_F32 = F32.maximum(2) Alike |a| maximum(a[0], a[1]);
+    /// The greater integer of up to 32 bits.
+    MAXIMUM_I32 = INTEGERS.maximum_i32(2) Alike |a| word(i32(a[0]).max(i32(a[1])));
+    /// The same without a sign.
+    MAXIMUM_U32 = INTEGERS.maximum_u32(2) Alike |a| a[0].max(a[1]);
+    /// The greater integer of 64 bits.
+    MAXIMUM_I64 = WIDE.maximum_i64(2) Alike |a| a[0].cast_signed().max(a[1].cast_signed()).cast_unsigned();
+    /// The same without a sign.
+    MAXIMUM_U64 = WIDE.maximum_u64(2) Alike |a| a[0].max(a[1]);
+    /// The lesser number, -0 below +0; a NaN where one of them is.
+    MINIMUM_F32 = F32.minimum(2) Alike |a| minimum(a[0], a[1]);
+    /// The lesser integer of up to 32 bits.
+    MINIMUM_I32 = INTEGERS.minimum_i32(2) Alike |a| word(i32(a[0]).min(i32(a[1])));
+    /// The same without a sign.
+    MINIMUM_U32 = INTEGERS.minimum_u32(2) Alike |a| a[0].min(a[1]);
+    /// The lesser integer of 64 bits.
+    MINIMUM_I64 = WIDE.minimum_i64(2) Alike |a| a[0].cast_signed().min(a[1].cast_signed()).cast_unsigned();
+    /// The same without a sign.
+    MINIMUM_U64 = WIDE.minimum_u64(2) Alike |a| a[0].min(a[1]);
+    /// `x * Alpha` of a negative number, else the number; a NaN stays one.
+    LEAKY_RELU_F32 = F32.leaky_relu(1; 1) Alike |a| {
+        if f32(a[0]) < 0.0 { (f32(a[0]) * f32(a[1])).to_bits().into() } else { a[0] }
+    };
+    /// 1 where the first number is greater than the second, else 0.
+    GREATER_THAN_F32 = F32.greater_than(2) Alike |a| (f32(a[0]) > f32(a[1])).into();
+    /// The same with integers of up to 32 bits.
+    GREATER_THAN_I32 = INTEGERS.greater_than_i32(2) Alike |a| (i32(a[0]) > i32(a[1])).into();
+    /// The same without a sign.
+    GREATER_THAN_U32 = INTEGERS.greater_than_u32(2) Alike |a| (a[0] > a[1]).into();
+    /// The same with integers of 64 bits.
+    GREATER_THAN_I64 = WIDE.greater_than_i64(2) Alike |a| (a[0].cast_signed() > a[1].cast_signed()).into();
+    /// The same without a sign.
+    GREATER_THAN_U64 = WIDE.greater_than_u64(2) Alike |a| (a[0] > a[1]).into();
+    /// 1 where the first number is at most the second, else 0.
+    AT_MOST_F32 = F32.at_most(2) Alike |a| (f32(a[0]) <= f32(a[1])).into();
+    /// The same with integers of up to 32 bits.
+    AT_MOST_I32 = INTEGERS.at_most_i32(2) Alike |a| (i32(a[0]) <= i32(a[1])).into();
+    /// The same without a sign.
+    AT_MOST_U32 = INTEGERS.at_most_u32(2) Alike |a| (a[0] <= a[1]).into();
+    /// The same with integers of 64 bits.
+    AT_MOST_I64 = WIDE.at_most_i64(2) Alike |a| (a[0].cast_signed() <= a[1].cast_signed()).into();
+    /// The same without a sign.
+    AT_MOST_U64 = WIDE.at_most_u64(2) Alike |a| (a[0] <= a[1]).into();
+    /// 1 where the first number is at least the second, else 0.
+    AT_LEAST_F32 = F32.at_least(2) Alike |a| (f32(a[0]) >= f32(a[1])).into();
+    /// The same with integers of up to 32 bits.
+    AT_LEAST_I32 = INTEGERS.at_least_i32(2) Alike |a| (i32(a[0]) >= i32(a[1])).into();
+    /// The same without a sign.
+    AT_LEAST_U32 = INTEGERS.at_least_u32(2) Alike |a| (a[0] >= a[1]).into();
+    /// The same with integers of 64 bits.
+    AT_LEAST_I64 = WIDE.at_least_i64(2) Alike |a| (a[0].cast_signed() >= a[1].cast_signed()).into();
+    /// The same without a sign.
+    AT_LEAST_U64 = WIDE.at_least_u64(2) Alike |a| (a[0] >= a[1]).into();
+    /// 1 where the numbers are equal, else 0.
+    EQUALS_F32 = F32.equals(2) Alike |a| (f32(a[0]) == f32(a[1])).into();
+    /// The same with integers of up to 32 bits.
+    EQUALS_I32 = INTEGERS.equals(2) Alike |a| (low(a[0]) == low(a[1])).into();
+    /// The same with integers of 64 bits.
+    EQUALS_I64 = WIDE.equals(2) Alike |a| (a[0] == a[1]).into();
+    /// Bits that are set in both words.
+    BIT_AND_WORD = INTEGERS.bit_and(2) Alike |a| a[0] & a[1];
+    /// The same with elements of 64 bits.
+    BIT_AND_WIDE = WIDE.bit_and(2) Alike |a| a[0] & a[1];
+    /// Bits that are set in a word.
+    BIT_OR_WORD = INTEGERS.bit_or(2) Alike |a| a[0] | a[1];
+    /// The same with elements of 64 bits.
+    BIT_OR_WIDE = WIDE.bit_or(2) Alike |a| a[0] | a[1];
+    /// Bits that are set in exactly one of two words.
+    BIT_XOR_WORD = INTEGERS.bit_xor(2) Alike |a| a[0] ^ a[1];
+    /// The same with elements of 64 bits.
+    BIT_XOR_WIDE = WIDE.bit_xor(2) Alike |a| a[0] ^ a[1];
+    /// Bits that are not set in a word.
+    BIT_NOT_WORD = INTEGERS.bit_not(1) Alike |a| (!low(a[0])).into();
+    /// The same with elements of 64 bits.
+    BIT_NOT_WIDE = WIDE.bit_not(1) Alike |a| !a[0];
+    /// 1 where neither word is 0, else 0.
+    LOGICAL_AND_WORD = INTEGERS.logical_and(2) Alike |a| (a[0] != 0 && a[1] != 0).into();
+    /// 1 where one of the words is not 0, else 0.
+    LOGICAL_OR_WORD = INTEGERS.logical_or(2) Alike |a| (a[0] != 0 || a[1] != 0).into();
+    /// 1 where exactly one of the words is 0, else 0.
+    LOGICAL_XOR_WORD = INTEGERS.logical_xor(2) Alike |a| ((a[0] != 0) != (a[1] != 0)).into();
+    /// 1 where the word is 0, else 0.
+    LOGICAL_NOT_WORD = INTEGERS.logical_not(1) Alike |a| (a[0] == 0).into();
     /// How many bits of a word are set.
     BIT_COUNT_WORD = INTEGERS.bit_count(1) Alike |a| low(a[0]).count_ones().into();
     /// How many of 64.

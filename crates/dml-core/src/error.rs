@@ -44,7 +44,7 @@ pub enum Error {
     NotImplemented {
         /// The operator's name.
         operator: &'static str,
-        /// Names of the operators that are.
+        /// Which operators are.
         implemented: String,
     },
     /// A nested operator is part of DirectML but not of this runtime.

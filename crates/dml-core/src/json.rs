@@ -23,7 +23,7 @@ mod tensor;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::operators::{find, implemented_names};
+use crate::operators::{find, implemented_summary};
 use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::schema::{FieldSchema, FieldType, OperatorSchema};
 use crate::types::{DataType, InvalidField};
@@ -109,7 +109,7 @@ impl<'a> Form<'a> {
 
 fn schema(path: &str, json: &Value) -> Result<&'static OperatorSchema> {
     json.as_str().and_then(find).ok_or_else(|| {
-        let accepted = format!("DirectML's names; implemented: {}", implemented_names());
+        let accepted = format!("DirectML's names; implemented: {}", implemented_summary());
         refused(path, json, "is no known operator", accepted)
     })
 }

@@ -27,10 +27,10 @@ pub fn find(name: &str) -> Option<&'static OperatorSchema> {
     OPERATORS.iter().copied().find(|schema| schema.name == name)
 }
 
-/// The names of the operators that this runtime executes, for messages.
-pub fn implemented_names() -> String {
-    let implemented = OPERATORS.iter().filter(|schema| schema.implemented);
-    implemented.map(|schema| schema.name).collect::<Vec<_>>().join(", ")
+/// Which operators this runtime executes, for messages: too many to be named.
+pub fn implemented_summary() -> String {
+    let implemented = OPERATORS.iter().filter(|schema| schema.implemented).count();
+    format!("{implemented} of {}, listed by `dml support --implemented`", OPERATORS.len())
 }
 
 /// The operators that this runtime executes nested in `outer`, as its fused activation or as a function

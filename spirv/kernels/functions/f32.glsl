@@ -5,6 +5,27 @@ uvec4 add(const uvec4 a, const uvec4 b) {
     return floatBitsToUint(uintBitsToFloat(a) + uintBitsToFloat(b));
 }
 
+uvec4 subtract(const uvec4 a, const uvec4 b) {
+    return floatBitsToUint(uintBitsToFloat(a) - uintBitsToFloat(b));
+}
+
+uvec4 multiply(const uvec4 a, const uvec4 b) {
+    return floatBitsToUint(uintBitsToFloat(a) * uintBitsToFloat(b));
+}
+
+uvec4 difference_square(const uvec4 a, const uvec4 b) {
+    const uvec4 difference = subtract(a, b);
+    return multiply(difference, difference);
+}
+
+uvec4 absolute(const uvec4 a) {
+    return a & 0x7fffffffu;
+}
+
+uvec4 opposite(const uvec4 a) {
+    return a ^ 0x80000000u;
+}
+
 uvec4 scale_bias(const uvec4 a, const uint scale, const uint bias) {
     const vec4 scaled = uintBitsToFloat(a) * uintBitsToFloat(scale);
     return floatBitsToUint(scaled + uintBitsToFloat(bias));
@@ -126,4 +147,26 @@ uvec4 clip(const uvec4 a, const uint least, const uint most) {
 
 uvec4 less_than(const uvec4 a, const uvec4 b) {
     return uvec4(lessThan(order(a), order(b))) & uvec4(~(is_nan(a) | is_nan(b)));
+}
+
+uvec4 greater_than(const uvec4 a, const uvec4 b) {
+    return less_than(b, a);
+}
+
+uvec4 at_most(const uvec4 a, const uvec4 b) {
+    return uvec4(lessThanEqual(order(a), order(b))) & uvec4(~(is_nan(a) | is_nan(b)));
+}
+
+uvec4 at_least(const uvec4 a, const uvec4 b) {
+    return at_most(b, a);
+}
+
+uvec4 equals(const uvec4 a, const uvec4 b) {
+    return uvec4(equal(order(a), order(b))) & uvec4(~(is_nan(a) | is_nan(b)));
+}
+
+uvec4 leaky_relu(const uvec4 a, const uint alpha) {
+    const uvec4 scaled = floatBitsToUint(uintBitsToFloat(a) * uintBitsToFloat(alpha));
+    const ivec4 is_zero = (ivec4(a & 0x7fffffffu) - 1) >> 31;
+    return masked(a, scaled, (ivec4(a) >> 31) & ~(is_zero | is_nan(a)));
 }

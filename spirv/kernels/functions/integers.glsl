@@ -115,6 +115,102 @@ uvec4 zero_extend_16(const uvec4 a) {
     return a & 0xffffu;
 }
 
+uvec4 subtract(const uvec4 a, const uvec4 b) {
+    return a - b;
+}
+
+uvec4 multiply(const uvec4 a, const uvec4 b) {
+    return a * b;
+}
+
+uvec4 difference_square(const uvec4 a, const uvec4 b) {
+    return (a - b) * (a - b);
+}
+
+uvec4 opposite(const uvec4 a) {
+    return ~a + 1u;
+}
+
+uvec4 maximum_i32(const uvec4 a, const uvec4 b) {
+    return uvec4(max(ivec4(a), ivec4(b)));
+}
+
+uvec4 maximum_u32(const uvec4 a, const uvec4 b) {
+    return max(a, b);
+}
+
+uvec4 minimum_i32(const uvec4 a, const uvec4 b) {
+    return uvec4(min(ivec4(a), ivec4(b)));
+}
+
+uvec4 minimum_u32(const uvec4 a, const uvec4 b) {
+    return min(a, b);
+}
+
+uvec4 greater_than_i32(const uvec4 a, const uvec4 b) {
+    return less_than_i32(b, a);
+}
+
+uvec4 greater_than_u32(const uvec4 a, const uvec4 b) {
+    return less_than_u32(b, a);
+}
+
+uvec4 at_most_i32(const uvec4 a, const uvec4 b) {
+    return uvec4(lessThanEqual(ivec4(a), ivec4(b)));
+}
+
+uvec4 at_most_u32(const uvec4 a, const uvec4 b) {
+    return uvec4(lessThanEqual(a, b));
+}
+
+uvec4 at_least_i32(const uvec4 a, const uvec4 b) {
+    return at_most_i32(b, a);
+}
+
+uvec4 at_least_u32(const uvec4 a, const uvec4 b) {
+    return at_most_u32(b, a);
+}
+
+uvec4 equals(const uvec4 a, const uvec4 b) {
+    return uvec4(equal(a, b));
+}
+
+uvec4 bit_and(const uvec4 a, const uvec4 b) {
+    return a & b;
+}
+
+uvec4 bit_or(const uvec4 a, const uvec4 b) {
+    return a | b;
+}
+
+uvec4 bit_xor(const uvec4 a, const uvec4 b) {
+    return a ^ b;
+}
+
+uvec4 bit_not(const uvec4 a) {
+    return ~a;
+}
+
+// 1 where the element is not 0, else 0.
+uvec4 truth(const uvec4 a) {
+    return min(a, uvec4(1u));
+}
+
+uvec4 logical_and(const uvec4 a, const uvec4 b) {
+    return truth(a) & truth(b);
+}
+
+uvec4 logical_or(const uvec4 a, const uvec4 b) {
+    return truth(a | b);
+}
+
+uvec4 logical_xor(const uvec4 a, const uvec4 b) {
+    return truth(a) ^ truth(b);
+}
+
+uvec4 logical_not(const uvec4 a) {
+    return truth(a) ^ 1u;
+}
 uvec4 bit_count(const uvec4 a) {
     return uvec4(bitCount(a));
 }

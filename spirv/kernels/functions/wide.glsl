@@ -47,6 +47,26 @@ uvec4 divide_i64(const uvec4 a, const uvec4 b) {
     return uvec4(signed_quotient(a.xy, b.xy), signed_quotient(a.zw, b.zw));
 }
 
+uvec4 opposite(const uvec4 a) {
+    return uvec4(negate(a.xy), negate(a.zw));
+}
+
+uvec4 subtract(const uvec4 a, const uvec4 b) {
+    return add(a, opposite(b));
+}
+
+uvec4 multiply(const uvec4 a, const uvec4 b) {
+    uvec2 high;
+    uvec2 low;
+    umulExtended(a.xz, b.xz, high, low);
+    high += a.xz * b.yw + a.yw * b.xz;
+    return uvec4(low.x, high.x, low.y, high.y);
+}
+
+uvec4 absolute(const uvec4 a) {
+    return uvec4(magnitude_of(a.xy), magnitude_of(a.zw));
+}
+
 bool less(const uvec2 a, const uvec2 b) {
     return a.y < b.y || (a.y == b.y && a.x < b.x);
 }
@@ -60,6 +80,72 @@ const uvec4 SIGNS = uvec4(0u, 0x80000000u, 0u, 0x80000000u);
 
 uvec4 less_than_i64(const uvec4 a, const uvec4 b) {
     return less_than_u64(a ^ SIGNS, b ^ SIGNS);
+}
+
+uvec4 greater_than_u64(const uvec4 a, const uvec4 b) {
+    return less_than_u64(b, a);
+}
+
+uvec4 greater_than_i64(const uvec4 a, const uvec4 b) {
+    return less_than_i64(b, a);
+}
+
+// 1 where the element is 0, else 0.
+uvec4 no(const uvec4 a) {
+    return uvec4(a.x ^ 1u, 0u, a.z ^ 1u, 0u);
+}
+
+uvec4 at_most_u64(const uvec4 a, const uvec4 b) {
+    return no(less_than_u64(b, a));
+}
+
+uvec4 at_most_i64(const uvec4 a, const uvec4 b) {
+    return no(less_than_i64(b, a));
+}
+
+uvec4 at_least_u64(const uvec4 a, const uvec4 b) {
+    return no(less_than_u64(a, b));
+}
+
+uvec4 at_least_i64(const uvec4 a, const uvec4 b) {
+    return no(less_than_i64(a, b));
+}
+
+uvec4 equals(const uvec4 a, const uvec4 b) {
+    const uvec4 difference = a ^ b;
+    return no(uvec4(min(difference.xz | difference.yw, uvec2(1u)), uvec2(0u)).xzyw);
+}
+
+uvec4 maximum_u64(const uvec4 a, const uvec4 b) {
+    return uvec4(less(a.xy, b.xy) ? b.xy : a.xy, less(a.zw, b.zw) ? b.zw : a.zw);
+}
+
+uvec4 maximum_i64(const uvec4 a, const uvec4 b) {
+    return maximum_u64(a ^ SIGNS, b ^ SIGNS) ^ SIGNS;
+}
+
+uvec4 minimum_u64(const uvec4 a, const uvec4 b) {
+    return uvec4(less(a.xy, b.xy) ? a.xy : b.xy, less(a.zw, b.zw) ? a.zw : b.zw);
+}
+
+uvec4 minimum_i64(const uvec4 a, const uvec4 b) {
+    return minimum_u64(a ^ SIGNS, b ^ SIGNS) ^ SIGNS;
+}
+
+uvec4 bit_and(const uvec4 a, const uvec4 b) {
+    return a & b;
+}
+
+uvec4 bit_or(const uvec4 a, const uvec4 b) {
+    return a | b;
+}
+
+uvec4 bit_xor(const uvec4 a, const uvec4 b) {
+    return a ^ b;
+}
+
+uvec4 bit_not(const uvec4 a) {
+    return ~a;
 }
 
 uvec2 clipped(const uvec2 a, const uvec2 least, const uvec2 most) {

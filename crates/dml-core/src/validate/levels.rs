@@ -3,7 +3,7 @@
 
 use crate::error::{Error, LevelRefusal};
 use crate::operators::fusion::{Fusion, fusions_in};
-use crate::operators::implemented_names;
+use crate::operators::implemented_summary;
 use crate::schema::operator::{AbstractOperator, FieldValue, element_path};
 use crate::schema::{FieldSchema, OperatorSchema, SupportTable, TensorSupport, table_at};
 use crate::tensor::{MAX_DIMENSION_COUNT, TensorDesc};
@@ -193,7 +193,7 @@ pub(super) fn refuse_unimplemented(operator: &AbstractOperator, level: FeatureLe
     let first = never.chain(undocumented).chain(highest_refusal(operator, level)).next();
     first.unwrap_or_else(|| Error::NotImplemented {
         operator: operator.schema().name,
-        implemented: implemented_names(),
+        implemented: implemented_summary(),
     })
 }
 

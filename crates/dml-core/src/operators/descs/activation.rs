@@ -69,7 +69,7 @@ impl From<ActivationHardSigmoidDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_IDENTITY_OPERATOR_DESC: each element as it is.
 ///
-/// This runtime does not execute it yet.
+/// `out = x`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationIdentityDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -92,14 +92,14 @@ impl From<ActivationIdentityDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC: each element, made smaller where it is negative.
 ///
-/// This runtime does not execute it yet.
+/// `out = x < 0 ? Alpha * x : x`; a NaN stays one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationLeakyReluDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Alpha.
+    /// What negative elements are multiplied by.
     pub alpha: f32,
 }
 
@@ -118,16 +118,16 @@ impl From<ActivationLeakyReluDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_LINEAR_OPERATOR_DESC: a straight line: each element scaled and shifted.
 ///
-/// This runtime does not execute it yet.
+/// `out = Alpha * x + Beta`; the product is rounded to single precision, and then the sum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationLinearDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Alpha.
+    /// What elements are multiplied by.
     pub alpha: f32,
-    /// DirectML's Beta.
+    /// What is added.
     pub beta: f32,
 }
 

@@ -46,7 +46,7 @@ impl From<ElementWiseIdentityDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ABS_OPERATOR_DESC: the absolute value of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = |x|`, of what is scaled and biased where that is asked for; the least integer is itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAbsDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -213,7 +213,7 @@ impl From<ElementWiseFloorDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_MAX_OPERATOR_DESC: the greater of two elements.
 ///
-/// This runtime does not execute it yet.
+/// `out = max(a, b)`. A NaN on either side is the result; +0 is above -0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMaxDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -265,7 +265,7 @@ impl From<ElementWiseMeanDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_MIN_OPERATOR_DESC: the lesser of two elements.
 ///
-/// This runtime does not execute it yet.
+/// `out = min(a, b)`. A NaN on either side is the result; -0 is below +0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMinDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -291,7 +291,7 @@ impl From<ElementWiseMinDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC: the product of two tensors, element by element.
 ///
-/// This runtime does not execute it yet.
+/// `out = a * b`. Floats are rounded once, to nearest; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMultiplyDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -317,7 +317,7 @@ impl From<ElementWiseMultiplyDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC: one tensor less another, element by element.
 ///
-/// This runtime does not execute it yet.
+/// `out = a - b`. Floats are rounded once, to nearest; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSubtractDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -504,7 +504,8 @@ impl From<ElementWiseModulusFloorDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC: the square of the difference of two elements.
 ///
-/// This runtime does not execute it yet.
+/// `out = (a - b) * (a - b)`. Of floats the difference is rounded to single precision, and then the
+/// square; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseDifferenceSquareDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -568,12 +569,12 @@ impl From<ElementWiseClip1Desc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC: each element with the other sign.
 ///
-/// This runtime does not execute it yet.
+/// `out = -x`; the least integer is itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseNegateDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 

@@ -64,7 +64,7 @@ impl From<ElementWiseBitShiftRightDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC: the bits that are set in both elements.
 ///
-/// This runtime does not execute it yet.
+/// `out = a & b`, bit by bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitAndDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -90,7 +90,7 @@ impl From<ElementWiseBitAndDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC: the bits that are set in at least one of two elements.
 ///
-/// This runtime does not execute it yet.
+/// `out = a | b`, bit by bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitOrDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -116,7 +116,7 @@ impl From<ElementWiseBitOrDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC: the bits in which two elements differ.
 ///
-/// This runtime does not execute it yet.
+/// `out = a ^ b`, bit by bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitXorDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -142,12 +142,12 @@ impl From<ElementWiseBitXorDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC: each element with all its bits inverted.
 ///
-/// This runtime does not execute it yet.
+/// `out = ~x`, bit by bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitNotDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 

@@ -14,7 +14,7 @@ use crate::types::enums::IsInfinityMode;
 
 /// DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC: whether both elements are true.
 ///
-/// This runtime does not execute it yet.
+/// `out = a && b`: 1 where neither is 0, else 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalAndDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -40,7 +40,7 @@ impl From<ElementWiseLogicalAndDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC: whether two elements are equal.
 ///
-/// This runtime does not execute it yet.
+/// `out = a == b`: 1 where it is, else 0. Nothing is equal to a NaN, and -0 is equal to +0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalEqualsDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
@@ -67,7 +67,8 @@ impl From<ElementWiseLogicalEqualsDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC: whether one element is greater than
 /// another.
 ///
-/// This runtime does not execute it yet.
+/// `out = a > b`: 1 where it is, else 0. Nothing is greater than a NaN, and a NaN is greater than
+/// nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalGreaterThanDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
@@ -120,12 +121,12 @@ impl From<ElementWiseLogicalLessThanDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC: whether an element is false.
 ///
-/// This runtime does not execute it yet.
+/// `out = !x`: 1 where it is 0, else 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalNotDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -143,7 +144,7 @@ impl From<ElementWiseLogicalNotDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC: whether at least one of two elements is true.
 ///
-/// This runtime does not execute it yet.
+/// `out = a || b`: 1 where one of them is not 0, else 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalOrDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -169,7 +170,7 @@ impl From<ElementWiseLogicalOrDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC: whether exactly one of two elements is true.
 ///
-/// This runtime does not execute it yet.
+/// `out = !a != !b`: 1 where exactly one of them is 0, else 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalXorDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -277,7 +278,7 @@ impl From<ElementWiseIsInfinityDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC: whether one element is at least
 /// another.
 ///
-/// This runtime does not execute it yet.
+/// `out = a >= b`: 1 where it is, else 0; 0 where one of them is a NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalGreaterThanOrEqualDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
@@ -304,7 +305,7 @@ impl From<ElementWiseLogicalGreaterThanOrEqualDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC: whether one element is at most
 /// another.
 ///
-/// This runtime does not execute it yet.
+/// `out = a <= b`: 1 where it is, else 0; 0 where one of them is a NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalLessThanOrEqualDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.

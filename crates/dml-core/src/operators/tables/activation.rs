@@ -94,9 +94,9 @@ pub static ACTIVATION_IDENTITY: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_IDENTITY",
     operator_type: 38,
     summary: "each element as it is",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -135,11 +135,13 @@ pub static ACTIVATION_LEAKY_RELU: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_LEAKY_RELU",
     operator_type: 39,
     summary: "each element, made smaller where it is negative",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Alpha", FieldKind::Attribute, FieldType::Float),
     ],
@@ -175,11 +177,13 @@ pub static ACTIVATION_LINEAR: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_LINEAR",
     operator_type: 40,
     summary: "a straight line: each element scaled and shifted",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Alpha", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Beta", FieldKind::Attribute, FieldType::Float),

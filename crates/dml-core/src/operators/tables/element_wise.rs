@@ -65,9 +65,9 @@ pub static ELEMENT_WISE_ABS: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ABS",
     operator_type: 2,
     summary: "the absolute value of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -359,9 +359,9 @@ pub static ELEMENT_WISE_MAX: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_MAX",
     operator_type: 21,
     summary: "the greater of two elements",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -461,9 +461,9 @@ pub static ELEMENT_WISE_MIN: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_MIN",
     operator_type: 23,
     summary: "the lesser of two elements",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -516,9 +516,9 @@ pub static ELEMENT_WISE_MULTIPLY: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_MULTIPLY",
     operator_type: 24,
     summary: "the product of two tensors, element by element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -579,9 +579,9 @@ pub static ELEMENT_WISE_SUBTRACT: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_SUBTRACT",
     operator_type: 30,
     summary: "one tensor less another, element by element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -898,9 +898,9 @@ pub static ELEMENT_WISE_DIFFERENCE_SQUARE: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_DIFFERENCE_SQUARE",
     operator_type: 143,
     summary: "the square of the difference of two elements",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -960,11 +960,13 @@ pub static ELEMENT_WISE_NEGATE: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_NEGATE",
     operator_type: 156,
     summary: "each element with the other sign",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,

@@ -107,9 +107,9 @@ pub static ELEMENT_WISE_BIT_AND: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_BIT_AND",
     operator_type: 121,
     summary: "the bits that are set in both elements",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -146,9 +146,9 @@ pub static ELEMENT_WISE_BIT_OR: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_BIT_OR",
     operator_type: 122,
     summary: "the bits that are set in at least one of two elements",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -185,9 +185,9 @@ pub static ELEMENT_WISE_BIT_XOR: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_BIT_XOR",
     operator_type: 123,
     summary: "the bits in which two elements differ",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -224,11 +224,13 @@ pub static ELEMENT_WISE_BIT_NOT: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_BIT_NOT",
     operator_type: 124,
     summary: "each element with all its bits inverted",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,

@@ -13,9 +13,9 @@ pub static ELEMENT_WISE_LOGICAL_AND: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_LOGICAL_AND",
     operator_type: 14,
     summary: "whether both elements are true",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -72,9 +72,9 @@ pub static ELEMENT_WISE_LOGICAL_EQUALS: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_LOGICAL_EQUALS",
     operator_type: 15,
     summary: "whether two elements are equal",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -138,9 +138,9 @@ pub static ELEMENT_WISE_LOGICAL_GREATER_THAN: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_LOGICAL_GREATER_THAN",
     operator_type: 16,
     summary: "whether one element is greater than another",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -270,11 +270,13 @@ pub static ELEMENT_WISE_LOGICAL_NOT: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_LOGICAL_NOT",
     operator_type: 18,
     summary: "whether an element is false",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -317,9 +319,9 @@ pub static ELEMENT_WISE_LOGICAL_OR: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_LOGICAL_OR",
     operator_type: 19,
     summary: "whether at least one of two elements is true",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -376,9 +378,9 @@ pub static ELEMENT_WISE_LOGICAL_XOR: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_LOGICAL_XOR",
     operator_type: 20,
     summary: "whether exactly one of two elements is true",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -585,9 +587,9 @@ pub static ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL: OperatorSchema = Operator
     name: "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL",
     operator_type: 126,
     summary: "whether one element is at least another",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -623,9 +625,9 @@ pub static ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL: OperatorSchema = OperatorSch
     name: "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL",
     operator_type: 127,
     summary: "whether one element is at most another",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),

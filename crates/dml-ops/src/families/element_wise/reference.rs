@@ -28,6 +28,11 @@ impl Oracle {
         Self { float: Some(float), integer: Some(integer), ..Self::CONVERSION }
     }
 
+    /// Of floats alone, which are rounded.
+    pub(super) const fn floats(float: fn(&[f64]) -> f64) -> Self {
+        Self { float: Some(float), ..Self::CONVERSION }
+    }
+
     /// Of bits, whatever they mean.
     pub(super) const fn bits(bits: fn(&[u64]) -> u64) -> Self {
         Self { bits: Some(bits), ..Self::CONVERSION }
@@ -86,7 +91,7 @@ fn double((data_type, bits): (DataType, u64)) -> f64 {
 
 /// The nearest number of single precision.
 #[expect(clippy::cast_possible_truncation, reason = "this rounds to single precision")]
-fn single(value: f64) -> f64 {
+pub(super) fn single(value: f64) -> f64 {
     f64::from(value as f32)
 }
 
