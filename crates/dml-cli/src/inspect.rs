@@ -64,6 +64,10 @@ fn node(report: &NodeReport) -> String {
         NodeSupport::Operator { operator, level } => {
             format!("{operator}, feature level {level} and later")
         }
+        NodeSupport::Operators { operators, level } => {
+            format!("{}, feature level {level} and later", operators.join(" + "))
+        }
+        NodeSupport::Alias => "alias".to_owned(),
         NodeSupport::Unsupported(reason) => format!("does not run: {reason}"),
     };
     format!("{}{arrow}{}: {support}", report.node, outputs.join(", "))

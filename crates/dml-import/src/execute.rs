@@ -1,50 +1,52 @@
 //! Programs on a device.
 
-use std::sync::Mutex;
+mod recording;
+mod upload;
 
-use bytes::Bytes;
-use dml::{
-    AbstractOperator, Buffer, BufferBinding, CompiledOperator, Device, TensorDesc, TensorFlags,
-};
-use dml_core::schema::FieldKind;
+use std::sync::{Mutex, PoisonError};
+
+use dml::{CompiledOperator, Device};
+use dml_core::{Error as CoreError, validate};
 
 use crate::error::{Error, NodeName, Requirement, Result};
 use crate::graph::typed;
 use crate::inputs::{Input, Inputs};
-use crate::program::{
-    Binding, Dispatch, Initial, Output, Program, ProgramInput, Read, Source, Step,
-};
+use crate::program::{Operator, Output, Program, ProgramInput, Read, Source, Step, Work};
 use crate::tensor::{Tensor, text};
 
-/// How much of a sequence is in host memory at a time.
-const CHUNK_BYTES: usize = 4 << 20;
+use recording::Recording;
+pub(crate) use upload::Weights;
 
-/// A program whose operators are compiled for a device. It runs any number of times, from any thread;
-/// runs that are started at the same time wait for each other.
+/// A program that is compiled for a device, with its buffers. It runs any number of times, from any
+/// thread; runs that are started at the same time wait for each other. A run is one submission, but for
+/// what DxDispatch's commands fill buffers with that they also write.
 #[derive(Debug)]
 pub struct Executable {
     device: Device,
     program: Program,
-    operators: Vec<CompiledOperator>,
-    /// Operators with inputs that are OWNED_BY_DML keep them between the calls of one run.
-    running: Mutex<()>,
+    /// `None` where every output is known without a device.
+    recording: Option<Mutex<Recording>>,
 }
 
 impl Program {
-    /// Compiles the operators for `device`.
+    /// Compiles the operators for `device`, and uploads what is part of the model.
     ///
     /// # Errors
-    /// [`Error::Device`] names the node whose operator the device refuses.
+    /// [`Error::Device`] names the node whose operator the device refuses; [`Error::InFile`]: a weight
+    /// cannot be read.
     pub fn compile(&self, device: &Device) -> Result<Executable> {
-        let compile = |it: &crate::program::Operator| {
-            device.compile(it.operator.clone()).map_err(|error| at(&it.node, error))
+        self.compile_with(device, &Weights::default())
+    }
+
+    /// The same with weights that other programs of the model have uploaded.
+    pub(crate) fn compile_with(&self, device: &Device, weights: &Weights) -> Result<Executable> {
+        let operators = self.operators.iter().map(|it| compiled(device, it));
+        let operators = operators.collect::<Result<Vec<_>>>()?;
+        let recording = match self.needs_device() {
+            true => Some(Mutex::new(Recording::new(device, self, &operators, weights)?)),
+            false => None,
         };
-        Ok(Executable {
-            device: device.clone(),
-            program: self.clone(),
-            operators: self.operators.iter().map(compile).collect::<Result<_>>()?,
-            running: Mutex::default(),
-        })
+        Ok(Executable { device: device.clone(), program: self.clone(), recording })
     }
 
     /// The outputs of a program that needs no device.
@@ -114,10 +116,55 @@ fn tensor(input: &ProgramInput, given: &Inputs) -> Result<Option<Tensor>> {
     Ok(Some(tensor))
 }
 
+/// An operator or a graph for a device. Of a graph, the node is named that is refused.
+fn compiled(device: &Device, operator: &Operator) -> Result<CompiledOperator> {
+    match &operator.work {
+        Work::Operator(one) => {
+            device.compile(one.clone()).map_err(|error| at(&operator.node, error))
+        }
+        Work::Graph { desc, nodes } => device.compile_graph(desc).map_err(|error| {
+            let refused = match &error {
+                dml::Error::Operator(CoreError::InNode { node, error }) => {
+                    Some((node_number(node), (**error).clone()))
+                }
+                _ => None,
+            };
+            let named = refused.and_then(|(at, error)| Some((nodes.get(at?)?, error)));
+            match named {
+                Some((node, error)) => at(node, dml::Error::Operator(error)),
+                // Levels before graphs name no node: one that they refuse by itself says more.
+                None => match first_refused(device, operator) {
+                    Some((at_node, refusal)) => at(&at_node, dml::Error::Operator(refusal)),
+                    None => at(&operator.node, error),
+                },
+            }
+        }),
+    }
+}
+
+/// The number of a node in `Nodes[3]` or `Nodes[3] name`.
+fn node_number(label: &str) -> Option<usize> {
+    let rest = label.strip_prefix("Nodes[")?;
+    rest.split(']').next()?.parse().ok()
+}
+
+fn first_refused(device: &Device, operator: &Operator) -> Option<(NodeName, CoreError)> {
+    let Work::Graph { nodes, .. } = &operator.work else { return None };
+    let level = device.feature_level();
+    operator.operators().into_iter().zip(nodes).find_map(|(operator, node)| {
+        validate(operator, level).err().map(|error| (node.clone(), error))
+    })
+}
+
 impl Executable {
     /// The program.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// The device that it was compiled for.
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     /// Runs the program and waits for it. Values of `inputs` come before those that were bound.
@@ -127,101 +174,30 @@ impl Executable {
     /// refused, or the device was lost.
     pub fn run(&self, inputs: &Inputs) -> Result<Vec<Output>> {
         let tensors = self.program.tensors(inputs)?;
-        let _running = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let buffers = self.program.buffers.iter().enumerate();
-        let buffers = buffers.map(|(index, _)| self.buffer(index, &tensors));
-        let buffers = buffers.collect::<Result<Vec<Buffer>>>()?;
-        let mut initialized = vec![false; self.operators.len()];
-        let mut outputs = Vec::new();
-        for step in &self.program.steps {
-            match step {
-                Step::Dispatch(dispatch) => self.dispatch(dispatch, &buffers, &mut initialized)?,
-                Step::Read(read) => outputs.push(match self.program.known(read, &tensors)? {
-                    Some(output) => output,
-                    None => self.read(read, &buffers)?,
-                }),
+        let reads = self.program.steps.iter().filter_map(|step| match step {
+            Step::Read(read) => Some(read),
+            Step::Dispatch(_) => None,
+        });
+        let known = reads.clone().map(|read| self.program.known(read, &tensors));
+        let known = known.collect::<Result<Vec<_>>>()?;
+        let mut written = match &self.recording {
+            None => vec![],
+            Some(recording) => {
+                let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
+                recording.run(&self.device, &self.program, &tensors)?
             }
         }
-        Ok(outputs)
-    }
-
-    fn buffer(&self, index: usize, tensors: &[Option<Tensor>]) -> Result<Buffer> {
-        let plan = &self.program.buffers[index];
-        let node = NodeName::new("buffer", index.to_string());
-        let buffer = self.device.create_buffer(plan.size).map_err(|error| at(&node, error))?;
-        let write = |offset, bytes: &[u8]| {
-            let written = self.device.vulkan().write_buffer(&buffer, offset, bytes);
-            written.map_err(|error| at(&node, error.into()))
-        };
-        match &plan.initial {
-            Initial::Undefined => {}
-            Initial::Tensor(tensor) => write(0, tensor.bytes())?,
-            Initial::Input(input) => write(0, self.program.input(*input, tensors)?.bytes())?,
-            Initial::Sequence(sequence) => {
-                let mut offset = 0;
-                for chunk in sequence.chunks(CHUNK_BYTES) {
-                    write(offset, &chunk)?;
-                    offset += chunk.len() as u64;
-                }
+        .into_iter();
+        let output = |(read, known): (&Read, Option<Output>)| match known {
+            Some(output) => Ok(output),
+            None => {
+                let bytes = written.next().unwrap_or_default();
+                let tensor = Tensor::new(read.element, read.shape.clone(), bytes)?;
+                Ok(Output { destination: read.destination.clone(), tensor })
             }
-        }
-        Ok(buffer)
-    }
-
-    fn dispatch(
-        &self,
-        dispatch: &Dispatch,
-        buffers: &[Buffer],
-        initialized: &mut [bool],
-    ) -> Result<()> {
-        let compiled = &self.operators[dispatch.operator];
-        let source = &self.program.operators[dispatch.operator];
-        let bind = |binding: &Binding| BufferBinding {
-            buffer: &buffers[binding.buffer],
-            offset: binding.offset,
-            size: binding.size,
         };
-        let all = |bindings: &[Option<Binding>], chosen: &dyn Fn(usize) -> bool| {
-            let bindings = bindings.iter().enumerate();
-            let bind = |(index, it): (usize, &Option<Binding>)| {
-                it.as_ref().filter(|_| chosen(index)).map(bind)
-            };
-            bindings.map(bind).collect::<Vec<_>>()
-        };
-        let owned = owned(&source.operator);
-        let is_owned = |index: usize| owned.get(index).copied().unwrap_or(false);
-        let failed = |error| at(&source.node, error);
-        if compiled.needs_initialization() && !initialized[dispatch.operator] {
-            let inputs = all(&dispatch.inputs, &is_owned);
-            self.device.initialize(compiled, &inputs).map_err(failed)?;
-            initialized[dispatch.operator] = true;
-        }
-        let inputs = all(&dispatch.inputs, &|index| !is_owned(index));
-        let outputs = all(&dispatch.outputs, &|_| true);
-        self.device.execute(compiled, &inputs, &outputs).map_err(failed)
+        reads.zip(known).map(output).collect()
     }
-
-    fn read(&self, read: &Read, buffers: &[Buffer]) -> Result<Output> {
-        let bytes = match &read.source {
-            Source::Buffer(binding) => {
-                let node = NodeName::new("buffer", binding.buffer.to_string());
-                let bytes = crate::tensor::byte_count(read.element, &read.shape).unwrap_or(0);
-                let range = binding.offset..binding.offset + bytes;
-                let buffer = &buffers[binding.buffer];
-                let read = self.device.vulkan().read_buffer(buffer, range);
-                read.map_err(|error| at(&node, error.into()))?
-            }
-            _ => Vec::new(),
-        };
-        let tensor = Tensor::new(read.element, read.shape.clone(), Bytes::from(bytes))?;
-        Ok(Output { destination: read.destination.clone(), tensor })
-    }
-}
-
-/// Which inputs are bound at initialization.
-fn owned(operator: &AbstractOperator) -> Vec<bool> {
-    let owned = |tensor: &TensorDesc| tensor.flags.contains(TensorFlags::OWNED_BY_DML);
-    operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor.is_some_and(owned)).collect()
 }
 
 fn at(node: &NodeName, error: dml::Error) -> Error {

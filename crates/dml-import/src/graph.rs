@@ -1,26 +1,30 @@
 //! The common form of ONNX and OpenVINO models: nodes over numbered values.
 //!
-//! A graph says nothing about shapes. [`mod@evaluate`] finds them when inputs are bound, computes integers
-//! on the host, and leaves as [`value::Content::Band`] and [`value::Content::Fill`] what operators of
-//! a device are to write.
+//! A graph says nothing about shapes. [`mod@evaluate`] goes through its nodes when inputs are bound:
+//! each finds the types and shapes of its outputs, and either computes them on the host, or says how
+//! they lie in what is there already, or adds operators that a device executes ([`device`]).
 
+mod device;
+mod dml;
 mod evaluate;
 mod ops;
 mod order;
 mod symbols;
 pub(crate) mod value;
+mod view;
+
+use std::sync::Arc;
 
 use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::{Error, NodeName};
 
+pub(crate) use device::{DeviceNode, Owner, level};
+pub(crate) use dml::{fill, materialized};
 #[cfg(feature = "execute")]
 pub(crate) use evaluate::typed;
-pub(crate) use evaluate::{Evaluation, evaluate};
-pub(crate) use ops::{
-    Arithmetic, Broadcast, Cast, Concat, ConstantOfShape, Eye, EyeLike, Gather, Identity, Literal,
-    Op, Reshape, ShapeOf, Slice, Squeeze, Trilu, Unary, Unsqueeze, Zero,
-};
+pub(crate) use evaluate::{Evaluation, Extent, evaluate};
+pub(crate) use ops::*;
 pub(crate) use symbols::dimension_text;
 
 /// A value's number.
@@ -47,7 +51,7 @@ pub(crate) struct GraphInput {
     /// `None` where the model does not even say how many dimensions there are.
     pub(crate) shape: Option<Vec<Dimension>>,
     /// What it is where nothing is given.
-    pub(crate) default: Option<Constant>,
+    pub(crate) default: Option<Arc<Constant>>,
 }
 
 /// The size of a dimension as a model declares it.
@@ -71,8 +75,7 @@ pub(crate) struct GraphOutput {
     pub(crate) value: ValueId,
 }
 
-/// One operation. Operations with several outputs are none that this runtime knows: their first
-/// output has the reason for it, as the others have.
+/// One operation.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) name: NodeName,
@@ -80,5 +83,6 @@ pub(crate) struct Node {
     pub(crate) op: Result<Box<dyn Op>, Error>,
     /// `None` where an optional input is left out.
     pub(crate) inputs: Vec<Option<ValueId>>,
-    pub(crate) outputs: Vec<ValueId>,
+    /// `None` where an output is left out.
+    pub(crate) outputs: Vec<Option<ValueId>>,
 }

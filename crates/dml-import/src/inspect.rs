@@ -1,17 +1,17 @@
 //! What a model has, and what would run it.
 
-use dml_core::{FeatureLevel, schema};
+use dml_core::{AbstractOperator, FeatureLevel};
 
 mod open;
 
 use crate::error::{Error, NodeName, Requirement, Result, shortened};
 use crate::format::Format;
-use crate::graph::value::{Content, Value};
+use crate::graph::value::{Content, Storage, Value};
 use crate::graph::{
-    Dimension, Evaluation, Graph, GraphInput, Node, ValueId, dimension_text, evaluate,
+    Dimension, Evaluation, Extent, Graph, GraphInput, Node, ValueId, dimension_text, evaluate,
+    fill, level,
 };
 use crate::inputs::Inputs;
-use crate::lower;
 use open::Guesses;
 
 /// What a model has, without running it.
@@ -64,11 +64,20 @@ pub struct NodeReport {
 pub enum NodeSupport {
     /// The host, when inputs are bound.
     Host,
+    /// Nothing: its outputs are elements of its inputs, seen with other dimensions.
+    Alias,
     /// An operator of DirectML, from a feature level on.
     Operator {
         /// The operator's name.
         operator: &'static str,
         /// The lowest level that accepts it.
+        level: FeatureLevel,
+    },
+    /// Several operators of DirectML, from a feature level on.
+    Operators {
+        /// Their names, in the order in which they are executed.
+        operators: Vec<&'static str>,
+        /// The lowest level that accepts all of them.
         level: FeatureLevel,
     },
     /// Nothing, for this reason.
@@ -77,7 +86,7 @@ pub enum NodeSupport {
 
 /// Looks at a graph with the inputs given.
 pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Report> {
-    let known = evaluate(graph, inputs, true)?;
+    let known = evaluate(graph, inputs, Extent::Nodes)?;
     let reporter = Reporter { known, guesses: Guesses::of(graph, inputs) };
     let requirements = reporter.guesses.requirements().iter();
     Ok(Report {
@@ -88,7 +97,12 @@ pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Re
             .zip(requirements)
             .map(|(input, it)| InputReport { value: reporter.input(input), requirement: *it })
             .collect(),
-        nodes: graph.nodes.iter().map(|node| reporter.node(node)).collect(),
+        nodes: graph
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(index, node)| reporter.node(index, node))
+            .collect(),
         outputs: graph
             .outputs
             .iter()
@@ -103,17 +117,19 @@ struct Reporter {
 }
 
 impl Reporter {
-    fn node(&self, node: &Node) -> NodeReport {
-        let support = match node.outputs.first() {
-            Some(output) => {
-                let value = self.known.value(*output);
-                let guess = self.guesses.value(*output).filter(|_| is_open(value));
-                support(&node.name, guess.unwrap_or(value))
-            }
+    fn node(&self, index: usize, node: &Node) -> NodeReport {
+        let values = || node.outputs.iter().flatten().copied();
+        let is_open = values().any(|output| is_open(self.known.value(output)));
+        let evaluation = match self.guesses.first() {
+            Some(guess) if is_open => guess,
+            _ => &self.known,
+        };
+        let support = match values().next() {
+            Some(_) => support(index, node, evaluation),
             None => NodeSupport::Unsupported("it has no output".to_owned()),
         };
-        let outputs = node.outputs.iter().map(|output| self.value(&node.name.name, *output));
-        NodeReport { node: node.name.clone(), outputs: outputs.collect(), support }
+        let outputs = values().map(|output| self.value(&node.name.name, output)).collect();
+        NodeReport { node: node.name.clone(), outputs, support }
     }
 
     fn value(&self, name: &str, value: ValueId) -> ValueReport {
@@ -142,24 +158,41 @@ fn is_open(value: &Value) -> bool {
     matches!(&value.content, Content::Refused(error) if matches!(**error, Error::Missing { .. }))
 }
 
-fn support(node: &NodeName, value: &Value) -> NodeSupport {
-    let operator = match (&value.content, value.element, value.shape.as_deref()) {
-        (Content::Refused(error), _, _) => return NodeSupport::Unsupported(error.to_string()),
-        (Content::Band(band), Some(element), Some(shape)) if !shape.contains(&0) => {
-            lower::band(band, element)
+fn support(index: usize, node: &Node, evaluation: &Evaluation) -> NodeSupport {
+    let values = || node.outputs.iter().flatten().map(|output| evaluation.value(*output));
+    if let Some(error) = values().find_map(|value| value.check().err()) {
+        return NodeSupport::Unsupported(error.to_string());
+    }
+    let nodes = evaluation.device.all();
+    let own = nodes.iter().filter(|it| it.origin == Some(index)).map(|it| &it.operator);
+    let mut operators: Vec<AbstractOperator> = own.cloned().collect();
+    if operators.is_empty() {
+        for value in values().filter(|it| !it.is_empty()) {
+            let (Content::Fill(bits), Ok(kind)) = (&value.content, value.kind()) else { continue };
+            match fill(&node.name, &kind, *bits) {
+                Ok(operator) => operators.push(operator),
+                Err(error) => return NodeSupport::Unsupported(error.to_string()),
+            }
         }
-        (Content::Fill(bits), Some(element), Some(shape)) if !shape.contains(&0) => {
-            lower::fill(node, element, shape, *bits)
+    }
+    let levels: Option<Vec<FeatureLevel>> = operators.iter().map(level).collect();
+    let highest = levels.map(|it| it.into_iter().max());
+    match (operators.as_slice(), highest) {
+        (_, None) => NodeSupport::Unsupported("no feature level accepts it".to_owned()),
+        ([only], Some(Some(level))) => {
+            NodeSupport::Operator { operator: only.schema().name, level }
         }
-        _ => return NodeSupport::Host,
-    };
-    let lowest = |operator: dml_core::AbstractOperator| {
-        let schema: &'static schema::OperatorSchema = operator.schema();
-        lower::lowest(vec![operator]).map(|(level, _)| (schema.name, level))
-    };
-    match operator.map(lowest) {
-        Ok(Some((operator, level))) => NodeSupport::Operator { operator, level },
-        Ok(None) => NodeSupport::Unsupported("no feature level accepts it".to_owned()),
-        Err(error) => NodeSupport::Unsupported(error.to_string()),
+        ([], _) | (_, Some(None)) => {
+            let is_alias = |it: &Value| {
+                it.view().is_some_and(|view| {
+                    matches!(view.storage, Storage::Device { .. } | Storage::Input(_))
+                })
+            };
+            if values().any(is_alias) { NodeSupport::Alias } else { NodeSupport::Host }
+        }
+        (all, Some(Some(level))) => {
+            let operators = all.iter().map(|it| it.schema().name).collect();
+            NodeSupport::Operators { operators, level }
+        }
     }
 }

@@ -6,9 +6,11 @@
 //!
 //! - A [`Model`] is read once. Its shapes may be open.
 //! - [`Model::bind`] gives it its inputs, or only their shapes where that is enough. Shapes and the
-//!   integers that they are computed from are evaluated on the host; what remains are DirectML's
-//!   operators, each the one with the lowest feature level that can express the node.
-//! - A [`Program`] runs any number of times on any device, also with other values of its inputs.
+//!   integers that they are computed from are evaluated on the host; what remains is a graph of
+//!   DirectML's operators, each the one with the lowest feature level that can express the node.
+//! - A [`Program`] runs any number of times on any device, also with other values of its inputs: each
+//!   run is one submission.
+//! - A `Session` runs a model with inputs of any shapes: it keeps the programs that it has compiled.
 //!
 //! Reading, [inspecting](Model::inspect) and binding need no device. Running needs the feature
 //! `execute`, which is on by default.
@@ -27,7 +29,7 @@
 //!         { "type": "print", "resource": "Out" } ]
 //! }"#;
 //! let program = Model::from_bytes(model)?.bind(&Inputs::new())?;
-//! assert_eq!(program.operators()[0].operator.schema().name, "DIAGONAL_MATRIX");
+//! assert_eq!(program.operators()[0].operators()[0].schema().name, "DIAGONAL_MATRIX");
 //! # Ok(())
 //! # }
 //! ```
@@ -50,13 +52,14 @@ mod graph;
 mod inputs;
 mod inspect;
 mod limits;
-mod lower;
 mod model;
 pub mod npy;
 mod onnx;
 mod openvino;
 pub mod program;
 mod sequence;
+#[cfg(feature = "execute")]
+mod session;
 mod tensor;
 
 pub use element::ElementType;
@@ -68,6 +71,8 @@ pub use inputs::{Input, Inputs};
 pub use inspect::{InputReport, NodeReport, NodeSupport, Report, ValueReport};
 pub use model::Model;
 pub use program::Program;
+#[cfg(feature = "execute")]
+pub use session::Session;
 pub use tensor::Tensor;
 
 // The example of the documentation is compiled like every other one.

@@ -5,8 +5,9 @@
 
 /// Bytes of an ONNX file; its format allows 2 GiB.
 pub(crate) const ONNX_BYTES: u64 = 1 << 30;
-/// Messages and texts in an ONNX file.
-pub(crate) const ONNX_MESSAGES: usize = 1 << 19;
+/// Bytes that the messages and texts of an ONNX file take in memory, without the elements of tensors:
+/// enough for some 300,000 nodes.
+pub(crate) const ONNX_MEMORY: usize = 128 << 20;
 /// Bytes of an OpenVINO .xml file.
 pub(crate) const XML_BYTES: u64 = 32 << 20;
 /// Elements, attributes and texts of an OpenVINO .xml file.
@@ -17,9 +18,18 @@ pub(crate) const JSON_BYTES: u64 = 16 << 20;
 pub(crate) const TENSOR_BYTES: u64 = 8 << 30;
 /// Dimensions of any value.
 pub(crate) const RANK: usize = 64;
-/// How many values that are not computed yet are made from each other.
-pub(crate) const NESTING: u32 = 32;
+
 /// Elements that the evaluation of a graph reads and writes on the host, altogether.
 pub(crate) const HOST_WORK: u64 = 1 << 22;
 /// Elements of a tensor that is computed on the host: shapes are far smaller.
 pub(crate) const HOST_ELEMENTS: u64 = 1 << 20;
+/// Elements of a tensor that is computed on the host though a device could: more of them are left to it.
+pub(crate) const HOST_FOLD: u64 = 1 << 16;
+/// Operators that a device is given for one model.
+pub(crate) const DEVICE_NODES: usize = 1 << 20;
+/// Nodes of a model, those of its functions and subgraphs wherever they are used included.
+pub(crate) const NODES: usize = 1 << 20;
+/// How deep subgraphs and functions are nested.
+pub(crate) const SUBGRAPHS: usize = 8;
+/// Bytes of a constant that a program has a copy of, together with others like it.
+pub(crate) const SMALL_CONSTANT: usize = 1 << 10;

@@ -8,7 +8,7 @@ use crate::assemble::assemble;
 use crate::dxdispatch::Script;
 use crate::error::{Error, Result};
 use crate::format::{BEGINNING, Format};
-use crate::graph::{Graph, evaluate};
+use crate::graph::{Extent, Graph, evaluate};
 use crate::inputs::Inputs;
 use crate::inspect::{self, Report};
 use crate::program::Program;
@@ -95,7 +95,7 @@ impl Model {
     pub fn bind(&self, inputs: &Inputs) -> Result<Program> {
         let bound = match &self.content {
             Content::Graph(graph) => {
-                evaluate(graph, inputs, false).and_then(|it| assemble(graph, &it))
+                evaluate(graph, inputs, Extent::Outputs).and_then(|it| assemble(graph, &it))
             }
             Content::Script(script) => script.bind(inputs),
         };

@@ -1,9 +1,12 @@
 //! ONNX models.
 
 mod attributes;
+mod function;
 mod operators;
 mod proto;
 mod reader;
+mod scope;
+mod subgraph;
 mod tensor;
 mod wire;
 

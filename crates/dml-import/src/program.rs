@@ -1,11 +1,14 @@
 //! What a model comes to when its inputs are bound: operators over buffers, and what is read back.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use dml_core::AbstractOperator;
+use dml_core::graph::NodeKind;
+use dml_core::{AbstractOperator, GraphDesc};
 
+use crate::constant::Constant;
 use crate::element::ElementType;
-use crate::error::NodeName;
+use crate::error::{NodeName, Result};
 pub use crate::sequence::Sequence;
 use crate::tensor::Tensor;
 
@@ -31,6 +34,8 @@ pub struct ProgramInput {
     pub tensor: Option<Tensor>,
     /// Whether shapes or operators depend on the values, so that a run cannot replace them.
     pub fixed: bool,
+    /// Whether the caller gave its shape or its values.
+    pub(crate) given: bool,
 }
 
 /// Device memory that a run needs.
@@ -53,15 +58,76 @@ pub enum Initial {
     Sequence(Sequence),
     /// The values of the input with this number.
     Input(usize),
+    /// A tensor of the model, which is read when it is needed.
+    Weight(Weight),
 }
 
-/// An operator and where it comes from.
+/// A tensor of a model whose elements are not read yet.
+///
+/// A cheap handle: clones are the same tensor, and so are those in other programs of the model.
+#[derive(Clone, Debug)]
+pub struct Weight(pub(crate) Arc<Constant>);
+
+impl Weight {
+    /// Reads the elements.
+    ///
+    /// # Errors
+    /// [`Error::InFile`](crate::Error::InFile): the file that has them cannot be read, or ends before
+    /// they do.
+    pub fn load(&self) -> Result<Tensor> {
+        self.0.load()
+    }
+
+    /// Tells one tensor of the model from another, as long as the model or this lives.
+    #[cfg(feature = "execute")]
+    pub(crate) fn key(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+}
+
+/// What is compiled, and where it comes from.
 #[derive(Clone, Debug)]
 pub struct Operator {
-    /// The node, or the dispatchable.
+    /// The node, the dispatchable, or the model.
     pub node: NodeName,
     /// What is compiled.
-    pub operator: AbstractOperator,
+    pub work: Work,
+}
+
+/// What is compiled.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// One operator.
+    Operator(AbstractOperator),
+    /// A graph of them: its inputs and outputs are bound by their numbers.
+    Graph {
+        /// The graph.
+        desc: Arc<GraphDesc>,
+        /// What the nodes of the graph were made from, in its order.
+        nodes: Vec<NodeName>,
+    },
+}
+
+impl From<AbstractOperator> for Work {
+    fn from(operator: AbstractOperator) -> Self {
+        Self::Operator(operator)
+    }
+}
+
+impl Operator {
+    /// The operators of DirectML: one, or those of a graph.
+    pub fn operators(&self) -> Vec<&AbstractOperator> {
+        match &self.work {
+            Work::Operator(operator) => vec![operator],
+            Work::Graph { desc, .. } => {
+                let operators = desc.nodes.iter().filter_map(|node| match &node.kind {
+                    NodeKind::Operator(operator) => Some(operator),
+                    NodeKind::Constant(_) => None,
+                });
+                operators.collect()
+            }
+        }
+    }
 }
 
 /// What happens, in order.
@@ -78,7 +144,7 @@ pub enum Step {
 pub struct Dispatch {
     /// Its number in [`Program::operators`].
     pub operator: usize,
-    /// In DirectML's binding order; `None` where one is left out.
+    /// In DirectML's binding order, or that of the graph's inputs; `None` where one is left out.
     pub inputs: Vec<Option<Binding>>,
     /// The same for outputs.
     pub outputs: Vec<Option<Binding>>,

@@ -69,11 +69,15 @@ fn long_chains_do_not_exhaust_the_stack() {
     let cast = |from: &str, to: &str, index| {
         node("Cast", &[from], &[to], &[("to", if index % 2 == 0 { 6 } else { 7 })])
     };
-    refused(chain(cast, 13), &inputs, "conversions in a row");
+    let operators = |bytes| {
+        let program = Model::from_bytes(bytes).unwrap().bind(&inputs).unwrap();
+        program.operators().iter().map(|it| it.operators().len()).sum::<usize>()
+    };
+    assert_eq!(operators(chain(cast, 13)), 50_000);
     let trilu = |from: &str, to: &str, _| node("Trilu", &[from], &[to], &[]);
-    refused(chain(trilu, 14), &inputs, "such operators in a row");
+    assert_eq!(operators(chain(trilu, 14)), 50_000);
     let identity = |from: &str, to: &str, _| node("Identity", &[from], &[to], &[]);
-    assert!(Model::from_bytes(chain(identity, 13)).unwrap().bind(&inputs).is_ok());
+    assert_eq!(operators(chain(identity, 13)), 0);
 }
 
 #[test]

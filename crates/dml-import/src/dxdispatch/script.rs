@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::error::{Error, Result, shortened};
 use crate::format::Format;
+use crate::graph::level;
 use crate::inputs::Inputs;
 use crate::inspect::{InputReport, NodeReport, NodeSupport, Report, ValueReport};
-use crate::lower::lowest;
 use crate::program::{BufferPlan, Destination, Operator, Program, Step};
 
 use super::commands::Scope;
@@ -71,7 +71,7 @@ impl Script {
             if used.contains(&index) {
                 numbers[index] = operators.len();
                 let operator = dispatchable.operator.clone()?;
-                operators.push(Operator { node: dispatchable.node.clone(), operator });
+                operators.push(Operator { node: dispatchable.node.clone(), work: operator.into() });
             }
         }
         let renumbered = |step| match step {
@@ -108,8 +108,8 @@ impl Script {
             outputs: vec![],
             support: match &it.operator {
                 Err(error) => NodeSupport::Unsupported(error.to_string()),
-                Ok(operator) => match lowest(vec![operator.clone()]) {
-                    Some((level, _)) => {
+                Ok(operator) => match level(operator) {
+                    Some(level) => {
                         NodeSupport::Operator { operator: operator.schema().name, level }
                     }
                     None => NodeSupport::Unsupported(refusal(operator)),

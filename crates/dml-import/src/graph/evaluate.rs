@@ -5,10 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use crate::element::ElementType;
 use crate::error::{Error, Requirement, Result};
-use crate::graph::ops::{Budget, Operands};
+use crate::graph::device::{DeviceNodes, Owner};
+use crate::graph::ops::{Budget, Need, Operands};
 use crate::graph::order::{needed, topological};
 use crate::graph::symbols::{Symbols, fixed};
-use crate::graph::value::{BoundInput, Content, Value};
+use crate::graph::value::{BoundInput, Kind, Storage, Value};
 use crate::graph::{Graph, GraphInput, Node};
 use crate::inputs::{Input, Inputs};
 use crate::tensor::Tensor;
@@ -19,6 +20,8 @@ pub(crate) struct Evaluation {
     values: Vec<Value>,
     /// The inputs, in the graph's order.
     pub(crate) inputs: Vec<Arc<BoundInput>>,
+    /// What computes those that the host does not know.
+    pub(crate) device: DeviceNodes,
 }
 
 impl Evaluation {
@@ -28,50 +31,117 @@ impl Evaluation {
     }
 }
 
-/// Evaluates the nodes that the outputs depend on, or every node.
+/// How much is asked of an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// What the outputs depend on.
+    Outputs,
+    /// Every node.
+    Nodes,
+    /// The types and shapes of every node, for sizes that no device may have.
+    Shapes,
+}
+
+/// Evaluates the nodes of a graph.
 ///
 /// # Errors
 /// What is wrong with the inputs given, or with the graph as a whole.
-pub(crate) fn evaluate(graph: &Graph, given: &Inputs, every_node: bool) -> Result<Evaluation> {
+pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<Evaluation> {
     known_names(graph, given)?;
     let order = topological(graph)?;
     let needed = needed(graph, &order);
+    let demanded = demanded(graph, &order);
     let mut values = vec![None; graph.value_count];
     let mut symbols = Symbols::default();
     let mut inputs = Vec::new();
     let budget = Budget::default();
+    let device = DeviceNodes::new(extent == Extent::Shapes);
     for (index, input) in graph.inputs.iter().enumerate() {
         let (value, bound) = bind(input, index, given, &mut symbols)?;
         values[input.value] = Some(value);
         inputs.push(bound);
     }
-    for index in order.into_iter().filter(|index| every_node || needed[*index]) {
+    for index in order.into_iter().filter(|index| extent != Extent::Outputs || needed[*index]) {
         let node = &graph.nodes[index];
-        let value = evaluate_node(node, &values, &budget).unwrap_or_else(Value::refused);
-        for output in &node.outputs {
-            values[*output] = Some(value.clone());
+        let name = Arc::new(node.name.clone());
+        let owner = Owner { name, index: Some(index) };
+        let is_demanded = node.outputs.iter().flatten().any(|output| demanded[*output]);
+        let context = Context { budget: &budget, device: &device, owner: &owner, is_demanded };
+        match evaluate_node(node, &values, &context) {
+            Ok(found) => {
+                for (output, value) in node.outputs.iter().zip(found) {
+                    if let Some(output) = output {
+                        values[*output] = Some(value);
+                    }
+                }
+            }
+            Err(error) => {
+                for output in node.outputs.iter().flatten() {
+                    values[*output] = Some(Value::refused(error.clone()));
+                }
+            }
         }
     }
     let unknown = || Value::refused(Error::malformed("nothing produces the value"));
     let values = values.into_iter().map(|value| value.unwrap_or_else(unknown)).collect();
-    Ok(Evaluation { values, inputs })
+    Ok(Evaluation { values, inputs, device })
 }
 
-fn evaluate_node(node: &Node, values: &[Option<Value>], budget: &Budget) -> Result<Value> {
+/// Which values the host has to know: shapes or attributes depend on them.
+fn demanded(graph: &Graph, order: &[usize]) -> Vec<bool> {
+    let mut demanded = vec![false; graph.value_count];
+    for index in order.iter().rev() {
+        let node = &graph.nodes[*index];
+        let Ok(op) = &node.op else { continue };
+        let is_demanded = node.outputs.iter().flatten().any(|output| demanded[*output]);
+        for (input, value) in node.inputs.iter().enumerate() {
+            let Some(value) = value else { continue };
+            let by_this = match op.need(input) {
+                Need::Shape => false,
+                Need::Elements => is_demanded,
+                Need::Host => true,
+            };
+            if by_this && let Some(slot) = demanded.get_mut(*value) {
+                *slot = true;
+            }
+        }
+    }
+    demanded
+}
+
+/// What the evaluation of one node is given beside its values.
+struct Context<'a> {
+    budget: &'a Budget,
+    device: &'a DeviceNodes,
+    owner: &'a Owner,
+    is_demanded: bool,
+}
+
+fn evaluate_node(
+    node: &Node,
+    values: &[Option<Value>],
+    context: &Context<'_>,
+) -> Result<Vec<Value>> {
     let op = node.op.as_ref().map_err(Clone::clone)?;
     let value = |id: &Option<usize>| id.and_then(|id| values[id].as_ref());
     let values = node.inputs.iter().map(value).collect();
-    let value = op.evaluate(&Operands { node: &node.name, values, budget })?;
-    if let Content::Tensor(tensor) = &value.content {
-        budget.take(tensor.shape())?;
+    let Context { budget, device, owner, is_demanded } = *context;
+    let operands = Operands { node: &node.name, values, budget, device, owner, is_demanded };
+    let found = op.evaluate(&operands)?;
+    if found.len() < node.outputs.len() {
+        let (given, accepted) = (node.outputs.len(), format!("up to {}", found.len()));
+        return Err(node.name.invalid("outputs", given, "is the wrong number", accepted));
     }
-    match &value.shape {
-        Some(shape) if shape.len() > limits::RANK => {
-            let (rank, accepted) = (shape.len(), format!("up to {}", limits::RANK));
-            Err(node.name.invalid("output", rank, "dimensions are too many", accepted))
+    for value in &found {
+        if let Some(Storage::Tensor(tensor)) = value.view().map(|view| &view.storage) {
+            budget.take(tensor.shape())?;
         }
-        _ => Ok(value),
+        if let Some(shape) = value.shape.as_ref().filter(|it| it.len() > limits::RANK) {
+            let (rank, accepted) = (shape.len(), format!("up to {}", limits::RANK));
+            return Err(node.name.invalid("output", rank, "dimensions are too many", accepted));
+        }
     }
+    Ok(found)
 }
 
 fn known_names(graph: &Graph, given: &Inputs) -> Result<()> {
@@ -93,20 +163,18 @@ fn bind(
     let name = found.map(|(name, _)| name).or(input.names.first()).cloned().unwrap_or_default();
     let bound = |tensor| {
         let read = AtomicBool::new(false);
-        Arc::new(BoundInput { index, name: name.clone(), tensor, read })
+        let (name, is_given) = (name.clone(), found.is_some());
+        Arc::new(BoundInput { index, name, tensor, is_given, read })
     };
     let fixed = input.shape.as_deref().and_then(fixed);
     let Some((_, found)) = found else {
         let bound = bound(None);
         let value = match (&input.default, fixed) {
             (Some(constant), _) => {
-                let content = Content::Constant(Arc::new(constant.clone()));
-                Value::new(constant.element, constant.shape.clone(), content)
+                let kind = Kind { element: constant.element, shape: constant.shape.clone() };
+                Value::stored(kind, Storage::Constant(Arc::clone(constant)))
             }
-            (None, Some(shape)) => {
-                let content = Content::Input(Arc::clone(&bound));
-                Value::of_input(input.element, shape, content)
-            }
+            (None, Some(shape)) => Value::of_input(input.element, shape, Arc::clone(&bound)),
             (None, None) => {
                 let missing = Error::missing(&bound.name, Requirement::Shape);
                 Value { element: input.element, ..Value::refused(missing) }
@@ -121,8 +189,7 @@ fn bind(
     };
     let element = input.element.or(tensor.as_ref().map(Tensor::element_type));
     let bound = bound(tensor);
-    let content = Content::Input(Arc::clone(&bound));
-    Ok((Value::of_input(element, found.shape().to_vec(), content), bound))
+    Ok((Value::of_input(element, found.shape().to_vec(), Arc::clone(&bound)), bound))
 }
 
 /// The tensor as the declared type. bfloat16 is given as UINT16 where it comes from NumPy.

@@ -1,11 +1,24 @@
-//! What nodes do: one type for each operation that the formats share, and the way it finds its result.
+//! What nodes do: one type for each operation that the formats share, and the way it finds its results.
+//!
+//! An operation finds the types and shapes of its outputs (*infer*); computes them on the host where
+//! that is needed or cheap (*fold*), or says how they lie in what is there; else it adds DirectML's
+//! operators that compute them (*lower*). [`Operands::place`] is the one decision between the latter two.
 
 mod arithmetic;
+mod branch;
+mod cast;
+mod clip;
+mod concat;
+mod element_wise;
 mod index;
 mod matrix;
 mod operands;
+mod range;
+mod reduce;
 mod shape;
 mod slice;
+mod split;
+mod transpose;
 mod values;
 
 use std::fmt::Debug;
@@ -13,16 +26,44 @@ use std::fmt::Debug;
 use crate::error::Result;
 use crate::graph::value::Value;
 
-pub(crate) use arithmetic::{Arithmetic, Unary};
-pub(crate) use index::{Concat, Gather};
+pub(crate) use arithmetic::{
+    ABSOLUTE, ADD, AND, DIVIDE, EQUAL, FLOOR_DIVIDE, FLOOR_REMAINDER, GREATER, GREATER_OR_EQUAL,
+    LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE, NOT, OR, REMAINDER, SUBTRACT, XOR,
+};
+pub(crate) use branch::Branch;
+pub(crate) use cast::{Cast, CastLike};
+pub(crate) use clip::{Bounds, Clip};
+pub(crate) use concat::Concat;
+pub(crate) use element_wise::{Broadcasting, ElementWise, Function, RELU, WHERE};
+pub(crate) use index::Gather;
 pub(crate) use matrix::{Eye, EyeLike, Trilu};
 pub(crate) use operands::{Budget, Operands};
-pub(crate) use shape::{Reshape, ShapeOf, Squeeze, Unsqueeze, Zero};
+pub(crate) use range::Range;
+pub(crate) use reduce::{Reduce, Reduction};
+pub(crate) use shape::{Flatten, Reshape, ShapeOf, Size, Squeeze, Unsqueeze, Zero};
 pub(crate) use slice::Slice;
-pub(crate) use values::{Broadcast, Cast, ConstantOfShape, Identity, Literal};
+pub(crate) use split::{Equal, Parts, Split};
+pub(crate) use transpose::Transpose;
+pub(crate) use values::{Broadcast, ConstantOfShape, Identity, Literal};
 
-/// An operation with one output.
+/// What an operation needs of an input to find its outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Its type and shape.
+    Shape,
+    /// Its elements, where the outputs' elements are needed.
+    Elements,
+    /// Its elements on the host: types, shapes or attributes depend on them.
+    Host,
+}
+
+/// An operation.
 pub(crate) trait Op: Debug + Send + Sync {
-    /// Its output for these operands.
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value>;
+    /// What it needs of the input with this number.
+    fn need(&self, _input: usize) -> Need {
+        Need::Elements
+    }
+
+    /// Its outputs for these operands: as many as the node has, or more.
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>>;
 }

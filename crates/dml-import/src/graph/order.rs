@@ -44,7 +44,7 @@ pub(crate) fn topological(graph: &Graph) -> Result<Vec<usize>> {
 fn producers(graph: &Graph) -> Result<Vec<Option<usize>>> {
     let mut producers = vec![None; graph.value_count];
     for (index, node) in graph.nodes.iter().enumerate() {
-        for output in &node.outputs {
+        for output in node.outputs.iter().flatten() {
             if let Some(slot) = producers.get_mut(*output)
                 && slot.replace(index).is_some()
             {
@@ -68,7 +68,8 @@ pub(crate) fn needed(graph: &Graph, order: &[usize]) -> Vec<bool> {
     let mut nodes = vec![false; graph.nodes.len()];
     for index in order.iter().rev() {
         let node = &graph.nodes[*index];
-        if node.outputs.iter().any(|output| values.get(*output).copied().unwrap_or(false)) {
+        if node.outputs.iter().flatten().any(|output| values.get(*output).copied().unwrap_or(false))
+        {
             nodes[*index] = true;
             for input in node.inputs.iter().flatten() {
                 if let Some(slot) = values.get_mut(*input) {

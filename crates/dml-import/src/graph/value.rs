@@ -4,39 +4,61 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::constant::Constant;
-use crate::convert::convert;
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Requirement, Result};
-use crate::limits;
-use crate::tensor::Tensor;
+use crate::graph::view;
+use crate::tensor::{Tensor, host_elements};
 
-/// What is known of a value. Types and shapes are known wherever there is no refusal.
+/// What is known of a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub(crate) element: Option<ElementType>,
     pub(crate) shape: Option<Vec<u64>>,
     pub(crate) content: Content,
-    /// How many other values it takes to get to the elements.
-    pub(super) depth: u32,
+}
+
+/// The type and the shape of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) element: ElementType,
+    pub(crate) shape: Vec<u64>,
 }
 
 /// Where the elements come from.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
+    /// The same bits everywhere.
+    Fill(u64),
+    /// They lie somewhere.
+    Stored(View),
+    /// Nowhere: this is why. Type and shape may be known all the same.
+    Refused(Arc<Error>),
+}
+
+/// Elements that lie somewhere, from the first one on.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) storage: Storage,
+    /// Distances between neighbours in each dimension, in elements; `None` means packed.
+    pub(crate) strides: Option<Vec<u64>>,
+}
+
+/// Where elements lie.
+#[derive(Clone, Debug)]
+pub(crate) enum Storage {
     /// Computed on the host.
     Tensor(Tensor),
     /// Part of the model.
     Constant(Arc<Constant>),
     /// Given by the caller.
     Input(Arc<BoundInput>),
-    /// The same bits everywhere.
-    Fill(u64),
-    /// A device writes them.
-    Band(Arc<Band>),
-    /// Those of another value, converted to this value's type.
-    Converted(Arc<Value>),
-    /// Nowhere: this is why.
-    Refused(Arc<Error>),
+    /// Written by a node of the device.
+    Device {
+        /// Its number.
+        node: usize,
+        /// Which of its outputs, in its binding order.
+        output: usize,
+    },
 }
 
 /// An input of the graph as the caller bound it.
@@ -45,50 +67,59 @@ pub(crate) struct BoundInput {
     pub(crate) index: usize,
     pub(crate) name: String,
     pub(crate) tensor: Option<Tensor>,
+    /// Whether the caller gave its shape or its values.
+    pub(crate) is_given: bool,
     /// Whether its elements decided something, so that others would need another program.
     pub(crate) read: AtomicBool,
 }
 
-/// Matrices with `bits` where `begin <= x - y < end`, and elsewhere the source's element, or 0.
-#[derive(Debug)]
-pub(crate) struct Band {
-    /// The node that it was made from.
-    pub(crate) node: NodeName,
-    /// Two dimensions at least; those before the last two are batches.
-    pub(crate) shape: Vec<u64>,
-    pub(crate) begin: i128,
-    pub(crate) end: i128,
-    pub(crate) bits: u64,
-    pub(crate) source: Option<Value>,
+impl Storage {
+    pub(crate) fn is_on_device(&self) -> bool {
+        matches!(self, Self::Device { .. })
+    }
+}
+
+impl Kind {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
 }
 
 impl Value {
-    pub(crate) fn new(element: ElementType, shape: Vec<u64>, content: Content) -> Self {
-        Self { element: Some(element), shape: Some(shape), content, depth: 0 }
+    /// Packed elements.
+    pub(crate) fn stored(kind: Kind, storage: Storage) -> Self {
+        let content = Content::Stored(View { storage, strides: None });
+        Self { element: Some(kind.element), shape: Some(kind.shape), content }
     }
 
-    /// The value of an input whose type may be open.
+    /// Elements that the host knows.
+    pub(crate) fn host(tensor: Tensor) -> Self {
+        let kind = Kind { element: tensor.element_type(), shape: tensor.shape().to_vec() };
+        Self::stored(kind, Storage::Tensor(tensor))
+    }
+
+    /// The same bits everywhere.
+    pub(crate) fn fill(kind: Kind, bits: u64) -> Self {
+        Self { element: Some(kind.element), shape: Some(kind.shape), content: Content::Fill(bits) }
+    }
+
+    /// An input whose type may be open.
     pub(crate) fn of_input(
         element: Option<ElementType>,
         shape: Vec<u64>,
-        content: Content,
+        input: Arc<BoundInput>,
     ) -> Self {
-        Self { element, shape: Some(shape), content, depth: 0 }
+        let content = Content::Stored(View { storage: Storage::Input(input), strides: None });
+        Self { element, shape: Some(shape), content }
     }
 
     pub(crate) fn refused(error: Error) -> Self {
-        let content = Content::Refused(Arc::new(error));
-        Self { element: None, shape: None, content, depth: 0 }
+        Self { element: None, shape: None, content: Content::Refused(Arc::new(error)) }
     }
 
-    pub(crate) fn band(element: ElementType, band: Band) -> Result<Self> {
-        let depth = band.source.as_ref().map_or(0, |source| source.depth + 1);
-        if depth > limits::NESTING {
-            let reason = format!("more than {} such operators in a row", limits::NESTING);
-            return Err(band.node.not_supported(reason));
-        }
-        let shape = band.shape.clone();
-        Ok(Self { depth, ..Self::new(element, shape, Content::Band(Arc::new(band))) })
+    /// What cannot be computed, though its type and shape are known.
+    pub(crate) fn refused_as(kind: Kind, error: Error) -> Self {
+        Self { element: Some(kind.element), shape: Some(kind.shape), ..Self::refused(error) }
     }
 
     /// The shape, or why it is not known.
@@ -101,75 +132,75 @@ impl Value {
         self.element.ok_or_else(|| self.refusal())
     }
 
+    /// Both.
+    pub(crate) fn kind(&self) -> Result<Kind> {
+        Ok(Kind { element: self.element()?, shape: self.shape()?.to_vec() })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shape.as_deref().is_some_and(|shape| shape.contains(&0))
+    }
+
+    /// The error of what has none of its elements.
+    pub(crate) fn check(&self) -> Result<()> {
+        match &self.content {
+            Content::Refused(error) => Err(Error::clone(error)),
+            _ => Ok(()),
+        }
+    }
+
     fn refusal(&self) -> Error {
         match &self.content {
             Content::Refused(error) => Error::clone(error),
             // Its type is that of its values, where the model does not say.
-            Content::Input(input) => Error::missing(&input.name, Requirement::Values),
+            Content::Stored(View { storage: Storage::Input(input), .. }) => {
+                Error::missing(&input.name, Requirement::Values)
+            }
             _ => Error::malformed("a value has neither type nor shape"),
         }
     }
 
-    /// The elements, as far as the host knows them, for `node`.
-    pub(crate) fn tensor(&self, node: &NodeName) -> Result<Tensor> {
-        let shape = self.shape()?.to_vec();
-        let element = self.element()?;
-        let tensor = match &self.content {
-            Content::Tensor(tensor) => tensor.clone(),
-            Content::Constant(constant) => constant.load()?,
-            Content::Input(input) => {
+    /// Where the elements lie; `None` where they are the same everywhere, or refused.
+    pub(crate) fn view(&self) -> Option<&View> {
+        match &self.content {
+            Content::Stored(view) => Some(view),
+            _ => None,
+        }
+    }
+
+    /// The elements, as far as the host knows them, for `node`. `writer` names what computes the others.
+    pub(crate) fn tensor(
+        &self,
+        node: &NodeName,
+        writer: impl Fn(usize) -> String,
+    ) -> Result<Tensor> {
+        let (element, shape) = (self.element()?, self.shape()?);
+        let view = match &self.content {
+            Content::Fill(bits) => return Tensor::filled(element, shape.to_vec(), *bits),
+            Content::Refused(error) => return Err(Error::clone(error)),
+            Content::Stored(view) => view,
+        };
+        let tensor = match &view.storage {
+            Storage::Tensor(tensor) => tensor.clone(),
+            Storage::Constant(constant) => constant.load()?,
+            Storage::Input(input) => {
                 let missing = || Error::missing(&input.name, Requirement::Values);
                 let tensor = input.tensor.clone().ok_or_else(missing)?;
                 input.read.store(true, Ordering::Relaxed);
                 tensor
             }
-            Content::Fill(bits) => Tensor::filled(element, shape.clone(), *bits)?,
-            Content::Converted(source) => source.tensor(node)?.converted(element)?,
-            Content::Band(band) => {
+            Storage::Device { node: writes, .. } => {
                 let reason =
-                    format!("its input is the result of {}, computed by a device", band.node);
+                    format!("its input is the result of {}, computed by a device", writer(*writes));
                 return Err(node.not_supported(reason));
             }
-            Content::Refused(error) => return Err(Error::clone(error)),
         };
-        Ok(tensor.reshaped(shape))
-    }
-
-    /// The same elements in another shape of as many.
-    pub(crate) fn with_shape(&self, shape: Vec<u64>) -> Self {
-        Self { shape: Some(shape), ..self.clone() }
-    }
-
-    /// The same elements as another type: what writes them writes that type.
-    pub(crate) fn cast(&self, to: ElementType) -> Result<Self> {
-        let from = self.element()?;
-        if from == to {
-            return Ok(self.clone());
+        match &view.strides {
+            None => Ok(tensor.reshaped(shape.to_vec())),
+            Some(strides) => {
+                host_elements(shape)?;
+                Ok(tensor.picked(shape.to_vec(), &view::positions(shape, strides)))
+            }
         }
-        let content = match &self.content {
-            Content::Fill(bits) => Content::Fill(convert(*bits, from, to)),
-            Content::Band(band) => Content::Band(Arc::new(Band {
-                node: band.node.clone(),
-                shape: band.shape.clone(),
-                bits: convert(band.bits, from, to),
-                // 0 is 0 in every type, so that only the bits and the source change.
-                source: band.source.as_ref().map(|source| source.cast(to)).transpose()?,
-                begin: band.begin,
-                end: band.end,
-            })),
-            Content::Refused(error) => Content::Refused(Arc::clone(error)),
-            _ if self.depth >= limits::NESTING => {
-                let problem = format!("more than {} conversions in a row", limits::NESTING);
-                return Err(Error::Malformed(problem));
-            }
-            _ => {
-                let content = Content::Converted(Arc::new(self.clone()));
-                return Ok(Self {
-                    depth: self.depth + 1,
-                    ..Self::new(to, self.shape()?.to_vec(), content)
-                });
-            }
-        };
-        Ok(Self { element: Some(to), content, ..self.clone() })
     }
 }

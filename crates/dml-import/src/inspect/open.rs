@@ -7,7 +7,7 @@ use crate::assemble::assemble;
 use crate::element::ElementType;
 use crate::error::Requirement;
 use crate::graph::value::Value;
-use crate::graph::{Dimension, Evaluation, Graph, GraphInput, dimension_text, evaluate};
+use crate::graph::{Dimension, Evaluation, Extent, Graph, GraphInput, dimension_text, evaluate};
 use crate::inputs::Inputs;
 use crate::tensor::Tensor;
 
@@ -49,16 +49,20 @@ impl Guesses {
             first = with(first, input, name, small, 1);
             second = with(second, input, name, far, 3);
         }
-        let first = evaluate(graph, &first, true).ok();
-        let second = evaluate(graph, &second, true).ok();
+        let first = evaluate(graph, &first, Extent::Nodes).ok();
+        let second = evaluate(graph, &second, Extent::Shapes).ok();
         let requirements = requirements(graph, given, first.as_ref());
         let typed = |it: &GraphInput| it.element.is_some() || found(it).is_some();
         let is_typed = graph.inputs.iter().all(typed);
         Self { first, second, symbols: symbols.names, is_typed, requirements }
     }
 
-    /// The value where everything open is 1: for questions that seldom depend on sizes.
-    pub(super) fn value(&self, value: usize) -> Option<&Value> {
+    /// The evaluation where everything open is 1: for questions that seldom depend on sizes.
+    pub(super) fn first(&self) -> Option<&Evaluation> {
+        self.first.as_ref()
+    }
+
+    fn value(&self, value: usize) -> Option<&Value> {
         self.first.as_ref().map(|it| it.value(value))
     }
 

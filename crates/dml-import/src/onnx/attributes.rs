@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
+use bytes::Bytes;
+use prost::Message as _;
+
 use crate::constant::Constant;
 use crate::error::{NodeName, Result, shortened};
 
-use super::proto::{AttributeProto, NodeProto};
-use super::tensor;
+use super::proto::{AttributeProto, GraphProto, NodeProto};
+use super::{tensor, wire};
 
 /// AttributeProto.AttributeType, as far as operators here have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +18,7 @@ pub(super) enum Kind {
     Int = 2,
     Text = 3,
     Tensor = 4,
+    Graph = 5,
     Floats = 6,
     Ints = 7,
 }
@@ -42,6 +46,8 @@ pub(super) struct Attributes<'a> {
     pub(super) node: &'a NodeName,
     all: &'a [AttributeProto],
     folder: Option<&'a Path>,
+    /// The number of the node's outputs.
+    pub(super) outputs: usize,
 }
 
 impl<'a> Attributes<'a> {
@@ -76,7 +82,7 @@ impl<'a> Attributes<'a> {
                 return refused(name, "is the wrong type", KIND_NAMES[wanted]);
             }
         }
-        Ok(Self { node, all, folder })
+        Ok(Self { node, all, folder, outputs: proto.output.len() })
     }
 
     fn get(&self, name: &str) -> Option<&AttributeProto> {
@@ -85,6 +91,10 @@ impl<'a> Attributes<'a> {
 
     pub(super) fn int(&self, name: &str) -> Option<i64> {
         self.get(name).map(|attribute| attribute.i.unwrap_or(0))
+    }
+
+    pub(super) fn flag(&self, name: &str, default: bool) -> bool {
+        self.int(name).map_or(default, |it| it != 0)
     }
 
     pub(super) fn float(&self, name: &str) -> Option<f32> {
@@ -113,6 +123,18 @@ impl<'a> Attributes<'a> {
         })
     }
 
+    /// A graph in an attribute, decoded.
+    pub(super) fn graph(&self, name: &str) -> Result<GraphProto> {
+        let bytes: Bytes =
+            self.get(name).and_then(|it| it.g.clone()).ok_or_else(|| self.missing(name))?;
+        let wrong = |error: String| {
+            let problem = format!("is no graph: {}", shortened(&error));
+            self.node.invalid(format!("attribute {name}"), "it", problem, "a graph")
+        };
+        wire::check_graph(&bytes).map_err(|error| wrong(error.to_string()))?;
+        GraphProto::decode(bytes).map_err(|error| wrong(error.to_string()))
+    }
+
     /// A required attribute that is missing.
     pub(super) fn missing(&self, name: &str) -> crate::Error {
         self.node.invalid(format!("attribute {name}"), "nothing", "is given", "a value")
@@ -129,6 +151,7 @@ fn given_kind(attribute: &AttributeProto) -> usize {
         AttributeProto { i: Some(_), .. } => Kind::Int,
         AttributeProto { s: Some(_), .. } => Kind::Text,
         AttributeProto { t: Some(_), .. } => Kind::Tensor,
+        AttributeProto { g: Some(_), .. } => Kind::Graph,
         AttributeProto { floats, .. } if !floats.is_empty() => Kind::Floats,
         AttributeProto { ints, .. } if !ints.is_empty() => Kind::Ints,
         _ => return 0,

@@ -1,50 +1,45 @@
 //! ONNX's operators by version: their attributes and inputs, and what they do.
 
+mod build;
+mod constant;
+
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 
-use dml_core::DataType;
-
-use crate::constant::Constant;
-use crate::element::ElementType;
-use crate::error::Result;
+use crate::error::{Error, NodeName, Result, shortened};
 use crate::graph::{
-    Arithmetic, Broadcast, Cast, Concat, ConstantOfShape, EyeLike, Gather, Identity, Literal, Op,
-    Reshape, ShapeOf, Slice, Squeeze, Trilu, Unary, Unsqueeze, Zero,
+    ABSOLUTE, ADD, AND, Broadcasting, CastLike, DIVIDE, EQUAL, ElementWise, Function, GREATER,
+    GREATER_OR_EQUAL, Identity, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE, NOT, OR,
+    Op, RELU, Range, SUBTRACT, Size, Slice, Squeeze, Unsqueeze, WHERE, XOR,
 };
-use crate::tensor::Tensor;
 
 use super::attributes::{Attributes, Kind};
-use super::tensor;
+use super::proto::{NodeProto, OperatorSetIdProto};
+
+/// The highest version of ai.onnx whose operators are known: a later one may mean others by their names.
+const HIGHEST_OPSET: i64 = 27;
 
 /// One version of an operator.
 pub(super) struct Row {
-    pub(super) name: &'static str,
+    name: &'static str,
     /// The version of ai.onnx that has it first.
-    pub(super) since: i64,
+    since: i64,
     pub(super) attributes: &'static [(&'static str, Kind)],
     pub(super) inputs: RangeInclusive<usize>,
-    pub(super) build: fn(&Attributes<'_>) -> Result<Box<dyn Op>>,
+    pub(super) outputs: RangeInclusive<usize>,
+    build: Build,
+}
+
+/// What a row makes of a node.
+enum Build {
+    /// What its attributes say.
+    From(fn(&Attributes<'_>) -> Result<Box<dyn Op>>),
+    /// An element-wise operation with NumPy's rule for shapes.
+    ElementWise(Function),
+    /// The same with the attributes `broadcast` and `axis` in its place.
+    Legacy(Function),
 }
 
 const ANY: usize = usize::MAX;
-
-/// What EyeLike takes and gives from version 22 on; from version 9 on all but the last.
-static EYE_TYPES: [ElementType; 13] = [
-    ElementType::Bool,
-    ElementType::Dml(DataType::Float16),
-    ElementType::Dml(DataType::Float32),
-    ElementType::Dml(DataType::Float64),
-    ElementType::Dml(DataType::Int8),
-    ElementType::Dml(DataType::Int16),
-    ElementType::Dml(DataType::Int32),
-    ElementType::Dml(DataType::Int64),
-    ElementType::Dml(DataType::Uint8),
-    ElementType::Dml(DataType::Uint16),
-    ElementType::Dml(DataType::Uint32),
-    ElementType::Dml(DataType::Uint64),
-    ElementType::Bfloat16,
-];
 
 const fn row(
     name: &'static str,
@@ -53,70 +48,34 @@ const fn row(
     inputs: RangeInclusive<usize>,
     build: fn(&Attributes<'_>) -> Result<Box<dyn Op>>,
 ) -> Row {
-    Row { name, since, attributes, inputs, build }
+    Row { name, since, attributes, inputs, outputs: 1..=1, build: Build::From(build) }
 }
 
-/// Every version of every operator, in any order.
-pub(super) const ROWS: &[Row] = &[
-    row("EyeLike", 9, &[("dtype", Kind::Int), ("k", Kind::Int)], 1..=1, |it| {
-        eye_like(it, &EYE_TYPES[..12])
-    }),
-    row("EyeLike", 22, &[("dtype", Kind::Int), ("k", Kind::Int)], 1..=1, |it| {
-        eye_like(it, &EYE_TYPES)
-    }),
-    row("Trilu", 14, &[("upper", Kind::Int)], 1..=2, |it| {
-        Ok(Box::new(Trilu { upper: it.int("upper").unwrap_or(1) != 0 }))
-    }),
-    row("Constant", 1, &[("value", Kind::Tensor)], 0..=0, constant),
-    row("Constant", 12, &CONSTANT_12, 0..=0, constant),
-    row("ConstantOfShape", 9, &[("value", Kind::Tensor)], 1..=1, constant_of_shape),
-    row("Shape", 1, &[], 1..=1, shape),
-    row("Shape", 15, &[("start", Kind::Int), ("end", Kind::Int)], 1..=1, shape),
-    row("Gather", 1, &[("axis", Kind::Int)], 2..=2, |it| {
-        Ok(Box::new(Gather { axis: Some(it.int("axis").unwrap_or(0)) }))
-    }),
-    row("Concat", 4, &[("axis", Kind::Int)], 1..=ANY, |it| {
-        Ok(Box::new(Concat { axis: it.int("axis").ok_or_else(|| it.missing("axis"))? }))
-    }),
-    row("Unsqueeze", 1, &[("axes", Kind::Ints)], 1..=1, |it| {
-        let axes = it.ints("axes").ok_or_else(|| it.missing("axes"))?;
-        Ok(Box::new(Unsqueeze { axes: Some(axes) }))
-    }),
-    row("Unsqueeze", 13, &[], 2..=2, |_| Ok(Box::new(Unsqueeze { axes: None }))),
-    row("Squeeze", 1, &[("axes", Kind::Ints)], 1..=1, |it| {
-        Ok(Box::new(Squeeze { axes: it.ints("axes") }))
-    }),
-    row("Squeeze", 13, &[], 1..=2, |_| Ok(Box::new(Squeeze { axes: None }))),
-    row("Slice", 1, &SLICE_1, 1..=1, |it| {
-        let starts = it.ints("starts").ok_or_else(|| it.missing("starts"))?;
-        let ends = it.ints("ends").ok_or_else(|| it.missing("ends"))?;
-        Ok(Box::new(Slice::Fixed { starts, ends, axes: it.ints("axes") }))
-    }),
-    row("Slice", 10, &[], 3..=5, |_| Ok(Box::new(Slice::Inputs { axes: 3, steps: 4 }))),
-    row("Reshape", 5, &[], 2..=2, |_| Ok(Box::new(Reshape { zero: Zero::Copied }))),
-    row("Reshape", 14, &[("allowzero", Kind::Int)], 2..=2, |it| {
-        let allowed = it.int("allowzero").unwrap_or(0) != 0;
-        Ok(Box::new(Reshape { zero: if allowed { Zero::Kept } else { Zero::Copied } }))
-    }),
-    row("Cast", 6, &[("to", Kind::Int)], 1..=1, cast),
-    row("Cast", 19, &[("to", Kind::Int), ("saturate", Kind::Int)], 1..=1, cast),
-    row("Cast", 24, &CAST_24, 1..=1, cast),
-    row("Identity", 1, &[], 1..=1, |_| Ok(Box::new(Identity))),
-    row("Expand", 8, &[], 2..=2, |_| Ok(Box::new(Broadcast { bidirectional: true }))),
-    row("Add", 7, &[], 2..=2, |_| Ok(Box::new(Arithmetic::Add))),
-    row("Sub", 7, &[], 2..=2, |_| Ok(Box::new(Arithmetic::Subtract))),
-    row("Mul", 7, &[], 2..=2, |_| Ok(Box::new(Arithmetic::Multiply))),
-    row("Div", 7, &[], 2..=2, |_| Ok(Box::new(Arithmetic::Divide))),
-    row("Mod", 10, &[("fmod", Kind::Int)], 2..=2, |it| {
-        let truncates = it.int("fmod").unwrap_or(0) != 0;
-        Ok(Box::new(if truncates { Arithmetic::Remainder } else { Arithmetic::FloorRemainder }))
-    }),
-    row("Min", 8, &[], 1..=ANY, |_| Ok(Box::new(Arithmetic::Minimum))),
-    row("Max", 8, &[], 1..=ANY, |_| Ok(Box::new(Arithmetic::Maximum))),
-    row("Neg", 6, &[], 1..=1, |_| Ok(Box::new(Unary::Negate))),
-    row("Abs", 6, &[], 1..=1, |_| Ok(Box::new(Unary::Absolute))),
-];
+/// An element-wise operator without attributes.
+const fn element_wise(
+    name: &'static str,
+    since: i64,
+    inputs: RangeInclusive<usize>,
+    function: Function,
+) -> Row {
+    let build = Build::ElementWise(function);
+    Row { name, since, attributes: &[], inputs, outputs: 1..=1, build }
+}
 
+/// One of two inputs before version 7.
+const fn legacy(name: &'static str, since: i64, function: Function) -> Row {
+    let build = Build::Legacy(function);
+    Row { name, since, attributes: &LEGACY, inputs: 2..=2, outputs: 1..=1, build }
+}
+
+const LEGACY: [(&str, Kind); 3] =
+    [("axis", Kind::Int), ("broadcast", Kind::Int), ("consumed_inputs", Kind::Ints)];
+const EYE: [(&str, Kind); 2] = [("dtype", Kind::Int), ("k", Kind::Int)];
+const AXIS: [(&str, Kind); 1] = [("axis", Kind::Int)];
+const AXES: [(&str, Kind); 1] = [("axes", Kind::Ints)];
+const CLIP: [(&str, Kind); 2] = [("min", Kind::Float), ("max", Kind::Float)];
+const SPLIT_2: [(&str, Kind); 2] = [("axis", Kind::Int), ("split", Kind::Ints)];
+const SPLIT_18: [(&str, Kind); 2] = [("axis", Kind::Int), ("num_outputs", Kind::Int)];
 const CONSTANT_12: [(&str, Kind); 6] = [
     ("value", Kind::Tensor),
     ("value_float", Kind::Float),
@@ -127,65 +86,162 @@ const CONSTANT_12: [(&str, Kind); 6] = [
 ];
 const SLICE_1: [(&str, Kind); 3] =
     [("starts", Kind::Ints), ("ends", Kind::Ints), ("axes", Kind::Ints)];
+const CAST_19: [(&str, Kind); 2] = [("to", Kind::Int), ("saturate", Kind::Int)];
 const CAST_24: [(&str, Kind); 3] =
     [("to", Kind::Int), ("saturate", Kind::Int), ("round_mode", Kind::Text)];
+const CAST_LIKE: [(&str, Kind); 2] = [("saturate", Kind::Int), ("round_mode", Kind::Text)];
+const REDUCE_1: [(&str, Kind); 2] = [("axes", Kind::Ints), ("keepdims", Kind::Int)];
+const REDUCE_18: [(&str, Kind); 2] = [("keepdims", Kind::Int), ("noop_with_empty_axes", Kind::Int)];
 
-fn eye_like(it: &Attributes<'_>, types: &'static [ElementType]) -> Result<Box<dyn Op>> {
-    let dtype = it.int("dtype").map(|number| element(it, "dtype", number)).transpose()?;
-    Ok(Box::new(EyeLike { dtype, k: it.int("k").unwrap_or(0), types }))
+/// Every version of every operator, in any order.
+static ROWS: &[Row] = &[
+    row("EyeLike", 9, &EYE, 1..=1, |it| build::eye_like(it, &build::EYE_TYPES[..12])),
+    row("EyeLike", 22, &EYE, 1..=1, |it| build::eye_like(it, &build::EYE_TYPES)),
+    row("Trilu", 14, &[("upper", Kind::Int)], 1..=2, build::trilu),
+    row("Constant", 1, &[("value", Kind::Tensor)], 0..=0, constant::constant),
+    row("Constant", 12, &CONSTANT_12, 0..=0, constant::constant),
+    row("ConstantOfShape", 9, &[("value", Kind::Tensor)], 1..=1, constant::of_shape),
+    row("Shape", 1, &[], 1..=1, build::shape),
+    row("Shape", 15, &[("start", Kind::Int), ("end", Kind::Int)], 1..=1, build::shape),
+    row("Size", 1, &[], 1..=1, |_| Ok(Box::new(Size))),
+    row("Range", 11, &[], 3..=3, |_| Ok(Box::new(Range))),
+    row("Gather", 1, &AXIS, 2..=2, build::gather),
+    row("Concat", 4, &AXIS, 1..=ANY, build::concat),
+    Row { outputs: 1..=ANY, ..row("Split", 2, &SPLIT_2, 1..=1, build::split_2) },
+    Row { outputs: 1..=ANY, ..row("Split", 13, &AXIS, 1..=2, build::split) },
+    Row { outputs: 1..=ANY, ..row("Split", 18, &SPLIT_18, 1..=2, build::split) },
+    row("Slice", 1, &SLICE_1, 1..=1, build::slice_1),
+    row("Slice", 10, &[], 3..=5, |_| Ok(Box::new(Slice::Inputs { axes: 3, steps: 4 }))),
+    row("Unsqueeze", 1, &AXES, 1..=1, build::unsqueeze_1),
+    row("Unsqueeze", 13, &[], 2..=2, |_| Ok(Box::new(Unsqueeze { axes: None }))),
+    row("Squeeze", 1, &AXES, 1..=1, |it| Ok(Box::new(Squeeze { axes: it.ints("axes") }))),
+    row("Squeeze", 13, &[], 1..=2, |_| Ok(Box::new(Squeeze { axes: None }))),
+    row("Reshape", 5, &[], 2..=2, build::reshape),
+    row("Reshape", 14, &[("allowzero", Kind::Int)], 2..=2, build::reshape),
+    row("Flatten", 1, &AXIS, 1..=1, build::flatten),
+    row("Transpose", 1, &[("perm", Kind::Ints)], 1..=1, build::transpose),
+    row("Expand", 8, &[], 2..=2, build::expand),
+    row("Identity", 1, &[], 1..=1, |_| Ok(Box::new(Identity))),
+    row("Cast", 6, &[("to", Kind::Int)], 1..=1, build::cast),
+    row("Cast", 19, &CAST_19, 1..=1, build::cast),
+    row("Cast", 24, &CAST_24, 1..=1, build::cast),
+    row("CastLike", 15, &[], 2..=2, |_| Ok(Box::new(CastLike))),
+    row("CastLike", 19, &CAST_LIKE, 2..=2, |_| Ok(Box::new(CastLike))),
+    row("Clip", 6, &CLIP, 1..=1, build::clip_6),
+    row("Clip", 11, &[], 1..=3, build::clip),
+    row("Mod", 10, &[("fmod", Kind::Int)], 2..=2, build::modulus),
+    row("ReduceSum", 1, &REDUCE_1, 1..=1, build::reduce_sum),
+    row("ReduceSum", 13, &REDUCE_18, 1..=2, build::reduce_sum),
+    row("ReduceProd", 1, &REDUCE_1, 1..=1, build::reduce_prod),
+    row("ReduceProd", 18, &REDUCE_18, 1..=2, build::reduce_prod),
+    row("ReduceMin", 1, &REDUCE_1, 1..=1, build::reduce_min),
+    row("ReduceMin", 18, &REDUCE_18, 1..=2, build::reduce_min),
+    row("ReduceMax", 1, &REDUCE_1, 1..=1, build::reduce_max),
+    row("ReduceMax", 18, &REDUCE_18, 1..=2, build::reduce_max),
+    legacy("Add", 6, ADD),
+    element_wise("Add", 7, 2..=2, ADD),
+    legacy("Sub", 6, SUBTRACT),
+    element_wise("Sub", 7, 2..=2, SUBTRACT),
+    legacy("Mul", 6, MULTIPLY),
+    element_wise("Mul", 7, 2..=2, MULTIPLY),
+    legacy("Div", 6, DIVIDE),
+    element_wise("Div", 7, 2..=2, DIVIDE),
+    element_wise("Sum", 6, 1..=ANY, ADD),
+    element_wise("Min", 6, 1..=ANY, MINIMUM),
+    element_wise("Max", 6, 1..=ANY, MAXIMUM),
+    element_wise("Neg", 6, 1..=1, NEGATE),
+    element_wise("Abs", 6, 1..=1, ABSOLUTE),
+    element_wise("Relu", 6, 1..=1, RELU),
+    element_wise("Where", 9, 3..=3, WHERE),
+    legacy("Less", 1, LESS),
+    element_wise("Less", 7, 2..=2, LESS),
+    element_wise("LessOrEqual", 12, 2..=2, LESS_OR_EQUAL),
+    legacy("Greater", 1, GREATER),
+    element_wise("Greater", 7, 2..=2, GREATER),
+    element_wise("GreaterOrEqual", 12, 2..=2, GREATER_OR_EQUAL),
+    legacy("Equal", 1, EQUAL),
+    element_wise("Equal", 7, 2..=2, EQUAL),
+    legacy("And", 1, AND),
+    element_wise("And", 7, 2..=2, AND),
+    legacy("Or", 1, OR),
+    element_wise("Or", 7, 2..=2, OR),
+    legacy("Xor", 1, XOR),
+    element_wise("Xor", 7, 2..=2, XOR),
+    element_wise("Not", 1, 1..=1, NOT),
+];
+
+/// Operators that are not run, for other reasons than that nobody has written them.
+const REFUSED: [(&str, &str); 8] = [
+    ("Loop", "loops are not run"),
+    ("Scan", "loops are not run"),
+    ("SequenceMap", "sequences of tensors are not run"),
+    ("RandomNormal", "its results are random, and those of others cannot be met"),
+    ("RandomNormalLike", "its results are random, and those of others cannot be met"),
+    ("RandomUniform", "its results are random, and those of others cannot be met"),
+    ("RandomUniformLike", "its results are random, and those of others cannot be met"),
+    ("Multinomial", "its results are random, and those of others cannot be met"),
+];
+
+impl Row {
+    /// What a node with these attributes does.
+    pub(super) fn op(&self, attributes: &Attributes<'_>) -> Result<Box<dyn Op>> {
+        match &self.build {
+            Build::From(build) => build(attributes),
+            Build::ElementWise(function) => Ok(Box::new(ElementWise::new(*function))),
+            Build::Legacy(function) => {
+                let is_allowed = attributes.flag("broadcast", false);
+                let axis = attributes.int("axis").filter(|_| is_allowed);
+                let broadcasting = Broadcasting::Legacy { is_allowed, axis };
+                Ok(Box::new(ElementWise { broadcasting, ..ElementWise::new(*function) }))
+            }
+        }
+    }
 }
 
-fn element(it: &Attributes<'_>, name: &str, number: i64) -> Result<ElementType> {
-    tensor::element(number).ok_or_else(|| {
-        let accepted = "the numbers of TensorProto.DataType, such as 1 for float";
-        it.node.invalid(format!("attribute {name}"), number, "is no type", accepted)
+/// The row of a node's operator in a version of ai.onnx.
+pub(super) fn row_of(name: &NodeName, proto: &NodeProto, opset: i64) -> Result<&'static Row> {
+    let domain = shortened(&proto.domain);
+    if !is_default(&proto.domain) {
+        return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
+    }
+    let rows = || ROWS.iter().filter(|row| row.name == proto.op_type);
+    rows().filter(|row| row.since <= opset).max_by_key(|row| row.since).ok_or_else(|| {
+        let refused = REFUSED.iter().find(|(name, _)| *name == proto.op_type);
+        match (rows().map(|row| row.since).min(), refused) {
+            (Some(since), _) => {
+                let (given, accepted) = (format!("ai.onnx {opset}"), format!("{since} and later"));
+                name.invalid("opset_import", given, "is too early", accepted)
+            }
+            (None, Some((_, reason))) => name.not_supported(*reason),
+            (None, None) => name.not_supported("this runtime has no operator for it"),
+        }
     })
 }
 
-fn cast(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
-    let to = it.int("to").ok_or_else(|| it.missing("to"))?;
-    Ok(Box::new(Cast { to: element(it, "to", to)? }))
+/// The version of ai.onnx among those that a model or a function imports.
+pub(super) fn opset(imports: &[OperatorSetIdProto]) -> Result<i64> {
+    let default = imports.iter().find(|it| is_default(&it.domain));
+    let version = default
+        .map(|it| it.version)
+        .ok_or_else(|| Error::malformed("opset_import names no version of ai.onnx"))?;
+    if (1..=HIGHEST_OPSET).contains(&version) {
+        return Ok(version);
+    }
+    let problem = if version < 1 { "is no version" } else { "is not known" };
+    Err(Error::malformed(format!(
+        "opset_import: ai.onnx {version} {problem}; accepted: 1 to {HIGHEST_OPSET}"
+    )))
 }
 
-fn shape(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
-    let (start, end) = (it.int("start").unwrap_or(0), it.int("end"));
-    Ok(Box::new(ShapeOf { element: ElementType::INT64, start, end }))
+pub(super) fn is_default(domain: &str) -> bool {
+    matches!(domain, "" | "ai.onnx")
 }
 
-fn constant(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
-    let length = |count: usize| vec![count as u64];
-    let constant: Constant = if let Some(constant) = it.tensor("value")? {
-        constant
-    } else if let Some(value) = it.int("value_int") {
-        Tensor::from_integers(vec![], &[value]).into()
-    } else if let Some(values) = it.ints("value_ints") {
-        Tensor::from_integers(length(values.len()), &values).into()
-    } else if let Some(value) = it.float("value_float") {
-        Tensor::new(ElementType::FLOAT32, [], value.to_le_bytes().to_vec())?.into()
-    } else if let Some(values) = it.floats("value_floats") {
-        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        Tensor::new(ElementType::FLOAT32, length(values.len()), bytes)?.into()
-    } else if it.text("value_string").is_some() {
-        return Err(it.node.not_supported("string has no counterpart among DirectML's types"));
-    } else {
-        return Err(it.missing("value"));
-    };
-    Ok(Box::new(Literal(Arc::new(constant))))
-}
-
-fn constant_of_shape(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
-    let Some(constant) = it.tensor("value")? else {
-        return Ok(Box::new(ConstantOfShape { element: ElementType::FLOAT32, bits: 0 }));
-    };
-    let tensor = constant.load()?;
-    let mut elements = tensor.bits();
-    match (elements.next(), elements.next()) {
-        (Some(bits), None) => {
-            Ok(Box::new(ConstantOfShape { element: tensor.element_type(), bits }))
-        }
-        _ => {
-            let (given, problem) = (crate::tensor::text(tensor.shape()), "is the wrong shape");
-            Err(it.node.invalid("attribute value", given, problem, "one element"))
-        }
+/// `1`, `1 to 3` or `1 and more`.
+pub(super) fn counts(range: &RangeInclusive<usize>) -> String {
+    match (*range.start(), *range.end()) {
+        (first, last) if first == last => first.to_string(),
+        (first, usize::MAX) => format!("{first} and more"),
+        (first, last) => format!("{first} to {last}"),
     }
 }

@@ -25,8 +25,24 @@ pub(super) struct OperatorSetIdProto {
 pub(super) struct FunctionProto {
     #[prost(string, tag = "1")]
     pub(super) name: String,
+    #[prost(string, repeated, tag = "4")]
+    pub(super) input: Vec<String>,
+    #[prost(string, repeated, tag = "5")]
+    pub(super) output: Vec<String>,
+    /// Attributes without a default.
+    #[prost(string, repeated, tag = "6")]
+    pub(super) attribute: Vec<String>,
+    #[prost(message, repeated, tag = "7")]
+    pub(super) node: Vec<NodeProto>,
+    #[prost(message, repeated, tag = "9")]
+    pub(super) opset_import: Vec<OperatorSetIdProto>,
     #[prost(string, tag = "10")]
     pub(super) domain: String,
+    /// Attributes with their defaults.
+    #[prost(message, repeated, tag = "11")]
+    pub(super) attribute_proto: Vec<AttributeProto>,
+    #[prost(string, tag = "13")]
+    pub(super) overload: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -55,9 +71,10 @@ pub(super) struct NodeProto {
     pub(super) attribute: Vec<AttributeProto>,
     #[prost(string, tag = "7")]
     pub(super) domain: String,
+    #[prost(string, tag = "8")]
+    pub(super) overload: String,
 }
 
-/// Without graphs: what has some is not run.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct AttributeProto {
     #[prost(string, tag = "1")]
@@ -70,6 +87,9 @@ pub(super) struct AttributeProto {
     pub(super) s: Option<Bytes>,
     #[prost(message, optional, tag = "5")]
     pub(super) t: Option<TensorProto>,
+    /// A GraphProto that is not decoded yet: graphs may be nested without end.
+    #[prost(bytes = "bytes", optional, tag = "6")]
+    pub(super) g: Option<Bytes>,
     #[prost(float, repeated, tag = "7")]
     pub(super) floats: Vec<f32>,
     #[prost(int64, repeated, tag = "8")]

@@ -1,4 +1,4 @@
-//! From an ONNX graph to the common form.
+//! From an ONNX model to the common form: one graph, with the nodes of subgraphs and functions in it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,179 +10,191 @@ use crate::graph::{Dimension, Graph, GraphInput, GraphOutput, Literal, Node, Op,
 use crate::limits;
 
 use super::attributes::Attributes;
-use super::operators::{ROWS, Row};
 use super::proto::{DimensionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
-use super::tensor;
+use super::scope::Scope;
+use super::{function, operators, subgraph, tensor};
 
 /// The graph of a model.
 pub(super) fn graph(model: &ModelProto, folder: Option<&Path>) -> Result<Graph> {
     let proto = model.graph.as_ref();
     let proto = proto.ok_or_else(|| Error::malformed("is no ONNX model: it has no graph"))?;
-    let mut reader = Reader { model, folder, opset: opset(model)?, ..Reader::new(model) };
-    reader.inputs(proto)?;
-    for node in &proto.node {
-        for output in node.output.iter().filter(|name| !name.is_empty()) {
-            reader.define(output)?;
-        }
-    }
-    for node in &proto.node {
-        let node = reader.node(node)?;
-        reader.graph.nodes.push(node);
-    }
+    let mut reader = Reader { model, folder, graph: Graph::default(), depth: 0, expanded: 0 };
+    let mut scope = Scope::new(operators::opset(&model.opset_import)?);
+    reader.inputs(proto, &mut scope)?;
+    reader.nodes(&proto.node, &mut scope)?;
     for output in &proto.output {
-        let value = reader.find(&output.name, "the graph's output")?;
+        let value = scope.output(&output.name, "the graph's output")?;
         reader.graph.outputs.push(GraphOutput { name: output.name.clone(), value });
     }
     if reader.graph.outputs.is_empty() {
         return Err(Error::malformed("the graph has no outputs"));
     }
-    reader.graph.value_count = reader.values.len();
     Ok(reader.graph)
 }
 
-/// The version of ai.onnx that the model was made for.
-fn opset(model: &ModelProto) -> Result<i64> {
-    let default = model.opset_import.iter().find(|it| is_default(&it.domain));
-    let version = default
-        .map(|it| it.version)
-        .ok_or_else(|| Error::malformed("opset_import names no version of ai.onnx"))?;
-    if version < 1 {
-        let problem =
-            format!("opset_import: ai.onnx {version} is no version; accepted: 1 and later");
-        return Err(Error::Malformed(problem));
-    }
-    Ok(version)
+/// Adds nodes to a graph.
+pub(super) struct Reader<'a> {
+    pub(super) model: &'a ModelProto,
+    pub(super) folder: Option<&'a Path>,
+    pub(super) graph: Graph,
+    /// How many subgraphs and functions are around what is read.
+    pub(super) depth: usize,
+    /// Nodes of functions, as often as these are called.
+    expanded: usize,
 }
 
-fn is_default(domain: &str) -> bool {
-    matches!(domain, "" | "ai.onnx")
-}
-
-struct Reader<'a> {
-    model: &'a ModelProto,
-    folder: Option<&'a Path>,
-    opset: i64,
-    graph: Graph,
-    values: HashMap<String, ValueId>,
-}
-
-impl<'a> Reader<'a> {
-    fn new(model: &'a ModelProto) -> Self {
-        let (graph, values) = (Graph::default(), HashMap::new());
-        Self { model, folder: None, opset: 1, graph, values }
-    }
-
-    fn define(&mut self, name: &str) -> Result<ValueId> {
-        let value = self.values.len();
-        match self.values.insert(name.to_owned(), value) {
-            None => Ok(value),
-            Some(_) => Err(Error::malformed(format!("'{}' is defined twice", shortened(name)))),
-        }
-    }
-
-    fn find(&self, name: &str, user: &str) -> Result<ValueId> {
-        self.values.get(name).copied().ok_or_else(|| {
-            let name = shortened(name);
-            Error::malformed(format!("{user}: '{name}' is neither an input nor a node's output"))
-        })
+impl Reader<'_> {
+    /// A new value, which `scope` calls `name`.
+    pub(super) fn define(&mut self, name: &str, scope: &mut Scope<'_>) -> Result<ValueId> {
+        let value = self.graph.value_count;
+        self.graph.value_count += 1;
+        scope.insert(name, Some(value))?;
+        Ok(value)
     }
 
     /// Inputs and initializers. Where both have a name, the initializer is the input's default.
-    fn inputs(&mut self, proto: &GraphProto) -> Result<()> {
+    fn inputs(&mut self, proto: &GraphProto, scope: &mut Scope<'_>) -> Result<()> {
         let mut constants = HashMap::new();
-        for proto in &proto.initializer {
-            let constant = tensor::constant(proto, self.folder)?;
-            if constants.insert(proto.name.as_str(), constant).is_some() {
-                let name = shortened(&proto.name);
+        for (index, tensor) in proto.initializer.iter().enumerate() {
+            if constants.insert(tensor.name.as_str(), index).is_some() {
+                let name = shortened(&tensor.name);
                 return Err(Error::malformed(format!("initializer '{name}' is there twice")));
             }
         }
+        let mut is_default = vec![false; proto.initializer.len()];
         for info in &proto.input {
-            let value = self.define(&info.name)?;
+            let value = self.define(&info.name, scope)?;
             let (element, shape) = declared(info)?;
-            let default = constants.remove(info.name.as_str());
+            let default = match constants.get(info.name.as_str()) {
+                None => None,
+                Some(index) => {
+                    is_default[*index] = true;
+                    let constant = tensor::constant(&proto.initializer[*index], self.folder)?;
+                    Some(Arc::new(constant))
+                }
+            };
             let names = vec![info.name.clone()];
             self.graph.inputs.push(GraphInput { names, value, element, shape, default });
         }
-        // In the file's order, so that reports do not depend on a hash.
-        for proto in &proto.initializer {
-            if let Some(constant) = constants.remove(proto.name.as_str()) {
-                let value = self.define(&proto.name)?;
-                self.graph.nodes.push(Node {
-                    name: NodeName::new("Initializer", &proto.name),
-                    op: Ok(Box::new(Literal(Arc::new(constant)))),
-                    inputs: vec![],
-                    outputs: vec![value],
-                });
-            }
+        let rest = proto.initializer.iter().zip(is_default).filter(|(_, it)| !it);
+        rest.map(|(tensor, _)| tensor).try_for_each(|it| self.initializer(it, scope))
+    }
+
+    /// An initializer that is no input.
+    pub(super) fn initializer(
+        &mut self,
+        proto: &super::proto::TensorProto,
+        scope: &mut Scope<'_>,
+    ) -> Result<()> {
+        let constant = tensor::constant(proto, self.folder)?;
+        let value = self.define(&proto.name, scope)?;
+        self.push(Node {
+            name: NodeName::new("Initializer", &proto.name),
+            op: Ok(Box::new(Literal(Arc::new(constant)))),
+            inputs: vec![],
+            outputs: vec![Some(value)],
+        })
+    }
+
+    pub(super) fn push(&mut self, node: Node) -> Result<()> {
+        if self.graph.nodes.len() >= limits::NODES {
+            let problem = format!("has more than {} nodes", limits::NODES);
+            return Err(Error::Malformed(problem));
+        }
+        self.graph.nodes.push(node);
+        Ok(())
+    }
+
+    /// Notes that a function of so many nodes is called.
+    pub(super) fn expand(&mut self, nodes: usize) -> Result<()> {
+        self.expanded = self.expanded.saturating_add(nodes + 1);
+        if self.expanded > limits::NODES {
+            let problem = format!("its functions are more than {} nodes", limits::NODES);
+            return Err(Error::Malformed(problem));
         }
         Ok(())
     }
 
-    fn node(&self, proto: &NodeProto) -> Result<Node> {
+    /// The nodes of a graph or function, whose outputs may be used before them.
+    pub(super) fn nodes(&mut self, nodes: &[NodeProto], scope: &mut Scope<'_>) -> Result<()> {
+        for node in nodes {
+            for output in node.output.iter().filter(|name| !name.is_empty()) {
+                self.define(output, scope)?;
+            }
+        }
+        nodes.iter().try_for_each(|node| self.node(node, scope))
+    }
+
+    fn node(&mut self, proto: &NodeProto, scope: &Scope<'_>) -> Result<()> {
         let first = proto.output.iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
         let name = if proto.name.is_empty() { &first } else { &proto.name };
         let name = NodeName::new(&proto.op_type, name);
         let user = name.to_string();
         let input =
-            |input: &String| (!input.is_empty()).then(|| self.find(input, &user)).transpose();
+            |input: &String| if input.is_empty() { Ok(None) } else { scope.find(input, &user) };
         let mut inputs = proto.input.iter().map(input).collect::<Result<Vec<Option<ValueId>>>>()?;
         // An empty name at the end is an input left out.
         while inputs.last() == Some(&None) {
             inputs.pop();
         }
-        let outputs = proto.output.iter().filter_map(|it| self.values.get(it).copied()).collect();
-        let op = self.op(&name, proto, inputs.len());
-        Ok(Node { name, op, inputs, outputs })
+        let outputs: Vec<Option<ValueId>> = proto.output.iter().map(|it| scope.own(it)).collect();
+        if let Some(called) = function::called(self.model, proto) {
+            let body = function::inline(self, called, proto, &name, &inputs, scope.attributes());
+            return self.inlined(name, body, outputs);
+        }
+        if operators::is_default(&proto.domain) && proto.op_type == "If" {
+            let body = subgraph::branches(self, proto, &name, &inputs, scope);
+            return match body {
+                Ok((branch, inputs)) => {
+                    let op: Box<dyn Op> = Box::new(branch);
+                    self.push(Node { name, op: Ok(op), inputs, outputs })
+                }
+                Err(error) => self.push(Node { name, op: Err(error), inputs, outputs }),
+            };
+        }
+        let op = self.op(&name, proto, inputs.len(), scope);
+        self.push(Node { name, op, inputs, outputs })
     }
 
-    fn op(&self, name: &NodeName, proto: &NodeProto, inputs: usize) -> Result<Box<dyn Op>> {
-        let row = self.row(name, proto)?;
+    /// Hands the outputs of nodes that stand for another one on as its outputs.
+    fn inlined(
+        &mut self,
+        name: NodeName,
+        body: Result<Vec<ValueId>>,
+        outputs: Vec<Option<ValueId>>,
+    ) -> Result<()> {
+        match body {
+            Ok(values) => {
+                for (output, value) in outputs.into_iter().zip(values) {
+                    let op: Box<dyn Op> = Box::new(crate::graph::Identity);
+                    let (inputs, outputs) = (vec![Some(value)], vec![output]);
+                    self.push(Node { name: name.clone(), op: Ok(op), inputs, outputs })?;
+                }
+                Ok(())
+            }
+            Err(error) => self.push(Node { name, op: Err(error), inputs: vec![], outputs }),
+        }
+    }
+
+    fn op(
+        &self,
+        name: &NodeName,
+        proto: &NodeProto,
+        inputs: usize,
+        scope: &Scope<'_>,
+    ) -> Result<Box<dyn Op>> {
+        let row = operators::row_of(name, proto, scope.opset)?;
         if !row.inputs.contains(&inputs) {
-            let accepted = counts(row);
+            let accepted = operators::counts(&row.inputs);
             return Err(name.invalid("inputs", inputs, "is the wrong number", accepted));
         }
-        if proto.output.len() != 1 {
-            return Err(name.invalid("outputs", proto.output.len(), "is the wrong number", "1"));
+        if !row.outputs.contains(&proto.output.len()) {
+            let (given, accepted) = (proto.output.len(), operators::counts(&row.outputs));
+            return Err(name.invalid("outputs", given, "is the wrong number", accepted));
         }
-        let attributes = Attributes::new(name, proto, row.attributes, self.folder)?;
-        (row.build)(&attributes)
-    }
-
-    fn row(&self, name: &NodeName, proto: &NodeProto) -> Result<&'static Row> {
-        let domain = shortened(&proto.domain);
-        let functions = &self.model.functions;
-        if functions.iter().any(|it| it.name == proto.op_type && it.domain == proto.domain) {
-            return Err(name
-                .not_supported("it is a function of the model, which this runtime does not run"));
-        }
-        if !is_default(&domain) {
-            return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
-        }
-        let rows = || ROWS.iter().filter(|row| row.name == proto.op_type);
-        let opset = self.opset;
-        rows().filter(|row| row.since <= opset).max_by_key(|row| row.since).ok_or_else(|| {
-            match rows().map(|row| row.since).min() {
-                Some(since) => {
-                    let accepted = format!("{since} and later");
-                    name.invalid(
-                        "opset_import",
-                        format!("ai.onnx {opset}"),
-                        "is too early",
-                        accepted,
-                    )
-                }
-                None => name.not_supported("this runtime has no operator for it"),
-            }
-        })
-    }
-}
-
-fn counts(row: &Row) -> String {
-    match (*row.inputs.start(), *row.inputs.end()) {
-        (first, last) if first == last => first.to_string(),
-        (first, usize::MAX) => format!("{first} and more"),
-        (first, last) => format!("{first} to {last}"),
+        let resolved = scope.resolved(proto)?;
+        let attributes = Attributes::new(name, &resolved, row.attributes, self.folder)?;
+        row.op(&attributes)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{files, limits};
 use super::proto::TensorProto;
 
 /// TensorProto.DataType, from 1 on.
-const TYPES: [ElementType; 23] = [
+const TYPES: [ElementType; 26] = [
     ElementType::Dml(DataType::Float32),
     ElementType::Dml(DataType::Uint8),
     ElementType::Dml(DataType::Int8),
@@ -37,6 +37,9 @@ const TYPES: [ElementType; 23] = [
     ElementType::Other("uint4"),
     ElementType::Other("int4"),
     ElementType::Other("float4e2m1"),
+    ElementType::Other("float8e8m0"),
+    ElementType::Other("uint2"),
+    ElementType::Other("int2"),
 ];
 
 /// The type with ONNX's number; `None` for UNDEFINED (0) and for no type's number.

@@ -1,43 +1,68 @@
 //! Looks through a protobuf file before it is decoded, so that decoding it takes memory in proportion
 //! to its size.
 //!
-//! An empty message is two bytes in the file and a hundred in memory: messages are counted first. How
-//! deep they are nested is bounded by the messages that are looked into, of which none contains itself.
+//! An empty message is two bytes in the file and hundreds in memory: what messages take is summed up
+//! first. How deep they are nested is bounded by the messages that are looked into, of which none
+//! contains itself: a graph in an attribute is looked through when it is decoded.
 
 use crate::error::{Error, Result};
 use crate::limits;
 
+use super::proto;
+
 /// A message of onnx.proto, by the messages in it that are decoded.
 struct Kind {
     name: &'static str,
+    /// Bytes in memory.
+    size: usize,
     nested: &'static [(u64, &'static Kind)],
 }
 
-const LEAF: Kind = Kind { name: "entry", nested: &[] };
-const TENSOR: Kind = Kind { name: "TensorProto", nested: &[(13, &LEAF)] };
-const ATTRIBUTE: Kind = Kind { name: "AttributeProto", nested: &[(5, &TENSOR)] };
-const NODE: Kind = Kind { name: "NodeProto", nested: &[(5, &ATTRIBUTE)] };
-const SHAPE: Kind = Kind { name: "TensorShapeProto", nested: &[(1, &LEAF)] };
-const TENSOR_TYPE: Kind = Kind { name: "TypeProto.Tensor", nested: &[(2, &SHAPE)] };
-const TYPE: Kind = Kind { name: "TypeProto", nested: &[(1, &TENSOR_TYPE)] };
-const VALUE: Kind = Kind { name: "ValueInfoProto", nested: &[(2, &TYPE)] };
-const GRAPH: Kind =
-    Kind { name: "GraphProto", nested: &[(1, &NODE), (5, &TENSOR), (11, &VALUE), (12, &VALUE)] };
-const MODEL: Kind = Kind { name: "ModelProto", nested: &[(7, &GRAPH), (8, &LEAF), (25, &LEAF)] };
+/// A text, or a message of two of them.
+const LEAF: Kind = kind::<proto::StringStringEntryProto>("entry", &[]);
+const TENSOR: Kind = kind::<proto::TensorProto>("TensorProto", &[(13, &LEAF)]);
+const ATTRIBUTE: Kind = kind::<proto::AttributeProto>("AttributeProto", &[(5, &TENSOR)]);
+const NODE: Kind = kind::<proto::NodeProto>("NodeProto", &[(5, &ATTRIBUTE)]);
+const SHAPE: Kind = kind::<proto::TensorShapeProto>("TensorShapeProto", &[(1, &LEAF)]);
+const TENSOR_TYPE: Kind = kind::<proto::TensorTypeProto>("TypeProto.Tensor", &[(2, &SHAPE)]);
+const TYPE: Kind = kind::<proto::TypeProto>("TypeProto", &[(1, &TENSOR_TYPE)]);
+const VALUE: Kind = kind::<proto::ValueInfoProto>("ValueInfoProto", &[(2, &TYPE)]);
+const GRAPH: Kind = kind::<proto::GraphProto>(
+    "GraphProto",
+    &[(1, &NODE), (5, &TENSOR), (11, &VALUE), (12, &VALUE)],
+);
+const FUNCTION: Kind =
+    kind::<proto::FunctionProto>("FunctionProto", &[(7, &NODE), (9, &LEAF), (11, &ATTRIBUTE)]);
+const MODEL: Kind =
+    kind::<proto::ModelProto>("ModelProto", &[(7, &GRAPH), (8, &LEAF), (25, &FUNCTION)]);
 
-/// Checks that `bytes` are fields to their end, and that there are not too many.
+const fn kind<T>(name: &'static str, nested: &'static [(u64, &'static Kind)]) -> Kind {
+    Kind { name, size: size_of::<T>(), nested }
+}
+
+/// Checks that `bytes` of a model are fields to their end, and that there are not too many.
 ///
 /// # Errors
 /// [`Error::Malformed`] names the message, the field and the byte.
 pub(super) fn check(bytes: &[u8]) -> Result<()> {
-    let mut scanner = Scanner { all: bytes, at: 0, messages: 0 };
-    scanner.message(&MODEL, bytes.len())
+    check_kind(&MODEL, bytes)
+}
+
+/// The same for a graph.
+pub(super) fn check_graph(bytes: &[u8]) -> Result<()> {
+    check_kind(&GRAPH, bytes)
+}
+
+fn check_kind(kind: &Kind, bytes: &[u8]) -> Result<()> {
+    let mut scanner = Scanner { all: bytes, at: 0, memory: 0 };
+    scanner.message(kind, bytes.len())
 }
 
 struct Scanner<'a> {
     all: &'a [u8],
     at: usize,
-    messages: usize,
+    /// Bytes that the messages so far take when they are decoded, without the tensors' elements.
+    memory: usize,
 }
 
 impl Scanner<'_> {
@@ -65,12 +90,13 @@ impl Scanner<'_> {
                 return Err(self.wrong(kind, &problem));
             };
             if key & 7 == 2 {
-                self.messages += 1;
-                if self.messages > limits::ONNX_MESSAGES {
-                    let problem = format!("more than {} messages", limits::ONNX_MESSAGES);
+                let inner = kind.nested.iter().find(|(number, _)| *number == field);
+                self.memory += inner.map_or(LEAF.size, |(_, inner)| inner.size);
+                if self.memory > limits::ONNX_MEMORY {
+                    let problem = format!("more messages than take {} bytes", limits::ONNX_MEMORY);
                     return Err(self.wrong(kind, &problem));
                 }
-                if let Some((_, inner)) = kind.nested.iter().find(|(number, _)| *number == field) {
+                if let Some((_, inner)) = inner {
                     self.message(inner, self.at + length)?;
                     continue;
                 }
@@ -123,9 +149,9 @@ mod tests {
 
     #[test]
     fn a_flood_of_empty_messages_is_refused() {
-        let node = vec![NodeProto::default(); limits::ONNX_MESSAGES + 1];
+        let node = vec![NodeProto::default(); limits::ONNX_MEMORY / NODE.size + 1];
         let graph = Some(GraphProto { node, ..GraphProto::default() });
         let model = ModelProto { graph, ..ModelProto::default() }.encode_to_vec();
-        assert!(check(&model).unwrap_err().to_string().contains("more than"));
+        assert!(check(&model).unwrap_err().to_string().contains("more messages than"));
     }
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use crate::element::ElementType;
 use crate::error::{Result, shortened};
 use crate::graph::{
-    Arithmetic, Broadcast, Cast, Concat, Eye, Gather, Literal, Op, Reshape, ShapeOf, Slice,
-    Squeeze, Unary, Unsqueeze, Zero,
+    ABSOLUTE, ADD, Broadcast, Cast, Concat, DIVIDE, ElementWise, Eye, FLOOR_DIVIDE,
+    FLOOR_REMAINDER, Function, Gather, LESS, Literal, MAXIMUM, MINIMUM, MULTIPLY, NEGATE, Op, RELU,
+    REMAINDER, Reshape, SUBTRACT, ShapeOf, Slice, Squeeze, Unsqueeze, WHERE, Zero,
 };
 
 use super::layer::Layer;
@@ -18,7 +19,34 @@ pub(super) struct Row {
     /// The opset that has it first.
     pub(super) since: u32,
     pub(super) inputs: RangeInclusive<usize>,
-    pub(super) build: fn(&Layer) -> Result<Box<dyn Op>>,
+    build: Build,
+}
+
+/// What a row makes of a layer.
+enum Build {
+    /// What its attributes say.
+    From(fn(&Layer) -> Result<Box<dyn Op>>),
+    /// An element-wise operation with NumPy's rule for shapes.
+    ElementWise(Function),
+}
+
+impl Row {
+    /// What a layer does.
+    pub(super) fn op(&self, layer: &Layer) -> Result<Box<dyn Op>> {
+        match &self.build {
+            Build::From(build) => build(layer),
+            Build::ElementWise(function) => {
+                // The other rules are those of models from before there were opsets.
+                match layer.attribute("auto_broadcast").unwrap_or("numpy") {
+                    "numpy" | "none" => Ok(Box::new(ElementWise::new(*function))),
+                    other => {
+                        let reason = format!("its auto_broadcast is {}", shortened(other));
+                        Err(layer.node.not_supported(reason))
+                    }
+                }
+            }
+        }
+    }
 }
 
 const ANY: usize = usize::MAX;
@@ -29,11 +57,19 @@ const fn row(
     inputs: RangeInclusive<usize>,
     build: fn(&Layer) -> Result<Box<dyn Op>>,
 ) -> Row {
-    Row { name, since, inputs, build }
+    Row { name, since, inputs, build: Build::From(build) }
+}
+
+const fn element_wise(
+    name: &'static str,
+    inputs: RangeInclusive<usize>,
+    function: Function,
+) -> Row {
+    Row { name, since: 1, inputs, build: Build::ElementWise(function) }
 }
 
 /// Every version of every operator, in any order.
-pub(super) const ROWS: &[Row] = &[
+pub(super) static ROWS: &[Row] = &[
     row("Eye", 9, 3..=4, eye),
     row("Const", 1, 0..=0, |layer| {
         // The reader makes a constant of every such layer before it asks for operators.
@@ -63,19 +99,22 @@ pub(super) const ROWS: &[Row] = &[
         Ok(Box::new(Reshape { zero: if copies { Zero::Copied } else { Zero::Kept } }))
     }),
     row("Broadcast", 1, 2..=3, broadcast),
-    row("Add", 1, 2..=2, |_| Ok(Box::new(Arithmetic::Add))),
-    row("Subtract", 1, 2..=2, |_| Ok(Box::new(Arithmetic::Subtract))),
-    row("Multiply", 1, 2..=2, |_| Ok(Box::new(Arithmetic::Multiply))),
+    element_wise("Add", 2..=2, ADD),
+    element_wise("Subtract", 2..=2, SUBTRACT),
+    element_wise("Multiply", 2..=2, MULTIPLY),
     row("Divide", 1, 2..=2, |layer| {
         let floors = layer.flag("m_pythondiv", true);
-        Ok(Box::new(if floors { Arithmetic::FloorDivide } else { Arithmetic::Divide }))
+        Ok(Box::new(ElementWise::new(if floors { FLOOR_DIVIDE } else { DIVIDE })))
     }),
-    row("Mod", 1, 2..=2, |_| Ok(Box::new(Arithmetic::Remainder))),
-    row("FloorMod", 1, 2..=2, |_| Ok(Box::new(Arithmetic::FloorRemainder))),
-    row("Minimum", 1, 2..=2, |_| Ok(Box::new(Arithmetic::Minimum))),
-    row("Maximum", 1, 2..=2, |_| Ok(Box::new(Arithmetic::Maximum))),
-    row("Negative", 1, 1..=1, |_| Ok(Box::new(Unary::Negate))),
-    row("Abs", 1, 1..=1, |_| Ok(Box::new(Unary::Absolute))),
+    element_wise("Mod", 2..=2, REMAINDER),
+    element_wise("FloorMod", 2..=2, FLOOR_REMAINDER),
+    element_wise("Minimum", 2..=2, MINIMUM),
+    element_wise("Maximum", 2..=2, MAXIMUM),
+    element_wise("Negative", 1..=1, NEGATE),
+    element_wise("Abs", 1..=1, ABSOLUTE),
+    element_wise("ReLU", 1..=1, RELU),
+    element_wise("Less", 2..=2, LESS),
+    element_wise("Select", 3..=3, WHERE),
 ];
 
 fn eye(layer: &Layer) -> Result<Box<dyn Op>> {

@@ -106,7 +106,8 @@ impl Reader {
         let inputs: Result<Vec<Option<ValueId>>> =
             (0..layer.inputs.len()).map(|input| self.source(index, input).map(Some)).collect();
         let op = op(layer);
-        let (name, outputs) = (layer.node.clone(), self.values[index].clone());
+        let (name, outputs) = (layer.node.clone(), self.values[index].iter().map(|it| Some(*it)));
+        let outputs = outputs.collect();
         self.graph.nodes.push(Node { name, op, inputs: inputs?, outputs });
         Ok(())
     }
@@ -167,5 +168,5 @@ fn op(layer: &Layer) -> Result<Box<dyn Op>> {
         let accepted = format!("{} to {}", row.inputs.start(), row.inputs.end());
         return Err(layer.node.invalid("inputs", inputs, "is the wrong number", accepted));
     }
-    (row.build)(layer)
+    row.op(layer)
 }

@@ -1,10 +1,14 @@
-//! Runs programs by the references of their operators, without a device.
+//! Runs programs as plans that the host interprets, and by the references of their operators: without a
+//! device.
 
 use dml::FeatureLevel;
+use dml::core::plan::Aliases;
 use dml::core::schema::FieldKind;
-use dml::core::validate;
-use dml_import::program::{Binding, Dispatch, Initial, Output, Source, Step};
+use dml::core::{Capabilities, Tuning, validate, validate_graph};
+use dml_import::program::{Binding, Dispatch, Initial, Output, Source, Step, Work};
 use dml_import::{Program, Tensor};
+use dml_ops::graph::{GraphOptions, compile_graph, random::interpreted};
+use dml_ops::{Target, TransferUse};
 
 /// The outputs of `program` with the values that were bound.
 pub(crate) fn run(program: &Program) -> Vec<Output> {
@@ -19,6 +23,7 @@ pub(crate) fn run(program: &Program) -> Vec<Output> {
                 Initial::Tensor(tensor) => tensor.bytes().to_vec(),
                 Initial::Input(index) => input(program, *index).bytes().to_vec(),
                 Initial::Sequence(sequence) => sequence.chunks(64).flatten().collect(),
+                Initial::Weight(weight) => weight.load().unwrap().bytes().to_vec(),
             };
             bytes[..initial.len()].copy_from_slice(&initial);
             bytes
@@ -55,38 +60,53 @@ fn slice<'a>(buffers: &'a [Vec<u8>], binding: &Binding, bytes: u64) -> &'a [u8] 
     &buffers[binding.buffer][start..start + usize::try_from(bytes).unwrap()]
 }
 
-/// Packed tensors only, of at most one output.
 fn execute(program: &Program, dispatch: &Dispatch, buffers: &mut [Vec<u8>]) {
-    let operator = &program.operators()[dispatch.operator].operator;
-    let schema = operator.schema();
-    let validated = validate(operator, FeatureLevel::HIGHEST).unwrap();
-    let tensors = |kind| operator.bindings(kind).map(|(_, tensor)| tensor.cloned());
-    let bytes = |tensor: &dml::TensorDesc| {
-        let count: u64 = tensor.sizes.iter().copied().map(u64::from).product();
-        (count * u64::from(tensor.data_type.bits() / 8), tensor.data_type.bits() as usize / 8)
+    let capabilities = &Capabilities::vulkan_minimum();
+    let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
+    let plan = match &program.operators()[dispatch.operator].work {
+        Work::Operator(operator) => {
+            let operator = validate(operator, FeatureLevel::HIGHEST).unwrap();
+            dml_ops::lower(&operator, &target).unwrap()
+        }
+        Work::Graph { desc, nodes } => {
+            assert_eq!(desc.nodes.len(), nodes.len());
+            let graph = validate_graph(desc, FeatureLevel::HIGHEST).unwrap();
+            compile_graph(&graph, &target, GraphOptions::default()).unwrap().0
+        }
     };
-    let inputs: Vec<Option<Vec<u64>>> = tensors(FieldKind::Input)
-        .zip(&dispatch.inputs)
-        .map(|(tensor, binding)| {
-            let (size, width) = bytes(&tensor?);
-            let bytes = slice(buffers, binding.as_ref().unwrap(), size);
-            Some(bytes.chunks(width).map(element).collect())
-        })
-        .collect();
-    let reference = dml_ops::find(schema.operator_type).unwrap().reference();
-    let results = reference.outputs(&validated, &inputs).unwrap();
-    let output = tensors(FieldKind::Output).next().unwrap().unwrap();
-    let (_, width) = bytes(&output);
-    let binding = dispatch.outputs[0].as_ref().unwrap();
-    let start = usize::try_from(binding.offset).unwrap();
-    for (index, bits) in results[0].iter().enumerate() {
-        let at = start + index * width;
-        buffers[binding.buffer][at..at + width].copy_from_slice(&bits.to_le_bytes()[..width]);
+    let input = |binding: &Option<Binding>| {
+        binding.as_ref().map(|binding| slice(buffers, binding, binding.size).to_vec())
+    };
+    let inputs: Vec<Option<Vec<u8>>> = dispatch.inputs.iter().map(input).collect();
+    if let (Work::Operator(operator), [Some(binding)]) =
+        (&program.operators()[dispatch.operator].work, dispatch.outputs.as_slice())
+    {
+        let expected = referenced(operator, &inputs);
+        let found = interpreted(&plan, &inputs, &Aliases::NONE, capabilities).unwrap();
+        assert!(found[0][..expected.len()] == expected[..], "{operator:?}");
+        let start = usize::try_from(binding.offset).unwrap();
+        buffers[binding.buffer][start..start + expected.len()].copy_from_slice(&expected);
+        return;
+    }
+    let found = interpreted(&plan, &inputs, &Aliases::NONE, capabilities).unwrap();
+    for (binding, bytes) in dispatch.outputs.iter().zip(found) {
+        let Some(binding) = binding else { continue };
+        let start = usize::try_from(binding.offset).unwrap();
+        buffers[binding.buffer][start..start + bytes.len()].copy_from_slice(&bytes);
     }
 }
 
-fn element(bytes: &[u8]) -> u64 {
-    let mut bits = [0; 8];
-    bits[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(bits)
+/// The only output of an operator on packed tensors, by its reference.
+fn referenced(operator: &dml::AbstractOperator, inputs: &[Option<Vec<u8>>]) -> Vec<u8> {
+    let validated = validate(operator, FeatureLevel::HIGHEST).unwrap();
+    let inputs: Vec<Option<Vec<u64>>> = validated
+        .tensors(FieldKind::Input)
+        .zip(inputs)
+        .map(|((_, tensor), bytes)| Some(dml_ops::reference::elements_in(tensor?, bytes.as_ref()?)))
+        .collect();
+    let reference = dml_ops::find(operator.schema().operator_type).unwrap().reference();
+    let results = reference.outputs(&validated, &inputs).unwrap();
+    let output = operator.bindings(FieldKind::Output).next().unwrap().1.unwrap();
+    let width = output.data_type.bits() as usize / 8;
+    results[0].iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(width)).collect()
 }

@@ -65,12 +65,19 @@ pub(crate) fn circles_and_depth() -> Vec<HostileFile> {
 
 /// A graph in an attribute of a node in a graph, and so on.
 fn nested_graphs() -> Vec<u8> {
-    let mut graph = Message::default();
+    let output = || value("y", 1, &[]);
+    let branch =
+        |name: &str, graph: Message| Message::default().text(1, name).message(6, graph).int(20, 5);
+    let flat = Message::default().message(1, node("Identity", &["s"], &["y"], &[]));
+    let mut graph = flat.clone().message(12, output());
     for _ in 0..2000 {
-        let attribute = Message::default().text(1, "body").message(6, graph).int(20, 5);
-        let inner = node("If", &[], &["y"], &[]).message(5, attribute);
-        graph = Message::default().message(1, inner).message(12, value("y", 1, &[]));
+        let inner = node("If", &["c"], &["y"], &[])
+            .message(5, branch("then_branch", graph))
+            .message(5, branch("else_branch", flat.clone().message(12, output())));
+        graph = Message::default().message(1, inner).message(12, output());
     }
+    let yes = Message::default().int(2, 9).text(8, "c").bytes(9, &[1]);
+    let graph = graph.message(5, yes).message(5, initializer("s", &[1], &[1]));
     let opset = Message::default().int(2, 13);
     Message::default().message(7, graph).message(8, opset).0
 }

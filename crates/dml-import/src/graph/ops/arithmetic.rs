@@ -1,207 +1,170 @@
-//! Integer arithmetic, as models do it with shapes.
+//! Arithmetic and comparison: a row for each function.
 
-use crate::convert::integer;
-use crate::element::ElementType;
-use crate::error::Result;
-use crate::graph::ops::index::value;
-use crate::graph::ops::{Op, Operands};
-use crate::graph::value::Value;
-use crate::tensor::{Tensor, host_elements, text};
+use dml_core::operators as tables;
 
-/// An operation on two integers each. The result has their type; what it cannot hold is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arithmetic {
-    Add,
-    Subtract,
-    Multiply,
-    /// Rounds toward zero.
-    Divide,
-    /// Rounds down.
-    FloorDivide,
-    /// Has the sign of the first operand.
-    Remainder,
-    /// Has the sign of the second operand.
-    FloorRemainder,
-    Minimum,
-    Maximum,
-}
+use crate::graph::ops::element_wise::{Function, Scalar, Types};
 
-impl Arithmetic {
-    fn apply(self, a: i128, b: i128) -> Option<i128> {
-        match self {
-            Self::Add => a.checked_add(b),
-            Self::Subtract => a.checked_sub(b),
-            Self::Multiply => a.checked_mul(b),
-            Self::Divide => a.checked_div(b),
-            Self::FloorDivide => {
-                let (quotient, rest) = (a.checked_div(b)?, a.checked_rem(b)?);
-                Some(if rest != 0 && (rest < 0) != (b < 0) { quotient - 1 } else { quotient })
-            }
-            Self::Remainder => a.checked_rem(b),
-            Self::FloorRemainder => {
-                let rest = a.checked_rem(b)?;
-                Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
-            }
-            Self::Minimum => Some(a.min(b)),
-            Self::Maximum => Some(a.max(b)),
+use Types::{Floats, Numbers};
+
+/// The function of two numbers that `integer` and `float` are for each kind of type.
+macro_rules! binary {
+    ($integer:expr, $float:expr) => {
+        |it| match (it[0], it[1]) {
+            (Scalar::Integer(a), Scalar::Integer(b)) => Scalar::Integer($integer(a, b)),
+            (Scalar::Float(a), Scalar::Float(b)) => Scalar::Float($float(a, b)),
+            // Both have one type.
+            (first, _) => first,
         }
-    }
-}
-
-impl Op for Arithmetic {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
-        let mut all = Vec::new();
-        for index in 0..operands.values.len() {
-            all.push(integers(operands, index)?);
-        }
-        let mut all = all.into_iter();
-        let Some(mut result) = all.next() else {
-            return Err(operands.node.invalid("inputs", 0, "is the wrong number", "two"));
-        };
-        for other in all {
-            result = combined(operands, *self, &result, &other)?;
-        }
-        Ok(value(result))
-    }
-}
-
-/// An operation on one integer each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unary {
-    Negate,
-    Absolute,
-}
-
-impl Op for Unary {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
-        let input = integers(operands, 0)?;
-        let element = input.element_type();
-        let apply = |bits| match self {
-            Self::Negate => -integer(bits, element),
-            Self::Absolute => integer(bits, element).abs(),
-        };
-        let results: Vec<i128> = input.bits().map(apply).collect();
-        Ok(value(packed(operands, element, input.shape().to_vec(), &results)?))
-    }
-}
-
-fn integers(operands: &Operands<'_>, index: usize) -> Result<Tensor> {
-    let operand = operands.value(index, "inputs")?;
-    let element = operand.element()?;
-    if !element.is_integer() || element == ElementType::Bool {
-        let reason = format!("arithmetic is done on integers of shapes only, not on {element}");
-        return Err(operands.node.not_supported(reason));
-    }
-    host_elements(operand.shape()?)?;
-    operands.read(operand)
-}
-
-fn combined(
-    operands: &Operands<'_>,
-    operation: Arithmetic,
-    a: &Tensor,
-    b: &Tensor,
-) -> Result<Tensor> {
-    let element = a.element_type();
-    let shape = broadcast(a.shape(), b.shape());
-    let Some(shape) = shape.filter(|_| element == b.element_type()) else {
-        let given = format!("{} {}", b.element_type(), text(b.shape()));
-        let accepted = format!("{element} {}", text(a.shape()));
-        return Err(operands.node.invalid("inputs", given, "does not fit", accepted));
     };
-    let count = host_elements(&shape)?;
-    let (left, right): (Vec<u64>, Vec<u64>) = (a.bits().collect(), b.bits().collect());
-    let mut results = Vec::with_capacity(count);
-    for index in 0..count {
-        let at = |from: &Tensor| source(index, &shape, from.shape());
-        let (x, y) = (integer(left[at(a)], element), integer(right[at(b)], element));
-        let result = operation.apply(x, y);
-        results.push(result.ok_or_else(|| {
-            operands.node.invalid("inputs", format!("{x}, {y}"), "has no result", "other values")
-        })?);
-    }
-    packed(operands, element, shape, &results)
 }
 
-fn packed(
-    operands: &Operands<'_>,
-    element: ElementType,
-    shape: Vec<u64>,
-    results: &[i128],
-) -> Result<Tensor> {
-    let mut bytes = Vec::new();
-    let size = usize::try_from(element.size().unwrap_or(8)).unwrap_or(8);
-    for result in results {
-        let low = result.to_le_bytes();
-        let mut bits = [0; 8];
-        bits[..size].copy_from_slice(&low[..size]);
-        if integer(u64::from_le_bytes(bits), element) != *result {
-            return Err(operands.node.invalid(
-                "output",
-                result,
-                "is out of range",
-                element.to_string(),
-            ));
+/// The function of two numbers that says whether they compare so.
+macro_rules! comparison {
+    ($operator:tt) => {
+        |it| {
+            let holds = match (it[0], it[1]) {
+                (Scalar::Integer(a), Scalar::Integer(b)) => a $operator b,
+                (Scalar::Float(a), Scalar::Float(b)) => a $operator b,
+                _ => false,
+            };
+            Scalar::Integer(holds.into())
         }
-        bytes.extend_from_slice(&low[..size]);
-    }
-    Tensor::new(element, shape, bytes)
+    };
 }
 
-/// NumPy's rule: dimensions are aligned at the last one, and those of size 1 are repeated.
-fn broadcast(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
-    let rank = a.len().max(b.len());
-    let size = |shape: &[u64], index: usize| {
-        (index + shape.len()).checked_sub(rank).map_or(1, |index| shape[index])
-    };
-    let both = |index| match (size(a, index), size(b, index)) {
-        (x, y) if x == y => Some(x),
-        (1, y) => Some(y),
-        (x, 1) => Some(x),
-        _ => None,
-    };
-    (0..rank).map(both).collect()
-}
-
-/// Which element of a tensor of `from` stands at `index` of one of `shape`.
-fn source(mut index: usize, shape: &[u64], from: &[u64]) -> usize {
-    let (mut at, mut stride) = (0, 1);
-    for (dimension, size) in shape.iter().enumerate().rev() {
-        let size = usize::try_from(*size).unwrap_or(1).max(1);
-        let own = (dimension + from.len()).checked_sub(shape.len()).map_or(1, |own| from[own]);
-        if own != 1 {
-            at += index % size * stride;
-            stride *= size;
+/// The function of two truth values.
+macro_rules! logical {
+    ($function:expr) => {
+        |it| match (it[0], it[1]) {
+            (Scalar::Integer(a), Scalar::Integer(b)) => Scalar::Integer($function(a, b)),
+            (first, _) => first,
         }
-        index /= size;
-    }
-    at
+    };
+}
+
+/// Integers are computed in 128 bits, where those of 64 do not overflow, and wrap around when they are
+/// stored.
+pub(crate) const ADD: Function = Function::new(Numbers, &tables::ELEMENT_WISE_ADD)
+    .chain()
+    .fold(binary!(|a: i128, b: i128| a + b, |a: f64, b: f64| a + b));
+
+pub(crate) const SUBTRACT: Function =
+    Function::on_host().fold(binary!(|a: i128, b: i128| a - b, |a: f64, b: f64| a - b));
+
+pub(crate) const MULTIPLY: Function =
+    Function::on_host().fold(binary!(|a: i128, b: i128| a.wrapping_mul(b), |a: f64, b: f64| a * b));
+
+/// Integers round toward zero; what is divided by 0 is 0.
+pub(crate) const DIVIDE: Function = Function::new(Numbers, &tables::ELEMENT_WISE_DIVIDE)
+    .fold(binary!(|a: i128, b: i128| a.checked_div(b).unwrap_or(0), |a: f64, b: f64| a / b));
+
+/// Integers round down.
+pub(crate) const FLOOR_DIVIDE: Function = Function::new(Floats, &tables::ELEMENT_WISE_DIVIDE)
+    .fold(binary!(floor_quotient, |a: f64, b: f64| a / b));
+
+/// Has the sign of the first operand.
+pub(crate) const REMAINDER: Function = Function::on_host()
+    .fold(binary!(|a: i128, b: i128| a.checked_rem(b).unwrap_or(0), |a: f64, b: f64| a % b));
+
+/// Has the sign of the second operand.
+pub(crate) const FLOOR_REMAINDER: Function =
+    Function::on_host().fold(binary!(floor_remainder, floor_rest));
+
+pub(crate) const MINIMUM: Function =
+    Function::on_host().chain().fold(binary!(i128::min, |a: f64, b: f64| least(a, b)));
+
+pub(crate) const MAXIMUM: Function =
+    Function::on_host().chain().fold(binary!(i128::max, |a: f64, b: f64| -least(-a, -b)));
+
+pub(crate) const NEGATE: Function = Function::on_host().fold(|it| match it[0] {
+    Scalar::Integer(value) => Scalar::Integer(-value),
+    Scalar::Float(value) => Scalar::Float(-value),
+});
+
+pub(crate) const ABSOLUTE: Function = Function::on_host().fold(|it| match it[0] {
+    Scalar::Integer(value) => Scalar::Integer(value.abs()),
+    Scalar::Float(value) => Scalar::Float(value.abs()),
+});
+
+pub(crate) const LESS: Function =
+    Function::new(Numbers, &tables::ELEMENT_WISE_LOGICAL_LESS_THAN).truth().fold(comparison!(<));
+pub(crate) const LESS_OR_EQUAL: Function = Function::on_host().truth().fold(comparison!(<=));
+pub(crate) const GREATER: Function = Function::on_host().truth().fold(comparison!(>));
+pub(crate) const GREATER_OR_EQUAL: Function = Function::on_host().truth().fold(comparison!(>=));
+pub(crate) const EQUAL: Function = Function::on_host().truth().fold(comparison!(==));
+
+pub(crate) const AND: Function =
+    Function::on_host().truth().fold(logical!(|a: i128, b: i128| a & b));
+pub(crate) const OR: Function =
+    Function::on_host().truth().fold(logical!(|a: i128, b: i128| a | b));
+pub(crate) const XOR: Function =
+    Function::on_host().truth().fold(logical!(|a: i128, b: i128| a ^ b));
+pub(crate) const NOT: Function = Function::on_host().truth().fold(|it| match it[0] {
+    Scalar::Integer(0) => Scalar::Integer(1),
+    _ => Scalar::Integer(0),
+});
+
+fn floor_quotient(a: i128, b: i128) -> i128 {
+    let (Some(quotient), Some(rest)) = (a.checked_div(b), a.checked_rem(b)) else { return 0 };
+    if rest != 0 && (rest < 0) != (b < 0) { quotient - 1 } else { quotient }
+}
+
+/// 0 where the divisor is.
+fn floor_remainder(a: i128, b: i128) -> i128 {
+    let rest = a.checked_rem(b).unwrap_or(0);
+    if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }
+}
+
+fn floor_rest(a: f64, b: f64) -> f64 {
+    let rest = a % b;
+    if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+}
+
+/// NaN where one is NaN.
+fn least(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a < b { a } else { b }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn division_rounds_as_its_name_says() {
-        use Arithmetic::{Divide, FloorDivide, FloorRemainder, Remainder};
-        assert_eq!(Divide.apply(-7, 2), Some(-3));
-        assert_eq!(FloorDivide.apply(-7, 2), Some(-4));
-        assert_eq!(FloorDivide.apply(7, -2), Some(-4));
-        assert_eq!(FloorDivide.apply(6, -2), Some(-3));
-        assert_eq!(Remainder.apply(-7, 2), Some(-1));
-        assert_eq!(FloorRemainder.apply(-7, 2), Some(1));
-        assert_eq!(Divide.apply(1, 0), None);
+    fn integers(function: Function, a: i128, b: i128) -> Scalar {
+        function.fold.unwrap()(&[Scalar::Integer(a), Scalar::Integer(b)])
+    }
+
+    fn floats(function: Function, a: f64, b: f64) -> f64 {
+        match function.fold.unwrap()(&[Scalar::Float(a), Scalar::Float(b)]) {
+            Scalar::Float(value) => value,
+            Scalar::Integer(_) => panic!("no float"),
+        }
     }
 
     #[test]
-    fn dimensions_of_size_1_are_repeated() {
-        assert_eq!(broadcast(&[2, 1], &[3]), Some(vec![2, 3]));
-        assert_eq!(broadcast(&[], &[3]), Some(vec![3]));
-        assert_eq!(broadcast(&[2], &[3]), None);
-        let sources: Vec<usize> = (0..6).map(|index| source(index, &[2, 3], &[2, 1])).collect();
-        assert_eq!(sources, [0, 0, 0, 1, 1, 1]);
-        let sources: Vec<usize> = (0..6).map(|index| source(index, &[2, 3], &[3])).collect();
-        assert_eq!(sources, [0, 1, 2, 0, 1, 2]);
+    fn division_rounds_as_its_name_says() {
+        for (function, a, b, expected) in [
+            (DIVIDE, -7, 2, -3),
+            (FLOOR_DIVIDE, -7, 2, -4),
+            (FLOOR_DIVIDE, 7, -2, -4),
+            (FLOOR_DIVIDE, 6, -2, -3),
+            (REMAINDER, -7, 2, -1),
+            (FLOOR_REMAINDER, -7, 2, 1),
+            (DIVIDE, 1, 0, 0),
+            (FLOOR_REMAINDER, 7, -2, -1),
+        ] {
+            assert_eq!(integers(function, a, b), Scalar::Integer(expected), "{a} {b}");
+        }
+        assert_eq!(floats(FLOOR_REMAINDER, -5.5, 2.0), 0.5);
+        assert_eq!(floats(REMAINDER, -5.5, 2.0), -1.5);
+    }
+
+    #[test]
+    fn not_a_number_is_handed_on() {
+        for function in [MINIMUM, MAXIMUM] {
+            assert!(floats(function, f64::NAN, 1.0).is_nan());
+            assert!(floats(function, 1.0, f64::NAN).is_nan());
+        }
+        assert_eq!(floats(MAXIMUM, 1.0, 2.0), 2.0);
+        assert_eq!(floats(MINIMUM, 1.0, 2.0), 1.0);
     }
 }

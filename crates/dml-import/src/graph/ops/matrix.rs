@@ -1,10 +1,12 @@
-//! The operators that a device executes.
+//! Matrices with ones on diagonals, and triangles of matrices.
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::{Op, Operands};
-use crate::graph::value::{Band, Content, Value};
-use crate::tensor::text;
+use crate::graph::device::{Band, no_counterpart};
+use crate::graph::dml;
+use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::value::{Content, Kind, Storage, Value};
+use crate::tensor::{Tensor, text};
 
 /// ONNX's EyeLike: a matrix of the input's shape with ones on the `k`-th diagonal.
 #[derive(Debug)]
@@ -17,7 +19,11 @@ pub(crate) struct EyeLike {
 }
 
 impl Op for EyeLike {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+    fn need(&self, _input: usize) -> Need {
+        Need::Shape
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         if let Some(element) = input.element {
             operands.type_is(element, self.types, "input")?;
@@ -34,7 +40,7 @@ impl Op for EyeLike {
             let problem = "is the wrong shape";
             return Err(operands.node.invalid("input", text(shape), problem, "two dimensions"));
         }
-        eye(operands, element, shape.to_vec(), self.k)
+        Ok(vec![eye(operands, element, shape.to_vec(), self.k)])
     }
 }
 
@@ -47,7 +53,11 @@ pub(crate) struct Eye {
 const INDEX_TYPES: [ElementType; 2] = [ElementType::INT32, ElementType::INT64];
 
 impl Op for Eye {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+    fn need(&self, _input: usize) -> Need {
+        Need::Host
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         for (index, name) in ["num_rows", "num_columns", "diagonal_index", "batch_shape"]
             .into_iter()
             .enumerate()
@@ -69,14 +79,36 @@ impl Op for Eye {
             shape = operands.sizes(3, "batch_shape")?;
         }
         shape.extend([rows, columns]);
-        eye(operands, self.element, shape, k)
+        Ok(vec![eye(operands, self.element, shape, k)])
     }
 }
 
-fn eye(operands: &Operands<'_>, element: ElementType, shape: Vec<u64>, k: i64) -> Result<Value> {
-    let (begin, node) = (i128::from(k), operands.node.clone());
-    let bits = element.one();
-    Value::band(element, Band { node, shape, begin, end: begin + 1, bits, source: None })
+fn eye(operands: &Operands<'_>, element: ElementType, shape: Vec<u64>, k: i64) -> Value {
+    let begin = i128::from(k);
+    let band = Band { begin, end: begin + 1, bits: element.one() };
+    write_band(operands, Kind { element, shape }, band, None)
+}
+
+/// The band, in a matrix of zeros or over the elements of another one.
+pub(crate) fn write_band(
+    operands: &Operands<'_>,
+    kind: Kind,
+    band: Band,
+    source: Option<Storage>,
+) -> Value {
+    let outcome = || {
+        if kind.is_empty() {
+            return Ok(Value::host(Tensor::new(kind.element, kind.shape.clone(), vec![])?));
+        }
+        let has_input = source.is_some();
+        let (kept, bits) = (band.clone(), (!has_input).then(|| band.clone()));
+        let inputs = if has_input { vec![source] } else { vec![] };
+        let build = || dml::band(operands.node, &kind, &kept, has_input);
+        let outputs = vec![kind.clone()];
+        let (device, owner) = (operands.device, operands.owner);
+        Ok(device.add_band(owner, inputs, outputs, bits, build).remove(0))
+    };
+    outcome().unwrap_or_else(|error| Value::refused_as(kind.clone(), error))
 }
 
 /// ONNX's Trilu: the input's elements on one side of the `k`-th diagonal and on it, zeros elsewhere.
@@ -86,21 +118,19 @@ pub(crate) struct Trilu {
 }
 
 impl Op for Trilu {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+    fn need(&self, input: usize) -> Need {
+        if input == 1 { Need::Host } else { Need::Elements }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
-        let (element, shape) = (input.element()?, input.shape()?.to_vec());
-        if element.storage().is_none() {
-            let reason = format!("{element} has no counterpart among DirectML's types");
-            return Err(operands.node.not_supported(reason));
+        let kind = input.kind()?;
+        if kind.element.storage().is_none() {
+            return Err(no_counterpart(operands.node, kind.element));
         }
-        if shape.len() < 2 {
-            let accepted = "two dimensions or more";
-            return Err(operands.node.invalid(
-                "input",
-                text(&shape),
-                "is the wrong shape",
-                accepted,
-            ));
+        if kind.shape.len() < 2 {
+            let (given, accepted) = (text(&kind.shape), "two dimensions or more");
+            return Err(operands.node.invalid("input", given, "is the wrong shape", accepted));
         }
         let k = match operands.optional(1) {
             None => 0,
@@ -109,23 +139,26 @@ impl Op for Trilu {
                 operands.scalar(1, "k")?
             }
         };
-        let node = operands.node.clone();
-        let (begin, end) = match self.upper {
-            true => (i128::MIN, i128::from(k)),
-            false => (i128::from(k) + 1, i128::MAX),
+        let k = i128::from(k);
+        // What is lost, and what is kept.
+        let (lost, kept) = match self.upper {
+            true => ((i128::MIN, k), (k, i128::MAX)),
+            false => ((k + 1, i128::MAX), (i128::MIN, k + 1)),
         };
-        let band = match input.content {
+        input.check()?;
+        let value = match input.content {
+            _ if kind.is_empty() => input.clone(),
             // What is kept of a constant is a band of it: there is nothing to read.
             Content::Fill(bits) => {
-                let (begin, end) = match self.upper {
-                    true => (end, i128::MAX),
-                    false => (i128::MIN, begin),
-                };
-                Band { node, shape, begin, end, bits, source: None }
+                write_band(operands, kind, Band { begin: kept.0, end: kept.1, bits }, None)
             }
-            Content::Refused(ref error) => return Err(crate::Error::clone(error)),
-            _ => Band { node, shape, begin, end, bits: 0, source: Some(input.clone()) },
+            _ => {
+                let source = operands.materialized(input)?;
+                source.check()?;
+                let storage = source.view().map(|view| view.storage.clone());
+                write_band(operands, kind, Band { begin: lost.0, end: lost.1, bits: 0 }, storage)
+            }
         };
-        Value::band(element, band)
+        Ok(vec![value])
     }
 }

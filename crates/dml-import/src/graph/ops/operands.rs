@@ -2,9 +2,13 @@
 
 use std::cell::Cell;
 
+use dml_core::AbstractOperator;
+
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
-use crate::graph::value::Value;
+use crate::graph::device::{DeviceNodes, Owner};
+use crate::graph::dml;
+use crate::graph::value::{Kind, Storage, Value};
 use crate::limits;
 use crate::tensor::{Tensor, element_count, text};
 
@@ -14,6 +18,19 @@ pub(crate) struct Operands<'a> {
     pub(crate) values: Vec<Option<&'a Value>>,
     /// Elements that may still be read and written.
     pub(crate) budget: &'a Budget,
+    /// What a device is to do.
+    pub(crate) device: &'a DeviceNodes,
+    /// Who asks for it.
+    pub(crate) owner: &'a Owner,
+    /// Whether the host has to know the outputs: shapes or attributes depend on them.
+    pub(crate) is_demanded: bool,
+}
+
+/// Where outputs are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Host,
+    Device,
 }
 
 /// What is left of [`limits::HOST_WORK`].
@@ -38,7 +55,67 @@ impl Budget {
     }
 }
 
+/// Whether DirectML's operators compute what a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Present,
+    Absent,
+    /// There are none, but the host may read what the caller gives in their place.
+    Replaceable,
+}
+
 impl Operands<'_> {
+    /// Where outputs of so many elements are computed from the inputs' elements. What is part of the model
+    /// is computed on the host unless it is large; what the caller gives is so only where shapes depend on
+    /// it, or where `operator` is none that a device has and may be replaced.
+    pub(crate) fn place(&self, elements: Option<u64>, operator: Operator) -> Place {
+        let views = self.values.iter().flatten().filter_map(|it| it.view());
+        let mut is_given = false;
+        for view in views {
+            match view.storage {
+                Storage::Device { .. } => return Place::Device,
+                Storage::Input(_) => is_given = true,
+                Storage::Tensor(_) | Storage::Constant(_) => {}
+            }
+        }
+        let is_large = elements.is_none_or(|it| it > limits::HOST_FOLD);
+        let is_host = self.is_demanded
+            || match operator {
+                Operator::Present => !is_given && !is_large,
+                Operator::Absent => !is_given,
+                Operator::Replaceable => true,
+            };
+        if is_host { Place::Host } else { Place::Device }
+    }
+
+    /// Adds the operator that `build` makes, which reads `inputs` and writes the only output.
+    pub(crate) fn write(
+        &self,
+        inputs: Vec<Option<Storage>>,
+        output: Kind,
+        build: impl FnOnce() -> Result<AbstractOperator>,
+    ) -> Value {
+        self.device.add(self.owner, inputs, vec![output], build).remove(0)
+    }
+
+    /// The value with packed elements in memory.
+    pub(crate) fn materialized(&self, value: &Value) -> Result<Value> {
+        dml::materialized(self.device, self.owner, value)
+    }
+
+    /// The same elements in another shape of as many.
+    pub(crate) fn reshaped(&self, value: &Value, shape: &[u64]) -> Result<Value> {
+        match value.reshaped(shape) {
+            Some(reshaped) => Ok(reshaped),
+            None => {
+                let packed = self.materialized(value)?;
+                packed.reshaped(shape).ok_or_else(|| {
+                    self.node.not_supported("packed elements have no such shape".to_owned())
+                })
+            }
+        }
+    }
+
     /// The `index`-th input, which the operator calls `name`.
     pub(crate) fn value(&self, index: usize, name: &str) -> Result<&Value> {
         self.optional(index)
@@ -63,7 +140,7 @@ impl Operands<'_> {
     /// The elements of `value`.
     pub(crate) fn read(&self, value: &Value) -> Result<Tensor> {
         self.budget.take(value.shape()?)?;
-        value.tensor(self.node)
+        value.tensor(self.node, |node| self.device.writer(node))
     }
 
     /// The elements of an input of integers.

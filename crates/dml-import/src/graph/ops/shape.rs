@@ -2,8 +2,8 @@
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::{Op, Operands};
-use crate::graph::value::{Content, Value};
+use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::value::Value;
 use crate::tensor::{Tensor, element_count, text};
 
 /// The sizes of the input's dimensions from `start` up to `end`.
@@ -15,7 +15,11 @@ pub(crate) struct ShapeOf {
 }
 
 impl Op for ShapeOf {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+    fn need(&self, _input: usize) -> Need {
+        Need::Shape
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let shape = operands.shape(0, "data")?;
         let at = |index: i64| {
             let rank = i64::try_from(shape.len()).unwrap_or(i64::MAX);
@@ -31,7 +35,51 @@ impl Op for ShapeOf {
         let sizes = sizes.iter().map(integer).collect::<Result<Vec<i64>>>()?;
         let shape = vec![sizes.len() as u64];
         let tensor = Tensor::from_integers(shape.clone(), &sizes).converted(self.element)?;
-        Ok(Value::new(self.element, shape, Content::Tensor(tensor)))
+        Ok(vec![Value::host(tensor)])
+    }
+}
+
+/// The number of the input's elements.
+#[derive(Debug)]
+pub(crate) struct Size;
+
+impl Op for Size {
+    fn need(&self, _input: usize) -> Need {
+        Need::Shape
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let shape = operands.shape(0, "data")?;
+        let count = element_count(shape).and_then(|count| i64::try_from(count).ok());
+        let count = count.ok_or_else(|| {
+            operands.node.invalid("data", text(shape), "has too many elements", "63 bits")
+        })?;
+        Ok(vec![Value::host(Tensor::from_integers(vec![], &[count]))])
+    }
+}
+
+/// The input's elements in two dimensions: those before `axis`, and the others.
+#[derive(Debug)]
+pub(crate) struct Flatten {
+    pub(crate) axis: i64,
+}
+
+impl Op for Flatten {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let data = operands.value(0, "input")?;
+        let shape = data.shape()?;
+        // The end of the last dimension is one, too.
+        let axis = match self.axis {
+            axis if axis < 0 => operands.axis(axis, shape.len(), "attribute axis")?,
+            axis => operands.axis(axis, shape.len() + 1, "attribute axis")?,
+        };
+        let count = |part: &[u64]| {
+            element_count(part).ok_or_else(|| {
+                operands.node.invalid("input", text(shape), "has too many elements", "64 bits")
+            })
+        };
+        let flat = [count(&shape[..axis])?, count(&shape[axis..])?];
+        operands.reshaped(data, &flat).map(|it| vec![it])
     }
 }
 
@@ -51,7 +99,11 @@ pub(crate) struct Reshape {
 }
 
 impl Op for Reshape {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+    fn need(&self, input: usize) -> Need {
+        if input == 1 { Need::Host } else { Need::Elements }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let from = data.shape()?;
         let wanted = operands.vector(1, "shape")?;
@@ -87,7 +139,7 @@ impl Op for Reshape {
         if count.is_none() || element_count(&shape) != count {
             return Err(refused("has another number of elements"));
         }
-        Ok(data.with_shape(shape))
+        operands.reshaped(data, &shape).map(|it| vec![it])
     }
 }
 
@@ -99,7 +151,11 @@ pub(crate) struct Unsqueeze {
 }
 
 impl Op for Unsqueeze {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+    fn need(&self, input: usize) -> Need {
+        if input == 1 { Need::Host } else { Need::Elements }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let mut rest = data.shape()?.iter();
         let axes = match &self.axes {
@@ -109,8 +165,8 @@ impl Op for Unsqueeze {
         let rank = rest.len() + axes.len();
         let new = marked(operands, &axes, rank)?;
         let size = |is_new: &bool| if *is_new { Some(1) } else { rest.next().copied() };
-        let shape = new.iter().filter_map(size).collect();
-        Ok(data.with_shape(shape))
+        let shape: Vec<u64> = new.iter().filter_map(size).collect();
+        operands.reshaped(data, &shape).map(|it| vec![it])
     }
 }
 
@@ -122,7 +178,11 @@ pub(crate) struct Squeeze {
 }
 
 impl Op for Squeeze {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+    fn need(&self, input: usize) -> Need {
+        if input == 1 { Need::Host } else { Need::Elements }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let shape = data.shape()?;
         let axes = match &self.axes {
@@ -144,7 +204,7 @@ impl Op for Squeeze {
                 (false, size) => kept.push(*size),
             }
         }
-        Ok(data.with_shape(kept))
+        operands.reshaped(data, &kept).map(|it| vec![it])
     }
 }
 

@@ -1,8 +1,7 @@
 //! Slice.
 
 use crate::error::Result;
-use crate::graph::ops::index::value;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::host_elements;
 
@@ -24,7 +23,11 @@ struct Range {
 }
 
 impl Op for Slice {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+    fn need(&self, input: usize) -> Need {
+        if input == 0 { Need::Elements } else { Need::Host }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let range = match self {
             Self::Fixed { starts, ends, axes } => Range {
                 starts: starts.clone(),
@@ -45,7 +48,7 @@ impl Op for Slice {
                 }
             }
         };
-        sliced(operands, &range)
+        sliced(operands, &range).map(|it| vec![it])
     }
 }
 
@@ -84,7 +87,7 @@ fn sliced(operands: &Operands<'_>, range: &Range) -> Result<Value> {
         };
         picked = picked.iter().flat_map(along).collect();
     }
-    Ok(value(data.picked(shape, &picked)))
+    Ok(Value::host(data.picked(shape, &picked)))
 }
 
 /// Python's slice of a sequence of `size`.

@@ -1,12 +1,13 @@
-//! Constants, conversions, and values handed on.
+//! Constants, repeated values, and values handed on.
 
 use std::sync::Arc;
 
 use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::{Op, Operands};
-use crate::graph::value::{Content, Value};
+use crate::graph::ops::element_wise::broadcast;
+use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::value::{Content, Kind, Storage, Value, View};
 use crate::tensor::{element_count, text};
 
 /// A tensor of the model.
@@ -14,10 +15,9 @@ use crate::tensor::{element_count, text};
 pub(crate) struct Literal(pub(crate) Arc<Constant>);
 
 impl Op for Literal {
-    fn evaluate(&self, _operands: &Operands<'_>) -> Result<Value> {
-        let constant = Arc::clone(&self.0);
-        let (element, shape) = (constant.element, constant.shape.clone());
-        Ok(Value::new(element, shape, Content::Constant(constant)))
+    fn evaluate(&self, _operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let (element, shape) = (self.0.element, self.0.shape.clone());
+        Ok(vec![Value::stored(Kind { element, shape }, Storage::Constant(Arc::clone(&self.0)))])
     }
 }
 
@@ -26,27 +26,8 @@ impl Op for Literal {
 pub(crate) struct Identity;
 
 impl Op for Identity {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
-        Ok(operands.value(0, "input")?.clone())
-    }
-}
-
-/// The input as another type.
-#[derive(Debug)]
-pub(crate) struct Cast {
-    pub(crate) to: ElementType,
-}
-
-impl Op for Cast {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
-        let input = operands.value(0, "input")?;
-        for element in [input.element()?, self.to] {
-            if element.storage().is_none() {
-                let reason = format!("{element} has no counterpart among DirectML's types");
-                return Err(operands.node.not_supported(reason));
-            }
-        }
-        input.cast(self.to)
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        Ok(vec![operands.value(0, "input")?.clone()])
     }
 }
 
@@ -58,13 +39,17 @@ pub(crate) struct ConstantOfShape {
 }
 
 impl Op for ConstantOfShape {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+    fn need(&self, _input: usize) -> Need {
+        Need::Host
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let shape = operands.sizes(0, "input")?;
-        Ok(Value::new(self.element, shape, Content::Fill(self.bits)))
+        Ok(vec![Value::fill(Kind { element: self.element, shape }, self.bits)])
     }
 }
 
-/// One element in the shape that it and the second input, a shape, broadcast to.
+/// The elements repeated to the shape that they and the second input, a shape, broadcast to.
 #[derive(Debug)]
 pub(crate) struct Broadcast {
     /// Whether a dimension of the data may be larger than that of the shape given.
@@ -72,26 +57,31 @@ pub(crate) struct Broadcast {
 }
 
 impl Op for Broadcast {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Value> {
+    fn need(&self, input: usize) -> Need {
+        if input == 1 { Need::Host } else { Need::Elements }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
-        let (from, mut shape) = (data.shape()?, operands.sizes(1, "shape")?);
-        if element_count(from) != Some(1) {
-            let reason = format!("only one element is broadcast, not {}", text(from));
-            return Err(operands.node.not_supported(reason));
-        }
-        if from.len() > shape.len() {
-            if !self.bidirectional {
-                let problem = "has fewer dimensions than the data";
-                return Err(operands.node.invalid("shape", text(&shape), problem, text(from)));
-            }
-            let missing = from.len() - shape.len();
-            shape.splice(0..0, std::iter::repeat_n(1, missing));
-        }
-        let element = data.element()?;
-        let bits = match data.content {
-            Content::Fill(bits) => bits,
-            _ => operands.read(data)?.bits().next().unwrap_or(0),
+        let (from, wanted) = (data.shape()?, operands.sizes(1, "shape")?);
+        let both = broadcast(from, &wanted).filter(|it| self.bidirectional || *it == wanted);
+        let Some(shape) = both else {
+            let problem = "is no shape that the data broadcast to";
+            return Err(operands.node.invalid("shape", text(&wanted), problem, text(from)));
         };
-        Ok(Value::new(element, shape, Content::Fill(bits)))
+        // One element that is known is written rather than read.
+        let is_known = |view: &View| {
+            matches!(view.storage, Storage::Tensor(_) | Storage::Constant(_))
+                || operands.is_demanded
+        };
+        if element_count(from) == Some(1)
+            && let Content::Stored(view) = &data.content
+            && is_known(view)
+            && !view.storage.is_on_device()
+        {
+            let bits = operands.read(data)?.bits().next().unwrap_or(0);
+            return Ok(vec![Value::fill(Kind { element: data.element()?, shape }, bits)]);
+        }
+        Ok(vec![data.broadcast(&shape)])
     }
 }

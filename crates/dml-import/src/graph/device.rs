@@ -1,0 +1,148 @@
+//! What a device is to do: DirectML operators, in the order in which they were found.
+
+use std::cell::{Ref, RefCell};
+use std::sync::Arc;
+
+use dml_core::schema::FieldKind;
+use dml_core::{AbstractOperator, FeatureLevel, validate};
+
+use crate::element::ElementType;
+use crate::error::{Error, NodeName, Result};
+use crate::graph::dml::MAX_RANK;
+use crate::graph::value::{Kind, Storage, Value};
+use crate::limits;
+
+/// Matrices with `bits` where `begin <= x - y < end`, and elsewhere 0.
+#[derive(Clone, Debug)]
+pub(crate) struct Band {
+    pub(crate) begin: i128,
+    pub(crate) end: i128,
+    pub(crate) bits: u64,
+}
+
+/// An operator of DirectML, and what it reads.
+#[derive(Debug)]
+pub(crate) struct DeviceNode {
+    /// The node of the model that it is a part of.
+    pub(crate) name: Arc<NodeName>,
+    /// Its number; `None` where it belongs to an output of the graph.
+    pub(crate) origin: Option<usize>,
+    pub(crate) operator: AbstractOperator,
+    /// In the operator's binding order; `None` where one is left out.
+    pub(crate) inputs: Vec<Option<Storage>>,
+    /// What it writes, where that is a band of one value.
+    pub(crate) band: Option<Band>,
+}
+
+/// The operators of a device that an evaluation finds.
+#[derive(Debug)]
+pub(crate) struct DeviceNodes {
+    nodes: RefCell<Vec<DeviceNode>>,
+    /// Whether only types and shapes are asked for: sizes may then be such as no device has.
+    shapes_only: bool,
+}
+
+/// The model's node that operators are added for.
+#[derive(Clone, Debug)]
+pub(crate) struct Owner {
+    pub(crate) name: Arc<NodeName>,
+    pub(crate) index: Option<usize>,
+}
+
+impl DeviceNodes {
+    pub(crate) fn new(shapes_only: bool) -> Self {
+        Self { nodes: RefCell::default(), shapes_only }
+    }
+
+    pub(crate) fn all(&self) -> Ref<'_, Vec<DeviceNode>> {
+        self.nodes.borrow()
+    }
+
+    /// Adds the operator that `build` makes. It reads `inputs` and writes values of these kinds, each
+    /// packed; of one that is refused, they are why.
+    pub(crate) fn add(
+        &self,
+        owner: &Owner,
+        inputs: Vec<Option<Storage>>,
+        outputs: Vec<Kind>,
+        build: impl FnOnce() -> Result<AbstractOperator>,
+    ) -> Vec<Value> {
+        self.add_band(owner, inputs, outputs, None, build)
+    }
+
+    /// The same for what writes a band.
+    pub(crate) fn add_band(
+        &self,
+        owner: &Owner,
+        inputs: Vec<Option<Storage>>,
+        outputs: Vec<Kind>,
+        band: Option<Band>,
+        build: impl FnOnce() -> Result<AbstractOperator>,
+    ) -> Vec<Value> {
+        let node = self.nodes.borrow().len();
+        if !self.shapes_only {
+            match self.checked(owner, node, build) {
+                Ok(operator) => {
+                    let (name, origin) = (Arc::clone(&owner.name), owner.index);
+                    let mut inputs = inputs;
+                    // Optional inputs at the end may be left out.
+                    inputs.resize(operator.bindings(FieldKind::Input).count(), None);
+                    let node = DeviceNode { name, origin, operator, inputs, band };
+                    self.nodes.borrow_mut().push(node);
+                }
+                Err(error) => {
+                    let refused = |kind| Value::refused_as(kind, error.clone());
+                    return outputs.into_iter().map(refused).collect();
+                }
+            }
+        }
+        let stored = |(output, kind)| Value::stored(kind, Storage::Device { node, output });
+        outputs.into_iter().enumerate().map(stored).collect()
+    }
+
+    fn checked(
+        &self,
+        owner: &Owner,
+        count: usize,
+        build: impl FnOnce() -> Result<AbstractOperator>,
+    ) -> Result<AbstractOperator> {
+        if count >= limits::DEVICE_NODES {
+            let problem = format!("needs more than {} operators", limits::DEVICE_NODES);
+            return Err(Error::Malformed(problem));
+        }
+        let operator = build()?;
+        match validate(&operator, FeatureLevel::HIGHEST) {
+            Ok(_) => Ok(operator),
+            Err(error) => {
+                Err(Error::Operator { node: (*owner.name).clone(), error: Box::new(error) })
+            }
+        }
+    }
+
+    /// The band that `storage` is, where it is one of one value.
+    pub(crate) fn band(&self, storage: &Storage) -> Option<Band> {
+        let Storage::Device { node, output: 0 } = storage else { return None };
+        self.nodes.borrow().get(*node)?.band.clone()
+    }
+
+    /// What writes a value, for messages.
+    pub(crate) fn writer(&self, node: usize) -> String {
+        self.nodes.borrow().get(node).map_or("an operator".to_owned(), |it| it.name.to_string())
+    }
+}
+
+/// The lowest level that accepts `operator`.
+pub(crate) fn level(operator: &AbstractOperator) -> Option<FeatureLevel> {
+    FeatureLevel::ALL.into_iter().find(|level| validate(operator, *level).is_ok())
+}
+
+/// That `element` is none of DirectML's.
+pub(crate) fn no_counterpart(node: &NodeName, element: ElementType) -> Error {
+    node.not_supported(format!("{element} has no counterpart among DirectML's types"))
+}
+
+/// That more than DirectML's dimensions are left.
+pub(crate) fn too_many_dimensions(node: &NodeName, rank: usize) -> Error {
+    let accepted = format!("up to {MAX_RANK}, where neighbouring ones can be taken as one");
+    node.invalid("output", rank, "dimensions are too many for DirectML", accepted)
+}

@@ -1,0 +1,113 @@
+//! Conversions to another type.
+
+use dml_core::operators::{CastDesc, ElementWiseIfDesc, ElementWiseLogicalLessThanDesc};
+
+use crate::convert::convert;
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::device::no_counterpart;
+use crate::graph::dml;
+use crate::graph::ops::element_wise::Types;
+use crate::graph::ops::matrix::write_band;
+use crate::graph::ops::operands::{Operator, Place};
+use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::value::{Content, Kind, Value};
+use crate::tensor::element_count;
+
+/// The input as another type: integers wrap around, floats are truncated toward zero and saturate, and
+/// everything but 0 is true.
+#[derive(Debug)]
+pub(crate) struct Cast {
+    pub(crate) to: ElementType,
+}
+
+impl Op for Cast {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        cast(operands, operands.value(0, "input")?, self.to).map(|it| vec![it])
+    }
+}
+
+/// The first input as the type of the second one.
+#[derive(Debug)]
+pub(crate) struct CastLike;
+
+impl Op for CastLike {
+    fn need(&self, input: usize) -> Need {
+        if input == 1 { Need::Shape } else { Need::Elements }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let to = operands.value(1, "target_type")?.element()?;
+        let only = Operands { values: vec![operands.optional(0)], ..*operands };
+        cast(&only, operands.value(0, "input")?, to).map(|it| vec![it])
+    }
+}
+
+fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> Result<Value> {
+    let Kind { element: from, shape } = input.kind()?;
+    if let Some(other) = [from, to].into_iter().find(|it| it.storage().is_none()) {
+        return Err(no_counterpart(operands.node, other));
+    }
+    if from == to {
+        return Ok(input.clone());
+    }
+    let kind = Kind { element: to, shape };
+    if let Content::Fill(bits) = input.content {
+        return Ok(Value::fill(kind, convert(bits, from, to)));
+    }
+    // What writes one value and zeros writes it in the new type: 0 is 0 in every type.
+    if let Some(view) = input.view().filter(|it| it.strides.is_none())
+        && let Some(mut band) = operands.device.band(&view.storage)
+    {
+        band.bits = convert(band.bits, from, to);
+        return Ok(write_band(operands, kind, band, None));
+    }
+    if operands.place(element_count(&kind.shape), Operator::Present) == Place::Host {
+        let tensor = operands.read(input)?.converted(to)?;
+        return Ok(Value::host(tensor));
+    }
+    input.check()?;
+    if [from, to].contains(&ElementType::Bfloat16) {
+        let reason = "bfloat16 is moved by a device, and not converted";
+        return Err(operands.node.not_supported(reason));
+    }
+    if to == ElementType::Bool {
+        return truth(operands, input, from, kind);
+    }
+    // A truth value is 0 or 1 of its own type.
+    let (device, owner) = (operands.device, operands.owner);
+    Ok(dml::element_wise(device, owner, &[input], kind, |mut inputs, output_tensor| {
+        Ok(CastDesc { input_tensor: inputs.remove(0), output_tensor }.into())
+    }))
+}
+
+/// Whether each element is not 0, which not a number is not: one below 0 is, and one that is not below 0
+/// is unless it is below the least that is above 0.
+fn truth(operands: &Operands<'_>, input: &Value, from: ElementType, kind: Kind) -> Result<Value> {
+    if !Types::Numbers.contains(from) {
+        return Err(operands.node.not_supported(format!("a device compares no {from} with 0")));
+    }
+    let (device, owner) = (operands.device, operands.owner);
+    // The bits of the least integer, and of the least float, above 0 are those of 1.
+    let constant = |element, bits| Value::fill(Kind { element, shape: vec![] }, bits);
+    let (zero, least) = (constant(from, 0), constant(from, 1));
+    let [no, yes] = [0, 1].map(|bits| constant(ElementType::Bool, bits));
+    let below = |limit: &Value| {
+        dml::element_wise(device, owner, &[input, limit], kind.clone(), |mut inputs, output| {
+            let b_tensor = inputs.remove(1);
+            let a_tensor = inputs.remove(0);
+            Ok(ElementWiseLogicalLessThanDesc { a_tensor, b_tensor, output_tensor: output }.into())
+        })
+    };
+    let choose = |condition: &Value, a: &Value, b: &Value| {
+        dml::element_wise(device, owner, &[condition, a, b], kind.clone(), |inputs, output| {
+            let [condition_tensor, a_tensor, b_tensor] = <[_; 3]>::try_from(inputs)
+                .map_err(|_| operands.node.not_supported("three tensors are needed"))?;
+            let output_tensor = output;
+            Ok(ElementWiseIfDesc { condition_tensor, a_tensor, b_tensor, output_tensor }.into())
+        })
+    };
+    let is_zero_or_below = below(&least);
+    let is_above = choose(&is_zero_or_below, &no, &yes);
+    Ok(choose(&below(&zero), &yes, &is_above))
+}

@@ -1,0 +1,114 @@
+//! Concat: JOIN.
+
+use dml_core::operators::JoinDesc;
+
+use crate::error::Result;
+use crate::graph::device::no_counterpart;
+use crate::graph::dml::{MAX_RANK, packed_tensor};
+use crate::graph::ops::operands::{Operator, Place};
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::{Kind, Value};
+use crate::tensor::{Tensor, element_count, host_elements, text};
+
+/// The inputs one after the other along a dimension.
+#[derive(Debug)]
+pub(crate) struct Concat {
+    pub(crate) axis: i64,
+}
+
+impl Op for Concat {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let given = |index| operands.value(index, "inputs");
+        let all = (0..operands.values.len()).map(given).collect::<Result<Vec<&Value>>>()?;
+        let (kind, axis) = self.infer(operands, &all)?;
+        let parts: Vec<&Value> = all.into_iter().filter(|it| !it.is_empty()).collect();
+        let result = match parts.as_slice() {
+            [] => Value::host(Tensor::new(kind.element, kind.shape, vec![])?),
+            [only] => (*only).clone(),
+            _ if operands.place(element_count(&kind.shape), Operator::Present) == Place::Host => {
+                joined_on_host(operands, &parts, kind, axis)?
+            }
+            _ => joined(operands, &parts, kind, axis)?,
+        };
+        Ok(vec![result])
+    }
+}
+
+impl Concat {
+    fn infer(&self, operands: &Operands<'_>, all: &[&Value]) -> Result<(Kind, usize)> {
+        let Some(first) = all.first() else {
+            return Err(operands.node.invalid("inputs", 0, "is the wrong number", "one or more"));
+        };
+        let Kind { element, mut shape } = first.kind()?;
+        if element.storage().is_none() {
+            return Err(no_counterpart(operands.node, element));
+        }
+        let axis = operands.axis(self.axis, shape.len(), "attribute axis")?;
+        shape[axis] = 0;
+        for value in all {
+            let mut other = value.kind()?;
+            let along = other.shape.get_mut(axis).map(std::mem::take).unwrap_or_default();
+            let sum = shape[axis].saturating_add(along);
+            shape[axis] = 0;
+            if other.shape != shape || other.element != element {
+                let given = format!("{} {}", other.element, text(value.shape()?));
+                let like = format!("{element} {}", text(first.shape()?));
+                return Err(operands.node.invalid("inputs", given, "does not fit", like));
+            }
+            shape[axis] = sum;
+        }
+        Ok((Kind { element, shape }, axis))
+    }
+}
+
+fn joined_on_host(
+    operands: &Operands<'_>,
+    parts: &[&Value],
+    kind: Kind,
+    axis: usize,
+) -> Result<Value> {
+    host_elements(&kind.shape)?;
+    let tensors = parts.iter().map(|it| operands.read(it)).collect::<Result<Vec<Tensor>>>()?;
+    let outer = host_elements(&kind.shape[..axis])?;
+    let mut bytes = Vec::new();
+    for block in 0..outer {
+        for tensor in &tensors {
+            let length = tensor.bytes().len() / outer.max(1);
+            bytes.extend_from_slice(&tensor.bytes()[block * length..(block + 1) * length]);
+        }
+    }
+    Ok(Value::host(Tensor::new(kind.element, kind.shape, bytes)?))
+}
+
+fn joined(operands: &Operands<'_>, parts: &[&Value], kind: Kind, axis: usize) -> Result<Value> {
+    let parts = parts.iter().map(|it| operands.materialized(it)).collect::<Result<Vec<Value>>>()?;
+    parts.iter().try_for_each(Value::check)?;
+    let storages = parts.iter().map(|it| it.view().map(|view| view.storage.clone())).collect();
+    let build = || {
+        let tensor =
+            |shape: &[u64]| packed_tensor(operands.node, kind.element, &around(shape, axis));
+        let output_tensor = tensor(&kind.shape)?;
+        let input_tensors =
+            parts.iter().map(|it| tensor(it.shape()?)).collect::<Result<Vec<_>>>()?;
+        let axis = position(&kind.shape, axis);
+        Ok(JoinDesc { input_tensors, output_tensor, axis }.into())
+    };
+    Ok(operands.write(storages, kind.clone(), build))
+}
+
+/// The shape as operators along a dimension get it: where there are too many dimensions, those before and
+/// those after it are one each.
+pub(super) fn around(shape: &[u64], axis: usize) -> Vec<u64> {
+    if shape.len() <= MAX_RANK {
+        return shape.to_vec();
+    }
+    let count = |part: &[u64]| element_count(part).unwrap_or(u64::MAX);
+    vec![count(&shape[..axis]), shape[axis], count(&shape[axis + 1..])]
+}
+
+/// Which dimension of the tensor `axis` is then.
+pub(super) fn position(shape: &[u64], axis: usize) -> u32 {
+    // Tensors have four dimensions at least.
+    let (rank, axis) = if shape.len() <= MAX_RANK { (shape.len(), axis) } else { (3, 1) };
+    u32::try_from(axis + 4usize.saturating_sub(rank)).unwrap_or(u32::MAX)
+}

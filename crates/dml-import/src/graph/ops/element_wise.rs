@@ -1,0 +1,377 @@
+//! Operations that compute each element of their output from one element of each input: a row each.
+
+use dml_core::operators as tables;
+use dml_core::schema::{FieldKind, OperatorSchema};
+use dml_core::{AbstractOperator, FieldValue, TensorDesc};
+
+use crate::convert::{float, from_float, integer};
+use crate::element::ElementType;
+use crate::error::{Error, Result};
+use crate::graph::dml;
+use crate::graph::ops::operands::{Operator, Place};
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::{Content, Kind, Value};
+use crate::tensor::{Tensor, element_count, host_elements, text};
+
+/// A set of types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Types {
+    /// Every type: only bits are moved.
+    Any,
+    /// Integers and floats that DirectML has.
+    Numbers,
+    Floats,
+}
+
+impl Types {
+    pub(crate) fn contains(self, element: ElementType) -> bool {
+        let is_integer = element.is_integer() && element != ElementType::Bool;
+        let is_float = matches!(element, ElementType::Dml(_)) && !is_integer;
+        match self {
+            Self::Any => element.storage().is_some(),
+            Self::Numbers => is_integer || is_float,
+            Self::Floats => is_float,
+        }
+    }
+}
+
+/// An element while the host computes with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Scalar {
+    /// Of an integer or a truth value.
+    Integer(i128),
+    /// Of a float. What 64 bits compute of two floats of 32 is rounded to 32 as if it were exact.
+    Float(f64),
+}
+
+impl Scalar {
+    pub(crate) fn new(bits: u64, element: ElementType) -> Self {
+        match element.is_integer() {
+            true => Self::Integer(integer(bits, element)),
+            false => Self::Float(float(bits, element)),
+        }
+    }
+
+    /// The bits of it as `element`: integers wrap around.
+    pub(crate) fn bits(self, element: ElementType) -> u64 {
+        match (self, element.storage()) {
+            (Self::Integer(value), Some(storage)) => storage.integer_bits(value),
+            (Self::Float(value), _) => from_float(value, element),
+            (Self::Integer(_), None) => 0,
+        }
+    }
+}
+
+/// What an element-wise operation computes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Function {
+    /// The operator of DirectML that computes it, for the types that it serves.
+    operator: Option<(Types, &'static OperatorSchema)>,
+    /// Whether it gives truth values.
+    pub(crate) is_truth: bool,
+    /// Whether the first input is a truth value, whatever the others are.
+    pub(crate) has_condition: bool,
+    /// Whether two inputs at a time are enough for any number of them.
+    pub(crate) is_chain: bool,
+    /// The same on the host, of one element each; `None` where only a device computes it.
+    pub(crate) fold: Option<fn(&[Scalar]) -> Scalar>,
+}
+
+impl Function {
+    /// One that gives the type of its inputs, which an operator of DirectML computes for these types.
+    pub(crate) const fn new(types: Types, schema: &'static OperatorSchema) -> Self {
+        Self { operator: Some((types, schema)), ..Self::on_host() }
+    }
+
+    /// One that no operator of DirectML computes yet.
+    pub(crate) const fn on_host() -> Self {
+        Self { operator: None, is_truth: false, has_condition: false, is_chain: false, fold: None }
+    }
+
+    pub(crate) const fn truth(self) -> Self {
+        Self { is_truth: true, ..self }
+    }
+
+    pub(crate) const fn chain(self) -> Self {
+        Self { is_chain: true, ..self }
+    }
+
+    pub(crate) const fn fold(self, fold: fn(&[Scalar]) -> Scalar) -> Self {
+        Self { fold: Some(fold), ..self }
+    }
+
+    /// The operator of a device for `element`.
+    fn operator(&self, element: ElementType) -> Option<&'static OperatorSchema> {
+        self.operator.filter(|(types, _)| types.contains(element)).map(|(_, schema)| schema)
+    }
+}
+
+pub(crate) const RELU: Function =
+    Function::new(Types::Numbers, &tables::ACTIVATION_RELU).fold(|it| match it[0] {
+        Scalar::Integer(value) => Scalar::Integer(value.max(0)),
+        Scalar::Float(value) if value < 0.0 => Scalar::Float(0.0),
+        nan_or_positive => nan_or_positive,
+    });
+
+pub(crate) const WHERE: Function = Function {
+    has_condition: true,
+    ..Function::new(Types::Any, &tables::ELEMENT_WISE_IF).fold(|it| match it[0] {
+        Scalar::Integer(0) => it[2],
+        _ => it[1],
+    })
+};
+
+/// How inputs of different shapes are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broadcasting {
+    /// NumPy's rule: dimensions are aligned at the last one, and those of size 1 are repeated.
+    NumPy,
+    /// That of ONNX before version 7: where it is allowed, the second input's dimensions are aligned
+    /// with those of the first one from `axis` on, or at the last one.
+    Legacy { is_allowed: bool, axis: Option<i64> },
+}
+
+/// An element-wise operation.
+#[derive(Debug)]
+pub(crate) struct ElementWise {
+    pub(crate) function: Function,
+    pub(crate) broadcasting: Broadcasting,
+    /// What DirectML's operator has beside its tensors, in its order; empty where there is nothing, or
+    /// where nothing stands for itself.
+    pub(crate) attributes: Vec<FieldValue>,
+}
+
+impl ElementWise {
+    pub(crate) fn new(function: Function) -> Self {
+        Self { function, broadcasting: Broadcasting::NumPy, attributes: vec![] }
+    }
+}
+
+impl Op for ElementWise {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let given = |index| operands.value(index, "inputs").cloned();
+        let mut values = (0..operands.values.len()).map(given).collect::<Result<Vec<_>>>()?;
+        if let Broadcasting::Legacy { is_allowed, axis } = self.broadcasting {
+            align(operands, &mut values, is_allowed, axis)?;
+        }
+        let result = match values.as_slice() {
+            [only] if self.function.is_chain => only.clone(),
+            [first, rest @ ..] if self.function.is_chain => {
+                let add = |sum: Value, next: &Value| self.apply(operands, &[sum, next.clone()]);
+                rest.iter().try_fold(first.clone(), add)?
+            }
+            all => self.apply(operands, all)?,
+        };
+        Ok(vec![result])
+    }
+}
+
+impl ElementWise {
+    fn apply(&self, operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
+        let function = &self.function;
+        let (element, shape) = self.infer(operands, values)?;
+        let output = if function.is_truth { ElementType::Bool } else { element };
+        let kind = Kind { element: output, shape };
+        if kind.is_empty() {
+            return Ok(Value::host(Tensor::new(output, kind.shape, vec![])?));
+        }
+        if let (Some(fold), Some(bits)) = (function.fold, fills(values)) {
+            let scalars = values
+                .iter()
+                .zip(bits)
+                .map(|(value, bits)| Scalar::new(bits, value.element.unwrap_or(element)));
+            let scalars: Vec<Scalar> = scalars.collect();
+            return Ok(Value::fill(kind, fold(&scalars).bits(output)));
+        }
+        let operator = function.operator(element);
+        if let Some(fold) = function.fold {
+            let is_integer = |it: &Value| it.element.is_some_and(ElementType::is_integer);
+            let replaced = match operator {
+                Some(_) => Operator::Present,
+                None if values.iter().all(is_integer) => Operator::Replaceable,
+                // Floats that the caller gives are a device's work.
+                None => Operator::Absent,
+            };
+            let of = Operands { values: values.iter().map(Some).collect(), ..*operands };
+            if of.place(element_count(&kind.shape), replaced) == Place::Host {
+                return folded(operands, fold, values, kind);
+            }
+        }
+        values.iter().try_for_each(Value::check)?;
+        let Some(schema) = operator else {
+            let reason = format!("no operator of DirectML computes it for {element} here");
+            return Err(operands.node.not_supported(reason));
+        };
+        let all: Vec<&Value> = values.iter().collect();
+        Ok(dml::element_wise(operands.device, operands.owner, &all, kind, |inputs, output| {
+            built(schema, inputs, output, &self.attributes)
+                .map_err(|error| operands.node.not_supported(error.to_string()))
+        }))
+    }
+
+    /// The type that the inputs share, and the shape that they have together.
+    fn infer(&self, operands: &Operands<'_>, values: &[Value]) -> Result<(ElementType, Vec<u64>)> {
+        let node = operands.node;
+        let (condition, rest) = match (self.function.has_condition, values) {
+            (true, [condition, rest @ ..]) => (Some(condition), rest),
+            (_, all) => (None, all),
+        };
+        let Some(first) = rest.first() else {
+            return Err(node.invalid("inputs", values.len(), "is the wrong number", "more"));
+        };
+        if let Some(condition) = condition {
+            operands.type_is(condition.element()?, &[ElementType::Bool], "condition")?;
+        }
+        let element = first.element()?;
+        let mut shape = first.shape()?.to_vec();
+        for value in rest.iter().skip(1).chain(condition) {
+            let is_condition = condition.is_some_and(|it| std::ptr::eq(it, value));
+            let same = is_condition || value.element()? == element;
+            let both = broadcast(&shape, value.shape()?).filter(|_| same);
+            let Some(both) = both else {
+                let given = format!("{} {}", value.element()?, text(value.shape()?));
+                let accepted = format!("{element} {}", text(&shape));
+                return Err(node.invalid("inputs", given, "does not fit", accepted));
+            };
+            shape = both;
+        }
+        Ok((element, shape))
+    }
+}
+
+/// The operator with these tensors.
+fn built(
+    schema: &'static OperatorSchema,
+    inputs: Vec<TensorDesc>,
+    output: TensorDesc,
+    attributes: &[FieldValue],
+) -> Result<AbstractOperator, dml_core::Error> {
+    let (mut inputs, mut output) = (inputs.into_iter(), Some(output));
+    let mut attributes = attributes.iter().cloned();
+    let fields = schema.fields.iter().map(|field| match field.kind {
+        FieldKind::Input => FieldValue::Tensor(inputs.next()),
+        FieldKind::Output => FieldValue::Tensor(output.take()),
+        FieldKind::Attribute => attributes.next().unwrap_or_else(|| field.field_type.empty_value()),
+    });
+    AbstractOperator::new(schema, fields.collect())
+}
+
+/// The bits of every value, where each is the same everywhere.
+fn fills(values: &[Value]) -> Option<Vec<u64>> {
+    let bits = |value: &Value| match value.content {
+        Content::Fill(bits) => Some(bits),
+        _ => None,
+    };
+    values.iter().map(bits).collect()
+}
+
+fn folded(
+    operands: &Operands<'_>,
+    fold: fn(&[Scalar]) -> Scalar,
+    values: &[Value],
+    kind: Kind,
+) -> Result<Value> {
+    let count = host_elements(&kind.shape)?;
+    let tensors = values.iter().map(|it| operands.read(it)).collect::<Result<Vec<Tensor>>>()?;
+    let bits: Vec<Vec<u64>> = tensors.iter().map(|it| it.bits().collect()).collect();
+    let size = usize::try_from(kind.element.size().unwrap_or(0)).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(count * size);
+    let mut scalars = Vec::with_capacity(values.len());
+    for index in 0..count {
+        scalars.clear();
+        for (tensor, bits) in tensors.iter().zip(&bits) {
+            let at = source(index, &kind.shape, tensor.shape());
+            scalars.push(Scalar::new(bits[at], tensor.element_type()));
+        }
+        bytes.extend_from_slice(&fold(&scalars).bits(kind.element).to_le_bytes()[..size]);
+    }
+    Ok(Value::host(Tensor::new(kind.element, kind.shape, bytes)?))
+}
+
+/// Gives the second value the dimensions that align it with the first one.
+fn align(
+    operands: &Operands<'_>,
+    values: &mut [Value],
+    is_allowed: bool,
+    axis: Option<i64>,
+) -> Result<()> {
+    let [a, b] = values else { return Ok(()) };
+    let (first, second) = (a.shape()?.to_vec(), b.shape()?.to_vec());
+    let refused = |problem: &str| -> Error {
+        operands.node.invalid("B", text(&second), problem, format!("as in {}", text(&first)))
+    };
+    if !is_allowed {
+        return if first == second { Ok(()) } else { Err(refused("is another shape")) };
+    }
+    let Some(last) = first.len().checked_sub(second.len()) else {
+        return Err(refused("has more dimensions"));
+    };
+    let start = match axis {
+        Some(axis) => operands.axis(axis, first.len().max(1), "attribute axis")?,
+        None => last,
+    };
+    if start > last {
+        return Err(refused("has too many dimensions after the attribute axis"));
+    }
+    let aligned = [second.as_slice(), &vec![1; last - start]].concat();
+    let fits = |(own, other): (&u64, &u64)| own == other || *own == 1;
+    if !aligned.iter().zip(&first[start..]).all(fits) {
+        return Err(refused("does not fit the dimensions of A"));
+    }
+    *b = operands.reshaped(b, &aligned)?;
+    Ok(())
+}
+
+/// NumPy's rule: dimensions are aligned at the last one, and those of size 1 are repeated.
+pub(crate) fn broadcast(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
+    let rank = a.len().max(b.len());
+    let size = |shape: &[u64], index: usize| {
+        (index + shape.len()).checked_sub(rank).map_or(1, |index| shape[index])
+    };
+    let both = |index| match (size(a, index), size(b, index)) {
+        (x, y) if x == y => Some(x),
+        (1, y) => Some(y),
+        (x, 1) => Some(x),
+        _ => None,
+    };
+    (0..rank).map(both).collect()
+}
+
+/// Which element of a tensor of `from` stands at `index` of one of `shape`.
+fn source(mut index: usize, shape: &[u64], from: &[u64]) -> usize {
+    let (mut at, mut stride) = (0, 1);
+    for (dimension, size) in shape.iter().enumerate().rev() {
+        let size = usize::try_from(*size).unwrap_or(1).max(1);
+        let own = (dimension + from.len()).checked_sub(shape.len()).map_or(1, |own| from[own]);
+        if own != 1 {
+            at += index % size * stride;
+            stride *= size;
+        }
+        index /= size;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_of_size_1_are_repeated() {
+        assert_eq!(broadcast(&[2, 1], &[3]), Some(vec![2, 3]));
+        assert_eq!(broadcast(&[], &[3]), Some(vec![3]));
+        assert_eq!(broadcast(&[2], &[3]), None);
+        let sources: Vec<usize> = (0..6).map(|index| source(index, &[2, 3], &[2, 1])).collect();
+        assert_eq!(sources, [0, 0, 0, 1, 1, 1]);
+        let sources: Vec<usize> = (0..6).map(|index| source(index, &[2, 3], &[3])).collect();
+        assert_eq!(sources, [0, 1, 2, 0, 1, 2]);
+    }
+
+    #[test]
+    fn results_wrap_around_in_their_type() {
+        let int8 = ElementType::Dml(dml_core::DataType::Int8);
+        assert_eq!(Scalar::Integer(200).bits(int8), 0xc8);
+        assert_eq!(Scalar::Integer(1 << 40).bits(int8), 0);
+        assert_eq!(Scalar::Float(0.1).bits(ElementType::FLOAT32), u64::from(0.1f32.to_bits()));
+    }
+}

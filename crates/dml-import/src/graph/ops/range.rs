@@ -1,0 +1,75 @@
+//! Range: integers or floats one after the other, on the host.
+
+use crate::error::Result;
+use crate::graph::ops::element_wise::{Scalar, Types};
+use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::value::Value;
+use crate::tensor::{Tensor, element_count, host_elements, text};
+
+/// From the first input up to, not including, the second one in steps of the third one.
+#[derive(Debug)]
+pub(crate) struct Range;
+
+impl Op for Range {
+    fn need(&self, _input: usize) -> Need {
+        Need::Host
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let node = operands.node;
+        let element = operands.value(0, "start")?.element()?;
+        if !Types::Numbers.contains(element) {
+            return Err(node.not_supported(format!("no range of {element} is made")));
+        }
+        let number = |index, name| {
+            let value = operands.value(index, name)?;
+            operands.type_is(value.element()?, &[element], name)?;
+            if element_count(value.shape()?) != Some(1) {
+                let given = text(value.shape()?);
+                return Err(node.invalid(name, given, "is the wrong shape", "a scalar"));
+            }
+            let bits = operands.read(value)?.bits().next().unwrap_or_default();
+            Ok(Scalar::new(bits, element))
+        };
+        let (start, limit, delta) = (number(0, "start")?, number(1, "limit")?, number(2, "delta")?);
+        let no_step = || node.invalid("delta", 0, "is no step", "any other");
+        let count = match (start, limit, delta) {
+            (_, _, Scalar::Integer(0)) => return Err(no_step()),
+            (Scalar::Integer(start), Scalar::Integer(limit), Scalar::Integer(delta)) => {
+                let way = if delta > 0 { limit - start } else { start - limit };
+                let steps = way.max(0).unsigned_abs().div_ceil(delta.unsigned_abs());
+                u64::try_from(steps).unwrap_or(u64::MAX)
+            }
+            (Scalar::Float(start), Scalar::Float(limit), Scalar::Float(delta)) => {
+                counted(((limit - start) / delta).ceil()).ok_or_else(no_step)?
+            }
+            _ => return Err(no_step()),
+        };
+        let width = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
+        operands.budget.take(&[count])?;
+        let count = host_elements(&[count])?;
+        let mut bytes = Vec::with_capacity(count * width);
+        for index in 0..count as u64 {
+            let value = match (start, delta) {
+                (Scalar::Integer(start), Scalar::Integer(delta)) => {
+                    Scalar::Integer(start + delta * i128::from(index))
+                }
+                (Scalar::Float(start), Scalar::Float(delta)) => {
+                    // The count is within the limit of the host, far below 2^53.
+                    #[expect(clippy::cast_precision_loss, reason = "small, see above")]
+                    let index = index as f64;
+                    Scalar::Float(start + delta * index)
+                }
+                (start, _) => start,
+            };
+            bytes.extend_from_slice(&value.bits(element).to_le_bytes()[..width]);
+        }
+        Ok(vec![Value::host(Tensor::new(element, [count as u64], bytes)?)])
+    }
+}
+
+/// A number of steps; `None` where it is not a number.
+fn counted(steps: f64) -> Option<u64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    (!steps.is_nan()).then_some(steps.max(0.0) as u64)
+}

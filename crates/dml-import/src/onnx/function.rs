@@ -1,0 +1,68 @@
+//! Functions of the model: the nodes of their bodies stand for those that call them.
+
+use crate::error::{NodeName, Result};
+use crate::graph::ValueId;
+use crate::limits;
+
+use super::operators;
+use super::proto::{AttributeProto, FunctionProto, ModelProto, NodeProto};
+use super::reader::Reader;
+use super::scope::{self, Scope};
+
+/// The function that a node calls; `None` where it is an operator.
+pub(super) fn called<'a>(model: &'a ModelProto, proto: &NodeProto) -> Option<&'a FunctionProto> {
+    let is_called = |it: &&FunctionProto| {
+        let same_domain = it.domain == proto.domain
+            || operators::is_default(&it.domain) && operators::is_default(&proto.domain);
+        it.name == proto.op_type && same_domain && it.overload == proto.overload
+    };
+    model.functions.iter().find(is_called)
+}
+
+/// Adds the body of `function` as `proto` calls it, and gives the values of its outputs. `outer` are the
+/// attributes of the function that the call is in.
+pub(super) fn inline(
+    reader: &mut Reader<'_>,
+    function: &FunctionProto,
+    proto: &NodeProto,
+    name: &NodeName,
+    inputs: &[Option<ValueId>],
+    outer: Option<&[AttributeProto]>,
+) -> Result<Vec<ValueId>> {
+    if reader.depth >= limits::SUBGRAPHS {
+        let reason =
+            format!("functions and subgraphs are nested deeper than {}", limits::SUBGRAPHS);
+        return Err(name.not_supported(reason));
+    }
+    if inputs.len() > function.input.len() {
+        let accepted = format!("up to {}", function.input.len());
+        return Err(name.invalid("inputs", inputs.len(), "is the wrong number", accepted));
+    }
+    let mut attributes = match outer {
+        Some(outer) => scope::resolved(&proto.attribute, outer),
+        None => proto.attribute.clone(),
+    };
+    for default in &function.attribute_proto {
+        if !attributes.iter().any(|it| it.name == default.name) {
+            attributes.push(default.clone());
+        }
+    }
+    let opset = match operators::opset(&function.opset_import) {
+        Ok(opset) => opset,
+        // A function that uses no operators of ONNX need not say which.
+        Err(_) if function.opset_import.is_empty() => operators::opset(&reader.model.opset_import)?,
+        Err(error) => return Err(error),
+    };
+    let mut scope = Scope::of_function(opset, &attributes);
+    let given = inputs.iter().copied().chain(std::iter::repeat(None));
+    for (name, value) in function.input.iter().zip(given) {
+        scope.insert(name, value)?;
+    }
+    reader.expand(function.node.len())?;
+    reader.depth += 1;
+    let body = reader.nodes(&function.node, &mut scope);
+    reader.depth -= 1;
+    body?;
+    let user = name.to_string();
+    function.output.iter().map(|output| scope.output(output, &user)).collect()
+}

@@ -1,0 +1,155 @@
+//! Operators that are more than a row: what their attributes say.
+
+use dml_core::DataType;
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::{
+    Bounds, Broadcast, Cast, Clip, Concat, ElementWise, Equal, EyeLike, FLOOR_REMAINDER, Flatten,
+    Gather, Op, Parts, REMAINDER, Reduce, Reduction, Reshape, ShapeOf, Slice, Split, Transpose,
+    Trilu, Unsqueeze, Zero,
+};
+
+use crate::onnx::attributes::Attributes;
+use crate::onnx::tensor;
+
+type Built = Result<Box<dyn Op>>;
+
+/// What EyeLike takes and gives from version 22 on; from version 9 on all but the last.
+pub(super) static EYE_TYPES: [ElementType; 13] = [
+    ElementType::Bool,
+    ElementType::Dml(DataType::Float16),
+    ElementType::Dml(DataType::Float32),
+    ElementType::Dml(DataType::Float64),
+    ElementType::Dml(DataType::Int8),
+    ElementType::Dml(DataType::Int16),
+    ElementType::Dml(DataType::Int32),
+    ElementType::Dml(DataType::Int64),
+    ElementType::Dml(DataType::Uint8),
+    ElementType::Dml(DataType::Uint16),
+    ElementType::Dml(DataType::Uint32),
+    ElementType::Dml(DataType::Uint64),
+    ElementType::Bfloat16,
+];
+
+pub(super) fn eye_like(it: &Attributes<'_>, types: &'static [ElementType]) -> Built {
+    let dtype = it.int("dtype").map(|number| element(it, "dtype", number)).transpose()?;
+    Ok(Box::new(EyeLike { dtype, k: it.int("k").unwrap_or(0), types }))
+}
+
+pub(super) fn trilu(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(Trilu { upper: it.flag("upper", true) }))
+}
+
+fn element(it: &Attributes<'_>, name: &str, number: i64) -> Result<ElementType> {
+    tensor::element(number).ok_or_else(|| {
+        let accepted = "the numbers of TensorProto.DataType, such as 1 for float";
+        it.node.invalid(format!("attribute {name}"), number, "is no type", accepted)
+    })
+}
+
+pub(super) fn cast(it: &Attributes<'_>) -> Built {
+    let to = it.int("to").ok_or_else(|| it.missing("to"))?;
+    Ok(Box::new(Cast { to: element(it, "to", to)? }))
+}
+
+pub(super) fn shape(it: &Attributes<'_>) -> Built {
+    let (start, end) = (it.int("start").unwrap_or(0), it.int("end"));
+    Ok(Box::new(ShapeOf { element: ElementType::INT64, start, end }))
+}
+
+pub(super) fn gather(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(Gather { axis: Some(it.int("axis").unwrap_or(0)) }))
+}
+
+pub(super) fn concat(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(Concat { axis: it.int("axis").ok_or_else(|| it.missing("axis"))? }))
+}
+
+pub(super) fn split_2(it: &Attributes<'_>) -> Built {
+    let parts = match it.ints("split") {
+        Some(lengths) if !lengths.is_empty() => Parts::Lengths(lengths),
+        _ => Parts::Input(Equal { count: it.outputs, has_rest: false }),
+    };
+    Ok(Box::new(Split { axis: it.int("axis").unwrap_or(0), parts }))
+}
+
+pub(super) fn split(it: &Attributes<'_>) -> Built {
+    let count = match it.int("num_outputs") {
+        None => it.outputs,
+        Some(count) => {
+            usize::try_from(count).ok().filter(|count| *count == it.outputs).ok_or_else(|| {
+                let problem = "is not the number of outputs";
+                it.node.invalid("attribute num_outputs", count, problem, it.outputs.to_string())
+            })?
+        }
+    };
+    let has_rest = it.int("num_outputs").is_some();
+    let parts = Parts::Input(Equal { count, has_rest });
+    Ok(Box::new(Split { axis: it.int("axis").unwrap_or(0), parts }))
+}
+
+pub(super) fn slice_1(it: &Attributes<'_>) -> Built {
+    let starts = it.ints("starts").ok_or_else(|| it.missing("starts"))?;
+    let ends = it.ints("ends").ok_or_else(|| it.missing("ends"))?;
+    Ok(Box::new(Slice::Fixed { starts, ends, axes: it.ints("axes") }))
+}
+
+pub(super) fn unsqueeze_1(it: &Attributes<'_>) -> Built {
+    let axes = it.ints("axes").ok_or_else(|| it.missing("axes"))?;
+    Ok(Box::new(Unsqueeze { axes: Some(axes) }))
+}
+
+pub(super) fn reshape(it: &Attributes<'_>) -> Built {
+    let zero = if it.flag("allowzero", false) { Zero::Kept } else { Zero::Copied };
+    Ok(Box::new(Reshape { zero }))
+}
+
+pub(super) fn flatten(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(Flatten { axis: it.int("axis").unwrap_or(1) }))
+}
+
+pub(super) fn transpose(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(Transpose { order: it.ints("perm") }))
+}
+
+pub(super) fn expand(_: &Attributes<'_>) -> Built {
+    Ok(Box::new(Broadcast { bidirectional: true }))
+}
+
+pub(super) fn clip_6(it: &Attributes<'_>) -> Built {
+    let (min, max) = (it.float("min"), it.float("max"));
+    Ok(Box::new(Clip { bounds: Bounds::Attributes { min, max } }))
+}
+
+pub(super) fn clip(_: &Attributes<'_>) -> Built {
+    Ok(Box::new(Clip { bounds: Bounds::Inputs }))
+}
+
+pub(super) fn modulus(it: &Attributes<'_>) -> Built {
+    let truncates = it.flag("fmod", false);
+    let function = if truncates { REMAINDER } else { FLOOR_REMAINDER };
+    Ok(Box::new(ElementWise::new(function)))
+}
+
+fn reduce(it: &Attributes<'_>, reduction: Reduction) -> Built {
+    let is_none_of_none = it.flag("noop_with_empty_axes", false);
+    let (axes, keeps_dimensions) = (it.ints("axes"), it.flag("keepdims", true));
+    Ok(Box::new(Reduce { reduction, axes, keeps_dimensions, is_none_of_none }))
+}
+
+pub(super) fn reduce_sum(it: &Attributes<'_>) -> Built {
+    reduce(it, Reduction::Sum)
+}
+
+pub(super) fn reduce_prod(it: &Attributes<'_>) -> Built {
+    reduce(it, Reduction::Product)
+}
+
+pub(super) fn reduce_min(it: &Attributes<'_>) -> Built {
+    reduce(it, Reduction::Minimum)
+}
+
+pub(super) fn reduce_max(it: &Attributes<'_>) -> Built {
+    reduce(it, Reduction::Maximum)
+}

@@ -1,0 +1,100 @@
+//! The names that nodes of a graph, a subgraph or a function can use.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::error::{Error, Result, shortened};
+use crate::graph::ValueId;
+
+use super::proto::{AttributeProto, NodeProto};
+
+/// Names of values, those of the graphs around included.
+pub(super) struct Scope<'a> {
+    /// `None` is an input of a function that a call leaves out.
+    own: HashMap<String, Option<ValueId>>,
+    outer: Option<&'a Scope<'a>>,
+    /// The version of ai.onnx.
+    pub(super) opset: i64,
+    /// What the attributes of a function are; `None` outside of one.
+    attributes: Option<&'a [AttributeProto]>,
+}
+
+impl<'a> Scope<'a> {
+    /// That of a model's graph.
+    pub(super) fn new(opset: i64) -> Self {
+        Self { own: HashMap::new(), outer: None, opset, attributes: None }
+    }
+
+    /// That of a subgraph of a node in `outer`.
+    pub(super) fn within(outer: &'a Scope<'a>) -> Self {
+        let (opset, attributes) = (outer.opset, outer.attributes);
+        Self { own: HashMap::new(), outer: Some(outer), opset, attributes }
+    }
+
+    /// That of a function with these attributes.
+    pub(super) fn of_function(opset: i64, attributes: &'a [AttributeProto]) -> Self {
+        Self { attributes: Some(attributes), ..Self::new(opset) }
+    }
+
+    pub(super) fn attributes(&self) -> Option<&'a [AttributeProto]> {
+        self.attributes
+    }
+
+    pub(super) fn insert(&mut self, name: &str, value: Option<ValueId>) -> Result<()> {
+        match self.own.insert(name.to_owned(), value) {
+            None => Ok(()),
+            Some(_) => Err(Error::malformed(format!("'{}' is defined twice", shortened(name)))),
+        }
+    }
+
+    /// The value that is defined here.
+    pub(super) fn own(&self, name: &str) -> Option<ValueId> {
+        self.own.get(name).copied().flatten()
+    }
+
+    /// The value that is defined here or around; `None` where it is left out.
+    pub(super) fn find(&self, name: &str, user: &str) -> Result<Option<ValueId>> {
+        let mut scope = Some(self);
+        while let Some(Scope { own, outer, .. }) = scope {
+            if let Some(value) = own.get(name) {
+                return Ok(*value);
+            }
+            scope = *outer;
+        }
+        let name = shortened(name);
+        let problem = format!("{user}: '{name}' is neither an input nor a node's output");
+        Err(Error::Malformed(problem))
+    }
+
+    /// The same for a value that has to be there.
+    pub(super) fn output(&self, name: &str, user: &str) -> Result<ValueId> {
+        self.find(name, user)?.ok_or_else(|| {
+            Error::malformed(format!("{user}: '{}' is an input left out", shortened(name)))
+        })
+    }
+
+    /// The node with the attributes of the function in place of references to them.
+    pub(super) fn resolved<'b>(&self, proto: &'b NodeProto) -> Result<Cow<'b, NodeProto>> {
+        let refers = |it: &AttributeProto| !it.ref_attr_name.is_empty();
+        let Some(given) = self.attributes else { return Ok(Cow::Borrowed(proto)) };
+        if !proto.attribute.iter().any(refers) {
+            return Ok(Cow::Borrowed(proto));
+        }
+        Ok(Cow::Owned(NodeProto { attribute: resolved(&proto.attribute, given), ..proto.clone() }))
+    }
+}
+
+/// The attributes, those that refer to one of `given` replaced by it. One that is not given is left out.
+pub(super) fn resolved(
+    attributes: &[AttributeProto],
+    given: &[AttributeProto],
+) -> Vec<AttributeProto> {
+    let value = |it: &AttributeProto| match it.ref_attr_name.as_str() {
+        "" => Some(it.clone()),
+        name => {
+            let given = given.iter().find(|given| given.name == name)?;
+            Some(AttributeProto { name: it.name.clone(), ..given.clone() })
+        }
+    };
+    attributes.iter().filter_map(value).collect()
+}
