@@ -1,5 +1,7 @@
 //! What a model has, and what would run it.
 
+use std::collections::HashMap;
+
 use dml_core::{AbstractOperator, FeatureLevel};
 
 mod open;
@@ -87,7 +89,10 @@ pub enum NodeSupport {
 /// Looks at a graph with the inputs given.
 pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Report> {
     let known = evaluate(graph, inputs, Extent::Nodes)?;
-    let reporter = Reporter { known, guesses: Guesses::of(graph, inputs) };
+    let guesses = Guesses::of(graph, inputs);
+    let operators = Operators::of(&known);
+    let guessed = guesses.first().map(Operators::of).unwrap_or_default();
+    let reporter = Reporter { known, guesses, operators, guessed };
     let requirements = reporter.guesses.requirements().iter();
     Ok(Report {
         format,
@@ -114,18 +119,38 @@ pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Re
 struct Reporter {
     known: Evaluation,
     guesses: Guesses,
+    operators: Operators,
+    /// Those of the first guess.
+    guessed: Operators,
+}
+
+/// The operators of the device for each node of the graph that has some.
+#[derive(Default)]
+struct Operators(HashMap<usize, Vec<AbstractOperator>>);
+
+impl Operators {
+    fn of(evaluation: &Evaluation) -> Self {
+        let mut all: HashMap<usize, Vec<AbstractOperator>> = HashMap::new();
+        for node in evaluation.device.all().iter() {
+            if let Some(origin) = node.origin {
+                all.entry(origin).or_default().push(node.operator.clone());
+            }
+        }
+        Self(all)
+    }
 }
 
 impl Reporter {
     fn node(&self, index: usize, node: &Node) -> NodeReport {
         let values = || node.outputs.iter().flatten().copied();
         let is_open = values().any(|output| is_open(self.known.value(output)));
-        let evaluation = match self.guesses.first() {
-            Some(guess) if is_open => guess,
-            _ => &self.known,
+        let (evaluation, operators) = match self.guesses.first() {
+            Some(guess) if is_open => (guess, &self.guessed),
+            _ => (&self.known, &self.operators),
         };
+        let own = operators.0.get(&index).cloned().unwrap_or_default();
         let support = match values().next() {
-            Some(_) => support(index, node, evaluation),
+            Some(_) => support(node, evaluation, own),
             None => NodeSupport::Unsupported("it has no output".to_owned()),
         };
         let outputs = values().map(|output| self.value(&node.name.name, output)).collect();
@@ -158,14 +183,16 @@ fn is_open(value: &Value) -> bool {
     matches!(&value.content, Content::Refused(error) if matches!(**error, Error::Missing { .. }))
 }
 
-fn support(index: usize, node: &Node, evaluation: &Evaluation) -> NodeSupport {
+/// What runs a node that has these operators of the device.
+fn support(
+    node: &Node,
+    evaluation: &Evaluation,
+    mut operators: Vec<AbstractOperator>,
+) -> NodeSupport {
     let values = || node.outputs.iter().flatten().map(|output| evaluation.value(*output));
     if let Some(error) = values().find_map(|value| value.check().err()) {
         return NodeSupport::Unsupported(error.to_string());
     }
-    let nodes = evaluation.device.all();
-    let own = nodes.iter().filter(|it| it.origin == Some(index)).map(|it| &it.operator);
-    let mut operators: Vec<AbstractOperator> = own.cloned().collect();
     if operators.is_empty() {
         for value in values().filter(|it| !it.is_empty()) {
             let (Content::Fill(bits), Ok(kind)) = (&value.content, value.kind()) else { continue };

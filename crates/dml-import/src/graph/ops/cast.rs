@@ -1,5 +1,6 @@
 //! Conversions to another type.
 
+use dml_core::DataType;
 use dml_core::operators::{CastDesc, ElementWiseIfDesc, ElementWiseLogicalLessThanDesc};
 
 use crate::convert::convert;
@@ -62,13 +63,16 @@ fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> Result<Value
         band.bits = convert(band.bits, from, to);
         return Ok(write_band(operands, kind, band, None));
     }
-    if operands.place(element_count(&kind.shape), Operator::Present) == Place::Host {
+    let is_converted = ![from, to].contains(&ElementType::Bfloat16)
+        && (to != ElementType::Bool || is_compared(from));
+    let operator = if is_converted { Operator::Present } else { Operator::Replaceable };
+    if operands.place(element_count(&kind.shape), operator) == Place::Host {
         let tensor = operands.read(input)?.converted(to)?;
         return Ok(Value::host(tensor));
     }
     input.check()?;
-    if [from, to].contains(&ElementType::Bfloat16) {
-        let reason = "bfloat16 is moved by a device, and not converted";
+    if !is_converted {
+        let reason = format!("a device converts no {from} to {to}");
         return Err(operands.node.not_supported(reason));
     }
     if to == ElementType::Bool {
@@ -81,12 +85,14 @@ fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> Result<Value
     }))
 }
 
+/// Whether DirectML compares elements with each other.
+fn is_compared(element: ElementType) -> bool {
+    Types::Numbers.contains(element) && element != ElementType::Dml(DataType::Float64)
+}
+
 /// Whether each element is not 0, which not a number is not: one below 0 is, and one that is not below 0
 /// is unless it is below the least that is above 0.
 fn truth(operands: &Operands<'_>, input: &Value, from: ElementType, kind: Kind) -> Result<Value> {
-    if !Types::Numbers.contains(from) {
-        return Err(operands.node.not_supported(format!("a device compares no {from} with 0")));
-    }
     let (device, owner) = (operands.device, operands.owner);
     // The bits of the least integer, and of the least float, above 0 are those of 1.
     let constant = |element, bits| Value::fill(Kind { element, shape: vec![] }, bits);
