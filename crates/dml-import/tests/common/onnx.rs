@@ -85,6 +85,24 @@ pub(crate) fn initializer(name: &str, shape: &[i64], values: &[i64]) -> Message 
     tensor.int(2, 7).text(8, name).bytes(9, &raw)
 }
 
+/// A list of integers as an attribute.
+pub(crate) fn ints(name: &str, values: &[i64]) -> Message {
+    let attribute = Message::default().text(1, name).int(20, 7);
+    values.iter().fold(attribute, |it, value| it.int(8, *value))
+}
+
+/// A reference to an attribute of the function that a node is in.
+pub(crate) fn reference(name: &str, to: &str, kind: i64) -> Message {
+    Message::default().text(1, name).text(21, to).int(20, kind)
+}
+
+/// A tensor of 32-bit floats, as an initializer.
+pub(crate) fn floats(name: &str, shape: &[i64], values: &[f32]) -> Message {
+    let tensor = shape.iter().fold(Message::default(), |it, size| it.int(1, *size));
+    let raw: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    tensor.int(2, 1).text(8, name).bytes(9, &raw)
+}
+
 /// The parts of a graph.
 #[derive(Default)]
 pub(crate) struct Graph {
@@ -94,16 +112,29 @@ pub(crate) struct Graph {
     pub(crate) outputs: Vec<Message>,
 }
 
+impl Graph {
+    /// As a GraphProto.
+    pub(crate) fn message(self) -> Message {
+        let mut message = Message::default();
+        for (field, parts) in
+            [(1, self.nodes), (5, self.initializers), (11, self.inputs), (12, self.outputs)]
+        {
+            message = parts.into_iter().fold(message, |it, part| it.message(field, part));
+        }
+        message
+    }
+}
+
 /// A model of one graph.
 pub(crate) fn model(opset: i64, graph: Graph) -> Vec<u8> {
-    let mut message = Message::default();
-    for (field, parts) in
-        [(1, graph.nodes), (5, graph.initializers), (11, graph.inputs), (12, graph.outputs)]
-    {
-        message = parts.into_iter().fold(message, |it, part| it.message(field, part));
-    }
+    model_with(opset, graph, vec![])
+}
+
+/// A model of a graph and functions.
+pub(crate) fn model_with(opset: i64, graph: Graph, functions: Vec<Message>) -> Vec<u8> {
     let opset = Message::default().int(2, opset);
-    Message::default().int(1, 8).message(7, message).message(8, opset).0
+    let model = Message::default().int(1, 8).message(7, graph.message()).message(8, opset);
+    functions.into_iter().fold(model, |it, function| it.message(25, function)).0
 }
 
 /// The outputs of a graph with one, `y`.
