@@ -123,7 +123,16 @@ fn inspect_says_what_is_open_and_how_to_give_it() {
 
 #[test]
 fn refusals_are_1_with_one_line() {
-    fails(&["run", &model("onnx_if_branch/model.onnx")], 1, "model.onnx: If 'y': not supported: ");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.onnx");
+    let nodes = vec![onnx::node("Loop", &["x"], &["y"], &[])];
+    let inputs = vec![onnx::value("x", 1, &[Some(1)])];
+    let outputs = vec![onnx::value("y", 1, &[])];
+    let graph = onnx::Graph { nodes, inputs, outputs, ..Default::default() };
+    std::fs::write(&path, onnx::model(13, graph)).unwrap();
+    fails(&["run", path.to_str().unwrap()], 1, "model.onnx: Loop 'y': not supported: ");
+    let hint = "input 'c': not given, and its values are needed; give --input c=FILE.npy";
+    fails(&["run", &model("onnx_if_branch/model.onnx")], 1, hint);
     let hint =
         "input 'x': not given, and its shape is needed; give --shape x=NxM or --input x=FILE";
     fails(&["run", &model("onnx_dyn_NM/model.onnx")], 1, hint);

@@ -9,6 +9,7 @@ mod dml;
 mod evaluate;
 mod ops;
 mod order;
+mod strides;
 mod symbols;
 pub(crate) mod value;
 mod view;

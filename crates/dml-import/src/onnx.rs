@@ -1,12 +1,10 @@
 //! ONNX models.
 
 mod attributes;
-mod function;
 mod operators;
 mod proto;
 mod reader;
 mod scope;
-mod subgraph;
 mod tensor;
 mod wire;
 

@@ -64,9 +64,8 @@ fn other_dimensions_of_the_same_elements_need_no_operator() {
         initializer("flat", &[2], &[4, -1]),
     ];
     let model = of_nodes(13, 1, nodes, initializers);
-    let inputs = Inputs::new()
-        .with_tensor("x", counting(&[2, 3]))
-        .with_tensor("z", f32s(&[1], &[10.0]));
+    let inputs =
+        Inputs::new().with_tensor("x", counting(&[2, 3])).with_tensor("z", f32s(&[1], &[10.0]));
     assert_eq!(operators(&model.bind(&inputs).unwrap()), ["ELEMENT_WISE_ADD"]);
     on_every_device(|device| {
         let y = run(device, &model, &inputs);
@@ -101,12 +100,12 @@ fn what_strides_cannot_say_is_copied_once() {
 
 #[test]
 fn parts_are_divided_and_joined_along_any_dimension() {
-    let split = Message::default().text(1, "x").text(2, "a").text(2, "b").text(2, "").text(4, "Split");
+    let split =
+        Message::default().text(1, "x").text(2, "a").text(2, "b").text(2, "").text(4, "Split");
     let nodes = vec![
-        split.message(5, ints("split", &[1, 2, 1])).message(
-            5,
-            Message::default().text(1, "axis").int(3, 1).int(20, 2),
-        ),
+        split
+            .message(5, ints("split", &[1, 2, 1]))
+            .message(5, Message::default().text(1, "axis").int(3, 1).int(20, 2)),
         node("Concat", &["b", "empty", "a", "z"], &["y"], &[("axis", -1)]),
     ];
     let empty = floats("empty", &[2, 0], &[]);
@@ -138,15 +137,17 @@ fn dimensions_beyond_eight_are_joined_or_refused() {
     let mask = [2, 1, 2, 1, 2, 1, 2, 1, 2, 1];
     let inputs = Inputs::new().with_shape("x", wide).with_shape("z", mask);
     let error = add("Add").bind(&inputs).unwrap_err().to_string();
-    assert!(error.contains("10 dimensions are too many for DirectML; accepted: up to 8"), "{error}");
+    assert!(
+        error.contains("10 dimensions are too many for DirectML; accepted: up to 8"),
+        "{error}"
+    );
 }
 
 #[test]
 fn scalars_and_empty_tensors_have_their_shapes() {
     let model = of_nodes(13, 1, vec![node("Div", &["x", "z"], &["y"], &[])], vec![]);
-    let scalars = Inputs::new()
-        .with_tensor("x", f32s(&[], &[3.0]))
-        .with_tensor("z", f32s(&[], &[2.0]));
+    let scalars =
+        Inputs::new().with_tensor("x", f32s(&[], &[3.0])).with_tensor("z", f32s(&[], &[2.0]));
     on_every_device(|device| {
         let y = run(device, &model, &scalars);
         assert_eq!((y.shape(), values(&y)), (&[][..], vec![1.5]));
@@ -197,9 +198,8 @@ fn element_wise_functions_are_those_of_onnx() {
                 node("Cast", &["r"], &["y"], &[("to", number)]),
             ];
             let model = of_nodes(13, 1, nodes, vec![]);
-            let inputs = Inputs::new()
-                .with_tensor("x", f32s(&[4], &x))
-                .with_tensor("z", f32s(&[], &[2.0]));
+            let inputs =
+                Inputs::new().with_tensor("x", f32s(&[4], &x)).with_tensor("z", f32s(&[], &[2.0]));
             run(device, &model, &inputs)
         };
         let relu = values(&result(unary("Relu"), 1));
@@ -219,13 +219,11 @@ fn clip_takes_bounds_that_the_host_knows() {
         let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
         Tensor::new(ElementType::INT32, [values.len() as u64], bytes).unwrap()
     };
-    let scalar = |value: i32| {
-        Tensor::new(ElementType::INT32, [], value.to_le_bytes().to_vec()).unwrap()
-    };
+    let scalar =
+        |value: i32| Tensor::new(ElementType::INT32, [], value.to_le_bytes().to_vec()).unwrap();
     let below = graph(vec![node("Clip", &["x", "", "z"], &["y"], &[])]);
-    let inputs = Inputs::new()
-        .with_tensor("x", int32(&[i32::MIN, -1, 5, 7]))
-        .with_tensor("z", scalar(5));
+    let inputs =
+        Inputs::new().with_tensor("x", int32(&[i32::MIN, -1, 5, 7])).with_tensor("z", scalar(5));
     on_every_device(|device| {
         let y = run(device, &below, &inputs);
         assert_eq!(y, int32(&[i32::MIN, -1, 5, 5]));
@@ -277,14 +275,10 @@ fn all_nodes_that_do_not_run_are_listed() {
 
 #[test]
 fn indices_that_a_device_computes_are_refused_with_its_name() {
-    let nodes = vec![
-        node("Trilu", &["x"], &["t"], &[]),
-        node("Reshape", &["z", "t"], &["y"], &[]),
-    ];
+    let nodes = vec![node("Trilu", &["x"], &["t"], &[]), node("Reshape", &["z", "t"], &["y"], &[])];
     let model = of_nodes(14, 7, nodes, vec![]);
-    let inputs = Inputs::new()
-        .with_tensor("x", int64(&[1, 2], &[1, 1]))
-        .with_tensor("z", int64(&[1], &[1]));
+    let inputs =
+        Inputs::new().with_tensor("x", int64(&[1, 2], &[1, 1])).with_tensor("z", int64(&[1], &[1]));
     let error = model.bind(&inputs).unwrap_err().to_string();
     assert!(error.contains("Reshape 'y'"), "{error}");
 }

@@ -21,18 +21,28 @@ const ALIGNMENT: u64 = 16;
 /// A program's buffers, and the commands that use them.
 #[derive(Debug)]
 pub(super) struct Recording {
-    /// What inputs are copied from, and where each is in it.
+    /// What inputs are copied from, and where each is in it. Without it they are written to their own
+    /// buffers: a device may have no copies.
     upload: Option<Buffer>,
     inputs: Vec<(usize, u64)>,
-    /// What outputs are copied to, and where each is in it.
+    /// What outputs are copied to. Without it they are read from where they were written.
     readback: Option<Buffer>,
-    outputs: Vec<std::ops::Range<u64>>,
     /// Buffers that are filled again before each run, since operators write them.
     refilled: Vec<(Buffer, Initial)>,
-    /// `None` while it runs, and after a run that failed.
-    list: Option<CommandList>,
+    /// One, where outputs are copied.
+    segments: Vec<Segment>,
     buffers: Vec<Buffer>,
     tables: Vec<Table>,
+}
+
+/// Steps of the program that are one submission, and what is read after them.
+#[derive(Debug, Default)]
+struct Segment {
+    steps: std::ops::Range<usize>,
+    /// From the buffer that they are copied to, or from their own.
+    reads: Vec<(Option<usize>, std::ops::Range<u64>)>,
+    /// `None` before it is recorded, while it runs, and after a run that failed.
+    list: Option<CommandList>,
 }
 
 /// What is recorded of one dispatch.
@@ -90,19 +100,22 @@ impl Recording {
             upload: None,
             inputs: vec![],
             readback: None,
-            outputs: vec![],
             refilled,
-            list: None,
+            segments: vec![],
             buffers,
             tables,
         };
         recording.transfers(device, program)?;
-        recording.list = Some(recording.record(device, program)?);
+        for at in 0..recording.segments.len() {
+            recording.segments[at].list = Some(recording.record(device, program, at)?);
+        }
         Ok(recording)
     }
 
-    /// Finds places for what is copied from and to the host.
+    /// Finds places for what is copied from and to the host, and divides the steps where something has
+    /// to be read before a later one.
     fn transfers(&mut self, device: &Device, program: &Program) -> Result<()> {
+        let copies = device.vulkan().buffer_usages() == BufferUsage::all();
         let mut end = 0u64;
         for (index, plan) in program.buffers.iter().enumerate() {
             if matches!(plan.initial, Initial::Input(_)) {
@@ -110,21 +123,40 @@ impl Recording {
                 end = end.saturating_add(plan.size.next_multiple_of(ALIGNMENT));
             }
         }
-        let upload = (MemoryLocation::Upload, BufferUsage::TRANSFER_SRC, "inputs");
-        self.upload = transfer_buffer(device, end, upload)?;
-        let mut end = 0u64;
-        for read in reads(program) {
-            let bytes = byte_count(read.element, &read.shape).unwrap_or(0);
-            self.outputs.push(end..end.saturating_add(bytes));
-            end = end.saturating_add(bytes).next_multiple_of(ALIGNMENT);
+        if copies {
+            let upload = (MemoryLocation::Upload, BufferUsage::TRANSFER_SRC, "inputs");
+            self.upload = transfer_buffer(device, end, upload)?;
         }
-        let readback = (MemoryLocation::Readback, BufferUsage::TRANSFER_DST, "outputs");
-        self.readback = transfer_buffer(device, end, readback)?;
+        let (mut end, mut segment) = (0u64, Segment::default());
+        for (index, step) in program.steps.iter().enumerate() {
+            match step {
+                Step::Dispatch(_) if !copies && !segment.reads.is_empty() => {
+                    let next = Segment { steps: index..index, ..Segment::default() };
+                    self.segments.push(std::mem::replace(&mut segment, next));
+                }
+                Step::Read(Read { source: Source::Buffer(binding), element, shape, .. }) => {
+                    let bytes = byte_count(*element, shape).unwrap_or(0);
+                    let own = (!copies).then_some(binding.buffer);
+                    let start = if copies { end } else { binding.offset };
+                    segment.reads.push((own, start..start.saturating_add(bytes)));
+                    end = end.saturating_add(bytes).next_multiple_of(ALIGNMENT);
+                }
+                _ => {}
+            }
+            segment.steps.end = index + 1;
+        }
+        self.segments.push(segment);
+        if copies {
+            let readback = (MemoryLocation::Readback, BufferUsage::TRANSFER_DST, "outputs");
+            self.readback = transfer_buffer(device, end, readback)?;
+        }
         Ok(())
     }
 
-    fn record(&self, device: &Device, program: &Program) -> Result<CommandList> {
+    /// The commands of a segment.
+    fn record(&self, device: &Device, program: &Program, at_segment: usize) -> Result<CommandList> {
         let failed = |error: dml::vk::Error| at(&name(), error.into());
+        let segment = &self.segments[at_segment];
         let mut recorder = Recorder::repeatable(device.vulkan()).map_err(failed)?;
         if let Some(upload) = &self.upload {
             for (index, offset) in &self.inputs {
@@ -133,8 +165,10 @@ impl Recording {
                 copied.map_err(failed)?;
             }
         }
-        let (mut tables, mut outputs) = (self.tables.iter(), self.outputs.iter());
-        for step in &program.steps {
+        let is_dispatch = |step: &&Step| matches!(step, Step::Dispatch(_));
+        let before = program.steps[..segment.steps.start].iter().filter(is_dispatch).count();
+        let (mut tables, mut reads) = (self.tables[before..].iter(), segment.reads.iter());
+        for step in &program.steps[segment.steps.clone()] {
             match step {
                 Step::Dispatch(dispatch) => {
                     let Some(table) = tables.next() else { continue };
@@ -148,7 +182,8 @@ impl Recording {
                     recorder.dispatch(&table.execution).map_err(failed)?;
                 }
                 Step::Read(Read { source: Source::Buffer(binding), .. }) => {
-                    let (Some(range), Some(readback)) = (outputs.next(), &self.readback) else {
+                    let (Some((None, range)), Some(readback)) = (reads.next(), &self.readback)
+                    else {
                         continue;
                     };
                     recorder.barrier_all();
@@ -178,21 +213,28 @@ impl Recording {
         for (index, offset) in &self.inputs {
             let Initial::Input(input) = program.buffers[*index].initial else { continue };
             let tensor = program.input(input, tensors)?;
-            if let Some(upload) = &self.upload {
-                vulkan.write_buffer(upload, *offset, tensor.bytes()).map_err(failed)?;
+            let written = match &self.upload {
+                Some(upload) => vulkan.write_buffer(upload, *offset, tensor.bytes()),
+                None => vulkan.write_buffer(&self.buffers[*index], 0, tensor.bytes()),
+            };
+            written.map_err(failed)?;
+        }
+        let mut outputs = Vec::new();
+        for at_segment in 0..self.segments.len() {
+            let list = match self.segments[at_segment].list.take() {
+                Some(list) => list,
+                None => self.record(device, program, at_segment)?,
+            };
+            let submission = vulkan.submit(list).map_err(failed)?;
+            let segment = &mut self.segments[at_segment];
+            segment.list = Some(submission.into_list().map_err(failed)?);
+            for (own, range) in &segment.reads {
+                let from = own.map(|index| &self.buffers[index]).or(self.readback.as_ref());
+                let read = |buffer| vulkan.read_buffer(buffer, range.clone()).map_err(failed);
+                outputs.push(from.map_or(Ok(vec![]), read)?);
             }
         }
-        let list = match self.list.take() {
-            Some(list) => list,
-            None => self.record(device, program)?,
-        };
-        let submission = vulkan.submit(list).map_err(failed)?;
-        self.list = Some(submission.into_list().map_err(failed)?);
-        let read = |range: &std::ops::Range<u64>| match &self.readback {
-            Some(readback) => vulkan.read_buffer(readback, range.clone()).map_err(failed),
-            None => Ok(vec![]),
-        };
-        self.outputs.iter().map(read).collect()
+        Ok(outputs)
     }
 }
 
@@ -269,14 +311,6 @@ fn written(program: &Program) -> Vec<bool> {
         }
     }
     written
-}
-
-/// The outputs that are read from buffers, in order.
-fn reads(program: &Program) -> impl Iterator<Item = &Read> {
-    program.steps.iter().filter_map(|step| match step {
-        Step::Read(read) if matches!(read.source, Source::Buffer(_)) => Some(read),
-        _ => None,
-    })
 }
 
 /// One buffer for what operators need while they run, one after the other.

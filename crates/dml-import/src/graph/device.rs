@@ -8,7 +8,6 @@ use dml_core::{AbstractOperator, FeatureLevel, validate};
 
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
-use crate::graph::dml::MAX_RANK;
 use crate::graph::value::{Kind, Storage, Value};
 use crate::limits;
 
@@ -139,10 +138,4 @@ pub(crate) fn level(operator: &AbstractOperator) -> Option<FeatureLevel> {
 /// That `element` is none of DirectML's.
 pub(crate) fn no_counterpart(node: &NodeName, element: ElementType) -> Error {
     node.not_supported(format!("{element} has no counterpart among DirectML's types"))
-}
-
-/// That more than DirectML's dimensions are left.
-pub(crate) fn too_many_dimensions(node: &NodeName, rank: usize) -> Error {
-    let accepted = format!("up to {MAX_RANK}, where neighbouring ones can be taken as one");
-    node.invalid("output", rank, "dimensions are too many for DirectML", accepted)
 }

@@ -11,9 +11,9 @@ use dml_core::{AbstractOperator, DataType, FeatureLevel, MAX_ELEMENT_COUNT, Tens
 use crate::convert::as_float;
 use crate::element::{ElementType, scalar};
 use crate::error::{NodeName, Result};
-use crate::graph::device::{Band, DeviceNodes, Owner, no_counterpart, too_many_dimensions};
+use crate::graph::device::{Band, DeviceNodes, Owner, no_counterpart};
+use crate::graph::strides::{broadcast_strides, coalesced, packed};
 use crate::graph::value::{Content, Kind, Storage, Value};
-use crate::graph::view::{broadcast_strides, coalesced, packed};
 use crate::tensor::{Tensor, element_count, text};
 
 /// Dimensions of a tensor.
@@ -35,7 +35,9 @@ fn sizes(node: &NodeName, shape: &[u64]) -> Result<Vec<u32>> {
         return Err(too_many());
     }
     if shape.len() > MAX_RANK {
-        return Err(too_many_dimensions(node, shape.len()));
+        let accepted = format!("up to {MAX_RANK}, where neighbouring ones can be taken as one");
+        let problem = "dimensions are too many for DirectML";
+        return Err(node.invalid("output", shape.len(), problem, accepted));
     }
     let mut sizes = vec![1u32; LEAST_RANK.saturating_sub(shape.len())];
     for size in shape {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Requirement, Result};
-use crate::graph::view;
+use crate::graph::strides::positions;
 use crate::tensor::{Tensor, host_elements};
 
 /// What is known of a value.
@@ -199,7 +199,7 @@ impl Value {
             None => Ok(tensor.reshaped(shape.to_vec())),
             Some(strides) => {
                 host_elements(shape)?;
-                Ok(tensor.picked(shape.to_vec(), &view::positions(shape, strides)))
+                Ok(tensor.picked(shape.to_vec(), &positions(shape, strides)))
             }
         }
     }

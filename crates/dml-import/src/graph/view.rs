@@ -1,28 +1,7 @@
 //! The same elements seen with other dimensions: sizes and strides that lie in what is there already.
 
+use crate::graph::strides::{broadcast_strides, divided, is_packed, packed};
 use crate::graph::value::{Content, Value, View};
-
-/// The strides of packed elements.
-pub(crate) fn packed(shape: &[u64]) -> Vec<u64> {
-    let mut strides = vec![1u64; shape.len()];
-    for index in (1..shape.len()).rev() {
-        strides[index - 1] = strides[index].saturating_mul(shape[index].max(1));
-    }
-    strides
-}
-
-/// Where each element of `shape` lies, in row-major order.
-pub(crate) fn positions(shape: &[u64], strides: &[u64]) -> Vec<usize> {
-    let mut all = vec![0usize; usize::from(!shape.contains(&0))];
-    for (size, stride) in shape.iter().zip(strides) {
-        let along = |base: &usize| {
-            let base = *base;
-            (0..*size).map(move |at| base + usize::try_from(at * stride).unwrap_or(usize::MAX))
-        };
-        all = all.iter().flat_map(along).collect();
-    }
-    all
-}
 
 impl Value {
     /// The strides of its elements, whatever its content.
@@ -76,108 +55,5 @@ impl Value {
             _ => packed(shape),
         };
         Some(self.seen(shape.to_vec(), strides))
-    }
-}
-
-fn is_packed(shape: &[u64], strides: &[u64]) -> bool {
-    let packed = packed(shape);
-    shape.iter().zip(strides.iter().zip(&packed)).all(|(size, (a, b))| *size == 1 || a == b)
-}
-
-/// The strides of a tensor of `from` seen as one of `to`: 0 where it is repeated.
-pub(crate) fn broadcast_strides(from: &[u64], strides: &[u64], to: &[u64]) -> Vec<u64> {
-    let missing = to.len().saturating_sub(from.len());
-    let stride = |index: usize| match index.checked_sub(missing) {
-        Some(own) if from[own] == to[index] => strides[own],
-        _ => 0,
-    };
-    (0..to.len()).map(stride).collect()
-}
-
-/// Neighbouring dimensions become one wherever that says the same for all operands.
-pub(crate) fn coalesced(shape: &[u64], operands: &[Vec<u64>]) -> (Vec<u64>, Vec<Vec<u64>>) {
-    let mut sizes: Vec<u64> = Vec::new();
-    let mut strides: Vec<Vec<u64>> = vec![Vec::new(); operands.len()];
-    for (index, size) in shape.iter().enumerate().filter(|(_, size)| **size != 1) {
-        let outer = |all: &Vec<u64>| all.last().copied();
-        let joins = !sizes.is_empty()
-            && operands
-                .iter()
-                .zip(&strides)
-                .all(|(own, all)| outer(all) == own[index].checked_mul(*size));
-        let last = sizes.last_mut().filter(|_| joins);
-        match last.and_then(|last| Some((last.checked_mul(*size)?, last))) {
-            Some((both, last)) => {
-                *last = both;
-                for (own, all) in operands.iter().zip(&mut strides) {
-                    *all.last_mut().unwrap_or(&mut 0) = own[index];
-                }
-            }
-            None => {
-                sizes.push(*size);
-                for (own, all) in operands.iter().zip(&mut strides) {
-                    all.push(own[index]);
-                }
-            }
-        }
-    }
-    (sizes, strides)
-}
-
-/// The strides with which elements of `from` are seen as `to`; `None` where there are none.
-fn divided(from: &[u64], strides: &[u64], to: &[u64]) -> Option<Vec<u64>> {
-    let (sizes, strides) = coalesced(from, &[strides.to_vec()]);
-    let mut rest = sizes.iter().zip(&strides[0]).rev();
-    let mut result = vec![0; to.len()];
-    // What is left of the dimension of before, and the stride of its next part.
-    let (mut left, mut next) = (1u64, 0u64);
-    for (size, stride) in to.iter().zip(&mut result).rev() {
-        if *size == 1 {
-            continue;
-        }
-        if left == 1 {
-            let (size, stride) = rest.next()?;
-            (left, next) = (*size, *stride);
-        }
-        if left % size != 0 {
-            return None;
-        }
-        (left, *stride) = (left / size, next);
-        next = next.saturating_mul(*size);
-    }
-    Some(result)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dimensions_that_lie_one_after_the_other_become_one() {
-        let packed_and_row = [vec![12, 4, 1], vec![0, 4, 1]];
-        assert_eq!(
-            coalesced(&[2, 3, 4], &packed_and_row),
-            (vec![2, 12], vec![vec![12, 1], vec![0, 1]])
-        );
-        assert_eq!(coalesced(&[1, 1], &[vec![1, 1]]), (vec![], vec![vec![]]));
-        assert_eq!(coalesced(&[2, 3], &[vec![0, 0]]), (vec![6], vec![vec![0]]));
-    }
-
-    #[test]
-    fn a_reshape_of_a_transposed_tensor_divides_dimensions_but_joins_none() {
-        // [6, 4] transposed to [4, 6].
-        assert_eq!(divided(&[4, 6], &[1, 4], &[2, 2, 6]), Some(vec![2, 1, 4]));
-        assert_eq!(divided(&[4, 6], &[1, 4], &[4, 1, 3, 2]), Some(vec![1, 0, 8, 4]));
-        assert_eq!(divided(&[4, 6], &[1, 4], &[24]), None);
-        assert_eq!(divided(&[4, 6], &[1, 4], &[8, 3]), None);
-        assert_eq!(divided(&[1, 1], &[7, 7], &[1]), Some(vec![0]));
-    }
-
-    #[test]
-    fn positions_follow_the_strides() {
-        assert_eq!(positions(&[2, 3], &[1, 2]), [0, 2, 4, 1, 3, 5]);
-        assert_eq!(positions(&[2, 2], &[0, 1]), [0, 1, 0, 1]);
-        assert_eq!(positions(&[], &[]), [0]);
-        assert!(positions(&[0, 5], &[5, 1]).is_empty());
     }
 }

@@ -1,5 +1,8 @@
 //! From an ONNX model to the common form: one graph, with the nodes of subgraphs and functions in it.
 
+mod function;
+mod subgraph;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +15,7 @@ use crate::limits;
 use super::attributes::Attributes;
 use super::proto::{DimensionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use super::scope::Scope;
-use super::{function, operators, subgraph, tensor};
+use super::{operators, tensor};
 
 /// The graph of a model.
 pub(super) fn graph(model: &ModelProto, folder: Option<&Path>) -> Result<Graph> {
@@ -33,19 +36,19 @@ pub(super) fn graph(model: &ModelProto, folder: Option<&Path>) -> Result<Graph> 
 }
 
 /// Adds nodes to a graph.
-pub(super) struct Reader<'a> {
-    pub(super) model: &'a ModelProto,
-    pub(super) folder: Option<&'a Path>,
-    pub(super) graph: Graph,
+struct Reader<'a> {
+    model: &'a ModelProto,
+    folder: Option<&'a Path>,
+    graph: Graph,
     /// How many subgraphs and functions are around what is read.
-    pub(super) depth: usize,
+    depth: usize,
     /// Nodes of functions, as often as these are called.
     expanded: usize,
 }
 
 impl Reader<'_> {
     /// A new value, which `scope` calls `name`.
-    pub(super) fn define(&mut self, name: &str, scope: &mut Scope<'_>) -> Result<ValueId> {
+    fn define(&mut self, name: &str, scope: &mut Scope<'_>) -> Result<ValueId> {
         let value = self.graph.value_count;
         self.graph.value_count += 1;
         scope.insert(name, Some(value))?;
@@ -81,7 +84,7 @@ impl Reader<'_> {
     }
 
     /// An initializer that is no input.
-    pub(super) fn initializer(
+    fn initializer(
         &mut self,
         proto: &super::proto::TensorProto,
         scope: &mut Scope<'_>,
@@ -96,7 +99,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn push(&mut self, node: Node) -> Result<()> {
+    fn push(&mut self, node: Node) -> Result<()> {
         if self.graph.nodes.len() >= limits::NODES {
             let problem = format!("has more than {} nodes", limits::NODES);
             return Err(Error::Malformed(problem));
@@ -106,7 +109,7 @@ impl Reader<'_> {
     }
 
     /// Notes that a function of so many nodes is called.
-    pub(super) fn expand(&mut self, nodes: usize) -> Result<()> {
+    fn expand(&mut self, nodes: usize) -> Result<()> {
         self.expanded = self.expanded.saturating_add(nodes + 1);
         if self.expanded > limits::NODES {
             let problem = format!("its functions are more than {} nodes", limits::NODES);
@@ -116,7 +119,7 @@ impl Reader<'_> {
     }
 
     /// The nodes of a graph or function, whose outputs may be used before them.
-    pub(super) fn nodes(&mut self, nodes: &[NodeProto], scope: &mut Scope<'_>) -> Result<()> {
+    fn nodes(&mut self, nodes: &[NodeProto], scope: &mut Scope<'_>) -> Result<()> {
         for node in nodes {
             for output in node.output.iter().filter(|name| !name.is_empty()) {
                 self.define(output, scope)?;
@@ -172,6 +175,8 @@ impl Reader<'_> {
                 }
                 Ok(())
             }
+            // What is too much altogether is no error of one node.
+            Err(error) if self.expanded > limits::NODES => Err(error),
             Err(error) => self.push(Node { name, op: Err(error), inputs: vec![], outputs }),
         }
     }

@@ -36,7 +36,10 @@ pub(crate) fn run(program: &Program) -> Vec<Output> {
             Step::Read(read) => {
                 let tensor = match &read.source {
                     Source::Host(tensor) => tensor.clone(),
-                    Source::Input(index) => input(program, *index),
+                    Source::Input(index) => {
+                        let bytes = input(program, *index).bytes().to_vec();
+                        Tensor::new(read.element, read.shape.clone(), bytes).unwrap()
+                    }
                     Source::Buffer(binding) => {
                         let size = read.element.size().unwrap();
                         let bytes = read.shape.iter().product::<u64>() * size;

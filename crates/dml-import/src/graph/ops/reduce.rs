@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::graph::ops::element_wise::Scalar;
 use crate::graph::ops::operands::{Operator, Place};
 use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::strides::{packed, positions};
 use crate::graph::value::Value;
-use crate::graph::view::packed;
 use crate::tensor::{Tensor, element_count, host_elements};
 
 /// What becomes of two elements.
@@ -73,7 +73,7 @@ impl Reduce {
             .collect();
         let mut results = vec![None; host_elements(&kept)?];
         host_elements(shape)?;
-        let at = crate::graph::view::positions(shape, &strides);
+        let at = positions(shape, &strides);
         for (bits, at) in tensor.bits().zip(at) {
             let Scalar::Integer(value) = Scalar::new(bits, element) else { continue };
             results[at] = Some(results[at].map_or(value, |before| self.both(before, value)));

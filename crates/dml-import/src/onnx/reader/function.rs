@@ -4,10 +4,10 @@ use crate::error::{NodeName, Result};
 use crate::graph::ValueId;
 use crate::limits;
 
-use super::operators;
-use super::proto::{AttributeProto, FunctionProto, ModelProto, NodeProto};
-use super::reader::Reader;
-use super::scope::{self, Scope};
+use super::Reader;
+use crate::onnx::operators;
+use crate::onnx::proto::{AttributeProto, FunctionProto, ModelProto, NodeProto};
+use crate::onnx::scope::{self, Scope};
 
 /// The function that a node calls; `None` where it is an operator.
 pub(super) fn called<'a>(model: &'a ModelProto, proto: &NodeProto) -> Option<&'a FunctionProto> {

@@ -4,10 +4,10 @@ use crate::error::{NodeName, Result};
 use crate::graph::{Branch, ValueId};
 use crate::limits;
 
-use super::attributes::{Attributes, Kind};
-use super::proto::{GraphProto, NodeProto};
-use super::reader::Reader;
-use super::scope::Scope;
+use super::Reader;
+use crate::onnx::attributes::{Attributes, Kind};
+use crate::onnx::proto::{GraphProto, NodeProto};
+use crate::onnx::scope::Scope;
 
 const ATTRIBUTES: [(&str, Kind); 2] = [("then_branch", Kind::Graph), ("else_branch", Kind::Graph)];
 

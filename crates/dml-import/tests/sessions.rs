@@ -1,0 +1,153 @@
+//! Models that run with inputs of many shapes.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use common::device::on_every_device;
+use common::onnx::{Graph, floats, model, node, value};
+use common::{host, int64, tensors};
+use dml::Device;
+use dml::vk::Recorder;
+use dml_import::{ElementType, Inputs, Model, Session, Tensor};
+
+fn f32s(shape: &[u64], first: f32) -> Tensor {
+    let count: u64 = shape.iter().product();
+    let values = (0..count).map(|it| first + (it % 7) as f32);
+    Tensor::new(ElementType::FLOAT32, shape, values.flat_map(f32::to_le_bytes).collect::<Vec<u8>>())
+        .unwrap()
+}
+
+/// So many nodes of every kind that a device executes, over matrices of 8 columns.
+fn network(nodes: usize) -> Vec<u8> {
+    let mut all = Vec::new();
+    let mut last = "x".to_owned();
+    for index in 0..nodes {
+        let next = format!("v{index}");
+        all.push(match index % 8 {
+            0 => node("Add", &[&last, "w"], &[&next], &[]),
+            1 => node("Relu", &[&last], &[&next], &[]),
+            2 => node("Transpose", &[&last], &[&next], &[]),
+            3 => node("Div", &[&last, "c"], &[&next], &[]),
+            4 => node("Transpose", &[&last], &[&next], &[]),
+            5 => node("Concat", &[&last, &last], &[&next], &[("axis", 0)]),
+            6 => node("Clip", &[&last], &[&next], &[]),
+            _ => node("Split", &[&last], &[&next, ""], &[("axis", 0)]),
+        });
+        last = next;
+    }
+    all.push(node("Identity", &[&last], &["y"], &[]));
+    let weight: Vec<f32> = (0..8).map(|it| it as f32 / 4.0).collect();
+    let initializers = vec![floats("w", &[8], &weight), floats("c", &[], &[2.0])];
+    let nodes = all;
+    let inputs = vec![value("x", 1, &[None, Some(8)])];
+    let outputs = vec![value("y", 1, &[])];
+    model(13, Graph { nodes, initializers, inputs, outputs })
+}
+
+#[test]
+fn a_new_shape_of_a_large_model_makes_no_pipeline() {
+    on_every_device(|device| {
+        let session = Session::new(device, Model::from_bytes(network(400)).unwrap());
+        let run = |rows| {
+            let inputs = Inputs::new().with_tensor("x", f32s(&[rows, 8], -2.0));
+            let found = tensors(&session.run(&inputs).unwrap());
+            let program = session.model().bind(&inputs).unwrap();
+            assert_eq!(found, tensors(&host::run(&program)), "{rows}");
+        };
+        // The classes of strides: even and odd lengths of rows and columns.
+        [4, 5, 6, 7].into_iter().for_each(run);
+        let made = device.vulkan().pipeline_count();
+        [12, 13, 14, 15].into_iter().for_each(run);
+        assert_eq!(device.vulkan().pipeline_count(), made);
+    });
+}
+
+/// How often the device was given work while `work` ran.
+fn submissions(device: &Device, work: impl FnOnce()) -> u64 {
+    let value = || {
+        let list = Recorder::new(device.vulkan()).unwrap().finish().unwrap();
+        let submission = device.vulkan().submit(list).unwrap();
+        submission.wait().unwrap();
+        submission.timeline_value()
+    };
+    let before = value();
+    work();
+    value() - before - 1
+}
+
+#[test]
+fn a_run_is_one_submission() {
+    on_every_device(|device| {
+        let session = Session::new(device, Model::from_bytes(network(40)).unwrap());
+        let inputs = |first| Inputs::new().with_tensor("x", f32s(&[3, 8], first));
+        session.run(&inputs(0.0)).unwrap();
+        for first in [1.0, 2.0] {
+            let given = inputs(first);
+            let count = submissions(device, || drop(session.run(&given).unwrap()));
+            assert_eq!(count, 1);
+        }
+    });
+}
+
+#[test]
+fn programs_are_kept_by_shapes_and_by_values_that_count() {
+    let nodes =
+        vec![node("Expand", &["x", "shape"], &["e"], &[]), node("Relu", &["e"], &["y"], &[])];
+    let inputs = vec![value("x", 1, &[None]), value("shape", 7, &[None])];
+    let graph = Graph { nodes, inputs, outputs: vec![value("y", 1, &[])], ..Graph::default() };
+    let bytes = model(13, graph);
+    on_every_device(|device| {
+        let model = Model::from_bytes(bytes.clone()).unwrap();
+        let session = Session::new(device, model).with_capacity(NonZeroUsize::new(2).unwrap());
+        let given = |first, rows| {
+            let inputs = Inputs::new().with_tensor("x", f32s(&[2], first));
+            inputs.with_tensor("shape", int64(&[2], &[rows, 1]))
+        };
+        let found = |first, rows| session.executable(&given(first, rows)).unwrap();
+        let two = found(0.0, 2);
+        assert!(Arc::ptr_eq(&two, &found(5.0, 2)), "values of x do not count");
+        let three = found(0.0, 3);
+        assert!(!Arc::ptr_eq(&two, &three), "values of shape count");
+        assert!(Arc::ptr_eq(&two, &found(0.0, 2)));
+        // The one that was not used for the longest time makes room.
+        found(0.0, 4);
+        assert_eq!(session.compiled_count(), 2);
+        assert!(Arc::ptr_eq(&two, &found(0.0, 2)));
+        assert!(!Arc::ptr_eq(&three, &found(0.0, 3)));
+        // Values of an earlier run are not those of a later one.
+        let outputs = session.run(&given(7.0, 2)).unwrap();
+        assert_eq!(outputs[0].tensor.bytes()[..4], 7f32.to_le_bytes());
+        let shapes = Inputs::new().with_shape("x", [2]).with_tensor("shape", int64(&[2], &[2, 1]));
+        let error = session.run(&shapes).unwrap_err().to_string();
+        assert_eq!(error, "input 'x': not given, and its values are needed");
+    });
+}
+
+#[test]
+fn weights_are_uploaded_once_for_all_shapes() {
+    let nodes = vec![node("Add", &["x", "w"], &["y"], &[])];
+    let weight: Vec<f32> = vec![1.0; 1 << 16];
+    let graph = Graph {
+        nodes,
+        initializers: vec![floats("w", &[1 << 16], &weight)],
+        inputs: vec![value("x", 1, &[None, Some(1)])],
+        outputs: vec![value("y", 1, &[])],
+    };
+    let bytes = model(13, graph);
+    on_every_device(|device| {
+        let session = Session::new(device, Model::from_bytes(bytes.clone()).unwrap());
+        let buffers = || device.vulkan().memory_report().buffers;
+        let grows = |rows| {
+            let before = buffers();
+            let inputs = Inputs::new().with_shape("x", [rows, 1]);
+            session.executable(&inputs).unwrap();
+            buffers() - before
+        };
+        let first = grows(1);
+        assert_eq!([grows(2), grows(3)], [first - 1; 2]);
+    });
+}
