@@ -44,7 +44,7 @@ pub(crate) use shape::{Flatten, Reshape, ShapeOf, Size, Squeeze, Unsqueeze, Zero
 pub(crate) use slice::Slice;
 pub(crate) use split::{Equal, Parts, Split};
 pub(crate) use transpose::Transpose;
-pub(crate) use values::{Broadcast, ConstantOfShape, Identity, Literal};
+pub(crate) use values::{Broadcast, ConstantOfShape, Dropout, Identity, Literal};
 
 /// What an operation needs of an input to find its outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -74,6 +74,7 @@ const EYE: [(&str, Kind); 2] = [("dtype", Kind::Int), ("k", Kind::Int)];
 const AXIS: [(&str, Kind); 1] = [("axis", Kind::Int)];
 const AXES: [(&str, Kind); 1] = [("axes", Kind::Ints)];
 const CLIP: [(&str, Kind); 2] = [("min", Kind::Float), ("max", Kind::Float)];
+const RATIO: [(&str, Kind); 1] = [("ratio", Kind::Float)];
 const SPLIT_2: [(&str, Kind); 2] = [("axis", Kind::Int), ("split", Kind::Ints)];
 const SPLIT_18: [(&str, Kind); 2] = [("axis", Kind::Int), ("num_outputs", Kind::Int)];
 const CONSTANT_12: [(&str, Kind); 6] = [
@@ -121,6 +122,9 @@ static ROWS: &[Row] = &[
     row("Flatten", 1, &AXIS, 1..=1, build::flatten),
     row("Transpose", 1, &[("perm", Kind::Ints)], 1..=1, build::transpose),
     row("Expand", 8, &[], 2..=2, build::expand),
+    Row { outputs: 1..=2, ..row("Dropout", 7, &RATIO, 1..=1, build::dropout_7) },
+    Row { outputs: 1..=2, ..row("Dropout", 10, &RATIO, 1..=1, build::dropout) },
+    Row { outputs: 1..=2, ..row("Dropout", 12, &[("seed", Kind::Int)], 1..=3, build::dropout) },
     row("Identity", 1, &[], 1..=1, |_| Ok(Box::new(Identity))),
     row("Cast", 6, &[("to", Kind::Int)], 1..=1, build::cast),
     row("Cast", 19, &CAST_19, 1..=1, build::cast),

@@ -1,6 +1,9 @@
 //! The readers of models and tensors: whatever is read is inspected, bound, and written again.
 
-use dml_import::{Inputs, Model, npy as tensors};
+use dml::core::{validate, validate_graph};
+use dml::{DataType, FeatureLevel};
+use dml_import::program::Work;
+use dml_import::{ElementType, Inputs, Model, Tensor, npy as tensors};
 
 pub(super) fn onnx(bytes: &[u8]) -> bool {
     !matches!(first(bytes), Some(b'<' | b'{' | b'/')) && model(bytes)
@@ -23,10 +26,31 @@ fn model(bytes: &[u8]) -> bool {
     if let Ok(model) = Model::from_bytes(bytes.to_vec()) {
         let inputs = Inputs::new();
         let _ = model.inspect(&inputs);
-        let _ = model.bind(&inputs);
-        let _ = model.bind(&inputs.with_shape("x", [3, 4]));
+        bound(&model, &inputs);
+        bound(&model, &inputs.clone().with_shape("x", [3, 4]));
+        for (data_type, shape) in
+            [(DataType::Float32, vec![3, 4]), (DataType::Int64, vec![2]), (DataType::Uint8, vec![])]
+        {
+            let count: u64 = shape.iter().product::<u64>() * u64::from(data_type.bits() / 8);
+            let bytes: Vec<u8> = (0..count).map(|it| u8::from(it % 8 == 0)).collect();
+            if let Ok(tensor) = Tensor::new(ElementType::Dml(data_type), shape, bytes) {
+                bound(&model, &inputs.clone().with_tensor("x", tensor));
+            }
+        }
     }
     true
+}
+
+/// What a model is bound to is what DirectML accepts.
+fn bound(model: &Model, inputs: &Inputs) {
+    let Ok(program) = model.bind(inputs) else { return };
+    for operator in program.operators() {
+        let checked = match &operator.work {
+            Work::Operator(operator) => validate(operator, FeatureLevel::HIGHEST).map(drop),
+            Work::Graph { desc, .. } => validate_graph(desc, FeatureLevel::HIGHEST).map(drop),
+        };
+        checked.unwrap_or_else(|error| panic!("{}: {error}", operator.node));
+    }
 }
 
 pub(super) fn npy(bytes: &[u8]) -> bool {

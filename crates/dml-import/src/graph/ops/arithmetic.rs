@@ -94,12 +94,12 @@ pub(crate) const GREATER_OR_EQUAL: Function = Function::on_host().truth().fold(c
 pub(crate) const EQUAL: Function = Function::on_host().truth().fold(comparison!(==));
 
 pub(crate) const AND: Function =
-    Function::on_host().truth().fold(logical!(|a: i128, b: i128| a & b));
+    Function::on_host().logical().fold(logical!(|a: i128, b: i128| a & b));
 pub(crate) const OR: Function =
-    Function::on_host().truth().fold(logical!(|a: i128, b: i128| a | b));
+    Function::on_host().logical().fold(logical!(|a: i128, b: i128| a | b));
 pub(crate) const XOR: Function =
-    Function::on_host().truth().fold(logical!(|a: i128, b: i128| a ^ b));
-pub(crate) const NOT: Function = Function::on_host().truth().fold(|it| match it[0] {
+    Function::on_host().logical().fold(logical!(|a: i128, b: i128| a ^ b));
+pub(crate) const NOT: Function = Function::on_host().logical().fold(|it| match it[0] {
     Scalar::Integer(0) => Scalar::Integer(1),
     _ => Scalar::Integer(0),
 });

@@ -21,6 +21,7 @@ pub(crate) enum Types {
     /// Integers and floats that DirectML has.
     Numbers,
     Floats,
+    Truth,
 }
 
 impl Types {
@@ -31,6 +32,7 @@ impl Types {
             Self::Any => element.storage().is_some(),
             Self::Numbers => is_integer || is_float,
             Self::Floats => is_float,
+            Self::Truth => element == ElementType::Bool,
         }
     }
 }
@@ -67,6 +69,8 @@ impl Scalar {
 pub(crate) struct Function {
     /// The operator of DirectML that computes it, for the types that it serves.
     operator: Option<(Types, &'static OperatorSchema)>,
+    /// The types that its inputs may have; a condition aside.
+    takes: Types,
     /// Whether it gives truth values.
     pub(crate) is_truth: bool,
     /// Whether the first input is a truth value, whatever the others are.
@@ -85,11 +89,23 @@ impl Function {
 
     /// One that no operator of DirectML computes yet.
     pub(crate) const fn on_host() -> Self {
-        Self { operator: None, is_truth: false, has_condition: false, is_chain: false, fold: None }
+        Self {
+            operator: None,
+            takes: Types::Any,
+            is_truth: false,
+            has_condition: false,
+            is_chain: false,
+            fold: None,
+        }
     }
 
     pub(crate) const fn truth(self) -> Self {
         Self { is_truth: true, ..self }
+    }
+
+    /// The same of truth values.
+    pub(crate) const fn logical(self) -> Self {
+        Self { takes: Types::Truth, ..self.truth() }
     }
 
     pub(crate) const fn chain(self) -> Self {
@@ -228,6 +244,13 @@ impl ElementWise {
             operands.type_is(condition.element()?, &[ElementType::Bool], "condition")?;
         }
         let element = first.element()?;
+        if !self.function.takes.contains(element) {
+            let accepted = match self.function.takes {
+                Types::Truth => "bool",
+                _ => "a type that DirectML has",
+            };
+            return Err(node.invalid("inputs", element, "is the wrong type", accepted));
+        }
         let mut shape = first.shape()?.to_vec();
         for value in rest.iter().skip(1).chain(condition) {
             let is_condition = condition.is_some_and(|it| std::ptr::eq(it, value));

@@ -31,6 +31,35 @@ impl Op for Identity {
     }
 }
 
+/// Dropout, which keeps everything unless a model is being trained. The second output says what is kept.
+#[derive(Debug)]
+pub(crate) struct Dropout {
+    /// The type of the second output; `None`: that of the input.
+    pub(crate) mask: Option<ElementType>,
+}
+
+impl Op for Dropout {
+    fn need(&self, input: usize) -> Need {
+        match input {
+            0 => Need::Elements,
+            1 => Need::Shape,
+            _ => Need::Host,
+        }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        if operands.optional(2).is_some() && operands.scalar(2, "training_mode")? != 0 {
+            let reason = "it is that of training, whose results are random";
+            return Err(operands.node.not_supported(reason));
+        }
+        let data = operands.value(0, "data")?;
+        let Kind { element, shape } = data.kind()?;
+        let mask = self.mask.unwrap_or(element);
+        let kept = Value::fill(Kind { element: mask, shape }, mask.one());
+        Ok(vec![data.clone(), kept])
+    }
+}
+
 /// The same element in the shape that the input holds.
 #[derive(Debug)]
 pub(crate) struct ConstantOfShape {

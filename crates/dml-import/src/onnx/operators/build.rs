@@ -5,9 +5,9 @@ use dml_core::DataType;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{
-    Bounds, Broadcast, Cast, Clip, Concat, ElementWise, Equal, EyeLike, FLOOR_REMAINDER, Flatten,
-    Gather, Op, Parts, REMAINDER, Reduce, Reduction, Reshape, ShapeOf, Slice, Split, Transpose,
-    Trilu, Unsqueeze, Zero,
+    Bounds, Broadcast, Cast, Clip, Concat, Dropout, ElementWise, Equal, EyeLike, FLOOR_REMAINDER,
+    Flatten, Gather, Op, Parts, REMAINDER, Reduce, Reduction, Reshape, ShapeOf, Slice, Split,
+    Transpose, Trilu, Unsqueeze, Zero,
 };
 
 use crate::onnx::attributes::Attributes;
@@ -51,6 +51,15 @@ fn element(it: &Attributes<'_>, name: &str, number: i64) -> Result<ElementType> 
 pub(super) fn cast(it: &Attributes<'_>) -> Built {
     let to = it.int("to").ok_or_else(|| it.missing("to"))?;
     Ok(Box::new(Cast { to: element(it, "to", to)? }))
+}
+
+/// The second output has the first one's type.
+pub(super) fn dropout_7(_: &Attributes<'_>) -> Built {
+    Ok(Box::new(Dropout { mask: None }))
+}
+
+pub(super) fn dropout(_: &Attributes<'_>) -> Built {
+    Ok(Box::new(Dropout { mask: Some(ElementType::Bool) }))
 }
 
 pub(super) fn shape(it: &Attributes<'_>) -> Built {
