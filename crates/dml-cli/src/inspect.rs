@@ -1,5 +1,7 @@
 //! `dml inspect`: what a model has, and what would run it.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
@@ -33,7 +35,23 @@ fn text(report: &Report) -> String {
     lines.extend(section("inputs", report.inputs.iter().map(input).collect()));
     lines.extend(section("nodes", report.nodes.iter().map(node).collect()));
     lines.extend(section("outputs", report.outputs.iter().map(value).collect()));
+    lines.extend(unsupported(report));
     lines.join("\n")
+}
+
+/// The operators that do not run, the most frequent first.
+fn unsupported(report: &Report) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for node in &report.nodes {
+        if let NodeSupport::Unsupported(_) = node.support {
+            *counts.entry(&node.node.operator).or_default() += 1;
+        }
+    }
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| Reverse(*count));
+    let counts: Vec<String> =
+        counts.iter().map(|(operator, count)| format!("{operator} ({count})")).collect();
+    (!counts.is_empty()).then(|| format!("does not run: {}", counts.join(", ")))
 }
 
 fn input(input: &InputReport) -> String {
@@ -68,6 +86,7 @@ fn node(report: &NodeReport) -> String {
             format!("{}, feature level {level} and later", operators.join(" + "))
         }
         NodeSupport::Alias => "alias".to_owned(),
+        NodeSupport::Blocked(other) => format!("needs the result of {other}, which does not run"),
         NodeSupport::Unsupported(reason) => format!("does not run: {reason}"),
     };
     format!("{}{arrow}{}: {support}", report.node, outputs.join(", "))

@@ -126,6 +126,16 @@ impl Error {
         Self::Malformed(problem.into())
     }
 
+    /// The node that breaks a rule or is not supported; `None` where it is no node.
+    pub(crate) fn node(&self) -> Option<&NodeName> {
+        match self {
+            Self::InFile { error, .. } => error.node(),
+            Self::Invalid(invalid) => Some(&invalid.node),
+            Self::NotSupported { node, .. } | Self::Operator { node, .. } => Some(node),
+            _ => None,
+        }
+    }
+
     /// The error without the file's name.
     pub fn kind(&self) -> &Self {
         match self {

@@ -84,6 +84,8 @@ pub enum NodeSupport {
     },
     /// Nothing, for this reason.
     Unsupported(String),
+    /// That is not known: this node, whose result it needs, does not run.
+    Blocked(NodeName),
 }
 
 /// Looks at a graph with the inputs given.
@@ -191,7 +193,10 @@ fn support(
 ) -> NodeSupport {
     let values = || node.outputs.iter().flatten().map(|output| evaluation.value(*output));
     if let Some(error) = values().find_map(|value| value.check().err()) {
-        return NodeSupport::Unsupported(error.to_string());
+        return match error.node().filter(|other| **other != node.name) {
+            Some(other) => NodeSupport::Blocked(other.clone()),
+            None => NodeSupport::Unsupported(error.to_string()),
+        };
     }
     if operators.is_empty() {
         for value in values().filter(|it| !it.is_empty()) {

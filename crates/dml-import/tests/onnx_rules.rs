@@ -271,6 +271,24 @@ fn a_model_of_100_000_nodes_is_imported() {
     assert_eq!(program.operators()[0].operators().len(), 25_001);
 }
 
+/// As exporters compute the padding of a convolution.
+#[test]
+fn shapes_in_any_order_are_known_to_the_host() {
+    let nodes = vec![
+        node("Transpose", &["pairs"], &["t"], &[]),
+        node("Reshape", &["t", "flat"], &["s"], &[]),
+        node("Expand", &["one", "s"], &["y"], &[]),
+    ];
+    let inputs = vec![value("pairs", 7, &[None, None])];
+    let initializers = vec![initializer("flat", &[1], &[-1]), initializer("one", &[1], &[1])];
+    let outputs = vec![value("y", 7, &[])];
+    let bytes = model(13, Graph { nodes, initializers, inputs, outputs });
+    let pairs = Inputs::new().with_tensor("pairs", int64(&[2, 2], &[2, 1, 3, 1]));
+    let program = Model::from_bytes(bytes).unwrap().bind(&pairs).unwrap();
+    assert_eq!(result(&program).shape(), [2, 3, 1, 1]);
+    assert!(program.inputs()[0].fixed);
+}
+
 #[test]
 fn ranges_and_sizes_are_computed_on_the_host() {
     let nodes = vec![

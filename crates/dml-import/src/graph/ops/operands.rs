@@ -103,17 +103,19 @@ impl Operands<'_> {
         dml::materialized(self.device, self.owner, value)
     }
 
-    /// The same elements in another shape of as many.
+    /// The same elements in another shape of as many: copied where strides cannot say where they lie.
     pub(crate) fn reshaped(&self, value: &Value, shape: &[u64]) -> Result<Value> {
-        match value.reshaped(shape) {
-            Some(reshaped) => Ok(reshaped),
-            None => {
-                let packed = self.materialized(value)?;
-                packed.reshaped(shape).ok_or_else(|| {
-                    self.node.not_supported("packed elements have no such shape".to_owned())
-                })
-            }
+        if let Some(reshaped) = value.reshaped(shape) {
+            return Ok(reshaped);
         }
+        let only = Operands { values: vec![Some(value)], ..*self };
+        let packed = match only.place(element_count(shape), Operator::Present) {
+            Place::Host => Value::host(self.read(value)?),
+            Place::Device => self.materialized(value)?,
+        };
+        packed
+            .reshaped(shape)
+            .ok_or_else(|| self.node.not_supported("packed elements have no such shape"))
     }
 
     /// The `index`-th input, which the operator calls `name`.
