@@ -6,10 +6,12 @@
 
 mod arithmetic;
 mod branch;
+mod broadcast;
 mod cast;
 mod clip;
 mod concat;
 mod element_wise;
+mod function;
 mod index;
 mod matrix;
 mod operands;
@@ -28,13 +30,15 @@ use crate::graph::value::Value;
 
 pub(crate) use arithmetic::{
     ABSOLUTE, ADD, AND, DIVIDE, EQUAL, FLOOR_DIVIDE, FLOOR_REMAINDER, GREATER, GREATER_OR_EQUAL,
-    LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE, NOT, OR, REMAINDER, SUBTRACT, XOR,
+    LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE, NOT, OR, RELU, REMAINDER, SUBTRACT,
+    WHERE, XOR,
 };
 pub(crate) use branch::Branch;
 pub(crate) use cast::{Cast, CastLike};
 pub(crate) use clip::{Bounds, Clip};
 pub(crate) use concat::Concat;
-pub(crate) use element_wise::{Broadcasting, ElementWise, Function, RELU, WHERE};
+pub(crate) use element_wise::{Broadcasting, ElementWise};
+pub(crate) use function::Function;
 pub(crate) use index::Gather;
 pub(crate) use matrix::{Eye, EyeLike, Trilu};
 pub(crate) use operands::{Budget, Operands};

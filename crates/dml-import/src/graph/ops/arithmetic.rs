@@ -1,10 +1,10 @@
-//! Arithmetic and comparison: a row for each function.
+//! The functions of element-wise operations: a row each.
 
 use dml_core::operators as tables;
 
-use crate::graph::ops::element_wise::{Function, Scalar, Types};
+use crate::graph::ops::function::{Function, Scalar, Types};
 
-use Types::{Floats, Numbers};
+use Types::{Any, Floats, Numbers};
 
 /// The function of two numbers that `integer` and `float` are for each kind of type.
 macro_rules! binary {
@@ -103,6 +103,19 @@ pub(crate) const NOT: Function = Function::on_host().logical().fold(|it| match i
     Scalar::Integer(0) => Scalar::Integer(1),
     _ => Scalar::Integer(0),
 });
+
+pub(crate) const RELU: Function =
+    Function::new(Numbers, &tables::ACTIVATION_RELU).fold(|it| match it[0] {
+        Scalar::Integer(value) => Scalar::Integer(value.max(0)),
+        Scalar::Float(value) if value < 0.0 => Scalar::Float(0.0),
+        nan_or_positive => nan_or_positive,
+    });
+
+pub(crate) const WHERE: Function =
+    Function::new(Any, &tables::ELEMENT_WISE_IF).conditional().fold(|it| match it[0] {
+        Scalar::Integer(0) => it[2],
+        _ => it[1],
+    });
 
 fn floor_quotient(a: i128, b: i128) -> i128 {
     let (Some(quotient), Some(rest)) = (a.checked_div(b), a.checked_rem(b)) else { return 0 };

@@ -8,7 +8,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::device::no_counterpart;
 use crate::graph::dml;
-use crate::graph::ops::element_wise::Types;
+use crate::graph::ops::function::Types;
 use crate::graph::ops::matrix::write_band;
 use crate::graph::ops::operands::{Operator, Place};
 use crate::graph::ops::{Need, Op, Operands};

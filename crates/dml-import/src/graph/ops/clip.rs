@@ -5,7 +5,7 @@ use dml_core::operators::ElementWiseClip1Desc;
 use crate::element::{ElementType, scalar};
 use crate::error::Result;
 use crate::graph::dml;
-use crate::graph::ops::element_wise::{Scalar, Types};
+use crate::graph::ops::function::{Scalar, Types};
 use crate::graph::ops::operands::{Operator, Place};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Content, Value};

@@ -1,141 +1,17 @@
 //! Operations that compute each element of their output from one element of each input: a row each.
 
-use dml_core::operators as tables;
 use dml_core::schema::{FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, FieldValue, TensorDesc};
 
-use crate::convert::{float, from_float, integer};
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::graph::dml;
+use crate::graph::ops::broadcast::{broadcast, source};
+use crate::graph::ops::function::{Function, Scalar, Types};
 use crate::graph::ops::operands::{Operator, Place};
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements, text};
-
-/// A set of types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Types {
-    /// Every type: only bits are moved.
-    Any,
-    /// Integers and floats that DirectML has.
-    Numbers,
-    Floats,
-    Truth,
-}
-
-impl Types {
-    pub(crate) fn contains(self, element: ElementType) -> bool {
-        let is_integer = element.is_integer() && element != ElementType::Bool;
-        let is_float = matches!(element, ElementType::Dml(_)) && !is_integer;
-        match self {
-            Self::Any => element.storage().is_some(),
-            Self::Numbers => is_integer || is_float,
-            Self::Floats => is_float,
-            Self::Truth => element == ElementType::Bool,
-        }
-    }
-}
-
-/// An element while the host computes with it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Scalar {
-    /// Of an integer or a truth value.
-    Integer(i128),
-    /// Of a float. What 64 bits compute of two floats of 32 is rounded to 32 as if it were exact.
-    Float(f64),
-}
-
-impl Scalar {
-    pub(crate) fn new(bits: u64, element: ElementType) -> Self {
-        match element.is_integer() {
-            true => Self::Integer(integer(bits, element)),
-            false => Self::Float(float(bits, element)),
-        }
-    }
-
-    /// The bits of it as `element`: integers wrap around.
-    pub(crate) fn bits(self, element: ElementType) -> u64 {
-        match (self, element.storage()) {
-            (Self::Integer(value), Some(storage)) => storage.integer_bits(value),
-            (Self::Float(value), _) => from_float(value, element),
-            (Self::Integer(_), None) => 0,
-        }
-    }
-}
-
-/// What an element-wise operation computes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Function {
-    /// The operator of DirectML that computes it, for the types that it serves.
-    operator: Option<(Types, &'static OperatorSchema)>,
-    /// The types that its inputs may have; a condition aside.
-    takes: Types,
-    /// Whether it gives truth values.
-    pub(crate) is_truth: bool,
-    /// Whether the first input is a truth value, whatever the others are.
-    pub(crate) has_condition: bool,
-    /// Whether two inputs at a time are enough for any number of them.
-    pub(crate) is_chain: bool,
-    /// The same on the host, of one element each; `None` where only a device computes it.
-    pub(crate) fold: Option<fn(&[Scalar]) -> Scalar>,
-}
-
-impl Function {
-    /// One that gives the type of its inputs, which an operator of DirectML computes for these types.
-    pub(crate) const fn new(types: Types, schema: &'static OperatorSchema) -> Self {
-        Self { operator: Some((types, schema)), ..Self::on_host() }
-    }
-
-    /// One that no operator of DirectML computes yet.
-    pub(crate) const fn on_host() -> Self {
-        Self {
-            operator: None,
-            takes: Types::Any,
-            is_truth: false,
-            has_condition: false,
-            is_chain: false,
-            fold: None,
-        }
-    }
-
-    pub(crate) const fn truth(self) -> Self {
-        Self { is_truth: true, ..self }
-    }
-
-    /// The same of truth values.
-    pub(crate) const fn logical(self) -> Self {
-        Self { takes: Types::Truth, ..self.truth() }
-    }
-
-    pub(crate) const fn chain(self) -> Self {
-        Self { is_chain: true, ..self }
-    }
-
-    pub(crate) const fn fold(self, fold: fn(&[Scalar]) -> Scalar) -> Self {
-        Self { fold: Some(fold), ..self }
-    }
-
-    /// The operator of a device for `element`.
-    fn operator(&self, element: ElementType) -> Option<&'static OperatorSchema> {
-        self.operator.filter(|(types, _)| types.contains(element)).map(|(_, schema)| schema)
-    }
-}
-
-pub(crate) const RELU: Function =
-    Function::new(Types::Numbers, &tables::ACTIVATION_RELU).fold(|it| match it[0] {
-        Scalar::Integer(value) => Scalar::Integer(value.max(0)),
-        Scalar::Float(value) if value < 0.0 => Scalar::Float(0.0),
-        nan_or_positive => nan_or_positive,
-    });
-
-pub(crate) const WHERE: Function = Function {
-    has_condition: true,
-    ..Function::new(Types::Any, &tables::ELEMENT_WISE_IF).fold(|it| match it[0] {
-        Scalar::Integer(0) => it[2],
-        _ => it[1],
-    })
-};
 
 /// How inputs of different shapes are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,58 +224,4 @@ fn align(
     }
     *b = operands.reshaped(b, &aligned)?;
     Ok(())
-}
-
-/// NumPy's rule: dimensions are aligned at the last one, and those of size 1 are repeated.
-pub(crate) fn broadcast(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
-    let rank = a.len().max(b.len());
-    let size = |shape: &[u64], index: usize| {
-        (index + shape.len()).checked_sub(rank).map_or(1, |index| shape[index])
-    };
-    let both = |index| match (size(a, index), size(b, index)) {
-        (x, y) if x == y => Some(x),
-        (1, y) => Some(y),
-        (x, 1) => Some(x),
-        _ => None,
-    };
-    (0..rank).map(both).collect()
-}
-
-/// Which element of a tensor of `from` stands at `index` of one of `shape`.
-fn source(mut index: usize, shape: &[u64], from: &[u64]) -> usize {
-    let (mut at, mut stride) = (0, 1);
-    for (dimension, size) in shape.iter().enumerate().rev() {
-        let size = usize::try_from(*size).unwrap_or(1).max(1);
-        let own = (dimension + from.len()).checked_sub(shape.len()).map_or(1, |own| from[own]);
-        if own != 1 {
-            at += index % size * stride;
-            stride *= size;
-        }
-        index /= size;
-    }
-    at
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dimensions_of_size_1_are_repeated() {
-        assert_eq!(broadcast(&[2, 1], &[3]), Some(vec![2, 3]));
-        assert_eq!(broadcast(&[], &[3]), Some(vec![3]));
-        assert_eq!(broadcast(&[2], &[3]), None);
-        let sources: Vec<usize> = (0..6).map(|index| source(index, &[2, 3], &[2, 1])).collect();
-        assert_eq!(sources, [0, 0, 0, 1, 1, 1]);
-        let sources: Vec<usize> = (0..6).map(|index| source(index, &[2, 3], &[3])).collect();
-        assert_eq!(sources, [0, 1, 2, 0, 1, 2]);
-    }
-
-    #[test]
-    fn results_wrap_around_in_their_type() {
-        let int8 = ElementType::Dml(dml_core::DataType::Int8);
-        assert_eq!(Scalar::Integer(200).bits(int8), 0xc8);
-        assert_eq!(Scalar::Integer(1 << 40).bits(int8), 0);
-        assert_eq!(Scalar::Float(0.1).bits(ElementType::FLOAT32), u64::from(0.1f32.to_bits()));
-    }
 }

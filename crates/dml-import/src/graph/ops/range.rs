@@ -1,7 +1,7 @@
 //! Range: integers or floats one after the other, on the host.
 
 use crate::error::Result;
-use crate::graph::ops::element_wise::{Scalar, Types};
+use crate::graph::ops::function::{Scalar, Types};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, element_count, host_elements, text};

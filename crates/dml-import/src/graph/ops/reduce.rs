@@ -2,7 +2,7 @@
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::element_wise::Scalar;
+use crate::graph::ops::function::Scalar;
 use crate::graph::ops::operands::{Operator, Place};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::strides::{packed, positions};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::element_wise::broadcast;
+use crate::graph::ops::broadcast::broadcast;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Content, Kind, Storage, Value, View};
 use crate::tensor::{element_count, text};

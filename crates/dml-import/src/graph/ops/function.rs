@@ -1,0 +1,132 @@
+//! What element-wise operations compute, as data.
+
+use dml_core::schema::OperatorSchema;
+
+use crate::convert::{float, from_float, integer};
+use crate::element::ElementType;
+
+/// A set of types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Types {
+    /// Every type: only bits are moved.
+    Any,
+    /// Integers and floats that DirectML has.
+    Numbers,
+    Floats,
+    Truth,
+}
+
+impl Types {
+    pub(crate) fn contains(self, element: ElementType) -> bool {
+        let is_integer = element.is_integer() && element != ElementType::Bool;
+        let is_float = matches!(element, ElementType::Dml(_)) && !is_integer;
+        match self {
+            Self::Any => element.storage().is_some(),
+            Self::Numbers => is_integer || is_float,
+            Self::Floats => is_float,
+            Self::Truth => element == ElementType::Bool,
+        }
+    }
+}
+
+/// An element while the host computes with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Scalar {
+    /// Of an integer or a truth value.
+    Integer(i128),
+    /// Of a float. What 64 bits compute of two floats of 32 is rounded to 32 as if it were exact.
+    Float(f64),
+}
+
+impl Scalar {
+    pub(crate) fn new(bits: u64, element: ElementType) -> Self {
+        match element.is_integer() {
+            true => Self::Integer(integer(bits, element)),
+            false => Self::Float(float(bits, element)),
+        }
+    }
+
+    /// The bits of it as `element`: integers wrap around.
+    pub(crate) fn bits(self, element: ElementType) -> u64 {
+        match (self, element.storage()) {
+            (Self::Integer(value), Some(storage)) => storage.integer_bits(value),
+            (Self::Float(value), _) => from_float(value, element),
+            (Self::Integer(_), None) => 0,
+        }
+    }
+}
+
+/// What an element-wise operation computes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Function {
+    /// The operator of DirectML that computes it, for the types that it serves.
+    operator: Option<(Types, &'static OperatorSchema)>,
+    /// The types that its inputs may have; a condition aside.
+    pub(super) takes: Types,
+    /// Whether it gives truth values.
+    pub(crate) is_truth: bool,
+    /// Whether the first input is a truth value, whatever the others are.
+    pub(crate) has_condition: bool,
+    /// Whether two inputs at a time are enough for any number of them.
+    pub(crate) is_chain: bool,
+    /// The same on the host, of one element each; `None` where only a device computes it.
+    pub(crate) fold: Option<fn(&[Scalar]) -> Scalar>,
+}
+
+impl Function {
+    /// One that gives the type of its inputs, which an operator of DirectML computes for these types.
+    pub(crate) const fn new(types: Types, schema: &'static OperatorSchema) -> Self {
+        Self { operator: Some((types, schema)), ..Self::on_host() }
+    }
+
+    /// One that no operator of DirectML computes yet.
+    pub(crate) const fn on_host() -> Self {
+        Self {
+            operator: None,
+            takes: Types::Any,
+            is_truth: false,
+            has_condition: false,
+            is_chain: false,
+            fold: None,
+        }
+    }
+
+    pub(crate) const fn truth(self) -> Self {
+        Self { is_truth: true, ..self }
+    }
+
+    /// The same of truth values.
+    pub(crate) const fn logical(self) -> Self {
+        Self { takes: Types::Truth, ..self.truth() }
+    }
+
+    pub(crate) const fn conditional(self) -> Self {
+        Self { has_condition: true, ..self }
+    }
+
+    pub(crate) const fn chain(self) -> Self {
+        Self { is_chain: true, ..self }
+    }
+
+    pub(crate) const fn fold(self, fold: fn(&[Scalar]) -> Scalar) -> Self {
+        Self { fold: Some(fold), ..self }
+    }
+
+    /// The operator of a device for `element`.
+    pub(super) fn operator(&self, element: ElementType) -> Option<&'static OperatorSchema> {
+        self.operator.filter(|(types, _)| types.contains(element)).map(|(_, schema)| schema)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_wrap_around_in_their_type() {
+        let int8 = ElementType::Dml(dml_core::DataType::Int8);
+        assert_eq!(Scalar::Integer(200).bits(int8), 0xc8);
+        assert_eq!(Scalar::Integer(1 << 40).bits(int8), 0);
+        assert_eq!(Scalar::Float(0.1).bits(ElementType::FLOAT32), u64::from(0.1f32.to_bits()));
+    }
+}
