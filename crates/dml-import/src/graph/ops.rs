@@ -38,7 +38,7 @@ pub(crate) use cast::{Cast, CastLike};
 pub(crate) use clip::{Bounds, Clip};
 pub(crate) use concat::Concat;
 pub(crate) use element_wise::{Broadcasting, ElementWise};
-pub(crate) use function::Function;
+pub(crate) use function::{Function, Types};
 pub(crate) use index::Gather;
 pub(crate) use matrix::{Eye, EyeLike, Trilu};
 pub(crate) use operands::{Budget, Operands};

@@ -2,14 +2,16 @@
 
 mod build;
 mod constant;
+mod element_wise;
 
 use std::ops::RangeInclusive;
 
+use dml_core::FieldValue;
+
 use crate::error::{Error, NodeName, Result, shortened};
 use crate::graph::{
-    ABSOLUTE, ADD, AND, Broadcasting, CastLike, DIVIDE, EQUAL, ElementWise, Function, GREATER,
-    GREATER_OR_EQUAL, Identity, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE, NOT, OR,
-    Op, RELU, Range, SUBTRACT, Size, Slice, Squeeze, Unsqueeze, WHERE, XOR,
+    Broadcasting, CastLike, ElementWise, Function, Identity, Op, Range, Size, Slice, Squeeze,
+    Unsqueeze,
 };
 
 use super::attributes::{Attributes, Kind};
@@ -37,6 +39,9 @@ enum Build {
     ElementWise(Function),
     /// The same with the attributes `broadcast` and `axis` in its place.
     Legacy(Function),
+    /// One with floats beside its inputs: what the row's attributes are where they are not given, and
+    /// after those what no attribute says.
+    Parameterized(Function, &'static [f32]),
 }
 
 const ANY: usize = usize::MAX;
@@ -51,25 +56,6 @@ const fn row(
     Row { name, since, attributes, inputs, outputs: 1..=1, build: Build::From(build) }
 }
 
-/// An element-wise operator without attributes.
-const fn element_wise(
-    name: &'static str,
-    since: i64,
-    inputs: RangeInclusive<usize>,
-    function: Function,
-) -> Row {
-    let build = Build::ElementWise(function);
-    Row { name, since, attributes: &[], inputs, outputs: 1..=1, build }
-}
-
-/// One of two inputs before version 7.
-const fn legacy(name: &'static str, since: i64, function: Function) -> Row {
-    let build = Build::Legacy(function);
-    Row { name, since, attributes: &LEGACY, inputs: 2..=2, outputs: 1..=1, build }
-}
-
-const LEGACY: [(&str, Kind); 3] =
-    [("axis", Kind::Int), ("broadcast", Kind::Int), ("consumed_inputs", Kind::Ints)];
 const EYE: [(&str, Kind); 2] = [("dtype", Kind::Int), ("k", Kind::Int)];
 const AXIS: [(&str, Kind); 1] = [("axis", Kind::Int)];
 const AXES: [(&str, Kind); 1] = [("axes", Kind::Ints)];
@@ -94,8 +80,8 @@ const CAST_LIKE: [(&str, Kind); 2] = [("saturate", Kind::Int), ("round_mode", Ki
 const REDUCE_1: [(&str, Kind); 2] = [("axes", Kind::Ints), ("keepdims", Kind::Int)];
 const REDUCE_18: [(&str, Kind); 2] = [("keepdims", Kind::Int), ("noop_with_empty_axes", Kind::Int)];
 
-/// Every version of every operator, in any order.
-static ROWS: &[Row] = &[
+/// Every version of every other operator, in any order.
+static OTHERS: &[Row] = &[
     row("EyeLike", 9, &EYE, 1..=1, |it| build::eye_like(it, &build::EYE_TYPES[..12])),
     row("EyeLike", 22, &EYE, 1..=1, |it| build::eye_like(it, &build::EYE_TYPES)),
     row("Trilu", 14, &[("upper", Kind::Int)], 1..=2, build::trilu),
@@ -142,36 +128,6 @@ static ROWS: &[Row] = &[
     row("ReduceMin", 18, &REDUCE_18, 1..=2, build::reduce_min),
     row("ReduceMax", 1, &REDUCE_1, 1..=1, build::reduce_max),
     row("ReduceMax", 18, &REDUCE_18, 1..=2, build::reduce_max),
-    legacy("Add", 6, ADD),
-    element_wise("Add", 7, 2..=2, ADD),
-    legacy("Sub", 6, SUBTRACT),
-    element_wise("Sub", 7, 2..=2, SUBTRACT),
-    legacy("Mul", 6, MULTIPLY),
-    element_wise("Mul", 7, 2..=2, MULTIPLY),
-    legacy("Div", 6, DIVIDE),
-    element_wise("Div", 7, 2..=2, DIVIDE),
-    element_wise("Sum", 6, 1..=ANY, ADD),
-    element_wise("Min", 6, 1..=ANY, MINIMUM),
-    element_wise("Max", 6, 1..=ANY, MAXIMUM),
-    element_wise("Neg", 6, 1..=1, NEGATE),
-    element_wise("Abs", 6, 1..=1, ABSOLUTE),
-    element_wise("Relu", 6, 1..=1, RELU),
-    element_wise("Where", 9, 3..=3, WHERE),
-    legacy("Less", 1, LESS),
-    element_wise("Less", 7, 2..=2, LESS),
-    element_wise("LessOrEqual", 12, 2..=2, LESS_OR_EQUAL),
-    legacy("Greater", 1, GREATER),
-    element_wise("Greater", 7, 2..=2, GREATER),
-    element_wise("GreaterOrEqual", 12, 2..=2, GREATER_OR_EQUAL),
-    legacy("Equal", 1, EQUAL),
-    element_wise("Equal", 7, 2..=2, EQUAL),
-    legacy("And", 1, AND),
-    element_wise("And", 7, 2..=2, AND),
-    legacy("Or", 1, OR),
-    element_wise("Or", 7, 2..=2, OR),
-    legacy("Xor", 1, XOR),
-    element_wise("Xor", 7, 2..=2, XOR),
-    element_wise("Not", 1, 1..=1, NOT),
 ];
 
 /// Operators that are not run, for other reasons than that nobody has written them.
@@ -192,6 +148,15 @@ impl Row {
         match &self.build {
             Build::From(build) => build(attributes),
             Build::ElementWise(function) => Ok(Box::new(ElementWise::new(*function))),
+            Build::Parameterized(function, defaults) => {
+                let names = self.attributes.iter().map(|(name, _)| Some(*name));
+                let given = |name: Option<&str>| name.and_then(|name| attributes.float(name));
+                let values = defaults.iter().zip(names.chain(std::iter::repeat(None)));
+                let value =
+                    |(default, name): (&f32, _)| FieldValue::Float(given(name).unwrap_or(*default));
+                let attributes = values.map(value).collect();
+                Ok(Box::new(ElementWise { attributes, ..ElementWise::new(*function) }))
+            }
             Build::Legacy(function) => {
                 let is_allowed = attributes.flag("broadcast", false);
                 let axis = attributes.int("axis").filter(|_| is_allowed);
@@ -208,7 +173,7 @@ pub(super) fn row_of(name: &NodeName, proto: &NodeProto, opset: i64) -> Result<&
     if !is_default(&proto.domain) {
         return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
     }
-    let rows = || ROWS.iter().filter(|row| row.name == proto.op_type);
+    let rows = || element_wise::ROWS.iter().chain(OTHERS).filter(|row| row.name == proto.op_type);
     rows().filter(|row| row.since <= opset).max_by_key(|row| row.since).ok_or_else(|| {
         let refused = REFUSED.iter().find(|(name, _)| *name == proto.op_type);
         match (rows().map(|row| row.since).min(), refused) {

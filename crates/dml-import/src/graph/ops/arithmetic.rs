@@ -4,7 +4,7 @@ use dml_core::operators as tables;
 
 use crate::graph::ops::function::{Function, Scalar, Types};
 
-use Types::{Any, Floats, Numbers};
+use Types::{Any, Floats, Numbers, Truth, Values};
 
 /// The function of two numbers that `integer` and `float` are for each kind of type.
 macro_rules! binary {
@@ -48,11 +48,11 @@ pub(crate) const ADD: Function = Function::new(Numbers, &tables::ELEMENT_WISE_AD
     .chain()
     .fold(binary!(|a: i128, b: i128| a + b, |a: f64, b: f64| a + b));
 
-pub(crate) const SUBTRACT: Function =
-    Function::on_host().fold(binary!(|a: i128, b: i128| a - b, |a: f64, b: f64| a - b));
+pub(crate) const SUBTRACT: Function = Function::new(Numbers, &tables::ELEMENT_WISE_SUBTRACT)
+    .fold(binary!(|a: i128, b: i128| a - b, |a: f64, b: f64| a - b));
 
-pub(crate) const MULTIPLY: Function =
-    Function::on_host().fold(binary!(|a: i128, b: i128| a.wrapping_mul(b), |a: f64, b: f64| a * b));
+pub(crate) const MULTIPLY: Function = Function::new(Numbers, &tables::ELEMENT_WISE_MULTIPLY)
+    .fold(binary!(|a: i128, b: i128| a.wrapping_mul(b), |a: f64, b: f64| a * b));
 
 /// Integers round toward zero; what is divided by 0 is 0.
 pub(crate) const DIVIDE: Function = Function::new(Numbers, &tables::ELEMENT_WISE_DIVIDE)
@@ -63,46 +63,64 @@ pub(crate) const FLOOR_DIVIDE: Function = Function::new(Floats, &tables::ELEMENT
     .fold(binary!(floor_quotient, |a: f64, b: f64| a / b));
 
 /// Has the sign of the first operand.
-pub(crate) const REMAINDER: Function = Function::on_host()
-    .fold(binary!(|a: i128, b: i128| a.checked_rem(b).unwrap_or(0), |a: f64, b: f64| a % b));
+pub(crate) const REMAINDER: Function =
+    Function::new(Numbers, &tables::ELEMENT_WISE_MODULUS_TRUNCATE)
+        .fold(binary!(|a: i128, b: i128| a.checked_rem(b).unwrap_or(0), |a: f64, b: f64| a % b));
 
 /// Has the sign of the second operand.
 pub(crate) const FLOOR_REMAINDER: Function =
-    Function::on_host().fold(binary!(floor_remainder, floor_rest));
+    Function::new(Numbers, &tables::ELEMENT_WISE_MODULUS_FLOOR)
+        .fold(binary!(floor_remainder, floor_rest));
 
-pub(crate) const MINIMUM: Function =
-    Function::on_host().chain().fold(binary!(i128::min, |a: f64, b: f64| least(a, b)));
+pub(crate) const MINIMUM: Function = Function::new(Numbers, &tables::ELEMENT_WISE_MIN)
+    .chain()
+    .fold(binary!(i128::min, |a: f64, b: f64| least(a, b)));
 
-pub(crate) const MAXIMUM: Function =
-    Function::on_host().chain().fold(binary!(i128::max, |a: f64, b: f64| -least(-a, -b)));
+pub(crate) const MAXIMUM: Function = Function::new(Numbers, &tables::ELEMENT_WISE_MAX)
+    .chain()
+    .fold(binary!(i128::max, |a: f64, b: f64| -least(-a, -b)));
 
-pub(crate) const NEGATE: Function = Function::on_host().fold(|it| match it[0] {
-    Scalar::Integer(value) => Scalar::Integer(-value),
-    Scalar::Float(value) => Scalar::Float(-value),
-});
+pub(crate) const NEGATE: Function =
+    Function::new(Numbers, &tables::ELEMENT_WISE_NEGATE).fold(|it| match it[0] {
+        Scalar::Integer(value) => Scalar::Integer(-value),
+        Scalar::Float(value) => Scalar::Float(-value),
+    });
 
-pub(crate) const ABSOLUTE: Function = Function::on_host().fold(|it| match it[0] {
-    Scalar::Integer(value) => Scalar::Integer(value.abs()),
-    Scalar::Float(value) => Scalar::Float(value.abs()),
-});
+pub(crate) const ABSOLUTE: Function =
+    Function::new(Numbers, &tables::ELEMENT_WISE_ABS).fold(|it| match it[0] {
+        Scalar::Integer(value) => Scalar::Integer(value.abs()),
+        Scalar::Float(value) => Scalar::Float(value.abs()),
+    });
 
 pub(crate) const LESS: Function =
     Function::new(Numbers, &tables::ELEMENT_WISE_LOGICAL_LESS_THAN).truth().fold(comparison!(<));
-pub(crate) const LESS_OR_EQUAL: Function = Function::on_host().truth().fold(comparison!(<=));
-pub(crate) const GREATER: Function = Function::on_host().truth().fold(comparison!(>));
-pub(crate) const GREATER_OR_EQUAL: Function = Function::on_host().truth().fold(comparison!(>=));
-pub(crate) const EQUAL: Function = Function::on_host().truth().fold(comparison!(==));
+pub(crate) const LESS_OR_EQUAL: Function =
+    Function::new(Numbers, &tables::ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL)
+        .truth()
+        .fold(comparison!(<=));
+pub(crate) const GREATER: Function =
+    Function::new(Numbers, &tables::ELEMENT_WISE_LOGICAL_GREATER_THAN).truth().fold(comparison!(>));
+pub(crate) const GREATER_OR_EQUAL: Function =
+    Function::new(Numbers, &tables::ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL)
+        .truth()
+        .fold(comparison!(>=));
+pub(crate) const EQUAL: Function =
+    Function::new(Values, &tables::ELEMENT_WISE_LOGICAL_EQUALS).truth().fold(comparison!(==));
 
-pub(crate) const AND: Function =
-    Function::on_host().logical().fold(logical!(|a: i128, b: i128| a & b));
-pub(crate) const OR: Function =
-    Function::on_host().logical().fold(logical!(|a: i128, b: i128| a | b));
-pub(crate) const XOR: Function =
-    Function::on_host().logical().fold(logical!(|a: i128, b: i128| a ^ b));
-pub(crate) const NOT: Function = Function::on_host().logical().fold(|it| match it[0] {
-    Scalar::Integer(0) => Scalar::Integer(1),
-    _ => Scalar::Integer(0),
-});
+pub(crate) const AND: Function = Function::new(Truth, &tables::ELEMENT_WISE_LOGICAL_AND)
+    .logical()
+    .fold(logical!(|a: i128, b: i128| a & b));
+pub(crate) const OR: Function = Function::new(Truth, &tables::ELEMENT_WISE_LOGICAL_OR)
+    .logical()
+    .fold(logical!(|a: i128, b: i128| a | b));
+pub(crate) const XOR: Function = Function::new(Truth, &tables::ELEMENT_WISE_LOGICAL_XOR)
+    .logical()
+    .fold(logical!(|a: i128, b: i128| a ^ b));
+pub(crate) const NOT: Function =
+    Function::new(Truth, &tables::ELEMENT_WISE_LOGICAL_NOT).logical().fold(|it| match it[0] {
+        Scalar::Integer(0) => Scalar::Integer(1),
+        _ => Scalar::Integer(0),
+    });
 
 pub(crate) const RELU: Function =
     Function::new(Numbers, &tables::ACTIVATION_RELU).fold(|it| match it[0] {

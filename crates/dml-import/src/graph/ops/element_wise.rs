@@ -91,12 +91,7 @@ impl ElementWise {
         }
         values.iter().try_for_each(Value::check)?;
         let Some(schema) = operator else {
-            let reason = match function.fold {
-                Some(_) => format!(
-                    "this runtime computes it for integers that the host knows, not for {element}"
-                ),
-                None => format!("this runtime has no operator for {element}"),
-            };
+            let reason = function.missing(element);
             return Err(operands.node.not_supported(reason));
         };
         let all: Vec<&Value> = values.iter().collect();

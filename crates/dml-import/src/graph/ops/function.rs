@@ -14,6 +14,8 @@ pub(crate) enum Types {
     Numbers,
     Floats,
     Truth,
+    /// All of these.
+    Values,
 }
 
 impl Types {
@@ -25,6 +27,7 @@ impl Types {
             Self::Numbers => is_integer || is_float,
             Self::Floats => is_float,
             Self::Truth => element == ElementType::Bool,
+            Self::Values => is_integer || is_float || element == ElementType::Bool,
         }
     }
 }
@@ -60,7 +63,7 @@ impl Scalar {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Function {
     /// The operator of DirectML that computes it, for the types that it serves.
-    operator: Option<(Types, &'static OperatorSchema)>,
+    operator: (Types, &'static OperatorSchema),
     /// The types that its inputs may have; a condition aside.
     pub(super) takes: Types,
     /// Whether it gives truth values.
@@ -76,13 +79,8 @@ pub(crate) struct Function {
 impl Function {
     /// One that gives the type of its inputs, which an operator of DirectML computes for these types.
     pub(crate) const fn new(types: Types, schema: &'static OperatorSchema) -> Self {
-        Self { operator: Some((types, schema)), ..Self::on_host() }
-    }
-
-    /// One that no operator of DirectML computes yet.
-    pub(crate) const fn on_host() -> Self {
         Self {
-            operator: None,
+            operator: (types, schema),
             takes: Types::Any,
             is_truth: false,
             has_condition: false,
@@ -112,9 +110,30 @@ impl Function {
         Self { fold: Some(fold), ..self }
     }
 
-    /// The operator of a device for `element`.
+    #[cfg(test)]
+    pub(crate) fn schema(&self) -> &'static OperatorSchema {
+        self.operator.1
+    }
+
+    /// The operator that a device executes for `element`.
     pub(super) fn operator(&self, element: ElementType) -> Option<&'static OperatorSchema> {
-        self.operator.filter(|(types, _)| types.contains(element)).map(|(_, schema)| schema)
+        let (types, schema) = self.operator;
+        (schema.implemented && types.contains(element)).then_some(schema)
+    }
+
+    /// Why there is none.
+    pub(super) fn missing(&self, element: ElementType) -> String {
+        let beside = match self.fold {
+            Some(_) => "; integers that the host knows are computed there",
+            None => "",
+        };
+        let (_, schema) = self.operator;
+        match schema.implemented {
+            false => {
+                format!("DirectML's {} is not implemented by this runtime{beside}", schema.name)
+            }
+            true => format!("DirectML's {} takes no {element}{beside}", schema.name),
+        }
     }
 }
 

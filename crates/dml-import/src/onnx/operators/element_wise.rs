@@ -1,0 +1,167 @@
+//! The operators that compute each element of their output from one element of each input.
+//!
+//! One whose operator of DirectML is not implemented yet is refused with its name.
+
+use std::ops::RangeInclusive;
+
+use dml_core::operators as tables;
+
+use crate::graph::{
+    ABSOLUTE, ADD, AND, DIVIDE, EQUAL, Function, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL,
+    MAXIMUM, MINIMUM, MULTIPLY, NEGATE, NOT, OR, RELU, SUBTRACT, Types, WHERE, XOR,
+};
+use crate::onnx::attributes::Kind;
+
+use Types::Numbers;
+
+use super::{ANY, Build, Row};
+
+/// An element-wise operator without attributes.
+const fn element_wise(
+    name: &'static str,
+    since: i64,
+    inputs: RangeInclusive<usize>,
+    function: Function,
+) -> Row {
+    let build = Build::ElementWise(function);
+    Row { name, since, attributes: &[], inputs, outputs: 1..=1, build }
+}
+
+/// An operator of one input that DirectML computes for numbers, and the host does not.
+const fn unary(
+    name: &'static str,
+    since: i64,
+    schema: &'static dml_core::schema::OperatorSchema,
+) -> Row {
+    element_wise(name, since, 1..=1, Function::new(Numbers, schema))
+}
+
+/// The same with floats, in DirectML's order: the attributes, and their defaults.
+const fn activation(
+    name: &'static str,
+    since: i64,
+    schema: &'static dml_core::schema::OperatorSchema,
+    attributes: &'static [(&'static str, Kind)],
+    defaults: &'static [f32],
+) -> Row {
+    let build = Build::Parameterized(Function::new(Numbers, schema), defaults);
+    Row { name, since, attributes, inputs: 1..=1, outputs: 1..=1, build }
+}
+
+/// One of two inputs before version 7.
+const fn legacy(name: &'static str, since: i64, function: Function) -> Row {
+    let build = Build::Legacy(function);
+    Row { name, since, attributes: &LEGACY, inputs: 2..=2, outputs: 1..=1, build }
+}
+
+const LEGACY: [(&str, Kind); 3] =
+    [("axis", Kind::Int), ("broadcast", Kind::Int), ("consumed_inputs", Kind::Ints)];
+const ALPHA: [(&str, Kind); 1] = [("alpha", Kind::Float)];
+const ALPHA_BETA: [(&str, Kind); 2] = [("alpha", Kind::Float), ("beta", Kind::Float)];
+const ALPHA_GAMMA: [(&str, Kind); 2] = [("alpha", Kind::Float), ("gamma", Kind::Float)];
+const SHRINK: [(&str, Kind); 2] = [("bias", Kind::Float), ("lambd", Kind::Float)];
+/// Selu's constants, which ONNX states with these digits.
+const SELU: [f32; 2] = [1.673_263_2, 1.050_701];
+
+/// Every version of these operators, in any order.
+pub(super) static ROWS: &[Row] = &[
+    legacy("Add", 6, ADD),
+    element_wise("Add", 7, 2..=2, ADD),
+    legacy("Sub", 6, SUBTRACT),
+    element_wise("Sub", 7, 2..=2, SUBTRACT),
+    legacy("Mul", 6, MULTIPLY),
+    element_wise("Mul", 7, 2..=2, MULTIPLY),
+    legacy("Div", 6, DIVIDE),
+    element_wise("Div", 7, 2..=2, DIVIDE),
+    element_wise("Sum", 6, 1..=ANY, ADD),
+    element_wise("Min", 6, 1..=ANY, MINIMUM),
+    element_wise("Max", 6, 1..=ANY, MAXIMUM),
+    element_wise("Neg", 6, 1..=1, NEGATE),
+    element_wise("Abs", 6, 1..=1, ABSOLUTE),
+    element_wise("Relu", 6, 1..=1, RELU),
+    element_wise("Where", 9, 3..=3, WHERE),
+    legacy("Less", 1, LESS),
+    element_wise("Less", 7, 2..=2, LESS),
+    element_wise("LessOrEqual", 12, 2..=2, LESS_OR_EQUAL),
+    legacy("Greater", 1, GREATER),
+    element_wise("Greater", 7, 2..=2, GREATER),
+    element_wise("GreaterOrEqual", 12, 2..=2, GREATER_OR_EQUAL),
+    legacy("Equal", 1, EQUAL),
+    element_wise("Equal", 7, 2..=2, EQUAL),
+    legacy("And", 1, AND),
+    element_wise("And", 7, 2..=2, AND),
+    legacy("Or", 1, OR),
+    element_wise("Or", 7, 2..=2, OR),
+    legacy("Xor", 1, XOR),
+    element_wise("Xor", 7, 2..=2, XOR),
+    element_wise("Not", 1, 1..=1, NOT),
+    element_wise("Pow", 7, 2..=2, Function::new(Numbers, &tables::ELEMENT_WISE_POW)),
+    element_wise("PRelu", 7, 2..=2, Function::new(Numbers, &tables::ACTIVATION_PARAMETERIZED_RELU)),
+    element_wise("IsNaN", 9, 1..=1, Function::new(Numbers, &tables::ELEMENT_WISE_IS_NAN).truth()),
+    element_wise("BitwiseAnd", 18, 2..=2, Function::new(Numbers, &tables::ELEMENT_WISE_BIT_AND)),
+    element_wise("BitwiseOr", 18, 2..=2, Function::new(Numbers, &tables::ELEMENT_WISE_BIT_OR)),
+    element_wise("BitwiseXor", 18, 2..=2, Function::new(Numbers, &tables::ELEMENT_WISE_BIT_XOR)),
+    unary("BitwiseNot", 18, &tables::ELEMENT_WISE_BIT_NOT),
+    unary("Acos", 7, &tables::ELEMENT_WISE_ACOS),
+    unary("Acosh", 9, &tables::ELEMENT_WISE_ACOSH),
+    unary("Asin", 7, &tables::ELEMENT_WISE_ASIN),
+    unary("Asinh", 9, &tables::ELEMENT_WISE_ASINH),
+    unary("Atan", 7, &tables::ELEMENT_WISE_ATAN),
+    unary("Atanh", 9, &tables::ELEMENT_WISE_ATANH),
+    unary("Ceil", 6, &tables::ELEMENT_WISE_CEIL),
+    unary("Cos", 7, &tables::ELEMENT_WISE_COS),
+    unary("Cosh", 9, &tables::ELEMENT_WISE_COSH),
+    unary("Erf", 9, &tables::ELEMENT_WISE_ERF),
+    unary("Exp", 6, &tables::ELEMENT_WISE_EXP),
+    unary("Floor", 6, &tables::ELEMENT_WISE_FLOOR),
+    unary("Log", 6, &tables::ELEMENT_WISE_LOG),
+    unary("Reciprocal", 6, &tables::ELEMENT_WISE_RECIP),
+    // Halves become even, which is DirectML's first mode.
+    unary("Round", 11, &tables::ELEMENT_WISE_ROUND),
+    unary("Sign", 9, &tables::ELEMENT_WISE_SIGN),
+    unary("Sin", 7, &tables::ELEMENT_WISE_SIN),
+    unary("Sinh", 9, &tables::ELEMENT_WISE_SINH),
+    unary("Sqrt", 6, &tables::ELEMENT_WISE_SQRT),
+    unary("Tan", 7, &tables::ELEMENT_WISE_TAN),
+    unary("Sigmoid", 6, &tables::ACTIVATION_SIGMOID),
+    unary("Softsign", 1, &tables::ACTIVATION_SOFTSIGN),
+    unary("Tanh", 6, &tables::ACTIVATION_TANH),
+    activation("Celu", 12, &tables::ACTIVATION_CELU, &ALPHA, &[1.0]),
+    activation("Elu", 6, &tables::ACTIVATION_ELU, &ALPHA, &[1.0]),
+    activation("HardSigmoid", 6, &tables::ACTIVATION_HARD_SIGMOID, &ALPHA_BETA, &[0.2, 0.5]),
+    activation("LeakyRelu", 6, &tables::ACTIVATION_LEAKY_RELU, &ALPHA, &[0.01]),
+    activation("Selu", 6, &tables::ACTIVATION_SCALED_ELU, &ALPHA_GAMMA, &SELU),
+    activation("Shrink", 9, &tables::ACTIVATION_SHRINK, &SHRINK, &[0.0, 0.5]),
+    // Its steepness is no attribute.
+    activation("Softplus", 1, &tables::ACTIVATION_SOFTPLUS, &[], &[1.0]),
+    activation("ThresholdedRelu", 10, &tables::ACTIVATION_THRESHOLDED_RELU, &ALPHA, &[1.0]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dml_core::FieldValue;
+    use dml_core::schema::FieldKind;
+
+    /// The fields of a row are those of DirectML's operator.
+    #[test]
+    fn rows_have_the_inputs_and_floats_of_their_operators() {
+        for row in ROWS {
+            let (function, floats) = match &row.build {
+                Build::ElementWise(function) | Build::Legacy(function) => (function, 0),
+                Build::Parameterized(function, defaults) => (function, defaults.len()),
+                Build::From(_) => panic!("{} is no element-wise operator", row.name),
+            };
+            let fields = || function.schema().fields.iter();
+            let inputs = fields().filter(|it| it.kind == FieldKind::Input).count();
+            let expected = if *row.inputs.end() == ANY { 2 } else { *row.inputs.end() };
+            assert_eq!(inputs, expected, "{}", row.name);
+            let is_float = |it: &&dml_core::schema::FieldSchema| {
+                it.kind == FieldKind::Attribute
+                    && matches!(it.field_type.empty_value(), FieldValue::Float(_))
+            };
+            assert_eq!(fields().filter(is_float).count(), floats, "{}", row.name);
+            assert!(matches!(row.build, Build::Legacy(_)) || row.attributes.len() <= floats);
+        }
+    }
+}
