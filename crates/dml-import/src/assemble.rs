@@ -74,7 +74,10 @@ fn source(evaluation: &Evaluation, owner: &Owner, value: &Value) -> Result<(Orig
     }
     let value = match value.view() {
         // The host sees what it knows in any order.
-        Some(View { storage: Storage::Tensor(_) | Storage::Constant(_), .. }) => {
+        Some(View { storage: Storage::Tensor(_) | Storage::Constant(_), strides }) => {
+            if strides.is_some() {
+                evaluation.budget.take(shape)?;
+            }
             let tensor = value.tensor(&owner.name, |_| String::new())?;
             return Ok((Origin::Known(Source::Host(tensor)), value.clone()));
         }
@@ -89,16 +92,17 @@ fn source(evaluation: &Evaluation, owner: &Owner, value: &Value) -> Result<(Orig
     Ok((origin, value))
 }
 
-/// What tells one input of the device's graph from another.
+/// What tells one input of the device's graph from another. Types tell equal bytes apart, since all that
+/// read an input have its type.
 #[derive(PartialEq, Eq, Hash)]
 enum InputKey {
     Input(usize),
     /// By its address.
     Constant(usize),
     /// By its elements' address.
-    Tensor(DataType, usize, usize),
+    Tensor(Option<DataType>, usize, usize),
     /// By its elements.
-    Small(DataType, Vec<u8>),
+    Small(Option<DataType>, Vec<u8>),
 }
 
 #[derive(Default)]
@@ -132,41 +136,13 @@ enum Bound {
 type Written = HashMap<(usize, usize), Binding>;
 
 impl Assembler<'_> {
-    /// Adds the nodes that the outputs depend on.
+    /// Adds the nodes that the outputs depend on, and the outputs.
     fn nodes(&mut self, nodes: &[DeviceNode], outputs: &[(Origin, Value)]) -> Result<()> {
         let is_needed = needed(nodes, outputs);
         let mut values: HashMap<usize, GraphValue> = HashMap::new();
         for (index, node) in nodes.iter().enumerate().filter(|(index, _)| is_needed[*index]) {
-            let mut inputs = Vec::new();
-            self.bindings = Vec::new();
-            for (input, storage) in node.inputs.iter().enumerate() {
-                let Some(storage) = storage else {
-                    self.bindings.push(None);
-                    continue;
-                };
-                let tensor = node.operator.bindings(FieldKind::Input).nth(input);
-                let tensor = tensor.and_then(|(_, it)| it);
-                let data_type = tensor.map_or(DataType::Uint8, |it| it.data_type);
-                match storage {
-                    Storage::Device { node, output } => {
-                        inputs.push(self.builder.output_of(values[node], number(*output)));
-                    }
-                    other => {
-                        let (value, at) = self.input(other, data_type)?;
-                        self.bindings.push(Some(at));
-                        inputs.push(value);
-                    }
-                }
-            }
-            let value = self.builder.operator(node.operator.clone(), &inputs);
-            self.builder.name(value, node.name.to_string());
+            let value = self.node(node, &values)?;
             values.insert(index, value);
-            self.names.push((*node.name).clone());
-            // An operator by itself has all its outputs bound.
-            let is_single =
-                self.names.len() == 1 && node.operator.bindings(FieldKind::Output).count() == 1;
-            let work = Work::Operator(node.operator.clone());
-            self.single = is_single.then(|| Operator { node: (*node.name).clone(), work });
         }
         for (origin, value) in outputs {
             let Origin::Device(at) = origin else { continue };
@@ -181,56 +157,95 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// The graph's input with these elements, and its number.
-    fn input(&mut self, storage: &Storage, data_type: DataType) -> Result<(GraphValue, usize)> {
-        let is_small = |it: &Tensor| it.bytes().len() <= limits::SMALL_CONSTANT;
-        let (key, small) = match storage {
-            Storage::Input(input) => (InputKey::Input(input.index), None),
-            Storage::Tensor(tensor) if is_small(tensor) => {
-                (InputKey::Small(data_type, tensor.bytes().to_vec()), Some(tensor.clone()))
-            }
-            Storage::Tensor(tensor) => {
-                let (address, length) = (tensor.bytes().as_ptr().addr(), tensor.bytes().len());
-                (InputKey::Tensor(data_type, address, length), Some(tensor.clone()))
-            }
-            Storage::Constant(constant) => {
-                let bytes = byte_count(constant.element, &constant.shape).unwrap_or(u64::MAX);
-                if bytes <= limits::SMALL_CONSTANT as u64 {
-                    let tensor = constant.load()?;
-                    (InputKey::Small(data_type, tensor.bytes().to_vec()), Some(tensor))
-                } else {
-                    (InputKey::Constant(Arc::as_ptr(constant).addr()), None)
+    /// Adds a node, which reads `values` of earlier ones.
+    fn node(
+        &mut self,
+        node: &DeviceNode,
+        values: &HashMap<usize, GraphValue>,
+    ) -> Result<GraphValue> {
+        let mut inputs = Vec::new();
+        self.bindings = Vec::new();
+        for storage in &node.inputs {
+            match storage {
+                None => self.bindings.push(None),
+                Some(Storage::Device { node, output }) => {
+                    inputs.push(self.builder.output_of(values[node], number(*output)));
+                }
+                Some(other) => {
+                    let (value, at) = self.input(other)?;
+                    self.bindings.push(Some(at));
+                    inputs.push(value);
                 }
             }
-            Storage::Device { .. } => return Err(Error::malformed("a node's output is no input")),
+        }
+        let value = self.builder.operator(node.operator.clone(), &inputs);
+        self.builder.name(value, node.name.to_string());
+        self.names.push((*node.name).clone());
+        // An operator by itself has all its outputs bound.
+        let is_single =
+            self.names.len() == 1 && node.operator.bindings(FieldKind::Output).count() == 1;
+        let work = Work::Operator(node.operator.clone());
+        self.single = is_single.then(|| Operator { node: (*node.name).clone(), work });
+        Ok(value)
+    }
+
+    /// The graph's input with these elements, and its number.
+    fn input(&mut self, storage: &Storage) -> Result<(GraphValue, usize)> {
+        // What is small is known by its elements.
+        let small = match storage {
+            Storage::Tensor(tensor) => Some(tensor.clone()),
+            Storage::Constant(constant) => {
+                let bytes = byte_count(constant.element, &constant.shape).unwrap_or(u64::MAX);
+                let is_small = bytes <= limits::SMALL_CONSTANT as u64;
+                is_small.then(|| constant.load()).transpose()?
+            }
+            _ => None,
+        };
+        let key = match (storage, &small) {
+            (_, Some(tensor)) => {
+                let data_type = tensor.element_type().storage();
+                let (bytes, length) = (tensor.bytes(), tensor.bytes().len());
+                match length <= limits::SMALL_CONSTANT {
+                    true => InputKey::Small(data_type, bytes.to_vec()),
+                    false => InputKey::Tensor(data_type, bytes.as_ptr().addr(), length),
+                }
+            }
+            (Storage::Input(input), _) => InputKey::Input(input.index),
+            (Storage::Constant(constant), _) => InputKey::Constant(Arc::as_ptr(constant).addr()),
+            _ => return Err(Error::malformed("an input lies nowhere")),
         };
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let bound = match (storage, small) {
-            (_, Some(tensor)) => {
-                let start = self.constants.len().next_multiple_of(ALIGNMENT);
-                self.constants.resize(start, 0);
-                self.constants.extend_from_slice(tensor.bytes());
-                let length = tensor.bytes().len().next_multiple_of(4);
-                self.constants.resize(start + length, 0);
-                Bound::Constant(start as u64, length as u64)
-            }
-            (Storage::Input(input), _) => {
-                let value = self.values[input.index];
-                let initial = Initial::Input(input.index);
-                Bound::Buffer(self.buffer(value.element()?, value.shape()?, initial))
-            }
-            (Storage::Constant(constant), _) => {
-                let initial = Initial::Weight(Weight(Arc::clone(constant)));
-                Bound::Buffer(self.buffer(constant.element, &constant.shape, initial))
-            }
-            _ => return Err(Error::malformed("an input lies nowhere")),
-        };
+        let bound = self.bound(storage, small)?;
         self.inputs.push(bound);
         let entry = (self.builder.input(), self.inputs.len() - 1);
         self.known.insert(key, entry);
         Ok(entry)
+    }
+
+    /// Where an input of the graph is: tensors that are known are in one buffer.
+    fn bound(&mut self, storage: &Storage, known: Option<Tensor>) -> Result<Bound> {
+        if let Some(tensor) = known {
+            let start = self.constants.len().next_multiple_of(ALIGNMENT);
+            self.constants.resize(start, 0);
+            self.constants.extend_from_slice(tensor.bytes());
+            let length = tensor.bytes().len().next_multiple_of(4);
+            self.constants.resize(start + length, 0);
+            return Ok(Bound::Constant(start as u64, length as u64));
+        }
+        let (element, shape, initial) = match storage {
+            Storage::Input(input) => {
+                let value = self.values[input.index];
+                (value.element()?, value.shape()?.to_vec(), Initial::Input(input.index))
+            }
+            Storage::Constant(constant) => {
+                let initial = Initial::Weight(Weight(Arc::clone(constant)));
+                (constant.element, constant.shape.clone(), initial)
+            }
+            _ => return Err(Error::malformed("an input lies nowhere")),
+        };
+        Ok(Bound::Buffer(self.buffer(element, &shape, initial)))
     }
 
     fn buffer(&mut self, element: ElementType, shape: &[u64], initial: Initial) -> Binding {

@@ -6,7 +6,7 @@
 mod common;
 
 use common::hostile::resource;
-use common::onnx::{Graph, Message, model, node, outputs, value};
+use common::onnx::{Graph, Message, initializer, model, node, outputs, value};
 use common::{data, int64};
 use dml_import::{Inputs, Model};
 
@@ -78,6 +78,19 @@ fn long_chains_do_not_exhaust_the_stack() {
     assert_eq!(operators(chain(trilu, 14)), 50_000);
     let identity = |from: &str, to: &str, _| node("Identity", &[from], &[to], &[]);
     assert_eq!(operators(chain(identity, 13)), 0);
+}
+
+/// Each output is 2^16 elements in another order.
+#[test]
+fn outputs_that_are_no_work_for_a_device_are_work_on_the_host() {
+    let names: Vec<String> = (0..2000).map(|index| format!("y{index}")).collect();
+    let graph = Graph {
+        nodes: names.iter().map(|name| node("Transpose", &["t"], &[name], &[])).collect(),
+        initializers: vec![initializer("t", &[256, 256], &[1; 256 * 256])],
+        outputs: names.iter().map(|name| value(name, 7, &[])).collect(),
+        ..Graph::default()
+    };
+    refused(model(13, graph), &Inputs::new(), "computes more on the host than");
 }
 
 #[test]

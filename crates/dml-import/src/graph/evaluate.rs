@@ -22,6 +22,8 @@ pub(crate) struct Evaluation {
     pub(crate) inputs: Vec<Arc<BoundInput>>,
     /// What computes those that the host does not know.
     pub(crate) device: DeviceNodes,
+    /// What the host may still read and write.
+    pub(crate) budget: Budget,
 }
 
 impl Evaluation {
@@ -84,7 +86,7 @@ pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<
     }
     let unknown = || Value::refused(Error::malformed("nothing produces the value"));
     let values = values.into_iter().map(|value| value.unwrap_or_else(unknown)).collect();
-    Ok(Evaluation { values, inputs, device })
+    Ok(Evaluation { values, inputs, device, budget })
 }
 
 /// Which values the host has to know: shapes or attributes depend on them.

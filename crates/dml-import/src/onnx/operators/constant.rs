@@ -7,7 +7,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{ConstantOfShape, Literal, Op};
 use crate::onnx::attributes::Attributes;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, element_count, text};
 
 pub(super) fn constant(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
     let length = |count: usize| vec![count as u64];
@@ -34,15 +34,11 @@ pub(super) fn of_shape(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
     let Some(constant) = it.tensor("value")? else {
         return Ok(Box::new(ConstantOfShape { element: ElementType::FLOAT32, bits: 0 }));
     };
-    let tensor = constant.load()?;
-    let mut elements = tensor.bits();
-    match (elements.next(), elements.next()) {
-        (Some(bits), None) => {
-            Ok(Box::new(ConstantOfShape { element: tensor.element_type(), bits }))
-        }
-        _ => {
-            let (given, problem) = (crate::tensor::text(tensor.shape()), "is the wrong shape");
-            Err(it.node.invalid("attribute value", given, problem, "one element"))
-        }
+    if element_count(&constant.shape) != Some(1) {
+        let (given, problem) = (text(&constant.shape), "is the wrong shape");
+        return Err(it.node.invalid("attribute value", given, problem, "one element"));
     }
+    let tensor = constant.load()?;
+    let bits = tensor.bits().next().unwrap_or_default();
+    Ok(Box::new(ConstantOfShape { element: tensor.element_type(), bits }))
 }
