@@ -286,3 +286,62 @@ fn indices_that_a_device_computes_are_refused_with_its_name() {
     let error = model.bind(&inputs).unwrap_err().to_string();
     assert!(error.contains("Reshape 'y'"), "{error}");
 }
+
+/// The same operations, as OpenVINO's reader finds them.
+#[test]
+fn layers_of_openvino_are_one_graph_too() {
+    let layer = |id: u32, kind: &str, data: &str, inputs: u32| {
+        let ports: String = (0..inputs).map(|it| format!("<port id=\"{it}\"/>")).collect();
+        format!(
+            "<layer id=\"{id}\" name=\"n{id}\" type=\"{kind}\" version=\"opset1\">{data}\
+             <input>{ports}</input><output><port id=\"9\"/></output></layer>"
+        )
+    };
+    let edge = |from: u32, to: u32, port: u32| {
+        format!(
+            "<edge from-layer=\"{from}\" from-port=\"9\" to-layer=\"{to}\" to-port=\"{port}\"/>"
+        )
+    };
+    let parameter = "<data element_type=\"f32\" shape=\"?,?\"/>";
+    let layers = [
+        layer(0, "Parameter", parameter, 0),
+        layer(1, "Parameter", parameter, 0),
+        layer(2, "Add", "<data auto_broadcast=\"numpy\"/>", 2),
+        layer(3, "ReLU", "", 1),
+        layer(4, "Less", "", 2),
+        layer(5, "Select", "", 3),
+        layer(6, "Concat", "<data axis=\"1\"/>", 2),
+        layer(7, "Convert", "<data destination_type=\"i32\"/>", 1),
+        layer(8, "Result", "", 1),
+    ];
+    let edges = [
+        edge(0, 2, 0),
+        edge(1, 2, 1),
+        edge(2, 3, 0),
+        edge(0, 4, 0),
+        edge(1, 4, 1),
+        edge(4, 5, 0),
+        edge(0, 5, 1),
+        edge(3, 5, 2),
+        edge(5, 6, 0),
+        edge(0, 6, 1),
+        edge(6, 7, 0),
+        edge(7, 8, 0),
+    ];
+    let xml = format!(
+        "<net name=\"n\" version=\"11\"><layers>{}</layers><edges>{}</edges></net>",
+        layers.concat(),
+        edges.concat()
+    );
+    let model = Model::from_bytes(xml).unwrap();
+    let inputs = Inputs::new()
+        .with_tensor("n0", f32s(&[1, 3], &[-4.0, 2.0, 5.5]))
+        .with_tensor("n1", f32s(&[1, 1], &[1.0]));
+    on_every_device(|device| {
+        let y = run(device, &model, &inputs);
+        assert_eq!(y.shape(), [1, 6]);
+        let integers: Vec<i32> =
+            y.bytes().as_chunks::<4>().0.iter().map(|it| i32::from_le_bytes(*it)).collect();
+        assert_eq!(integers, [-4, 3, 6, -4, 2, 5]);
+    });
+}

@@ -259,3 +259,47 @@ fn empty_matrices_need_no_dispatch() {
     let inputs = inputs.with_tensor("k", one(0)).with_tensor("batch", int64(&[0], &[]));
     assert_eq!(dispatches(&eye.bind(&inputs).unwrap()), 1);
 }
+
+/// What is OWNED_BY_DML is kept by the first dispatch, and each run begins anew.
+#[test]
+fn scripts_keep_what_is_owned_from_the_first_dispatch_on() {
+    let tensor = r#""DataType": "INT32", "Sizes": [2, 3]"#;
+    let buffer = |name: &str, values: &str| {
+        format!(r#""{name}": {{ "initialValuesDataType": "INT32", "initialValues": {values} }}"#)
+    };
+    let script = format!(
+        r#"{{ "resources": {{ {}, {}, {} }},
+            "dispatchables": {{
+                "tri": {{ "type": "DIAGONAL_MATRIX1", "desc": {{
+                    "InputTensor": {{ {tensor}, "Flags": "OWNED_BY_DML" }},
+                    "OutputTensor": {{ {tensor} }}, "ValueDataType": "INT32", "Value": 0,
+                    "DiagonalFillBegin": 1, "DiagonalFillEnd": 9 }} }},
+                "fill": {{ "type": "FILL_VALUE_CONSTANT", "desc": {{
+                    "OutputTensor": {{ {tensor} }}, "ValueDataType": "INT32", "Value": 7 }} }} }},
+            "commands": [
+                {{ "type": "dispatch", "dispatchable": "tri",
+                   "bindings": {{ "InputTensor": "In", "OutputTensor": "A" }} }},
+                {{ "type": "dispatch", "dispatchable": "fill", "bindings": {{ "OutputTensor": "In" }} }},
+                {{ "type": "print", "resource": "In" }},
+                {{ "type": "dispatch", "dispatchable": "tri",
+                   "bindings": {{ "InputTensor": "In", "OutputTensor": "B" }} }},
+                {{ "type": "print", "resource": "A" }},
+                {{ "type": "print", "resource": "B" }} ] }}"#,
+        buffer("In", r#"{ "valueCount": 6, "valueStart": 1, "valueDelta": 1 }"#),
+        buffer("A", r#"{ "valueCount": 6, "value": -1 }"#),
+        buffer("B", r#"{ "valueCount": 6, "value": -1 }"#),
+    );
+    let program = Model::from_bytes(script).unwrap().bind(&Inputs::new()).unwrap();
+    let bytes =
+        |values: [i32; 6]| values.into_iter().flat_map(i32::to_le_bytes).collect::<Vec<u8>>();
+    let kept = bytes([1, 0, 0, 4, 5, 0]);
+    let expected = [bytes([7; 6]), kept.clone(), kept];
+    on_every_device(|device| {
+        let executable = program.compile(device).unwrap();
+        for _ in 0..2 {
+            let outputs = executable.run(&Inputs::new()).unwrap();
+            let found: Vec<&[u8]> = outputs.iter().map(|it| it.tensor.bytes()).collect();
+            assert_eq!(found, expected);
+        }
+    });
+}
