@@ -64,6 +64,23 @@ fn versions_that_are_not_known_are_refused() {
     }
 }
 
+/// A model of other domains alone is read, so that all that does not run can be said.
+#[test]
+fn a_model_without_a_version_of_ai_onnx_is_refused_node_by_node() {
+    let other = Message::default().text(1, "ai.onnx.ml").int(2, 3);
+    let nodes = vec![
+        node("Scaler", &["x"], &["y"], &[]).text(7, "ai.onnx.ml"),
+        node("Relu", &["x"], &["z"], &[]),
+    ];
+    let (inputs, outputs) = (vec![value("x", 1, &[Some(1)])], vec![value("y", 1, &[])]);
+    let graph = Graph { nodes, inputs, outputs, ..Graph::default() };
+    let bytes = Message::default().message(7, graph.message()).message(8, other).0;
+    let report = Model::from_bytes(bytes).unwrap().inspect(&Inputs::new()).unwrap();
+    let reasons: Vec<String> = report.nodes.iter().map(|it| format!("{:?}", it.support)).collect();
+    assert!(reasons[0].contains("no operator of the domain 'ai.onnx.ml' is run"), "{reasons:?}");
+    assert!(reasons[1].contains("opset_import: nothing is said of ai.onnx"), "{reasons:?}");
+}
+
 /// Attributes of an earlier version are inputs of a later one.
 #[test]
 fn axes_and_lengths_are_where_their_version_has_them() {

@@ -168,11 +168,18 @@ impl Row {
 }
 
 /// The row of a node's operator in a version of ai.onnx.
-pub(super) fn row_of(name: &NodeName, proto: &NodeProto, opset: i64) -> Result<&'static Row> {
+pub(super) fn row_of(
+    name: &NodeName,
+    proto: &NodeProto,
+    opset: Option<i64>,
+) -> Result<&'static Row> {
     let domain = shortened(&proto.domain);
     if !is_default(&proto.domain) {
         return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
     }
+    let opset = opset.ok_or_else(|| {
+        name.invalid("opset_import", "nothing", "is said of ai.onnx", "a version of it")
+    })?;
     let rows = || element_wise::ROWS.iter().chain(OTHERS).filter(|row| row.name == proto.op_type);
     rows().filter(|row| row.since <= opset).max_by_key(|row| row.since).ok_or_else(|| {
         let refused = REFUSED.iter().find(|(name, _)| *name == proto.op_type);
@@ -187,14 +194,13 @@ pub(super) fn row_of(name: &NodeName, proto: &NodeProto, opset: i64) -> Result<&
     })
 }
 
-/// The version of ai.onnx among those that a model or a function imports.
-pub(super) fn opset(imports: &[OperatorSetIdProto]) -> Result<i64> {
+/// The version of ai.onnx among those that a model or a function imports; `None` where it is none of
+/// them.
+pub(super) fn opset(imports: &[OperatorSetIdProto]) -> Result<Option<i64>> {
     let default = imports.iter().find(|it| is_default(&it.domain));
-    let version = default
-        .map(|it| it.version)
-        .ok_or_else(|| Error::malformed("opset_import names no version of ai.onnx"))?;
+    let Some(version) = default.map(|it| it.version) else { return Ok(None) };
     if (1..=HIGHEST_OPSET).contains(&version) {
-        return Ok(version);
+        return Ok(Some(version));
     }
     let problem = if version < 1 { "is no version" } else { "is not known" };
     Err(Error::malformed(format!(

@@ -13,15 +13,15 @@ pub(super) struct Scope<'a> {
     /// `None` is an input of a function that a call leaves out.
     own: HashMap<String, Option<ValueId>>,
     outer: Option<&'a Scope<'a>>,
-    /// The version of ai.onnx.
-    pub(super) opset: i64,
+    /// The version of ai.onnx; `None` where none is imported.
+    pub(super) opset: Option<i64>,
     /// What the attributes of a function are; `None` outside of one.
     attributes: Option<&'a [AttributeProto]>,
 }
 
 impl<'a> Scope<'a> {
     /// That of a model's graph.
-    pub(super) fn new(opset: i64) -> Self {
+    pub(super) fn new(opset: Option<i64>) -> Self {
         Self { own: HashMap::new(), outer: None, opset, attributes: None }
     }
 
@@ -32,7 +32,7 @@ impl<'a> Scope<'a> {
     }
 
     /// That of a function with these attributes.
-    pub(super) fn of_function(opset: i64, attributes: &'a [AttributeProto]) -> Self {
+    pub(super) fn of_function(opset: Option<i64>, attributes: &'a [AttributeProto]) -> Self {
         Self { attributes: Some(attributes), ..Self::new(opset) }
     }
 

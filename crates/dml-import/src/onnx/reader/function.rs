@@ -47,11 +47,10 @@ pub(super) fn inline(
             attributes.push(default.clone());
         }
     }
-    let opset = match operators::opset(&function.opset_import) {
-        Ok(opset) => opset,
-        // A function that uses no operators of ONNX need not say which.
-        Err(_) if function.opset_import.is_empty() => operators::opset(&reader.model.opset_import)?,
-        Err(error) => return Err(error),
+    // A function that does not say has the model's.
+    let opset = match operators::opset(&function.opset_import)? {
+        None => operators::opset(&reader.model.opset_import)?,
+        own => own,
     };
     let mut scope = Scope::of_function(opset, &attributes);
     let given = inputs.iter().copied().chain(std::iter::repeat(None));
