@@ -19,7 +19,8 @@ pub(crate) use upload::Weights;
 
 /// A program that is compiled for a device, with its buffers. It runs any number of times, from any
 /// thread; runs that are started at the same time wait for each other. A run is one submission, but for
-/// what DxDispatch's commands fill buffers with that they also write.
+/// what DxDispatch's commands fill buffers with that they also write, and, on a device without copies,
+/// for what they read before they write it again.
 #[derive(Debug)]
 pub struct Executable {
     device: Device,

@@ -35,7 +35,7 @@ pub struct ProgramInput {
     /// Whether shapes or operators depend on the values, so that a run cannot replace them.
     pub fixed: bool,
     /// Whether the caller gave its shape or its values.
-    pub(crate) given: bool,
+    pub given: bool,
 }
 
 /// Device memory that a run needs.
