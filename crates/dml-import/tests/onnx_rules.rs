@@ -288,6 +288,23 @@ fn a_model_of_100_000_nodes_is_imported() {
     assert_eq!(program.operators()[0].operators().len(), 25_001);
 }
 
+#[test]
+fn truth_values_are_no_numbers() {
+    let bind = |op: &str, number: i64| {
+        let nodes = vec![node(op, &["x", "x"], &["y"], &[])];
+        let inputs = vec![value("x", number, &[Some(1)])];
+        let outputs = vec![value("y", number, &[])];
+        let bytes = model(13, Graph { nodes, inputs, outputs, ..Graph::default() });
+        let bound = Model::from_bytes(bytes).unwrap().bind(&Inputs::new());
+        bound.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let error = bind("Add", 9).unwrap_err();
+    assert!(error.contains("inputs: bool is the wrong type; accepted: numbers"), "{error}");
+    let error = bind("And", 6).unwrap_err();
+    assert!(error.contains("inputs: int32 is the wrong type; accepted: bool"), "{error}");
+    assert_eq!(bind("Add", 6), Ok(()));
+}
+
 /// As exporters compute the padding of a convolution.
 #[test]
 fn shapes_in_any_order_are_known_to_the_host() {

@@ -108,16 +108,16 @@ pub(crate) const EQUAL: Function =
     Function::new(Values, &tables::ELEMENT_WISE_LOGICAL_EQUALS).truth().fold(comparison!(==));
 
 pub(crate) const AND: Function = Function::new(Truth, &tables::ELEMENT_WISE_LOGICAL_AND)
-    .logical()
+    .truth()
     .fold(logical!(|a: i128, b: i128| a & b));
 pub(crate) const OR: Function = Function::new(Truth, &tables::ELEMENT_WISE_LOGICAL_OR)
-    .logical()
+    .truth()
     .fold(logical!(|a: i128, b: i128| a | b));
 pub(crate) const XOR: Function = Function::new(Truth, &tables::ELEMENT_WISE_LOGICAL_XOR)
-    .logical()
+    .truth()
     .fold(logical!(|a: i128, b: i128| a ^ b));
 pub(crate) const NOT: Function =
-    Function::new(Truth, &tables::ELEMENT_WISE_LOGICAL_NOT).logical().fold(|it| match it[0] {
+    Function::new(Truth, &tables::ELEMENT_WISE_LOGICAL_NOT).truth().fold(|it| match it[0] {
         Scalar::Integer(0) => Scalar::Integer(1),
         _ => Scalar::Integer(0),
     });

@@ -7,7 +7,7 @@ use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::graph::dml;
 use crate::graph::ops::broadcast::{broadcast, source};
-use crate::graph::ops::function::{Function, Scalar, Types};
+use crate::graph::ops::function::{Function, Scalar};
 use crate::graph::ops::operands::{Operator, Place};
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Content, Kind, Value};
@@ -115,11 +115,7 @@ impl ElementWise {
             operands.type_is(condition.element()?, &[ElementType::Bool], "condition")?;
         }
         let element = first.element()?;
-        if !self.function.takes.contains(element) {
-            let accepted = match self.function.takes {
-                Types::Truth => "bool",
-                _ => "a type that DirectML has",
-            };
+        if let Some(accepted) = self.function.refusal(element) {
             return Err(node.invalid("inputs", element, "is the wrong type", accepted));
         }
         let mut shape = first.shape()?.to_vec();

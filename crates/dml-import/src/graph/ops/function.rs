@@ -64,8 +64,6 @@ impl Scalar {
 pub(crate) struct Function {
     /// The operator of DirectML that computes it, for the types that it serves.
     operator: (Types, &'static OperatorSchema),
-    /// The types that its inputs may have; a condition aside.
-    pub(super) takes: Types,
     /// Whether it gives truth values.
     pub(crate) is_truth: bool,
     /// Whether the first input is a truth value, whatever the others are.
@@ -81,7 +79,6 @@ impl Function {
     pub(crate) const fn new(types: Types, schema: &'static OperatorSchema) -> Self {
         Self {
             operator: (types, schema),
-            takes: Types::Any,
             is_truth: false,
             has_condition: false,
             is_chain: false,
@@ -91,11 +88,6 @@ impl Function {
 
     pub(crate) const fn truth(self) -> Self {
         Self { is_truth: true, ..self }
-    }
-
-    /// The same of truth values.
-    pub(crate) const fn logical(self) -> Self {
-        Self { takes: Types::Truth, ..self.truth() }
     }
 
     pub(crate) const fn conditional(self) -> Self {
@@ -113,6 +105,17 @@ impl Function {
     #[cfg(test)]
     pub(crate) fn schema(&self) -> &'static OperatorSchema {
         self.operator.1
+    }
+
+    /// What its inputs have to be, a condition aside, where `element` is something else: truth values are
+    /// no numbers.
+    pub(super) fn refusal(&self, element: ElementType) -> Option<&'static str> {
+        let is_truth = element == ElementType::Bool;
+        match self.operator.0 {
+            Types::Truth if !is_truth => Some("bool"),
+            Types::Numbers | Types::Floats if is_truth => Some("numbers"),
+            _ => None,
+        }
     }
 
     /// The operator that a device executes for `element`.

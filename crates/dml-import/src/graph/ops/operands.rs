@@ -78,12 +78,12 @@ impl Operands<'_> {
                 Storage::Tensor(_) | Storage::Constant(_) => {}
             }
         }
-        let is_large = elements.is_none_or(|it| it > limits::HOST_FOLD);
+        let within = |limit| elements.is_some_and(|it| it <= limit);
         let is_host = self.is_demanded
             || match operator {
-                Operator::Present => !is_given && !is_large,
-                Operator::Absent => !is_given,
-                Operator::Replaceable => true,
+                Operator::Present => !is_given && within(limits::HOST_FOLD),
+                Operator::Absent => !is_given && within(limits::HOST_ELEMENTS),
+                Operator::Replaceable => within(limits::HOST_ELEMENTS),
             };
         if is_host { Place::Host } else { Place::Device }
     }
