@@ -4,13 +4,16 @@ use std::path::Path;
 
 use bytes::Bytes;
 use dml_core::DataType;
+use prost::Message as _;
 
 use crate::constant::{Constant, Data};
 use crate::element::ElementType;
 use crate::error::{Error, Result, shortened};
+use crate::tensor::Tensor;
 use crate::{files, limits};
 
 use super::proto::TensorProto;
+use super::wire;
 
 /// TensorProto.DataType, from 1 on.
 const TYPES: [ElementType; 26] = [
@@ -45,6 +48,26 @@ const TYPES: [ElementType; 26] = [
 /// The type with ONNX's number; `None` for UNDEFINED (0) and for no type's number.
 pub(super) fn element(number: i64) -> Option<ElementType> {
     TYPES.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
+}
+
+impl Tensor {
+    /// The tensor of a file that is one TensorProto of ONNX, as the data of tests comes.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`]: it is no such file, its elements are in another file or are not as many
+    /// as it declares, or no tensor of this runtime has their type.
+    pub fn from_onnx(bytes: impl Into<Bytes>) -> Result<Self> {
+        let bytes = bytes.into();
+        wire::check_tensor(&bytes)?;
+        let proto = TensorProto::decode(bytes)
+            .map_err(|error| Error::malformed(format!("is no TensorProto: {error}")))?;
+        match element(proto.data_type.into()) {
+            Some(ElementType::Other(name)) => {
+                Err(Error::malformed(format!("{name} is a type that no tensor has")))
+            }
+            _ => constant(&proto, None)?.load(),
+        }
+    }
 }
 
 const EXTERNAL: i32 = 1;
@@ -157,6 +180,20 @@ mod tests {
         assert_eq!(constant(&uint32, None).unwrap().load().unwrap().bytes(), [1, 0, 0, 0]);
         let bfloat16 = TensorProto { int32_data: vec![0x3F80], ..proto(16, &[1]) };
         assert_eq!(constant(&bfloat16, None).unwrap().load().unwrap().bytes(), [0x80, 0x3F]);
+    }
+
+    #[test]
+    fn a_file_of_one_tensor_is_read() {
+        let int8 = TensorProto { int32_data: vec![-1, 2], ..proto(3, &[2]) };
+        let tensor = Tensor::from_onnx(int8.encode_to_vec()).unwrap();
+        assert_eq!((tensor.shape(), tensor.bytes()), (&[2][..], &[255, 2][..]));
+        assert_eq!(tensor.element_type(), ElementType::Dml(DataType::Int8));
+        let message = |bytes: Vec<u8>| Tensor::from_onnx(bytes).unwrap_err().to_string();
+        assert_eq!(message(proto(8, &[1]).encode_to_vec()), "string is a type that no tensor has");
+        assert!(message(vec![0x0a, 0x05]).contains("TensorProto: byte 2"));
+        assert!(message(vec![0x0d, 0, 0, 0, 0]).contains("is no TensorProto"));
+        let external = TensorProto { data_location: EXTERNAL, ..proto(3, &[2]) };
+        assert!(message(external.encode_to_vec()).contains("external_data has no location"));
     }
 
     #[test]

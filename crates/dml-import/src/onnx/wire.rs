@@ -53,6 +53,11 @@ pub(super) fn check_graph(bytes: &[u8]) -> Result<()> {
     check_kind(&GRAPH, bytes)
 }
 
+/// The same for a TensorProto.
+pub(super) fn check_tensor(bytes: &[u8]) -> Result<()> {
+    check_kind(&TENSOR, bytes)
+}
+
 fn check_kind(kind: &Kind, bytes: &[u8]) -> Result<()> {
     let mut scanner = Scanner { all: bytes, at: 0, memory: 0 };
     scanner.message(kind, bytes.len())
