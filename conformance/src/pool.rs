@@ -1,17 +1,14 @@
 //! Runs cases in worker processes: one that crashes or hangs costs its case and nothing else.
 
+use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
-
-use crate::cases::CaseId;
 use crate::child::{self, Event, Launch};
-use crate::execute::Details;
 use crate::protocol::{Reply, Request};
-use crate::results::{CaseResult, ResultCode};
+use crate::results::ResultCode;
 use crate::target::{Survey, Target};
 
 /// A process that runs cases.
@@ -28,8 +25,30 @@ pub(crate) struct Pool {
     pub(crate) jobs: usize,
     /// How long a case may take.
     pub(crate) timeout: Duration,
-    /// Of which cases the matrices are wanted.
-    pub(crate) details: Details,
+}
+
+/// What workers do on a target: case after case.
+pub(crate) trait Work: Sync {
+    /// A case, as a worker is told it: a line.
+    type Case: Display + Sync + ?Sized;
+    /// How a case has ended.
+    type Result: Send;
+
+    /// What a worker is asked before its first case.
+    fn request(&self) -> Request;
+
+    /// The result in a reply, and whether the worker ends with it; `None` where the reply is no answer
+    /// to the case.
+    fn result(&self, case: &Self::Case, reply: Reply) -> Option<(Self::Result, bool)>;
+
+    /// The result of a case whose worker did not answer.
+    fn without_answer(
+        &self,
+        case: &Self::Case,
+        code: ResultCode,
+        detail: String,
+        start: Instant,
+    ) -> Self::Result;
 }
 
 impl Pool {
@@ -44,25 +63,25 @@ impl Pool {
         Ok(targets)
     }
 
-    /// Runs the cases on `target` and calls `done` with the index and the result of each, in the
-    /// order in which they end.
+    /// Runs the cases and calls `done` with the index and the result of each, in the order in which
+    /// they end.
     ///
     /// # Errors
-    /// A worker cannot be started or cannot open the target.
-    pub(crate) fn run(
+    /// A worker cannot be started, or refuses the request.
+    pub(crate) fn run<W: Work>(
         &self,
-        target: &Target,
-        ids: &[&CaseId],
-        mut done: impl FnMut(usize, CaseResult),
+        work: &W,
+        cases: &[&W::Case],
+        mut done: impl FnMut(usize, W::Result),
     ) -> anyhow::Result<()> {
-        let numbered: Vec<(usize, &CaseId)> = ids.iter().copied().enumerate().collect();
-        let batches = Mutex::new(numbered.chunks(batch_size(ids.len(), self.jobs)));
+        let numbered: Vec<(usize, &W::Case)> = cases.iter().copied().enumerate().collect();
+        let batches = Mutex::new(numbered.chunks(batch_size(cases.len(), self.jobs)));
         let stopped = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
-            let threads: Vec<_> = (0..self.jobs.clamp(1, ids.len().max(1)))
+            let threads: Vec<_> = (0..self.jobs.clamp(1, cases.len().max(1)))
                 .map(|_| {
-                    let lane = Lane { pool: self, target, results: sender.clone() };
+                    let lane = Lane { pool: self, work, results: sender.clone() };
                     let (batches, stopped) = (&batches, &stopped);
                     scope.spawn(move || {
                         let take = || batches.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -87,18 +106,21 @@ impl Pool {
 }
 
 /// One worker after the other.
-struct Lane<'a> {
+struct Lane<'a, W: Work> {
     pool: &'a Pool,
-    target: &'a Target,
-    results: Sender<(usize, CaseResult)>,
+    work: &'a W,
+    results: Sender<(usize, W::Result)>,
 }
 
-impl Lane<'_> {
+impl<W: Work> Lane<'_, W> {
     fn run<'c>(
         &self,
-        take: impl Fn() -> Option<&'c [(usize, &'c CaseId)]>,
+        take: impl Fn() -> Option<&'c [(usize, &'c W::Case)]>,
         stopped: &AtomicBool,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<()>
+    where
+        W::Case: 'c,
+    {
         let mut worker = None;
         while let Some(mut left) = take() {
             while !left.is_empty() {
@@ -119,39 +141,38 @@ impl Lane<'_> {
     }
 
     fn open(&self) -> anyhow::Result<Worker> {
-        let (target, details) = (Box::new(self.target.clone()), self.pool.details);
         let ready = |reply| matches!(reply, Reply::Ready).then_some(());
-        let opened = self.pool.launch.open(&Request::Open { target, details }, ready);
-        Ok(opened.with_context(|| self.target.title())?.0)
+        Ok(self.pool.launch.open(&self.work.request(), ready)?.0)
     }
 
     /// Runs the cases in `left` and takes those out that have a result. Returns the worker if it can
     /// go on.
-    fn run_batch(&self, mut worker: Worker, left: &mut &[(usize, &CaseId)]) -> Option<Worker> {
-        let lines: Vec<_> = left.iter().map(|(_, id)| id.to_string()).collect();
+    fn run_batch(&self, mut worker: Worker, left: &mut &[(usize, &W::Case)]) -> Option<Worker> {
+        let lines: Vec<_> = left.iter().map(|(_, case)| case.to_string()).collect();
         worker.send(&lines.join("\n"));
-        while let Some(((index, id), rest)) = left.split_first() {
+        while let Some(((index, case), rest)) = left.split_first() {
             let start = Instant::now();
+            let ended = |code, detail| (self.work.without_answer(case, code, detail, start), None);
             let (result, goes_on) = match worker.next(start + self.pool.timeout) {
-                Event::Reply(Reply::Finished { case, is_last }) if case.id == **id => {
-                    (*case, (!is_last).then_some(worker))
-                }
+                Event::Reply(reply) => match self.work.result(case, reply) {
+                    Some((result, is_last)) => (result, (!is_last).then_some(worker)),
+                    None => {
+                        worker.stop();
+                        let detail = "the worker process answered something else";
+                        ended(ResultCode::Crash, detail.to_owned())
+                    }
+                },
                 Event::Refused(refusal) => {
                     worker.stop();
-                    (ended(id, ResultCode::Crash, refusal.message, start), None)
+                    ended(ResultCode::Crash, refusal.message)
                 }
-                Event::Reply(_) => {
-                    worker.stop();
-                    let detail = "the worker process answered something else".to_owned();
-                    (ended(id, ResultCode::Crash, detail, start), None)
-                }
-                Event::Ended => (ended(id, ResultCode::Crash, worker.autopsy(), start), None),
+                Event::Ended => ended(ResultCode::Crash, worker.autopsy()),
                 Event::TimedOut => {
                     let printed = worker.stop();
                     let printed = if printed.is_empty() { printed } else { format!("; {printed}") };
                     let seconds = self.pool.timeout.as_secs_f64();
                     let detail = format!("not done after {seconds} seconds{printed}");
-                    (ended(id, ResultCode::Timeout, detail, start), None)
+                    ended(ResultCode::Timeout, detail)
                 }
             };
             *left = rest;
@@ -161,11 +182,6 @@ impl Lane<'_> {
         }
         Some(worker)
     }
-}
-
-/// A case whose worker did not answer.
-fn ended(id: &CaseId, result: ResultCode, detail: String, start: Instant) -> CaseResult {
-    CaseResult::new(id, result, Some(detail), Some(start))
 }
 
 /// Cases in a batch: several batches for each job, so that none ends long before the others.

@@ -15,7 +15,8 @@ use dml_ops::reference::Signature;
 use crate::cases::{Case, CaseId, Finder, Kind, Listed, Listing};
 use crate::execute::{Details, Lowering, Runtime, run};
 use crate::outcomes::{End, Outcomes};
-use crate::pool::Pool;
+use crate::pool::{Pool, Work};
+use crate::protocol::{Reply, Request};
 use crate::results::errors::Largest;
 use crate::results::{CaseResult, ResultCode, TargetRun};
 use crate::target::Target;
@@ -61,17 +62,51 @@ pub(crate) fn run_isolated(
     target: &Target,
     cases: &Listing,
     pool: &Pool,
+    details: Details,
     mut progress: impl FnMut(&CaseResult),
 ) -> anyhow::Result<Outcomes> {
     let mut collector = Collector::new(target, cases);
     let missing = collector.missing();
     let ids: Vec<&CaseId> = missing.iter().map(|index| &cases[*index].id).collect();
-    pool.run(target, &ids, |index, result| {
+    let ran = pool.run(&Cases { target, details }, &ids, |index, result| {
         progress(&result);
         collector.add(missing[index], result);
-    })?;
+    });
+    ran.with_context(|| target.title())?;
     collector.share(cases, &Runtime, progress)?;
     Ok(collector.finish(target, cases))
+}
+
+/// Cases of operators, for workers.
+struct Cases<'a> {
+    target: &'a Target,
+    details: Details,
+}
+
+impl Work for Cases<'_> {
+    type Case = CaseId;
+    type Result = CaseResult;
+
+    fn request(&self) -> Request {
+        Request::Open { target: Box::new(self.target.clone()), details: self.details }
+    }
+
+    fn result(&self, id: &CaseId, reply: Reply) -> Option<(CaseResult, bool)> {
+        match reply {
+            Reply::Finished { case, is_last } if case.id == *id => Some((*case, is_last)),
+            _ => None,
+        }
+    }
+
+    fn without_answer(
+        &self,
+        id: &CaseId,
+        code: ResultCode,
+        detail: String,
+        start: Instant,
+    ) -> CaseResult {
+        CaseResult::new(id, code, Some(detail), Some(start))
+    }
 }
 
 fn found<'a>(case: &'a Listed, finder: &mut Finder) -> anyhow::Result<Cow<'a, Case>> {

@@ -9,7 +9,6 @@ use dml::DeviceSelector;
 use dml::core::Strategy;
 
 use crate::child::Launch;
-use crate::execute::Details;
 use crate::exit::Usage;
 use crate::fault;
 use crate::pool::Pool;
@@ -101,13 +100,12 @@ fn parse_strategies(text: &str) -> Result<Strategies, String> {
 
 impl PoolArgs {
     /// Workers as the options say.
-    pub(super) fn pool(&self, details: Details) -> anyhow::Result<Pool> {
+    pub(super) fn pool(&self) -> anyhow::Result<Pool> {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Pool {
             launch: Launch { program: None, environment: self.environment()? },
             jobs: self.jobs.unwrap_or(cores).get(),
             timeout: Duration::from_secs(self.timeout.get()),
-            details,
         })
     }
 

@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let expectations = expectations(&args.expectations)?;
     // Before the run: hours of results are not lost to a mistyped path.
     let output = args.output.as_deref().map(open).transpose()?;
-    let pool = args.how.pool(Details::Failures)?;
+    let pool = args.how.pool()?;
     let targets = args.how.targets(&args.place, args.device.clone(), &pool)?;
     let names = if targets.len() == 1 { "device or profile" } else { "devices and profiles" };
     eprintln!("{} cases, {} {names}", cases.len(), targets.len());
@@ -102,7 +102,7 @@ fn run_target(
     let result = if args.how.no_isolation {
         run_in_process(target, cases, None, Details::Failures, |case| progress.case(case))
     } else {
-        run_isolated(target, cases, pool, |case| progress.case(case))
+        run_isolated(target, cases, pool, Details::Failures, |case| progress.case(case))
     }?;
     progress.done(&result);
     Ok(result)

@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let case = Finder::default()
         .find(&args.id)
         .ok_or_else(|| Usage(format!("there is no case {}; `list` prints the ids", args.id)))?;
-    let pool = args.how.pool(Details::Everything)?;
+    let pool = args.how.pool()?;
     let targets = args.how.targets(&args.place, args.device.clone(), &pool)?;
     let [target] = targets.as_slice() else {
         let titles: Vec<String> = targets.iter().map(crate::target::Target::title).collect();
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let outcomes = if args.how.no_isolation {
         run_in_process(target, &cases, None, Details::Everything, |_| ())?
     } else {
-        run_isolated(target, &cases, &pool, |_| ())?
+        run_isolated(target, &cases, &pool, Details::Everything, |_| ())?
     };
     let mut output = io::stdout().lock();
     writeln!(output, "{}", target.title())?;
