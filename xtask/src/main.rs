@@ -21,6 +21,7 @@ mod install_capi;
 mod leaks;
 mod packages;
 mod peers;
+mod pip;
 mod process;
 mod programs;
 mod sanitizer;

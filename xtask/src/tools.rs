@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
+use crate::pip::with_pip;
 use crate::workspace;
 
 /// PyPI's package of the same name is too old: it does not know every licence of the tree.
@@ -35,7 +36,7 @@ pub(crate) fn typos(sh: &Shell) -> Result<PathBuf> {
         // managed by its distribution.
         let pip =
             cmd!(sh, "python3 -m pip install --quiet --no-deps --target {folder} typos=={TYPOS}");
-        if let Err(error) = pip.run() {
+        if let Err(error) = with_pip(sh, pip).and_then(|it| Ok(it.run()?)) {
             eprintln!("pip did not bring typos ({error}), so it is built from source");
         }
     }
