@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a command talks to its user")]
 
 mod convert;
+mod onnx;
 mod options;
 mod progress;
 mod run;
@@ -42,6 +43,8 @@ enum Command {
     Diff(DiffArgs),
     /// Writes the report of an earlier run in another form
     Convert(convert::Args),
+    /// Runs tests of ONNX models through the importer, and reports by operator
+    Onnx(onnx::Args),
     /// Runs the cases that standard input names, for `run`
     #[command(hide = true)]
     Worker,
@@ -66,6 +69,7 @@ impl Cli {
             Command::Show(args) => show::run(args),
             Command::Diff(args) => diff(args),
             Command::Convert(args) => convert::run(args),
+            Command::Onnx(args) => onnx::run(args),
             Command::Worker => worker::work().map(|()| ExitCode::SUCCESS),
         };
         result.unwrap_or_else(|error| {

@@ -1,9 +1,10 @@
 //! Faults on purpose, for the tests of the runner's isolation: a worker crashes or hangs when it
 //! comes to a case.
 
+use std::fmt::Display;
+
 use anyhow::{Context as _, Result};
 
-use crate::cases::CaseId;
 use crate::pattern::Pattern;
 
 /// `crash:GLOB` or `hang:GLOB`. For tests of the runner only.
@@ -44,14 +45,14 @@ impl Fault {
         self.places.is_match(place).then_some(self.kind)
     }
 
-    /// Does not return if something is to go wrong with the case `id`.
+    /// Does not return if something is to go wrong with `case`.
     #[expect(clippy::print_stderr, reason = "the runner shows it with the crash")]
-    pub(crate) fn strike(&self, id: &CaseId) {
-        match self.at(&id.to_string()) {
+    pub(crate) fn strike(&self, case: &impl Display) {
+        match self.at(&case.to_string()) {
             None => {}
             Some("hang") => hang(),
             Some(_) => {
-                eprintln!("{VARIABLE}: crashing in {id}");
+                eprintln!("{VARIABLE}: crashing in {case}");
                 std::process::abort();
             }
         }

@@ -8,7 +8,9 @@
 //! An executor is a Vulkan device or the host interpreter, as it is or under a profile
 //! ([`target::Target`]). Cases run in worker processes, so that a crash ends nothing else.
 //!
-//! Nothing here knows an operator: cases come from what the documents accept and refuse at each level,
+//! Beside that it runs the tests that ONNX has of its operators ([`onnx`]).
+//!
+//! Nothing here knows an operator of DirectML: cases come from what the documents accept and refuse at each level,
 //! from the rules of tensors, and from each operator's own corner cases.
 #![forbid(unsafe_code)]
 
@@ -22,6 +24,7 @@ mod exit;
 pub mod expectations;
 pub mod fault;
 mod matrices;
+pub mod onnx;
 pub mod outcomes;
 pub mod pattern;
 mod pool;

@@ -1,14 +1,15 @@
 //! What the runner and its worker processes say to each other.
 //!
-//! The runner writes one request as a line of JSON, then ids of cases, one a line.
+//! The runner writes one request as a line of JSON, then ids of cases or folders of tests, one a line.
 //!
-//! Cases are answered in the order in which their ids came: the case in progress is the first one
-//! without an answer.
+//! They are answered in the order in which they came: the one in progress is the first without an
+//! answer.
 
 use serde::{Deserialize, Serialize};
 
 use crate::execute::Details;
 use crate::results::CaseResult;
+use crate::results::onnx::Ended;
 use crate::target::{Survey, Target};
 
 /// The first line that a worker reads.
@@ -24,6 +25,11 @@ pub(crate) enum Request {
         /// Of which cases the matrices are wanted.
         details: Details,
     },
+    /// Run tests of ONNX on a target.
+    OpenForOnnx {
+        /// Where.
+        target: Box<Target>,
+    },
 }
 
 /// What a worker answers.
@@ -38,6 +44,15 @@ pub(crate) enum Reply {
     Finished {
         /// How.
         case: Box<CaseResult>,
+        /// The worker ends: its device is lost.
+        is_last: bool,
+    },
+    /// A test of ONNX has ended.
+    Tested {
+        /// Which.
+        folder: String,
+        /// How.
+        ended: Ended,
         /// The worker ends: its device is lost.
         is_last: bool,
     },

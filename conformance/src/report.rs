@@ -7,7 +7,7 @@ mod json;
 mod junit;
 pub mod show;
 mod table;
-mod text;
+pub(crate) mod text;
 
 use std::io;
 

@@ -3,6 +3,7 @@
 pub(crate) mod block;
 mod case;
 pub(crate) mod errors;
+pub mod onnx;
 pub(crate) mod tally;
 mod target;
 mod verdict;

@@ -117,27 +117,29 @@ impl Target {
         &self,
         lowering: Option<&'a dyn Lowering>,
     ) -> anyhow::Result<Box<dyn Executor + 'a>> {
-        let (cap, tuning) = (self.cap()?, self.tuning()?);
-        match &self.place {
-            Place::Interpreter => {
-                let transfer = if cap.no_transfer_usage() {
-                    TransferUse::StorageOnly
-                } else {
-                    TransferUse::Allowed
-                };
-                Ok(Box::new(Interpreter::new(&cap.alone(), transfer, lowering).with_tuning(tuning)))
-            }
-            Place::Device { selector } => {
-                let TargetRun { validation, robust_access, .. } = self.run;
-                let opening = Opening { validation, robust_access };
-                let options = opening.options(selector.parse()?, cap)?;
-                let instance = Instance::new(&options.instance)?;
-                let physical = instance.select(&options.selector)?;
-                let device = Device::on_with(&physical, &options)
-                    .with_context(|| format!("cannot open {}", self.title()))?;
-                Ok(Box::new(DeviceExecutor::new(instance, device.with_tuning(tuning), lowering)))
-            }
+        if let Some((instance, device)) = self.device()? {
+            return Ok(Box::new(DeviceExecutor::new(instance, device, lowering)));
         }
+        let (cap, tuning) = (self.cap()?, self.tuning()?);
+        let transfer =
+            if cap.no_transfer_usage() { TransferUse::StorageOnly } else { TransferUse::Allowed };
+        Ok(Box::new(Interpreter::new(&cap.alone(), transfer, lowering).with_tuning(tuning)))
+    }
+
+    /// Opens it, where it is a Vulkan device.
+    ///
+    /// # Errors
+    /// As [`Target::open`].
+    pub fn device(&self) -> anyhow::Result<Option<(Instance, Device)>> {
+        let Place::Device { selector } = &self.place else { return Ok(None) };
+        let TargetRun { validation, robust_access, .. } = self.run;
+        let opening = Opening { validation, robust_access };
+        let options = opening.options(selector.parse()?, self.cap()?)?;
+        let instance = Instance::new(&options.instance)?;
+        let physical = instance.select(&options.selector)?;
+        let device = Device::on_with(&physical, &options)
+            .with_context(|| format!("cannot open {}", self.title()))?;
+        Ok(Some((instance, device.with_tuning(self.tuning()?))))
     }
 
     fn cap(&self) -> anyhow::Result<CapabilityCap> {

@@ -9,6 +9,7 @@ use crate::child::{answer, serve};
 use crate::execute::{Details, run};
 use crate::exit;
 use crate::fault::{self, Fault};
+use crate::onnx;
 use crate::protocol::{Reply, Request};
 use crate::target::Target;
 
@@ -20,6 +21,7 @@ pub(crate) fn work() -> anyhow::Result<()> {
     let work = |request, ids: &Receiver<String>| match request {
         Request::Survey(survey) => answer(&Reply::Targets(survey.targets()?)),
         Request::Open { target, details } => run_cases(&target, details, ids),
+        Request::OpenForOnnx { target } => onnx::runner::serve(&target, ids),
     };
     serve("run", work, exit::code)
 }

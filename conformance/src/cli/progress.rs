@@ -2,9 +2,6 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::outcomes::Outcomes;
-use crate::results::{CaseResult, ResultCode};
-
 /// The progress of one target: a bar where standard error is a terminal, and a line at the end.
 pub(super) struct Progress {
     bar: ProgressBar,
@@ -24,21 +21,22 @@ impl Progress {
         Self { bar, title, failures: 0 }
     }
 
-    pub(super) fn case(&mut self, result: &CaseResult) {
-        if result.result.is_failure() {
+    pub(super) fn case(&mut self, is_failure: bool) {
+        if is_failure {
             self.failures += 1;
             self.bar.set_message(format!("{} failed", self.failures));
         }
         self.bar.inc(1);
     }
 
-    pub(super) fn done(self, outcomes: &Outcomes) {
+    /// Ends it. Of `all` cases so many were not run.
+    pub(super) fn done(self, seconds: f64, all: usize, not_run: usize) {
         self.bar.finish_and_clear();
-        let seconds = outcomes.target().seconds;
-        let is_not_run = |(_, code): &(_, ResultCode)| *code == ResultCode::NotRun;
-        let not_run = outcomes.results().filter(is_not_run).count();
-        let (count, failures) = (outcomes.listing().len() - not_run, self.failures);
+        let count = all - not_run;
         let rest = if not_run > 0 { format!(", {not_run} not run") } else { String::new() };
-        eprintln!("{}: {count} cases in {seconds:.1} s, {failures} failed{rest}", self.title);
+        eprintln!(
+            "{}: {count} cases in {seconds:.1} s, {} failed{rest}",
+            self.title, self.failures
+        );
     }
 }

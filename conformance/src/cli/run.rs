@@ -17,7 +17,7 @@ use crate::expectations::Expectations;
 use crate::outcomes::Outcomes;
 use crate::pool::Pool;
 use crate::report::{Form, Format};
-use crate::results::{FORMAT, ResultCode, Run};
+use crate::results::{CaseResult, FORMAT, ResultCode, Run};
 use crate::runner::{run_in_process, run_isolated};
 use crate::selection::Selection;
 use crate::target::{Devices, Target};
@@ -99,12 +99,15 @@ fn run_target(
 ) -> anyhow::Result<Outcomes> {
     let count = cases.iter().filter(|case| target.can_run(case.kind)).count();
     let mut progress = Progress::new(target.title(), count);
+    let mut tell = |case: &CaseResult| progress.case(case.result.is_failure());
     let result = if args.how.no_isolation {
-        run_in_process(target, cases, None, Details::Failures, |case| progress.case(case))
+        run_in_process(target, cases, None, Details::Failures, &mut tell)
     } else {
-        run_isolated(target, cases, pool, Details::Failures, |case| progress.case(case))
+        run_isolated(target, cases, pool, Details::Failures, &mut tell)
     }?;
-    progress.done(&result);
+    let is_not_run = |(_, code): &(_, ResultCode)| *code == ResultCode::NotRun;
+    let not_run = result.results().filter(is_not_run).count();
+    progress.done(result.target().seconds, cases.len(), not_run);
     Ok(result)
 }
 

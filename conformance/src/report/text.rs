@@ -23,12 +23,12 @@ pub(super) fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// The same, on one line.
-pub(super) fn one_line(text: &str) -> Cow<'_, str> {
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     printable(text.trim_end())
 }
 
 /// An integer with its thousands apart: `79,432`.
-pub(super) fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     HumanCount(number).to_string()
 }
 
@@ -38,7 +38,7 @@ pub(super) fn on_or_off(is_on: bool) -> &'static str {
 }
 
 /// `1 case`, `2 cases`.
-pub(super) fn count(number: u64, what: &str) -> String {
+pub(crate) fn count(number: u64, what: &str) -> String {
     format!("{} {what}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 

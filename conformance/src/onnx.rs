@@ -1,0 +1,18 @@
+//! Tests of ONNX models, as the `onnx` package carries them: a folder with `model.onnx`, and below it
+//! folders `test_data_set_N` with tensors `input_N.pb` and `output_N.pb`.
+//!
+//! ```text
+//! suite::find -> Test  --test::run(device)-->  Ended  -->  TargetResults  -->  report: table, JSON
+//!                                                                        \-->  passing: the list
+//! ```
+//!
+//! The importer decides what runs. What it refuses is reported with its own message; what it runs has to
+//! give ONNX's answer.
+
+mod compare;
+mod outline;
+pub mod passing;
+pub mod report;
+pub(crate) mod runner;
+pub mod suite;
+mod test;

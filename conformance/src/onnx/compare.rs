@@ -1,0 +1,176 @@
+//! Whether an answer is ONNX's.
+
+use std::fmt;
+
+use dml::DataType;
+use dml_import::{ElementType, Tensor};
+use half::{bf16, f16};
+
+/// What ONNX's own tests allow: `|found - expected| <= ABSOLUTE + RELATIVE * |expected|`.
+const RELATIVE: f64 = 1e-3;
+const ABSOLUTE: f64 = 1e-7;
+
+/// What is wrong with `found`; `None` where it is as near to `expected` as ONNX's own tests ask for.
+/// Types and shapes are the same, integers and truth values equal, and a NaN is equal to any NaN.
+pub(super) fn difference(found: &Tensor, expected: &Tensor) -> Option<String> {
+    let kind = |it: &Tensor| format!("{} {:?}", it.element_type(), it.shape());
+    if kind(found) != kind(expected) {
+        return Some(format!("is {}, must be {}", kind(found), kind(expected)));
+    }
+    let numbers = numbers(found).zip(numbers(expected)).enumerate();
+    let mut wrong = numbers.filter(|(_, (found, expected))| !found.is_near(*expected));
+    let (index, (is, must)) = wrong.next()?;
+    let (more, all) = (wrong.count(), expected.bytes().len() / width(expected));
+    let place = place(index, expected.shape());
+    Some(format!("element {place} is {is}, must be {must}; {} of {all} are wrong", more + 1))
+}
+
+/// The value of an element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Number {
+    Integer(i128),
+    Float(f64),
+}
+
+impl Number {
+    fn is_near(self, expected: Self) -> bool {
+        match (self, expected) {
+            (Self::Float(found), Self::Float(expected)) => {
+                let near = (found - expected).abs() <= ABSOLUTE + RELATIVE * expected.abs();
+                // The difference of two infinities is no number, and infinity is near to everything.
+                if expected.is_finite() {
+                    near
+                } else {
+                    found == expected || both_nan(found, expected)
+                }
+            }
+            (found, expected) => found == expected,
+        }
+    }
+}
+
+fn both_nan(a: f64, b: f64) -> bool {
+    a.is_nan() && b.is_nan()
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+fn numbers(tensor: &Tensor) -> impl Iterator<Item = Number> {
+    let element = tensor.element_type();
+    tensor.bytes().chunks_exact(width(tensor)).map(move |bytes| {
+        let mut bits = [0; 8];
+        bits[..bytes.len()].copy_from_slice(bytes);
+        number(u64::from_le_bytes(bits), element)
+    })
+}
+
+/// Bytes of an element; a tensor has no other types than those with some.
+fn width(tensor: &Tensor) -> usize {
+    tensor.element_type().size().and_then(|it| usize::try_from(it).ok()).unwrap_or(1).max(1)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low bits are the element's")]
+fn number(bits: u64, element: ElementType) -> Number {
+    match element {
+        ElementType::Bfloat16 => Number::Float(bf16::from_bits(bits as u16).into()),
+        ElementType::Dml(DataType::Float16) => Number::Float(f16::from_bits(bits as u16).into()),
+        ElementType::Dml(DataType::Float32) => Number::Float(f32::from_bits(bits as u32).into()),
+        ElementType::Dml(DataType::Float64) => Number::Float(f64::from_bits(bits)),
+        ElementType::Dml(signed) if signed.integer_range().is_some_and(|(least, _)| least < 0) => {
+            let unused = 64 - signed.bits();
+            Number::Integer(((bits << unused).cast_signed() >> unused).into())
+        }
+        _ => Number::Integer(bits.into()),
+    }
+}
+
+/// The coordinates of an element.
+fn place(index: usize, shape: &[u64]) -> String {
+    let mut rest = index as u64;
+    let mut coordinates: Vec<u64> = Vec::with_capacity(shape.len());
+    for size in shape.iter().rev() {
+        coordinates.push(rest % size);
+        rest /= size;
+    }
+    coordinates.reverse();
+    format!("{coordinates:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floats(values: &[f32]) -> Tensor {
+        let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+        Tensor::new(ElementType::FLOAT32, [values.len() as u64], bytes).unwrap()
+    }
+
+    #[test]
+    fn floats_are_near_as_onnx_has_it() {
+        let is_near = |found: f32, expected: f32| {
+            difference(&floats(&[found]), &floats(&[expected])).is_none()
+        };
+        assert!(is_near(1000.9, 1000.0) && !is_near(1001.1, 1000.0));
+        // What is expected decides, not what was found.
+        assert!(is_near(1.000_99, 1.0) && !is_near(1.001_01, 1.0));
+        assert!(is_near(0.9e-7, 0.0) && !is_near(1.1e-7, 0.0));
+        assert!(is_near(-0.0, 0.0) && is_near(f32::NAN, -f32::NAN));
+        assert!(!is_near(f32::NAN, 1.0) && !is_near(1.0, f32::NAN));
+        let infinite = f32::INFINITY;
+        assert!(is_near(infinite, infinite) && !is_near(-infinite, infinite));
+        assert!(!is_near(infinite, f32::MAX) && !is_near(1.0, infinite));
+    }
+
+    #[test]
+    fn integers_are_equal() {
+        let tensor = |element, bytes: &[u8]| {
+            Tensor::new(ElementType::Dml(element), [1], bytes.to_vec()).unwrap()
+        };
+        let large = |value: i32| tensor(DataType::Int32, &value.to_le_bytes());
+        assert_eq!(difference(&large(-100_001), &large(-100_001)), None);
+        let text = "element [0] is -100001, must be -100000; 1 of 1 are wrong";
+        assert_eq!(difference(&large(-100_001), &large(-100_000)).as_deref(), Some(text));
+        let most = |low: u8| tensor(DataType::Uint64, &[low, 255, 255, 255, 255, 255, 255, 255]);
+        assert!(difference(&most(255), &most(254)).unwrap().contains("is 18446744073709551615,"));
+    }
+
+    #[test]
+    fn types_and_shapes_are_the_same() {
+        let bytes = vec![0; 4];
+        let tensor = |element, shape: &[u64]| Tensor::new(element, shape, bytes.clone()).unwrap();
+        let int8 = ElementType::Dml(DataType::Int8);
+        let bools = tensor(ElementType::Bool, &[2, 2]);
+        let text = "is bool [2, 2], must be int8 [2, 2]";
+        assert_eq!(difference(&bools, &tensor(int8, &[2, 2])).as_deref(), Some(text));
+        let text = "is bool [2, 2], must be bool [4]";
+        assert_eq!(difference(&bools, &tensor(ElementType::Bool, &[4])).as_deref(), Some(text));
+        assert_eq!(difference(&bools, &bools), None);
+    }
+
+    #[test]
+    fn the_first_wrong_element_is_named_and_all_are_counted() {
+        let shaped =
+            |it: Tensor| Tensor::new(it.element_type(), [2, 3], it.bytes().to_vec()).unwrap();
+        let expected = shaped(floats(&[0.0; 6]));
+        let found = shaped(floats(&[0.0, 0.0, 0.0, 0.0, 2.0, 3.0]));
+        let text = "element [1, 1] is 2, must be 0; 2 of 6 are wrong";
+        assert_eq!(difference(&found, &expected).as_deref(), Some(text));
+        assert_eq!(difference(&floats(&[]), &floats(&[])), None);
+    }
+
+    #[test]
+    fn narrow_floats_are_read_as_their_values() {
+        let half =
+            |element, bits: u16| Tensor::new(element, [1], bits.to_le_bytes().to_vec()).unwrap();
+        let (f16, bf16) = (ElementType::Dml(DataType::Float16), ElementType::Bfloat16);
+        assert_eq!(numbers(&half(f16, 0x3E00)).next(), Some(Number::Float(1.5)));
+        assert_eq!(numbers(&half(bf16, 0x3FC0)).next(), Some(Number::Float(1.5)));
+    }
+}

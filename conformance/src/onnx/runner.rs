@@ -1,0 +1,136 @@
+//! Runs tests on a target.
+
+use std::path::Path;
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use dml::{Device, Instance};
+
+use super::suite::Test;
+use super::test;
+use crate::child::answer;
+use crate::fault::{self, Fault};
+use crate::pool::{Pool, Work};
+use crate::protocol::{Reply, Request};
+use crate::results::ResultCode;
+use crate::results::onnx::{Ended, Outcome};
+use crate::target::Target;
+
+/// Runs the tests in worker processes and calls `progress` with the result of each. Results are in the
+/// order of `tests`.
+///
+/// # Errors
+/// A worker cannot be started or cannot open the target.
+pub(crate) fn run_isolated(
+    target: &Target,
+    tests: &[Test],
+    pool: &Pool,
+    mut progress: impl FnMut(&Ended),
+) -> anyhow::Result<Vec<Ended>> {
+    let tests: Vec<&Test> = tests.iter().collect();
+    let mut results: Vec<Option<Ended>> = vec![None; tests.len()];
+    let ran = pool.run(&OnnxTests { target }, &tests, |index, ended| {
+        progress(&ended);
+        results[index] = Some(ended);
+    });
+    ran.with_context(|| target.title())?;
+    let all: Option<Vec<Ended>> = results.into_iter().collect();
+    all.context("a test has no result")
+}
+
+/// Runs the tests in this process, where a crash ends everything.
+///
+/// # Errors
+/// The target cannot be opened.
+pub(crate) fn run_in_process(
+    target: &Target,
+    tests: &[Test],
+    mut progress: impl FnMut(&Ended),
+) -> anyhow::Result<Vec<Ended>> {
+    let mut place = Place::open(target)?;
+    let mut results = Vec::with_capacity(tests.len());
+    for test in tests {
+        let ended = place.run(&test.folder);
+        progress(&ended);
+        results.push(ended);
+        if place.is_lost() {
+            place = Place::open(target)?;
+        }
+    }
+    Ok(results)
+}
+
+/// What a worker does after [`Request::OpenForOnnx`]: it answers every folder that comes.
+///
+/// # Errors
+/// The target cannot be opened, or nobody reads.
+pub(crate) fn serve(target: &Target, folders: &Receiver<String>) -> anyhow::Result<()> {
+    let fault = Fault::from_environment(fault::VARIABLE, &fault::KINDS)?;
+    let place = Place::open(target)?;
+    answer(&Reply::Ready)?;
+    for folder in folders {
+        if let Some(fault) = &fault {
+            fault.strike(&folder);
+        }
+        let ended = place.run(Path::new(&folder));
+        let is_last = place.is_lost();
+        answer(&Reply::Tested { folder, ended, is_last })?;
+        if is_last {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// An open device.
+struct Place {
+    instance: Instance,
+    device: Device,
+}
+
+impl Place {
+    fn open(target: &Target) -> anyhow::Result<Self> {
+        let (instance, device) = target.device()?.context("tests of ONNX need a Vulkan device")?;
+        Ok(Self { instance, device })
+    }
+
+    fn run(&self, folder: &Path) -> Ended {
+        let ended = test::run(folder, &self.device);
+        match self.instance.take_validation_messages().first() {
+            None => ended,
+            Some(message) => Ended::because(Outcome::Failed, message.to_string()),
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        self.device.vulkan().is_lost()
+    }
+}
+
+/// Tests, for workers.
+struct OnnxTests<'a> {
+    target: &'a Target,
+}
+
+impl Work for OnnxTests<'_> {
+    type Case = Test;
+    type Result = Ended;
+
+    fn request(&self) -> Request {
+        Request::OpenForOnnx { target: Box::new(self.target.clone()) }
+    }
+
+    fn result(&self, test: &Test, reply: Reply) -> Option<(Ended, bool)> {
+        match reply {
+            Reply::Tested { folder, ended, is_last } if folder == test.to_string() => {
+                Some((ended, is_last))
+            }
+            _ => None,
+        }
+    }
+
+    fn without_answer(&self, _: &Test, code: ResultCode, detail: String, _: Instant) -> Ended {
+        Ended::because(Outcome::Failed, format!("{}: {detail}", code.name()))
+    }
+}

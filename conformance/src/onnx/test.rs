@@ -1,0 +1,95 @@
+//! One test on a device.
+
+use std::path::Path;
+
+use dml::Device;
+use dml_import::program::{Destination, Output};
+use dml_import::{Error, Inputs, Model, Tensor};
+
+use super::compare;
+use super::suite::{Contents, Set};
+use crate::results::onnx::{Ended, Outcome};
+
+/// Runs the test in `folder`.
+pub(crate) fn run(folder: &Path, device: &Device) -> Ended {
+    match attempt(folder, device) {
+        Ok(()) => Ended { outcome: Outcome::Passed, detail: None },
+        Err(ended) => ended,
+    }
+}
+
+fn attempt(folder: &Path, device: &Device) -> Result<(), Ended> {
+    let contents = Contents::read(folder)
+        .map_err(|error| Ended::because(Outcome::NotRun, format!("{error:#}")))?;
+    let values = contents.outline.inputs.iter().map(|it| ("input", it));
+    let values = values.chain(contents.outline.outputs.iter().map(|it| ("output", it)));
+    for (what, value) in values {
+        if let Some(kind) = value.other {
+            let detail = format!("{what} '{}' is {kind}", value.name);
+            return Err(Ended::because(Outcome::NotRun, detail));
+        }
+    }
+    let model = Model::read(&contents.model).map_err(|error| not_run(&error))?;
+    contents.sets.iter().try_for_each(|set| answer(&contents, set, &model, device))
+}
+
+/// Gives the model the inputs of one set, and compares what it answers.
+fn answer(contents: &Contents, set: &Set, model: &Model, device: &Device) -> Result<(), Ended> {
+    let expected = set.outputs().map_err(|error| not_run(&error))?;
+    let given = set.inputs().map_err(|error| not_run(&error))?;
+    let names = contents.outline.inputs.iter().map(|it| it.name.as_str());
+    let given: Vec<(&str, Tensor)> = names.zip(given).collect();
+    let is_zero = |name: &str| {
+        let found = given.iter().find(|(input, _)| *input == name);
+        found.is_some_and(|(_, tensor)| tensor.bytes().iter().all(|byte| *byte == 0))
+    };
+    if let Some(operator) = contents.outline.random(is_zero) {
+        let detail = format!("{operator}: its results are random, so that none is the right one");
+        return Err(Ended::because(Outcome::NotRun, detail));
+    }
+    let inputs =
+        given.into_iter().fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
+    let program = model.bind(&inputs).map_err(|error| not_run(&error))?;
+    let executable = program.compile(device).map_err(|error| match is_of_vulkan(&error) {
+        true => failed(&error),
+        false => not_run(&error),
+    })?;
+    let outputs = executable.run(&Inputs::new()).map_err(|error| failed(&error))?;
+    match difference(contents, &outputs, &expected) {
+        None => Ok(()),
+        Some(detail) => Err(Ended::because(Outcome::Wrong, detail)),
+    }
+}
+
+/// The importer's or the device's own message, without the file, which is another in every test.
+fn not_run(error: &Error) -> Ended {
+    Ended::because(Outcome::NotRun, error.kind().to_string())
+}
+
+fn failed(error: &Error) -> Ended {
+    Ended::because(Outcome::Failed, error.kind().to_string())
+}
+
+/// Whether the driver is what failed. Operators and limits are refused before it is asked.
+fn is_of_vulkan(error: &Error) -> bool {
+    matches!(error.kind(), Error::Device { error, .. } if matches!(**error, dml::Error::Vulkan(_)))
+}
+
+/// What is wrong with the outputs of a model.
+fn difference(contents: &Contents, found: &[Output], expected: &[Tensor]) -> Option<String> {
+    if found.len() != expected.len() {
+        return Some(format!("has {} outputs, must have {}", found.len(), expected.len()));
+    }
+    let declared = contents.outline.outputs.iter().map(|it| it.name.as_str());
+    declared.zip(found).zip(expected).find_map(|((name, found), expected)| {
+        match &found.destination {
+            Destination::Output(other) if other != name => {
+                Some(format!("output '{other}' is in the place of output '{name}'"))
+            }
+            _ => {
+                let difference = compare::difference(&found.tensor, expected);
+                difference.map(|it| format!("output '{name}': {it}"))
+            }
+        }
+    })
+}
