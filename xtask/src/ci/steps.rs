@@ -8,8 +8,8 @@ use xshell::{Shell, cmd};
 
 use crate::process::{no_failure, succeed};
 use crate::{
-    build_shaders, c_api, conformance, dist, fuzz, html_report, leaks, sanitizer, stress, test,
-    tools,
+    build_shaders, c_api, conformance, dist, fuzz, html_report, leaks, node_tests, sanitizer,
+    stress, test, tools,
 };
 
 /// The budget is four times what a step takes on two quiet cores, building its tools included: others
@@ -31,6 +31,7 @@ pub(super) static CI: &[Step] = &[
     step("typos", 12, typos),
     step("fuzz-lock", 2, fuzz::check_lock),
     step("conformance", 10, ci_conformance),
+    step("node-tests", 4, node_tests),
     step("stress", 8, stress::short),
     step("c-api", 8, c_api::run),
     step("dist", 16, dist::check),
@@ -110,6 +111,11 @@ fn conformance(sh: &Shell, full: bool, args: &[&str]) -> Result<()> {
     let args = args.iter().map(|&it| it.to_owned()).collect();
     let args = conformance::Args { cpu_drivers: true, full, args };
     no_failure("the conformance run", conformance::run(sh, &args)?)
+}
+
+fn node_tests(sh: &Shell) -> Result<()> {
+    let args = node_tests::Args { cpu_drivers: true, args: Vec::new() };
+    no_failure("ONNX's tests", node_tests::run(sh, &args)?)
 }
 
 fn fuzz(sh: &Shell) -> Result<()> {
