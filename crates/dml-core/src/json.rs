@@ -28,7 +28,7 @@ use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::schema::{FieldSchema, FieldType, OperatorSchema};
 use crate::types::{DataType, InvalidField};
 
-pub use graph::graph;
+pub use graph::{graph, graph_with};
 
 type Result<T> = std::result::Result<T, InvalidField>;
 type Object = Map<String, Value>;

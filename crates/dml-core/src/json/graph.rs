@@ -9,6 +9,7 @@ use super::{
 };
 use crate::error::Error;
 use crate::graph::{GraphDesc, InputEdge, IntermediateEdge, NodeDesc, NodeKind, OutputEdge};
+use crate::schema::operator::AbstractOperator;
 use crate::types::DataType;
 
 const MEMBERS: [&str; 6] =
@@ -31,15 +32,27 @@ const MEMBERS: [&str; 6] =
 ///
 /// - `InputCount` is one more than the largest `GraphInputIndex` where it is left out, `OutputCount` the
 ///   number of `OutputEdges`. Arrays of edges that are left out are empty.
-/// - `Operator` is what [`operator`](super::operator) reads, and `Name` may be left out everywhere.
+/// - `Operator` is what [`operator`](super::operator) reads, and `Name` may be left out everywhere; the
+///   `Type` of a node may be called `type`, as operators have it.
 /// - A constant's data are bytes, or numbers of one type, whose bytes are little-endian.
 ///
 /// # Errors
 /// [`Error::Invalid`] where an operator is wrong, else [`Error::InvalidGraph`]: they name the path, such
 /// as `Nodes[3].Operator.InputTensor.Sizes`, the value and what is accepted.
 pub fn graph(json: &Value) -> std::result::Result<GraphDesc, Error> {
+    graph_with(json, |_| None)
+}
+
+/// The same, where a node may also have an operator's name: `"Operator": "sum"`. `named` knows them.
+///
+/// # Errors
+/// As [`graph`], and where `named` does not know a name.
+pub fn graph_with(
+    json: &Value,
+    mut named: impl FnMut(&str) -> Option<AbstractOperator>,
+) -> std::result::Result<GraphDesc, Error> {
     let graph = members(json).map_err(Error::InvalidGraph)?;
-    let nodes = graph.nodes.iter().enumerate().map(|(index, json)| node(index, json));
+    let nodes = graph.nodes.iter().enumerate().map(|(index, json)| node(index, json, &mut named));
     Ok(GraphDesc { nodes: nodes.collect::<std::result::Result<_, _>>()?, ..graph.desc })
 }
 
@@ -74,24 +87,41 @@ fn members(json: &Value) -> Result<Graph<'_>> {
     Ok(Graph { desc, nodes })
 }
 
-fn node(index: usize, json: &Value) -> std::result::Result<NodeDesc, Error> {
+fn node(
+    index: usize,
+    json: &Value,
+    named: &mut impl FnMut(&str) -> Option<AbstractOperator>,
+) -> std::result::Result<NodeDesc, Error> {
     let path = format!("Nodes[{index}]");
     let node = Node::read(&path, json).map_err(Error::InvalidGraph)?;
     let at = join(&path, node.member);
-    let kind = if node.member == OPERATOR {
-        // What is no object would be named without where it stands.
-        object(&at, node.content).map_err(Error::InvalidGraph)?;
-        let operator = super::operator(node.content).map_err(|error| match error {
-            Error::Invalid { operator, field } => {
-                Error::Invalid { operator, field: field.inside(&at) }
-            }
-            error => Error::InNode { node: path, error: Box::new(error) },
-        })?;
-        NodeKind::Operator(operator)
-    } else {
-        NodeKind::Constant(data(&at, node.content).map_err(Error::InvalidGraph)?)
+    let kind = match node.content.as_str() {
+        _ if node.member == DATA => {
+            NodeKind::Constant(data(&at, node.content).map_err(Error::InvalidGraph)?)
+        }
+        Some(name) => NodeKind::Operator(named(name).ok_or_else(|| {
+            let problem = "is no operator's name";
+            Error::InvalidGraph(refused(&at, node.content, problem, "an operator"))
+        })?),
+        None => NodeKind::Operator(inner_operator(path, &at, node.content)?),
     };
     Ok(NodeDesc { name: node.name, kind })
+}
+
+/// An operator that stands in a node.
+fn inner_operator(
+    node: String,
+    path: &str,
+    json: &Value,
+) -> std::result::Result<AbstractOperator, Error> {
+    // What is no object would be named without where it stands.
+    object(path, json).map_err(Error::InvalidGraph)?;
+    super::operator(json).map_err(|error| match error {
+        Error::Invalid { operator, field } => {
+            Error::Invalid { operator, field: field.inside(path) }
+        }
+        error => Error::InNode { node, error: Box::new(error) },
+    })
 }
 
 /// The members that say what a node is.
@@ -109,14 +139,15 @@ struct Node<'a> {
 impl<'a> Node<'a> {
     fn read(path: &str, json: &'a Value) -> Result<Self> {
         let node = object(path, json)?;
-        let (at, node_type) = (join(path, "Type"), node.get("Type").unwrap_or(&Value::Null));
+        let key = if node.contains_key("type") { "type" } else { "Type" };
+        let (at, node_type) = (join(path, key), node.get(key).unwrap_or(&Value::Null));
         let name = node_type.as_str().map(str::to_ascii_uppercase).unwrap_or_default();
         let member = match name.strip_prefix("DML_GRAPH_NODE_TYPE_").unwrap_or(&name) {
             "OPERATOR" => OPERATOR,
             "CONSTANT" => DATA,
             _ => return Err(refused(&at, node_type, "is no type of node", "OPERATOR, CONSTANT")),
         };
-        known_keys(path, node, &["Type", "Name", member])?;
+        known_keys(path, node, &[key, "Name", member])?;
         let content = required(&join(path, member), node, member)?;
         Ok(Self { name: name_of(path, node)?, member, content })
     }

@@ -56,6 +56,19 @@ fn built() -> GraphDesc {
 }
 
 #[test]
+fn a_node_may_name_its_operator() {
+    let mut json = sum_and_relu();
+    let sum = json["Nodes"][0]["Operator"].take();
+    json["Nodes"][0] = json!({ "type": "DML_GRAPH_NODE_TYPE_OPERATOR", "Operator": "a sum" });
+    let sum = operator(&sum).unwrap();
+    let named = graph_with(&json, |name| (name == "a sum").then(|| sum.clone()));
+    assert_eq!(named, Ok(built()));
+    let message = graph_with(&json, |_| None).unwrap_err().to_string();
+    assert!(message.contains("Nodes[0].Operator: \"a sum\" is no operator's name"), "{message}");
+    assert_eq!(graph(&json).unwrap_err().to_string(), message);
+}
+
+#[test]
 fn a_graph_is_what_the_builder_makes() {
     assert_eq!(graph(&sum_and_relu()), Ok(built()));
     let mut json = sum_and_relu();
