@@ -6,6 +6,7 @@ mod upload;
 use std::sync::{Mutex, PoisonError};
 
 use dml::{CompiledOperator, Device};
+use dml_core::graph::NodeKind;
 use dml_core::{Error as CoreError, validate};
 
 use crate::error::{Error, NodeName, Requirement, Result};
@@ -59,7 +60,7 @@ impl Program {
         let tensors = self.tensors(inputs)?;
         let output = |step: &Step| match step {
             Step::Read(read) => self.known(read, &tensors).transpose(),
-            Step::Dispatch(_) => None,
+            Step::Initialize(_) | Step::Dispatch(_) => None,
         };
         let outputs = self.steps.iter().map(|step| {
             output(step).unwrap_or_else(|| Err(Error::Unreadable("needs a device".to_owned())))
@@ -150,10 +151,13 @@ fn node_number(label: &str) -> Option<usize> {
 }
 
 fn first_refused(device: &Device, operator: &Operator) -> Option<(NodeName, CoreError)> {
-    let Work::Graph { nodes, .. } = &operator.work else { return None };
+    let Work::Graph { desc, nodes } = &operator.work else { return None };
     let level = device.feature_level();
-    operator.operators().into_iter().zip(nodes).find_map(|(operator, node)| {
-        validate(operator, level).err().map(|error| (node.clone(), error))
+    desc.nodes.iter().zip(nodes).find_map(|(it, node)| match &it.kind {
+        NodeKind::Operator(operator) => {
+            validate(operator, level).err().map(|error| (node.clone(), error))
+        }
+        NodeKind::Constant(_) => None,
     })
 }
 
@@ -177,7 +181,7 @@ impl Executable {
         let tensors = self.program.tensors(inputs)?;
         let reads = self.program.steps.iter().filter_map(|step| match step {
             Step::Read(read) => Some(read),
-            Step::Dispatch(_) => None,
+            Step::Initialize(_) | Step::Dispatch(_) => None,
         });
         let known = reads.clone().map(|read| self.program.known(read, &tensors));
         let known = known.collect::<Result<Vec<_>>>()?;

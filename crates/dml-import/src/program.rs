@@ -133,10 +133,21 @@ impl Operator {
 /// What happens, in order.
 #[derive(Clone, Debug)]
 pub enum Step {
+    /// What an operator keeps is given to it, for all executions that follow.
+    Initialize(Initialization),
     /// An operator is executed.
     Dispatch(Dispatch),
     /// A tensor is handed to the caller.
     Read(Read),
+}
+
+/// The initialization of an operator.
+#[derive(Clone, Debug)]
+pub struct Initialization {
+    /// Its number in [`Program::operators`].
+    pub operator: usize,
+    /// As [`Dispatch::inputs`]; those that are OWNED_BY_DML.
+    pub inputs: Vec<Option<Binding>>,
 }
 
 /// The execution of an operator.
@@ -144,7 +155,8 @@ pub enum Step {
 pub struct Dispatch {
     /// Its number in [`Program::operators`].
     pub operator: usize,
-    /// In DirectML's binding order, or that of the graph's inputs; `None` where one is left out.
+    /// In DirectML's binding order, or that of the graph's inputs; `None` where one is left out. Those
+    /// that are OWNED_BY_DML are kept from the first dispatch, where no initialization came before.
     pub inputs: Vec<Option<Binding>>,
     /// The same for outputs.
     pub outputs: Vec<Option<Binding>>,

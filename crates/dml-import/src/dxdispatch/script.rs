@@ -61,7 +61,7 @@ impl Script {
         let steps = self.steps.clone()?;
         let used = steps.iter().filter_map(|step| match step {
             Step::Dispatch(dispatch) => Some(dispatch.operator),
-            Step::Read(_) => None,
+            Step::Initialize(_) | Step::Read(_) => None,
         });
         let used: std::collections::HashSet<usize> = used.collect();
         // What no command dispatches is not compiled, and steps are numbered anew.
@@ -117,7 +117,7 @@ impl Script {
             },
         };
         let output = |step: &Step| match step {
-            Step::Dispatch(_) => None,
+            Step::Initialize(_) | Step::Dispatch(_) => None,
             Step::Read(read) => Some(ValueReport {
                 name: match &read.destination {
                     Destination::Output(name) => shortened(name),

@@ -4,12 +4,11 @@
 use dml::vk::{BindingTable, Bindings, CommandList, Recorder};
 use dml::{
     Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device, MemoryLocation,
-    TensorFlags,
 };
-use dml_core::schema::FieldKind;
+use dml_core::plan::BoundAt;
 
-use crate::error::{NodeName, Result};
-use crate::program::{Binding, Dispatch, Initial, Program, Read, Source, Step, Work};
+use crate::error::Result;
+use crate::program::{Binding, Dispatch, Initial, Initialization, Program, Read, Source, Step};
 use crate::tensor::{Tensor, byte_count};
 
 use super::upload::{Weights, create, fill, name};
@@ -45,11 +44,11 @@ struct Segment {
     list: Option<CommandList>,
 }
 
-/// What is recorded of one dispatch.
+/// What is recorded of one step: an initialization, an execution, or one before the other.
 #[derive(Debug)]
 struct Table {
     initialization: Option<BindingTable>,
-    execution: BindingTable,
+    execution: Option<BindingTable>,
 }
 
 impl Recording {
@@ -85,16 +84,21 @@ impl Recording {
         let mut initialized = vec![false; operators.len()];
         let mut tables = Vec::new();
         for step in &program.steps {
-            let Step::Dispatch(dispatch) = step else { continue };
-            let of = Bound { program, buffers: &buffers, dispatch };
-            let is_first = !std::mem::replace(&mut initialized[dispatch.operator], true);
-            let persistent = persistent[dispatch.operator].as_ref();
-            tables.push(of.table(
-                &operators[dispatch.operator],
-                scratch.as_ref(),
-                persistent,
-                is_first,
-            )?);
+            let Some(operator) = operator_of(step) else { continue };
+            let is_first = !std::mem::replace(&mut initialized[operator], true);
+            let of = Bound {
+                program,
+                buffers: &buffers,
+                operator,
+                compiled: &operators[operator],
+                temporary: scratch.as_ref(),
+                persistent: persistent[operator].as_ref(),
+            };
+            tables.push(match step {
+                Step::Dispatch(dispatch) => of.dispatch(dispatch, is_first)?,
+                Step::Initialize(step) => of.initialization(step)?,
+                Step::Read(_) => continue,
+            });
         }
         let mut recording = Self {
             upload: None,
@@ -130,7 +134,7 @@ impl Recording {
         let (mut end, mut segment) = (0u64, Segment::default());
         for (index, step) in program.steps.iter().enumerate() {
             match step {
-                Step::Dispatch(_) if !copies && !segment.reads.is_empty() => {
+                Step::Initialize(_) | Step::Dispatch(_) if !copies && !segment.reads.is_empty() => {
                     let next = Segment { steps: index..index, ..Segment::default() };
                     self.segments.push(std::mem::replace(&mut segment, next));
                 }
@@ -165,21 +169,23 @@ impl Recording {
                 copied.map_err(failed)?;
             }
         }
-        let is_dispatch = |step: &&Step| matches!(step, Step::Dispatch(_));
-        let before = program.steps[..segment.steps.start].iter().filter(is_dispatch).count();
+        let before = program.steps[..segment.steps.start].iter().filter_map(operator_of).count();
         let (mut tables, mut reads) = (self.tables[before..].iter(), segment.reads.iter());
         for step in &program.steps[segment.steps.clone()] {
             match step {
-                Step::Dispatch(dispatch) => {
+                Step::Initialize(Initialization { operator, .. })
+                | Step::Dispatch(Dispatch { operator, .. }) => {
                     let Some(table) = tables.next() else { continue };
-                    let node = &program.operators[dispatch.operator].node;
+                    let node = &program.operators[*operator].node;
                     let failed = |error: dml::vk::Error| at(node, error.into());
-                    recorder.barrier_all();
                     if let Some(table) = &table.initialization {
-                        recorder.initialize(table).map_err(failed)?;
                         recorder.barrier_all();
+                        recorder.initialize(table).map_err(failed)?;
                     }
-                    recorder.dispatch(&table.execution).map_err(failed)?;
+                    if let Some(table) = &table.execution {
+                        recorder.barrier_all();
+                        recorder.dispatch(table).map_err(failed)?;
+                    }
                 }
                 Step::Read(Read { source: Source::Buffer(binding), .. }) => {
                     let (Some((None, range)), Some(readback)) = (reads.next(), &self.readback)
@@ -238,66 +244,83 @@ impl Recording {
     }
 }
 
-/// A dispatch with the buffers that it is bound to.
+/// The operator that a step initializes or executes.
+fn operator_of(step: &Step) -> Option<usize> {
+    match step {
+        Step::Initialize(step) => Some(step.operator),
+        Step::Dispatch(dispatch) => Some(dispatch.operator),
+        Step::Read(_) => None,
+    }
+}
+
+/// An operator with the buffers that it is bound to.
 struct Bound<'a> {
     program: &'a Program,
     buffers: &'a [Buffer],
-    dispatch: &'a Dispatch,
+    operator: usize,
+    compiled: &'a CompiledOperator,
+    temporary: Option<&'a Buffer>,
+    persistent: Option<&'a Buffer>,
 }
 
 impl Bound<'_> {
-    fn table(
-        &self,
-        compiled: &CompiledOperator,
-        temporary: Option<&Buffer>,
-        persistent: Option<&Buffer>,
-        is_first: bool,
-    ) -> Result<Table> {
-        let failed = |error: dml::vk::Error| at(self.node(), error.into());
-        let is_owned = self.owned();
-        let owns = |index: usize| is_owned.get(index).copied().unwrap_or(false);
-        let temporary = temporary.map(BufferBinding::whole);
-        let persistent = persistent.map(BufferBinding::whole);
-        let initialization = match compiled.needs_initialization() && is_first {
+    /// An execution, and the initialization before it where it is the first.
+    fn dispatch(&self, dispatch: &Dispatch, is_first: bool) -> Result<Table> {
+        let initialization = match self.compiled.needs_initialization() && is_first {
             false => None,
-            true => {
-                let inputs = self.bindings(&self.dispatch.inputs, &owns);
-                let bindings = Bindings { inputs: &inputs, outputs: &[], temporary, persistent };
-                Some(BindingTable::for_initialization(compiled.vulkan(), &bindings))
-            }
+            true => Some(self.initialized(&dispatch.inputs)?),
         };
-        let inputs = self.bindings(&self.dispatch.inputs, &|index| !owns(index));
-        let outputs = self.bindings(&self.dispatch.outputs, &|_| true);
-        let bindings = Bindings { inputs: &inputs, outputs: &outputs, temporary, persistent };
-        let execution = BindingTable::new(compiled.vulkan(), &bindings).map_err(failed)?;
-        Ok(Table { initialization: initialization.transpose().map_err(failed)?, execution })
+        let inputs = self.inputs(&dispatch.inputs, BoundAt::Execution);
+        let bound = |it: &Option<Binding>| it.as_ref().map(|binding| self.binding(binding));
+        let outputs: Vec<_> = dispatch.outputs.iter().map(bound).collect();
+        let bindings = Bindings { outputs: &outputs, ..self.bindings(&inputs) };
+        let execution = BindingTable::new(self.compiled.vulkan(), &bindings);
+        let execution = Some(execution.map_err(|error| self.failed(error))?);
+        Ok(Table { initialization, execution })
     }
 
-    fn bindings(
-        &self,
-        bindings: &[Option<Binding>],
-        chosen: &dyn Fn(usize) -> bool,
-    ) -> Vec<Option<BufferBinding<'_>>> {
-        let bind = |binding: &Binding| BufferBinding {
-            buffer: &self.buffers[binding.buffer],
-            offset: binding.offset,
-            size: binding.size,
+    fn initialization(&self, step: &Initialization) -> Result<Table> {
+        let initialization = match self.compiled.needs_initialization() {
+            false => None,
+            true => Some(self.initialized(&step.inputs)?),
         };
-        let bindings = bindings.iter().enumerate();
-        bindings.map(|(index, it)| it.as_ref().filter(|_| chosen(index)).map(bind)).collect()
+        Ok(Table { initialization, execution: None })
     }
 
-    /// Which inputs are bound at initialization.
-    fn owned(&self) -> Vec<bool> {
-        let Work::Operator(operator) = &self.program.operators[self.dispatch.operator].work else {
-            return vec![];
-        };
-        let is_owned = |tensor: &dml::TensorDesc| tensor.flags.contains(TensorFlags::OWNED_BY_DML);
-        operator.bindings(FieldKind::Input).map(|(_, it)| it.is_some_and(is_owned)).collect()
+    fn initialized(&self, inputs: &[Option<Binding>]) -> Result<BindingTable> {
+        let inputs = self.inputs(inputs, BoundAt::Initialization);
+        let table =
+            BindingTable::for_initialization(self.compiled.vulkan(), &self.bindings(&inputs));
+        table.map_err(|error| self.failed(error))
     }
 
-    fn node(&self) -> &NodeName {
-        &self.program.operators[self.dispatch.operator].node
+    /// These inputs, and no outputs.
+    fn bindings<'b>(&'b self, inputs: &'b [Option<BufferBinding<'b>>]) -> Bindings<'b> {
+        let temporary = self.temporary.map(BufferBinding::whole);
+        let persistent = self.persistent.map(BufferBinding::whole);
+        Bindings { inputs, outputs: &[], temporary, persistent }
+    }
+
+    /// The inputs that are bound at this time.
+    fn inputs(&self, inputs: &[Option<Binding>], time: BoundAt) -> Vec<Option<BufferBinding<'_>>> {
+        let needed = self.compiled.vulkan().inputs();
+        let is_now = |index: usize| {
+            let needs = needed.get(index).and_then(Option::as_ref);
+            needs.map_or(BoundAt::Execution, |it| it.bound_at) == time
+        };
+        let inputs = inputs.iter().enumerate().map(|(index, it)| {
+            it.as_ref().filter(|_| is_now(index)).map(|binding| self.binding(binding))
+        });
+        inputs.collect()
+    }
+
+    fn binding(&self, binding: &Binding) -> BufferBinding<'_> {
+        let Binding { buffer, offset, size } = *binding;
+        BufferBinding { buffer: &self.buffers[buffer], offset, size }
+    }
+
+    fn failed(&self, error: dml::vk::Error) -> Error {
+        at(&self.program.operators[self.operator].node, error.into())
     }
 }
 

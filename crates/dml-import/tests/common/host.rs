@@ -1,6 +1,8 @@
 //! Runs programs as plans that the host interprets, and by the references of their operators: without a
 //! device.
 
+use std::collections::HashMap;
+
 use dml::FeatureLevel;
 use dml::core::plan::Aliases;
 use dml::core::schema::FieldKind;
@@ -9,6 +11,9 @@ use dml_import::program::{Binding, Dispatch, Initial, Output, Source, Step, Work
 use dml_import::{Program, Tensor};
 use dml_ops::graph::{GraphOptions, compile_graph, random::interpreted};
 use dml_ops::{Target, TransferUse};
+
+/// What operators were initialized with, by operator and input.
+type Kept = HashMap<(usize, usize), Vec<u8>>;
 
 /// The outputs of `program` with the values that were bound.
 pub(crate) fn run(program: &Program) -> Vec<Output> {
@@ -29,10 +34,16 @@ pub(crate) fn run(program: &Program) -> Vec<Output> {
             bytes
         })
         .collect();
-    let mut outputs = Vec::new();
+    let (mut kept, mut outputs) = (Kept::new(), Vec::new());
     for step in program.steps() {
         match step {
-            Step::Dispatch(dispatch) => execute(program, dispatch, &mut buffers),
+            Step::Initialize(step) => {
+                for (index, binding) in step.inputs.iter().enumerate() {
+                    let bytes = binding.as_ref().map(|it| slice(&buffers, it, it.size).to_vec());
+                    kept.extend(bytes.map(|bytes| ((step.operator, index), bytes)));
+                }
+            }
+            Step::Dispatch(dispatch) => execute(program, dispatch, &kept, &mut buffers),
             Step::Read(read) => {
                 let tensor = match &read.source {
                     Source::Host(tensor) => tensor.clone(),
@@ -63,7 +74,7 @@ fn slice<'a>(buffers: &'a [Vec<u8>], binding: &Binding, bytes: u64) -> &'a [u8] 
     &buffers[binding.buffer][start..start + usize::try_from(bytes).unwrap()]
 }
 
-fn execute(program: &Program, dispatch: &Dispatch, buffers: &mut [Vec<u8>]) {
+fn execute(program: &Program, dispatch: &Dispatch, kept: &Kept, buffers: &mut [Vec<u8>]) {
     let capabilities = &Capabilities::vulkan_minimum();
     let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
     let plan = match &program.operators()[dispatch.operator].work {
@@ -77,10 +88,11 @@ fn execute(program: &Program, dispatch: &Dispatch, buffers: &mut [Vec<u8>]) {
             compile_graph(&graph, &target, GraphOptions::default()).unwrap().0
         }
     };
-    let input = |binding: &Option<Binding>| {
-        binding.as_ref().map(|binding| slice(buffers, binding, binding.size).to_vec())
+    let input = |(index, binding): (usize, &Option<Binding>)| {
+        let bound = || binding.as_ref().map(|it| slice(buffers, it, it.size).to_vec());
+        kept.get(&(dispatch.operator, index)).cloned().or_else(bound)
     };
-    let inputs: Vec<Option<Vec<u8>>> = dispatch.inputs.iter().map(input).collect();
+    let inputs: Vec<Option<Vec<u8>>> = dispatch.inputs.iter().enumerate().map(input).collect();
     if let (Work::Operator(operator), [Some(binding)]) =
         (&program.operators()[dispatch.operator].work, dispatch.outputs.as_slice())
     {
