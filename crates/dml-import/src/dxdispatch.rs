@@ -5,6 +5,7 @@ mod comments;
 mod dispatchable;
 mod json;
 mod numbers;
+mod points;
 mod resources;
 mod script;
 
@@ -24,5 +25,5 @@ pub(crate) fn read(bytes: &[u8], folder: Option<&Path>) -> Result<Script> {
     let model: Value = serde_json::from_str(&comments::without(text)).map_err(|error| {
         Error::malformed(format!("is no JSON: {}", shortened(&error.to_string())))
     })?;
-    Script::read(&model, folder)
+    Script::read(model, folder)
 }

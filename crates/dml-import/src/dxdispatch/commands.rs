@@ -2,30 +2,57 @@
 
 use std::path::PathBuf;
 
-use dml_core::AbstractOperator;
-use dml_core::FieldValue;
-use dml_core::schema::{FieldKind, TensorPath};
 use serde_json::Value;
 
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::program::{Binding, Destination, Dispatch, Read, Source, Step};
+use crate::program::{Binding, Destination, Dispatch, Initialization, Read, Source, Step};
 use crate::tensor::element_count;
 
-use super::dispatchable::Dispatchable;
-use super::json::{Fields, refused};
+use super::dispatchable::{Content, Dispatchable};
+use super::json::{Fields, names, refused};
+use super::points::Point;
 use super::resources::Resource;
 
-/// What a command may name.
+/// Tensors of all dispatches together: those of a large operator count each time.
+const POINTS: usize = 1 << 21;
+
+/// What commands may name, and what has come of those so far.
 pub(super) struct Scope<'a> {
-    pub(super) resources: &'a [Resource],
-    pub(super) dispatchables: &'a [Dispatchable],
+    /// Those that are deferred get their sizes from the commands that write them.
+    resources: &'a mut [Resource],
+    dispatchables: &'a [Dispatchable],
+    /// Tensors of all dispatches so far.
+    points: usize,
 }
 
-impl Scope<'_> {
-    /// The step that a command is.
-    pub(super) fn step(&self, path: String, json: &Value) -> Result<Step> {
+impl<'a> Scope<'a> {
+    pub(super) fn new(resources: &'a mut [Resource], dispatchables: &'a [Dispatchable]) -> Self {
+        Self { resources, dispatchables, points: 0 }
+    }
+
+    /// The steps that commands are, after the initializations that they need.
+    pub(super) fn steps(&mut self, commands: &[Value]) -> Result<Vec<Step>> {
+        let mut steps = Vec::with_capacity(commands.len());
+        for (index, json) in commands.iter().enumerate() {
+            steps.push(self.step(format!("commands[{index}]"), json)?);
+        }
+        let mut is_used = vec![false; self.dispatchables.len()];
+        for step in &steps {
+            if let Step::Dispatch(dispatch) = step {
+                is_used[dispatch.operator] = true;
+            }
+        }
+        let mut all = Vec::new();
+        for operator in (0..is_used.len()).filter(|index| is_used[*index]) {
+            all.extend(self.initialization(operator)?.map(Step::Initialize));
+        }
+        all.append(&mut steps);
+        Ok(all)
+    }
+
+    fn step(&mut self, path: String, json: &Value) -> Result<Step> {
         let command = Fields::of(path, json)?;
         let kind = command.text("type")?;
         match kind.to_ascii_lowercase().as_str() {
@@ -36,7 +63,11 @@ impl Scope<'_> {
         }
     }
 
-    fn dispatch(&self, command: &Fields<'_>) -> Result<Dispatch> {
+    fn content(&self, operator: usize) -> Result<&'a Content> {
+        self.dispatchables[operator].content.as_ref().map_err(Clone::clone)
+    }
+
+    fn dispatch(&mut self, command: &Fields<'_>) -> Result<Dispatch> {
         let name = command.text("dispatchable")?;
         let operator = self.dispatchables.iter().position(|it| it.name == name);
         let operator = operator.ok_or_else(|| {
@@ -44,66 +75,119 @@ impl Scope<'_> {
             command.refused("dispatchable", "is no dispatchable", names)
         })?;
         let bindings = command.fields("bindings")?;
+        let points = &self.content(operator)?.points;
+        points.check(&bindings)?;
+        self.points += points.inputs.len() + points.outputs.len();
+        if self.points > POINTS {
+            let problem = "is one tensor too many in all commands";
+            return Err(command.refused("bindings", problem, format!("up to {POINTS}")));
+        }
+        let is_initialized = self.dispatchables[operator].bindings.is_some();
+        let input = |point: &Point| match point.find(&bindings) {
+            None => Ok(None),
+            Some((path, json)) if point.is_owned && is_initialized => {
+                let problem = "is bound again to a tensor that is OWNED_BY_DML";
+                Err(refused(&path, json, problem, "what the dispatchable's bindings say"))
+            }
+            Some((path, json)) => self.binding(path, json).map(Some),
+        };
+        let inputs = points.inputs.iter().map(input).collect::<Result<_>>()?;
+        let mut outputs = Vec::with_capacity(points.outputs.len());
+        for point in &points.outputs {
+            let Some((path, json)) = point.find(&bindings) else {
+                outputs.push(None);
+                continue;
+            };
+            self.settle(&path, json, point)?;
+            outputs.push(Some(self.binding(path, json)?));
+        }
+        Ok(Dispatch { operator, inputs, outputs })
+    }
+
+    /// What is bound to a dispatchable before the first command, where it says so.
+    fn initialization(&self, operator: usize) -> Result<Option<Initialization>> {
         let dispatchable = &self.dispatchables[operator];
-        let abstract_operator = dispatchable.operator.as_ref().map_err(Clone::clone)?;
-        check_bound(&bindings, abstract_operator)?;
-        let of = |kind: FieldKind| {
-            let tensors = abstract_operator.bindings(kind);
-            tensors.map(|(path, _)| self.bound(&bindings, path)).collect::<Result<Vec<_>>>()
+        let Some(json) = &dispatchable.bindings else { return Ok(None) };
+        let path = format!("dispatchables.{}.bindings", dispatchable.node.name);
+        let bindings = Fields::of(path, json)?;
+        let points = &self.content(operator)?.points;
+        points.check(&bindings)?;
+        let outputs = points.outputs.iter().map(|it| (it, false));
+        for (point, is_owned) in points.inputs.iter().map(|it| (it, it.is_owned)).chain(outputs) {
+            match point.find(&bindings) {
+                Some((path, json)) if !is_owned => {
+                    let problem = "is bound to a tensor that is not OWNED_BY_DML";
+                    return Err(refused(&path, json, problem, "the bindings of commands for it"));
+                }
+                None if is_owned => {
+                    let (at, problem) = (bindings.at(&point.name()), "is missing");
+                    return Err(refused(&at, &Value::Null, problem, "a resource"));
+                }
+                _ => {}
+            }
+        }
+        let input = |point: &Point| {
+            let found = point.find(&bindings);
+            found.map(|(path, json)| self.initial_binding(path, json)).transpose()
         };
-        Ok(Dispatch { operator, inputs: of(FieldKind::Input)?, outputs: of(FieldKind::Output)? })
+        let inputs = points.inputs.iter().map(input).collect::<Result<_>>()?;
+        Ok(Some(Initialization { operator, inputs }))
     }
 
-    /// What is bound to a tensor of the operator; an array of tensors has an array of bindings.
-    fn bound(&self, bindings: &Fields<'_>, tensor: TensorPath) -> Result<Option<Binding>> {
-        let field = tensor.field.name;
-        let Some(json) = bindings.get(field) else { return Ok(None) };
-        let Some(element) = tensor.element else {
-            return self.binding(bindings.at(field), json).map(Some);
-        };
-        let bound = json.as_array().and_then(|it| it.get(element));
-        let path = bindings.at(&tensor.name());
-        bound.map(|it| self.binding(path, it)).transpose()
+    fn initial_binding(&self, path: String, json: &Value) -> Result<Binding> {
+        let binding = self.binding(path.clone(), json)?;
+        if self.resources[binding.buffer].is_deferred() {
+            let problem = "is deferred, so that nothing is in it before the first command";
+            return Err(refused(&path, json, problem, "a resource with initial values"));
+        }
+        Ok(binding)
     }
 
-    /// A resource's name, or an object that names a part of it, or an array of one of either.
+    /// Gives a deferred resource the size and the type of the first output that is bound to it.
+    fn settle(&mut self, path: &str, json: &Value, point: &Point) -> Result<()> {
+        let part = Part::read(path.to_owned(), json)?;
+        let index = self.resource(&part.path, part.name)?;
+        if !self.resources[index].is_unsettled() {
+            return Ok(());
+        }
+        let (data_type, bytes) = point.extent.ok_or_else(|| {
+            refused(path, json, "is deferred, and the tensor has no size", "a valid tensor")
+        })?;
+        let element_size = Some(u64::from(data_type.bits() / 8)).filter(|it| *it > 0);
+        let needed = part.begin(element_size)?.and_then(|begin| begin.checked_add(bytes));
+        let settled = needed.is_some_and(|size| self.resources[index].settle(data_type, size));
+        if settled { Ok(()) } else { Err(refused(path, json, "is too large", "a smaller tensor")) }
+    }
+
+    /// The part of a resource that is bound.
     fn binding(&self, path: String, json: &Value) -> Result<Binding> {
-        if let Some(name) = json.as_str() {
-            let buffer = self.resource(&path, name)?;
-            let size = self.resources[buffer].size.next_multiple_of(4);
-            return Ok(Binding { buffer, offset: 0, size });
-        }
-        if let Some([single]) = json.as_array().map(Vec::as_slice)
-            && !single.is_array()
-        {
-            return self.binding(path, single);
-        }
-        let fields = Fields::of(path, json)?;
-        let buffer = self.resource(&fields.at("name"), fields.text("name")?)?;
-        let number = |name| Ok::<u64, Error>(fields.integer(name)?.unwrap_or(0));
-        let (first, count) = (number("elementOffset")?, number("elementCount")?);
-        let width = number("elementSizeInBytes")?;
-        if width == 0 && (first, count) != (0, 0) {
-            let path = fields.at("elementSizeInBytes");
-            return Err(refused(
-                &path,
-                &0.into(),
-                "does not say which part is bound",
-                "1 and more",
-            ));
-        }
+        let part = Part::read(path, json)?;
+        let buffer = self.resource(&part.path, part.name)?;
+        self.settled(&part.path, buffer)?;
         let all = self.resources[buffer].size.next_multiple_of(4);
-        let part = || {
-            let offset = first.checked_mul(width)?;
-            let size = match count {
+        let element_size = self.resources[buffer].element_size();
+        let (begin, width) = (part.begin(element_size)?, part.width(element_size)?);
+        let range = || {
+            let offset = begin?;
+            let size = match part.count {
                 0 => all.checked_sub(offset)?,
                 count => count.checked_mul(width)?,
             };
             (offset.checked_add(size)? <= all).then_some(Binding { buffer, offset, size })
         };
-        part().ok_or_else(|| {
-            refused(&fields.path, json, "is beyond the resource", format!("up to {all} bytes"))
+        range().ok_or_else(|| {
+            refused(&part.path, json, "is beyond the resource", format!("up to {all} bytes"))
         })
+    }
+
+    /// Checks that the resource has a size.
+    fn settled(&self, path: &str, index: usize) -> Result<()> {
+        if !self.resources[index].is_unsettled() {
+            return Ok(());
+        }
+        let name = self.resources[index].name.as_str().into();
+        let problem = "is deferred, and no command before has written it";
+        Err(refused(path, &name, problem, "a resource with values"))
     }
 
     fn resource(&self, path: &str, name: &str) -> Result<usize> {
@@ -115,6 +199,7 @@ impl Scope<'_> {
 
     fn print(&self, command: &Fields<'_>) -> Result<Read> {
         let index = self.resource(&command.at("resource"), command.text("resource")?)?;
+        self.settled(&command.at("resource"), index)?;
         let verbose = command.get("verbose").and_then(Value::as_bool).unwrap_or(false);
         let resource = self.resources[index].name.clone();
         let count = self.resources[index].element_count();
@@ -123,6 +208,7 @@ impl Scope<'_> {
 
     fn write_file(&self, command: &Fields<'_>) -> Result<Read> {
         let index = self.resource(&command.at("resource"), command.text("resource")?)?;
+        self.settled(&command.at("resource"), index)?;
         let target = command.text("targetPath")?.replace('\\', "/");
         files::stays_inside(&target).map_err(|_| {
             command.refused("targetPath", "is no such path", "relative paths without '..' and ':'")
@@ -151,54 +237,77 @@ impl Scope<'_> {
     }
 }
 
-/// Checks that only tensors are bound, and as many to an array as it has elements.
-fn check_bound(bindings: &Fields<'_>, operator: &AbstractOperator) -> Result<()> {
-    let fields = operator.schema().fields.iter().zip(operator.fields());
-    let is_tensor = |(_, value): &(_, &FieldValue)| {
-        matches!(value, FieldValue::Tensor(_) | FieldValue::TensorArray(_))
-    };
-    let tensors = || fields.clone().filter(is_tensor);
-    for key in bindings.object.keys() {
-        let Some((_, value)) = tensors().find(|(field, _)| field.name == key) else {
-            let problem = "is bound to no tensor of the operator";
-            let accepted = names(tensors().map(|(field, _)| field.name));
-            return Err(bindings.refused(key, problem, accepted));
-        };
-        if let (FieldValue::TensorArray(tensors), Some(json)) = (value, bindings.get(key))
-            && json.as_array().map(Vec::len) != Some(tensors.len())
-        {
-            let problem = "does not bind every tensor of the array";
-            return Err(bindings.refused(key, problem, format!("an array of {}", tensors.len())));
-        }
-    }
-    Ok(())
+/// A resource's name, or an object that names a part of it, or an array of one of either.
+struct Part<'a> {
+    path: String,
+    name: &'a str,
+    /// The first element.
+    first: u64,
+    /// 0 stands for all that is left.
+    count: u64,
+    /// Bytes of an element; 0 stands for those of the resource's type.
+    size: u64,
 }
 
-fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    crate::error::shortened(&names.take(20).collect::<Vec<_>>().join(", "))
+impl<'a> Part<'a> {
+    fn read(path: String, json: &'a Value) -> Result<Self> {
+        if let Some(name) = json.as_str() {
+            return Ok(Self { path, name, first: 0, count: 0, size: 0 });
+        }
+        if let Some([single]) = json.as_array().map(Vec::as_slice)
+            && !single.is_array()
+        {
+            return Self::read(path, single);
+        }
+        let fields = Fields::of(path, json)?;
+        let name = fields.text("name")?;
+        let number = |name| Ok::<u64, Error>(fields.integer(name)?.unwrap_or(0));
+        let (first, count) = (number("elementOffset")?, number("elementCount")?);
+        let size = number(ELEMENT_SIZE)?;
+        Ok(Self { path: fields.path, name, first, count, size })
+    }
+
+    /// Bytes of an element, where those of the resource have so many.
+    fn width(&self, element_size: Option<u64>) -> Result<u64> {
+        let is_whole = (self.first, self.count) == (0, 0);
+        let size = if self.size == 0 { element_size } else { Some(self.size) };
+        size.or(is_whole.then_some(0)).ok_or_else(|| {
+            let (path, problem) = (format!("{}.{ELEMENT_SIZE}", self.path), "is left out");
+            refused(&path, &Value::Null, problem, "1 and more, for the resource has no one type")
+        })
+    }
+
+    /// The first byte; `None` where there is no such byte.
+    fn begin(&self, element_size: Option<u64>) -> Result<Option<u64>> {
+        Ok(self.first.checked_mul(self.width(element_size)?))
+    }
 }
+
+const ELEMENT_SIZE: &str = "elementSizeInBytes";
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::dxdispatch::dispatchable;
 
     /// The dispatch of a JOIN of two tensors with these bindings.
     fn join(bindings: &Value) -> Result<Dispatch> {
         let resource = |name| Resource::read(name, &json!({ "sizeInBytes": 64 }), None);
-        let resources = ["A", "B", "C"].map(|name| resource(name).unwrap());
+        let mut resources = ["A", "B", "C"].map(|name| resource(name).unwrap());
         let tensor = json!({ "DataType": "FLOAT32", "Sizes": [2] });
         let inputs = [&tensor, &tensor];
         let desc =
             json!({ "InputCount": 2, "InputTensors": inputs, "OutputTensor": tensor, "Axis": 0 });
         let operator = json!({ "type": "DML_OPERATOR_JOIN", "desc": desc });
-        let dispatchables = [Dispatchable::read("join", &operator)];
-        let scope = Scope { resources: &resources, dispatchables: &dispatchables };
+        let dispatchables = json!({ "join": operator });
+        let dispatchables = dispatchable::read(dispatchables.as_object().unwrap().clone());
+        let mut scope = Scope::new(&mut resources, &dispatchables);
         let command = json!({ "type": "dispatch", "dispatchable": "join", "bindings": bindings });
         scope.step("commands[0]".to_owned(), &command).map(|step| match step {
             Step::Dispatch(dispatch) => dispatch,
-            Step::Read(_) => panic!("it is a dispatch"),
+            other => panic!("{other:?} is no dispatch"),
         })
     }
 

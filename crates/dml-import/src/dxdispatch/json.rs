@@ -64,6 +64,11 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Names in a message.
+pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    shortened(&names.take(20).collect::<Vec<_>>().join(", "))
+}
+
 /// A value that breaks a rule.
 pub(super) fn refused(
     path: &str,

@@ -21,9 +21,12 @@ pub(super) struct Resource {
     pub(super) name: String,
     /// The type that it is printed in.
     pub(super) data_type: DataType,
+    /// Whether that is the type of its values, and not only how they are shown.
+    has_type: bool,
     pub(super) initial: Initial,
-    /// Bytes asked for, not rounded.
+    /// Bytes asked for, not rounded; 0 of one that is deferred and not written yet.
     pub(super) size: u64,
+    is_deferred: bool,
 }
 
 impl Resource {
@@ -31,8 +34,21 @@ impl Resource {
         let fields = Fields::of(format!("resources.{}", crate::error::shortened(name)), json)?;
         let data_type = data_type(&fields, TYPE)?;
         let required = || data_type.required(&fields.at(TYPE));
+        let has_type = match data_type {
+            DeclaredType::Known(_) => true,
+            DeclaredType::Unknown => false,
+            // A file may tell.
+            DeclaredType::Absent => fields.get("initialValues").is_some(),
+        };
         let (data_type, initial) = match fields.get("initialValues") {
             None => (data_type.or_bytes(), Initial::Undefined),
+            Some(Value::String(text)) => {
+                if text != DEFERRED {
+                    let accepted = "an array, an object, \"deferred\"";
+                    return Err(fields.refused("initialValues", "are no values", accepted));
+                }
+                return Ok(Self::deferred(name, data_type));
+            }
             Some(Value::Array(values)) => match data_type {
                 DeclaredType::Unknown => mixed(&fields, values)?,
                 _ => array(&fields, values, required()?)?,
@@ -45,17 +61,49 @@ impl Resource {
                 }
             }
         };
-        let bytes = match &initial {
-            Initial::Tensor(tensor) => tensor.bytes().len() as u64,
-            Initial::Sequence(sequence) => sequence.size(),
-            _ => 0,
-        };
+        let initial = shifted(&fields, initial)?;
+        let bytes = bytes(&initial);
         let size = fields.integer("sizeInBytes")?.unwrap_or(bytes);
         if size < bytes.max(1) || size > limits::TENSOR_BYTES {
             let accepted = format!("{} to {}", bytes.max(1), limits::TENSOR_BYTES);
             return Err(refused(&fields.at("sizeInBytes"), &size.into(), "is no size", accepted));
         }
-        Ok(Self { name: name.to_owned(), data_type, initial, size })
+        let name = name.to_owned();
+        Ok(Self { name, data_type, has_type, initial, size, is_deferred: false })
+    }
+
+    /// One that gets its size, and its type where none is declared, from what writes it first.
+    fn deferred(name: &str, data_type: DeclaredType) -> Self {
+        let (name, data_type) = (name.to_owned(), data_type.or_bytes());
+        let initial = Initial::Undefined;
+        Self { name, data_type, has_type: false, initial, size: 0, is_deferred: true }
+    }
+
+    /// Whether it had no size before the first command.
+    pub(super) fn is_deferred(&self) -> bool {
+        self.is_deferred
+    }
+
+    /// Whether it has no size yet.
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.size == 0
+    }
+
+    /// Gives it a size and a type; `false` where the size is none.
+    pub(super) fn settle(&mut self, data_type: DataType, size: u64) -> bool {
+        if size == 0 || size > limits::TENSOR_BYTES {
+            return false;
+        }
+        // Elements narrower than a byte are shown as bytes.
+        self.has_type = data_type.bits() >= 8;
+        self.data_type = if self.has_type { data_type } else { DataType::Uint8 };
+        self.size = size;
+        true
+    }
+
+    /// Bytes of an element, where it has values of one type.
+    pub(super) fn element_size(&self) -> Option<u64> {
+        self.has_type.then(|| u64::from(self.data_type.bits() / 8))
     }
 
     /// How many elements it has in its own type.
@@ -66,6 +114,15 @@ impl Resource {
 
 /// The field with the type of initial values.
 const TYPE: &str = "initialValuesDataType";
+
+/// The initial values of a resource whose size is known when it is written.
+const DEFERRED: &str = "deferred";
+
+/// Where initial values begin, where that is not the first byte.
+const OFFSET: &str = "initialValuesOffsetInBytes";
+
+/// Bytes of initial values that do not begin at the first byte, and of what is before them.
+const SHIFTED_BYTES: u64 = 1 << 28;
 
 /// What a field says of a type.
 #[derive(Clone, Copy)]
@@ -108,6 +165,42 @@ fn data_type(fields: &Fields<'_>, name: &str) -> Result<DeclaredType> {
         _ => Err(fields.refused(name, "is no data type of initial values", ACCEPTED)),
     }
 }
+
+/// The number of bytes of initial values.
+fn bytes(initial: &Initial) -> u64 {
+    match initial {
+        Initial::Tensor(tensor) => tensor.bytes().len() as u64,
+        Initial::Sequence(sequence) => sequence.size(),
+        _ => 0,
+    }
+}
+
+/// The initial values after as many zeros as the resource says.
+fn shifted(fields: &Fields<'_>, initial: Initial) -> Result<Initial> {
+    let offset = fields.integer(OFFSET)?.unwrap_or(0);
+    if offset == 0 || matches!(initial, Initial::Undefined) {
+        return Ok(initial);
+    }
+    let all = offset.checked_add(bytes(&initial)).filter(|it| *it <= SHIFTED_BYTES);
+    let (Some(_), Ok(zeros)) = (all, usize::try_from(offset)) else {
+        let accepted = format!("up to {SHIFTED_BYTES} bytes with the values");
+        return Err(fields.refused(OFFSET, "is too large", accepted));
+    };
+    let mut shifted = vec![0; zeros];
+    match &initial {
+        Initial::Tensor(tensor) => shifted.extend_from_slice(tensor.bytes()),
+        Initial::Sequence(sequence) => {
+            sequence.chunks(CHUNK_BYTES).for_each(|it| shifted.extend(it));
+        }
+        _ => {}
+    }
+    let count = shifted.len() as u64;
+    let tensor = Tensor::new(ElementType::Dml(DataType::Uint8), [count], shifted)?;
+    Ok(Initial::Tensor(tensor))
+}
+
+/// How much of a sequence is made at a time.
+const CHUNK_BYTES: usize = 1 << 16;
 
 fn array(
     fields: &Fields<'_>,

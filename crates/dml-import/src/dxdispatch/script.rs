@@ -2,18 +2,17 @@
 
 use std::path::Path;
 
-use dml_core::AbstractOperator;
+use dml_core::FeatureLevel;
 use serde_json::Value;
 
 use crate::error::{Error, Result, shortened};
 use crate::format::Format;
-use crate::graph::level;
 use crate::inputs::Inputs;
 use crate::inspect::{InputReport, NodeReport, NodeSupport, Report, ValueReport};
-use crate::program::{BufferPlan, Destination, Operator, Program, Step};
+use crate::program::{BufferPlan, Destination, Operator, Program, Step, Work};
 
 use super::commands::Scope;
-use super::dispatchable::Dispatchable;
+use super::dispatchable::{self, Dispatchable};
 use super::json::Fields;
 use super::resources::Resource;
 
@@ -27,8 +26,10 @@ pub(crate) struct Script {
 
 impl Script {
     /// Reads `{"resources": {..}, "dispatchables": {..}, "commands": [..]}`.
-    pub(super) fn read(model: &Value, folder: Option<&Path>) -> Result<Self> {
-        let model = Fields::of("model", model)?;
+    pub(super) fn read(mut model: Value, folder: Option<&Path>) -> Result<Self> {
+        let dispatchables = model.get_mut("dispatchables").and_then(Value::as_object_mut);
+        let dispatchables = dispatchables.map(std::mem::take);
+        let model = Fields::of("model", &model)?;
         if ["resources", "dispatchables", "commands"].iter().all(|name| model.get(name).is_none()) {
             let fields: Vec<&str> = model.object.keys().map(String::as_str).collect();
             let fields = if fields.is_empty() { "none".to_owned() } else { fields.join(", ") };
@@ -41,18 +42,14 @@ impl Script {
         let objects = |name: &str| model.fields(name).map(|it| it.object);
         let resources = objects("resources")?.iter();
         let resources = resources.map(|(name, json)| Resource::read(name, json, folder));
-        let resources = resources.collect::<Result<Vec<_>>>()?;
-        let dispatchables = objects("dispatchables")?.iter();
-        let dispatchables: Vec<Dispatchable> =
-            dispatchables.map(|(name, json)| Dispatchable::read(name, json)).collect();
+        let mut resources = resources.collect::<Result<Vec<_>>>()?;
+        objects("dispatchables")?;
+        let dispatchables = dispatchable::read(dispatchables.unwrap_or_default());
         let commands = model.required("commands")?;
         let commands = commands
             .as_array()
             .ok_or_else(|| model.refused("commands", "is no array", "an array"))?;
-        let scope = Scope { resources: &resources, dispatchables: &dispatchables };
-        let steps = commands.iter().enumerate();
-        let steps = steps.map(|(index, json)| scope.step(format!("commands[{index}]"), json));
-        let steps = steps.collect();
+        let steps = Scope::new(&mut resources, &dispatchables).steps(commands);
         Ok(Self { resources, dispatchables, steps })
     }
 
@@ -70,19 +67,25 @@ impl Script {
         for (index, dispatchable) in self.dispatchables.iter().enumerate() {
             if used.contains(&index) {
                 numbers[index] = operators.len();
-                let operator = dispatchable.operator.clone()?;
-                operators.push(Operator { node: dispatchable.node.clone(), work: operator.into() });
+                let content = dispatchable.content.as_ref().map_err(Clone::clone)?;
+                let (node, work) = (dispatchable.node.clone(), content.work.clone());
+                operators.push(Operator { node, work });
             }
         }
         let renumbered = |step| match step {
+            Step::Initialize(mut initialization) => {
+                initialization.operator = numbers[initialization.operator];
+                Step::Initialize(initialization)
+            }
             Step::Dispatch(mut dispatch) => {
                 dispatch.operator = numbers[dispatch.operator];
                 Step::Dispatch(dispatch)
             }
-            other => other,
+            Step::Read(read) => Step::Read(read),
         };
         let buffers = self.resources.iter().map(|resource| BufferPlan {
-            size: resource.size.next_multiple_of(4),
+            // What is deferred and never written has a size, too.
+            size: resource.size.max(1).next_multiple_of(4),
             initial: resource.initial.clone(),
         });
         Ok(Program {
@@ -106,14 +109,9 @@ impl Script {
         let dispatchable = |it: &Dispatchable| NodeReport {
             node: it.node.clone(),
             outputs: vec![],
-            support: match &it.operator {
+            support: match &it.content {
                 Err(error) => NodeSupport::Unsupported(error.to_string()),
-                Ok(operator) => match level(operator) {
-                    Some(level) => {
-                        NodeSupport::Operator { operator: operator.schema().name, level }
-                    }
-                    None => NodeSupport::Unsupported(refusal(operator)),
-                },
+                Ok(content) => support(&content.work),
             },
         };
         let output = |step: &Step| match step {
@@ -140,10 +138,22 @@ impl Script {
     }
 }
 
-fn refusal(operator: &AbstractOperator) -> String {
-    match dml_core::validate(operator, dml_core::FeatureLevel::HIGHEST) {
-        Ok(_) => String::new(),
-        Err(error) => error.to_string(),
+/// What runs a dispatchable: from the lowest level on that accepts it.
+fn support(work: &Work) -> NodeSupport {
+    let accepts = |level| match work {
+        Work::Operator(operator) => dml_core::validate(operator, level).map(|_| ()),
+        Work::Graph { desc, .. } => dml_core::validate_graph(desc, level).map(|_| ()),
+    };
+    let operator = match work {
+        Work::Operator(operator) => operator.schema().name,
+        Work::Graph { .. } => "GRAPH",
+    };
+    match FeatureLevel::ALL.into_iter().find(|level| accepts(*level).is_ok()) {
+        Some(level) => NodeSupport::Operator { operator, level },
+        None => match accepts(FeatureLevel::HIGHEST) {
+            Err(error) => NodeSupport::Unsupported(error.to_string()),
+            Ok(()) => NodeSupport::Unsupported(String::new()),
+        },
     }
 }
 
