@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! suite::find -> Test  --test::run(device)-->  Ended  -->  TargetResults  -->  report: table, JSON
-//!                                                                        \-->  passing: the list
+//!                                                                        \-->  passing, requirements: what has to run
 //! ```
 //!
 //! The importer decides what runs. What it refuses is reported with its own message; what it runs has to
@@ -13,6 +13,7 @@ mod compare;
 mod outline;
 pub mod passing;
 pub mod report;
+pub mod requirements;
 pub(crate) mod runner;
 pub mod suite;
 mod test;

@@ -32,14 +32,18 @@ const KEPT: &str = "kept";
 /// The tests that have to pass, relative to the workspace.
 const PASSING: &str = "conformance/expectations/onnx-passing.txt";
 
+/// The operators that tests take, likewise.
+const REQUIREMENTS: &str = "conformance/expectations/onnx-operators.txt";
+
 /// Runs the command and returns the runner's exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let tests = make_sure(sh)?;
     let environment = conformance::environment(sh, args.cpu_drivers)?;
     let program = programs::build(sh, "dml-conformance", "dml-conformance")?;
     let more = &args.args;
-    let passing = workspace::root().join(PASSING);
-    let command = cmd!(sh, "{program} onnx {tests} --passing {passing} {more...}");
+    let [passing, requirements] = [PASSING, REQUIREMENTS].map(|it| workspace::root().join(it));
+    let expected = ["--passing".into(), passing, "--requirements".into(), requirements];
+    let command = cmd!(sh, "{program} onnx {tests} {expected...} {more...}");
     process::exit_code(environment.apply(command))
 }
 

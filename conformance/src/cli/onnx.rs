@@ -13,6 +13,7 @@ use super::progress::Progress;
 use crate::exit::{self, Usage};
 use crate::onnx::passing::Passing;
 use crate::onnx::report::{Run, write_json, write_table};
+use crate::onnx::requirements::Requirements;
 use crate::onnx::runner::{run_in_process, run_isolated};
 use crate::onnx::suite::{self, Test};
 use crate::pattern::Pattern;
@@ -37,7 +38,10 @@ pub(super) struct Args {
     /// The tests that have to pass, a name a line; one that passes and is missing there is an error too
     #[arg(long, value_name = "FILE")]
     passing: Option<PathBuf>,
-    /// Add the tests that pass on every device to that file
+    /// The operators of DirectML that tests take: where all are implemented, the test has to run
+    #[arg(long, value_name = "FILE")]
+    requirements: Option<PathBuf>,
+    /// Add the tests that pass on every device to the one file, and take their excuses from the other
     #[arg(long, requires = "passing")]
     record: bool,
     /// Write everything to this file too
@@ -60,6 +64,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(Usage("--filter chooses no test".to_owned()).into());
     }
     let passing = args.passing.as_deref().map(Passing::read).transpose().map_err(usage)?;
+    let requirements = args.requirements.as_deref().map(Requirements::read);
+    let requirements = requirements.transpose().map_err(usage)?;
     // Before the run, which is not lost to a mistyped path.
     let json = args.json.as_deref().map(|path| Ok((path, create(path)?))).transpose();
     let json: Option<(&Path, Output)> = json.map_err(usage)?;
@@ -69,9 +75,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let targets = targets.iter().map(run_target).collect::<anyhow::Result<Vec<_>>>()?;
     let is_whole = args.filter.is_none();
     let mut changes = passing.as_ref().map(|it| it.compare(&tests, &targets, is_whole));
+    if let Some(requirements) = &requirements {
+        requirements.compare(&tests, &targets, changes.get_or_insert_default());
+    }
     if let (true, Some(changes), Some(passing)) = (args.record, &mut changes, passing) {
         let recorded = std::mem::take(&mut changes.unlisted);
         passing.record(&recorded)?;
+        let excused = std::mem::take(&mut changes.excused);
+        requirements.map_or(Ok(()), |it| it.record(&excused))?;
         eprintln!("{} tests recorded", recorded.len());
     }
     let run = Run { tests, targets, changes };

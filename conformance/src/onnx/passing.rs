@@ -23,7 +23,7 @@ pub struct Passing {
     ids: BTreeSet<String>,
 }
 
-/// Where a run and the list differ.
+/// Where a run is not what was expected.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Changes {
     /// Listed, and did not pass: the test, the device, and how it ended.
@@ -32,6 +32,10 @@ pub struct Changes {
     pub missing: Vec<String>,
     /// Passed on every device, and not listed.
     pub unlisted: Vec<String>,
+    /// Not run, though their operators are implemented: the test, the device, and why.
+    pub idle: Vec<String>,
+    /// Run, though an excuse says that they are not.
+    pub excused: Vec<String>,
 }
 
 impl Changes {

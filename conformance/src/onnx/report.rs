@@ -21,7 +21,7 @@ pub struct Run {
     pub tests: Vec<Test>,
     /// How it ended on each target.
     pub targets: Vec<TargetResults>,
-    /// How that differs from the list of what passes, where there is one.
+    /// How that differs from what was expected, where something was.
     pub changes: Option<Changes>,
 }
 

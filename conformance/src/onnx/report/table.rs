@@ -94,6 +94,8 @@ fn write_changes(run: &Run, output: &mut dyn Write) -> io::Result<()> {
         ("has to pass, and did not", &changes.regressions),
         ("has to pass, and is not there", &changes.missing),
         ("passes and is not in the list, add it with --record", &changes.unlisted),
+        ("has its operators, and is not run", &changes.idle),
+        ("is run, and its excuse goes with --record", &changes.excused),
     ];
     for (what, tests) in parts {
         for test in tests {
@@ -147,10 +149,17 @@ mod tests {
             regressions: vec!["node/a: wrong on one: why".to_owned()],
             missing: vec!["node/x".to_owned()],
             unlisted: vec!["node/d".to_owned()],
+            idle: vec!["node/b: not run on one: why".to_owned()],
+            excused: vec!["node/e".to_owned()],
         };
         let text = written(&Run { changes: Some(changes), ..samples::run() });
         assert!(text.contains("has to pass, and did not: node/a: wrong on one: why\n"), "{text}");
         assert!(text.contains("has to pass, and is not there: node/x\n"), "{text}");
         assert!(text.contains("add it with --record: node/d\n"), "{text}");
+        assert!(
+            text.contains("has its operators, and is not run: node/b: not run on one"),
+            "{text}"
+        );
+        assert!(text.contains("is run, and its excuse goes with --record: node/e\n"), "{text}");
     }
 }

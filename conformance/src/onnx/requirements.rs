@@ -1,0 +1,175 @@
+//! Which operators of DirectML tests take: a test whose operators are all implemented has to run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use dml::core::operators::find;
+
+use super::passing::Changes;
+use super::suite::Test;
+use crate::results::onnx::{Outcome, TargetResults};
+
+/// What a file says of tests.
+#[derive(Debug)]
+pub struct Requirements {
+    path: PathBuf,
+    /// Comments, which come first.
+    header: String,
+    tests: BTreeMap<String, Requirement>,
+}
+
+/// What one test takes.
+#[derive(Debug)]
+struct Requirement {
+    /// DirectML's operators; none where the host alone is enough.
+    operators: Vec<String>,
+    /// Why it is not run all the same.
+    excuse: Option<String>,
+}
+
+impl Requirement {
+    fn is_implemented(&self) -> bool {
+        self.operators.iter().all(|it| find(it).is_some_and(|it| it.implemented))
+    }
+}
+
+impl Requirements {
+    /// Reads a file: a test in a line, as in `node/test_clip: ELEMENT_WISE_CLIP1`, with the reason after a
+    /// `#` where it is not run for want of something else than operators.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line names an operator that DirectML has not.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let (mut header, mut tests) = (String::new(), BTreeMap::new());
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.trim().is_empty() || line.starts_with('#') {
+                header.extend([line, "\n"]);
+                continue;
+            }
+            let at = || format!("{}: line {number}", path.display());
+            let (content, excuse) = match line.split_once('#') {
+                Some((content, excuse)) => (content, Some(excuse.trim().to_owned())),
+                None => (line, None),
+            };
+            let (id, names) = content.split_once(':').with_context(|| {
+                format!("{}: '{line}' has no ':'; accepted: TEST: OPERATORS", at())
+            })?;
+            let operators: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
+            if let Some(unknown) = operators.iter().find(|it| find(it).is_none()) {
+                bail!("{}: '{unknown}' is no operator of DirectML", at());
+            }
+            tests.insert(id.trim().to_owned(), Requirement { operators, excuse });
+        }
+        Ok(Self { path: path.to_owned(), header, tests })
+    }
+
+    /// Adds to `changes` what was not run though its operators are implemented, and what was run though
+    /// an excuse says that it is not.
+    pub fn compare(&self, tests: &[Test], targets: &[TargetResults], changes: &mut Changes) {
+        for (index, test) in tests.iter().enumerate() {
+            let Some(requirement) = self.tests.get(&test.id).filter(|it| it.is_implemented())
+            else {
+                continue;
+            };
+            let mut ended = targets.iter().map(|it| (&it.title, &it.ended[index]));
+            let not_run = ended.find(|(_, it)| it.outcome == Outcome::NotRun);
+            match (not_run, &requirement.excuse) {
+                (Some((title, ended)), None) => {
+                    let why = ended.detail.as_deref().unwrap_or("no reason given");
+                    changes.idle.push(format!("{}: not run on {title}: {why}", test.id));
+                }
+                (None, Some(_)) => changes.excused.push(test.id.clone()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the excuses of tests from the file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn record(mut self, excused: &[String]) -> anyhow::Result<()> {
+        if excused.is_empty() {
+            return Ok(());
+        }
+        let excused: BTreeSet<&String> = excused.iter().collect();
+        let mut text = self.header;
+        for (id, requirement) in &mut self.tests {
+            let excuse = requirement.excuse.as_ref().filter(|_| !excused.contains(id));
+            let excuse = excuse.map(|it| format!(" # {it}")).unwrap_or_default();
+            let operators: String =
+                requirement.operators.iter().map(|it| format!(" {it}")).collect();
+            text.push_str(&format!("{id}:{operators}{excuse}\n"));
+        }
+        let write = || -> std::io::Result<()> {
+            let mut output = dml_file::Output::create(&self.path)?;
+            output.write_all(text.as_bytes())?;
+            output.commit()
+        };
+        write().with_context(|| self.path.display().to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::onnx::Ended;
+
+    fn requirements(folder: &tempfile::TempDir, text: &str) -> anyhow::Result<Requirements> {
+        let path = folder.path().join("requirements.txt");
+        std::fs::write(&path, text).unwrap();
+        Requirements::read(&path)
+    }
+
+    /// One operator that is implemented and one that is not, as the tables have them.
+    fn operators() -> [&'static str; 2] {
+        [true, false].map(|implemented| {
+            let all = dml::core::operators::OPERATORS.iter();
+            all.copied().find(|it| it.implemented == implemented).unwrap().name
+        })
+    }
+
+    #[test]
+    fn a_test_whose_operators_are_implemented_has_to_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let [here, missing] = operators();
+        let text = format!(
+            "# comment\na: {here}\nb: {here} {missing}\nc: # a reason\nd: {here}\ne: {here} # old\nf:\n"
+        );
+        let requirements = requirements(&folder, &text).unwrap();
+        let ids = ["a", "b", "c", "d", "e", "f", "g"];
+        let test = |id: &str| Test {
+            id: id.to_owned(),
+            folder: PathBuf::new(),
+            operators: BTreeSet::new(),
+        };
+        let tests = ids.map(test);
+        let not_run = || Ended::because(Outcome::NotRun, "why");
+        let passed = || Ended { outcome: Outcome::Passed, detail: None };
+        let target = |title: &str, a| TargetResults {
+            title: title.to_owned(),
+            seconds: 0.0,
+            ended: vec![a, not_run(), not_run(), passed(), passed(), not_run(), not_run()],
+        };
+        let targets = [target("one", passed()), target("other", not_run())];
+        let mut changes = Changes::default();
+        requirements.compare(&tests, &targets, &mut changes);
+        assert_eq!(changes.idle, ["a: not run on other: why", "f: not run on one: why"]);
+        assert_eq!(changes.excused, ["e"]);
+        requirements.record(&changes.excused).unwrap();
+        let recorded = std::fs::read_to_string(folder.path().join("requirements.txt")).unwrap();
+        assert_eq!(recorded, text.replace(" # old", ""));
+    }
+
+    #[test]
+    fn wrong_lines_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = requirements(&folder, "# x\n\na: NOTHING\n").unwrap_err().to_string();
+        assert!(error.ends_with("line 3: 'NOTHING' is no operator of DirectML"), "{error}");
+        let error = requirements(&folder, "a\n").unwrap_err().to_string();
+        assert!(error.contains("line 1: 'a' has no ':'"), "{error}");
+    }
+}
