@@ -18,7 +18,7 @@ use super::resources::Resource;
 /// Tensors of all dispatches together: those of a large operator count each time.
 const POINTS: usize = 1 << 21;
 
-/// What commands may name, and what has come of those so far.
+/// What commands may name, by name, and what has come of those so far.
 pub(super) struct Scope<'a> {
     /// Those that are deferred get their sizes from the commands that write them.
     resources: &'a mut [Resource],
@@ -69,8 +69,8 @@ impl<'a> Scope<'a> {
 
     fn dispatch(&mut self, command: &Fields<'_>) -> Result<Dispatch> {
         let name = command.text("dispatchable")?;
-        let operator = self.dispatchables.iter().position(|it| it.name == name);
-        let operator = operator.ok_or_else(|| {
+        let found = self.dispatchables.binary_search_by(|it| it.name.as_str().cmp(name));
+        let operator = found.map_err(|_| {
             let names = names(self.dispatchables.iter().map(|it| it.name.as_str()));
             command.refused("dispatchable", "is no dispatchable", names)
         })?;
@@ -191,7 +191,7 @@ impl<'a> Scope<'a> {
     }
 
     fn resource(&self, path: &str, name: &str) -> Result<usize> {
-        self.resources.iter().position(|it| it.name == name).ok_or_else(|| {
+        self.resources.binary_search_by(|it| it.name.as_str().cmp(name)).map_err(|_| {
             let names = names(self.resources.iter().map(|it| it.name.as_str()));
             refused(path, &name.into(), "is no resource", names)
         })

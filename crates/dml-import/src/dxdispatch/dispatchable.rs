@@ -52,7 +52,7 @@ const GRAPH_VALUES: usize = 1 << 20;
 /// Inputs of all graphs: a file says how many there are in a few bytes.
 const GRAPH_INPUTS: usize = 1 << 20;
 
-/// Reads them all: operators first, since graphs name them.
+/// Reads them all, sorted by name: operators first, since graphs name them.
 pub(super) fn read(all: Object) -> Vec<Dispatchable> {
     let (graphs, operators): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, json)| is_graph(&plain_kind(json)));

@@ -43,6 +43,7 @@ impl Script {
         let resources = objects("resources")?.iter();
         let resources = resources.map(|(name, json)| Resource::read(name, json, folder));
         let mut resources = resources.collect::<Result<Vec<_>>>()?;
+        resources.sort_by(|a, b| a.name.cmp(&b.name));
         objects("dispatchables")?;
         let dispatchables = dispatchable::read(dispatchables.unwrap_or_default());
         let commands = model.required("commands")?;
