@@ -67,8 +67,9 @@ int rounded_quotient(const ivec2 n, const ivec2 d) {
     // 2^25, as 24 bits of dividend / divisor are wanted; of a subnormal result as many fewer as it lacks.
     const float scale = intBitsToFloat((clamp(exponent, -25, 0) + 152) << 23);
     const float inverse = 1.0 / float(divisor);
-    // The device's division may be wrong by 2.5 units (Vulkan), the products by half a unit each, truncation
-    // by one: 5 in the last bit, so that the rest is less than 2^29, of which the low words tell all.
+    // The device's division may be wrong by 2.5 units (Vulkan), which count twice where the product is larger,
+    // the product by half a unit, truncation by one: 7 in the last bit. So the rest is less than 2^29, and the
+    // low words tell all of it.
     const int estimate = int(float(dividend) * inverse * scale);
     const int rest = dividend * int(scale) - estimate * divisor;
     const int more = int(float(rest) * inverse);
@@ -167,6 +168,5 @@ uvec4 equals(const uvec4 a, const uvec4 b) {
 
 uvec4 leaky_relu(const uvec4 a, const uint alpha) {
     const uvec4 scaled = floatBitsToUint(uintBitsToFloat(a) * uintBitsToFloat(alpha));
-    const ivec4 is_zero = (ivec4(a & 0x7fffffffu) - 1) >> 31;
-    return masked(a, scaled, (ivec4(a) >> 31) & ~(is_zero | is_nan(a)));
+    return masked(a, scaled, (ivec4(a) >> 31) & ~is_nan(a));
 }

@@ -163,9 +163,9 @@ rows! {
     // `Alpha * x + Beta`.
     ACTIVATION_LINEAR = functions!(f32 SCALE_BIAS_F32),
         Oracle::floats(|x| single(x[0] * x[1]) + x[2]);
-    // `x < 0 ? Alpha * x : x`.
+    // `x < 0 ? Alpha * x : x`, where -0 is below 0: on a device that takes it for a subnormal number as well.
     ACTIVATION_LEAKY_RELU = functions!(f32 LEAKY_RELU_F32),
-        Oracle::floats(|x| if x[0] < 0.0 { x[0] * x[1] } else { x[0] });
+        Oracle::floats(|x| if x[0].is_sign_negative() { x[0] * x[1] } else { x[0] });
     // `x` in another type.
     CAST = Functions::NONE, Oracle::CONVERSION;
 }

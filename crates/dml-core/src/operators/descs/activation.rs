@@ -92,7 +92,7 @@ impl From<ActivationIdentityDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC: each element, made smaller where it is negative.
 ///
-/// `out = x < 0 ? Alpha * x : x`; a NaN stays one.
+/// `out = x < 0 ? Alpha * x : x`, where -0 is below 0; a NaN stays one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationLeakyReluDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
