@@ -142,12 +142,12 @@ fn every_function_in_the_place_of_another_is_found() {
         }
     }
     let (mut count, mut missed) = (0, Vec::new());
-    for right in functions::ALL {
+    for right in functions::all() {
         let Some(executing) = executing.get(&format!("{right:?}")) else { continue };
-        for wrong in functions::ALL.iter().filter(|it| *it != right && are_alike(it, right)) {
+        for wrong in functions::all().filter(|it| *it != right && are_alike(it, right)) {
             let relinked = Relinked(|kernel: &mut ElementWise| {
                 let steps = kernel.program.steps.iter_mut();
-                steps.filter(|it| it.function == *right).for_each(|it| it.function = wrong);
+                steps.filter(|it| it.function == right).for_each(|it| it.function = wrong);
             });
             count += 1;
             if !is_found(executing.iter().copied(), &interpreter(&relinked)) {

@@ -46,6 +46,12 @@ impl Operator {
         self.schema
     }
 
+    /// Whether each element of its output depends on those at the same place of its inputs alone, so that a
+    /// graph can fuse it.
+    pub fn is_element_wise(&self) -> bool {
+        self.form.is_some()
+    }
+
     /// How `operator` is executed on `target`.
     ///
     /// # Errors

@@ -187,7 +187,7 @@ fn is_float(run: &Run, at: usize, [expected, found]: [u32; 2]) -> bool {
 #[test]
 fn functions_give_what_their_twins_give() {
     each_device(|device| {
-        for function in functions::ALL {
+        for function in functions::all() {
             let run = run_of(function, 4096);
             let (expected, found) = (run.on_host(), run.on(device));
             for at in 0..expected.len() / 4 {

@@ -68,9 +68,11 @@ struct Cell {
 }
 
 impl Cell {
-    /// Mostly one that `level` accepts; each operator as often as any other.
+    /// Mostly one that `level` accepts; every other one is element-wise, of which there are many.
     fn new(random: &mut Random, level: FeatureLevel) -> Self {
-        let operator = random.pick(&OPERATORS);
+        let element_wise = random.one_in(2);
+        let of_kind = OPERATORS.iter().copied().filter(|it| it.is_element_wise() == element_wise);
+        let operator = random.pick(&of_kind.collect::<Vec<_>>());
         let accepted = accepted(level, operator);
         if accepted.is_empty() || random.one_in(32) {
             let parameters = 0..operator.schema().type_parameters().count();
