@@ -10,18 +10,23 @@ use super::tensors::{Attributes, Tensors};
 use crate::reference::number::Number;
 use crate::reference::{Case, Random, Reference, Signature};
 
+/// What every number on the way goes through that a device may take for zero.
+type Step = fn(f64) -> f64;
+
 /// What an operator gives for one element of each input, and its attributes after them: the one function
 /// for floats, integers or bits of any type.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Oracle {
     float: Option<fn(&[f64]) -> f64>,
+    steps: Option<fn(&[f64], Step) -> f64>,
     integer: Option<fn(&[i128]) -> i128>,
     bits: Option<fn(&[u64]) -> u64>,
 }
 
 impl Oracle {
     /// The nearest number of the output's type; integers that become integers wrap.
-    pub(super) const CONVERSION: Self = Self { float: None, integer: None, bits: None };
+    pub(super) const CONVERSION: Self =
+        Self { float: None, steps: None, integer: None, bits: None };
 
     /// Of numbers: floats are rounded, integers wrap.
     pub(super) const fn numbers(float: fn(&[f64]) -> f64, integer: fn(&[i128]) -> i128) -> Self {
@@ -31,6 +36,11 @@ impl Oracle {
     /// Of floats alone, which are rounded.
     pub(super) const fn floats(float: fn(&[f64]) -> f64) -> Self {
         Self { float: Some(float), ..Self::CONVERSION }
+    }
+
+    /// The same of floats, where a number on the way or a result before it is rounded may be subnormal.
+    pub(super) const fn in_steps(self, steps: fn(&[f64], Step) -> f64) -> Self {
+        Self { steps: Some(steps), ..self }
     }
 
     /// Of bits, whatever they mean.
@@ -101,7 +111,7 @@ fn flush(value: f64) -> f64 {
 }
 
 /// The bits of the output's element. Every number between the inputs and the output goes through `step`.
-fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: fn(f64) -> f64) -> u64 {
+fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) -> u64 {
     let (inputs, output) = types(operator);
     let staged = is_staged(operator);
     if let (Some(bits), false) = (oracle.bits, staged) {
@@ -116,6 +126,8 @@ fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: fn(f64
         (_, _, Some(of)) => {
             // Doubles have more than twice the digits of single precision, so that what is rounded twice
             // is rounded once.
+            let of =
+                |numbers: &[f64]| oracle.steps.map_or_else(|| of(numbers), |it| it(numbers, step));
             let result = float(operator, of, &given, step);
             Number::decode(DataType::Float64, result.to_bits()).encode(output)
         }
@@ -138,13 +150,13 @@ fn is_staged(operator: &Validated) -> bool {
 /// activation, as the operator says.
 fn float(
     operator: &Validated,
-    of: fn(&[f64]) -> f64,
+    of: impl Fn(&[f64]) -> f64,
     given: &[(DataType, u64)],
-    step: fn(f64) -> f64,
+    step: Step,
 ) -> f64 {
     let mut numbers: Vec<f64> = given.iter().map(|it| double(*it)).collect();
     if !is_staged(operator) {
-        return single(of(&numbers));
+        return single(step(of(&numbers)));
     }
     let rounded = |value| step(single(step(value)));
     numbers.iter_mut().for_each(|it| *it = rounded(*it));
@@ -165,7 +177,7 @@ impl ElementWise {
         &self,
         operator: &Validated,
         inputs: &[Option<Vec<u64>>],
-        step: fn(f64) -> f64,
+        step: Step,
     ) -> Result<Vec<Vec<u64>>, Error> {
         let inputs: Option<Vec<&Vec<u64>>> = inputs.iter().map(Option::as_ref).collect();
         let inputs = inputs.ok_or_else(|| Error::internal(self.0.name, "no input"))?;
@@ -197,7 +209,7 @@ impl Reference for ElementWise {
     }
 
     fn may_be_subnormal_within(&self, operator: &Validated) -> bool {
-        is_staged(operator)
+        is_staged(operator) || Row::of(self.0).is_some_and(|row| row.oracle.steps.is_some())
     }
 
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
