@@ -61,8 +61,8 @@ impl PipelineCache {
 
     /// The pipeline of `key`, made at the first call. Others are made meanwhile, by other threads.
     ///
-    /// Fails with [`Error::MissingFeatures`] or [`Error::LimitExceeded`] where the device cannot
-    /// run the kernel, [`Error::Internal`] where key and kernel do not fit, [`Error::OutOfMemory`].
+    /// Fails with [`Error::MissingFeatures`](crate::Error::MissingFeatures) or [`Error::LimitExceeded`](crate::Error::LimitExceeded) where the device cannot
+    /// run the kernel, [`Error::Internal`](crate::Error::Internal) where key and kernel do not fit, [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub(crate) fn get(
         &self,
         key: &KernelKey,

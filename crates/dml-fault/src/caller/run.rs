@@ -13,7 +13,7 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where a table is of another device, and what Vulkan reports.
+    /// [`dml_vk::Error::InvalidArgument`] where a table is of another device, and what Vulkan reports.
     pub fn run(&self, tables: &[&BindingTable]) -> Result<()> {
         self.check_own(tables)?;
         let commands = self.begin()?;
