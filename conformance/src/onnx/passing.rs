@@ -89,12 +89,8 @@ impl Passing {
         self.ids.extend(unlisted.iter().cloned());
         let mut text = HEADER.to_owned();
         self.ids.iter().for_each(|id| text.extend([id, "\n"]));
-        let write = || -> std::io::Result<()> {
-            let mut output = dml_file::Output::create(&self.path)?;
-            output.write_all(text.as_bytes())?;
-            output.commit()
-        };
-        write().with_context(|| self.path.display().to_string())
+        dml_file::write(&self.path, |output| output.write_all(text.as_bytes()))
+            .with_context(|| self.path.display().to_string())
     }
 }
 

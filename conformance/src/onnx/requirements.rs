@@ -104,12 +104,8 @@ impl Requirements {
                 requirement.operators.iter().map(|it| format!(" {it}")).collect();
             text.push_str(&format!("{id}:{operators}{excuse}\n"));
         }
-        let write = || -> std::io::Result<()> {
-            let mut output = dml_file::Output::create(&self.path)?;
-            output.write_all(text.as_bytes())?;
-            output.commit()
-        };
-        write().with_context(|| self.path.display().to_string())
+        dml_file::write(&self.path, |output| output.write_all(text.as_bytes()))
+            .with_context(|| self.path.display().to_string())
     }
 }
 

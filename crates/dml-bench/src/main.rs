@@ -32,7 +32,6 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use dml::core::Strategy;
 use dml::{Device, DeviceOptions, DeviceSelector, Instance, InstanceDesc, PhysicalDevice};
-use dml_file::Output;
 use globset::{Glob, GlobMatcher};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -250,10 +249,6 @@ fn numbered(path: &Path, index: usize) -> PathBuf {
 }
 
 fn write_file(path: &Path, text: &str) -> Result<()> {
-    let write = || {
-        let mut output = Output::create(path)?;
-        output.write_all(text.as_bytes())?;
-        output.commit()
-    };
-    write().with_context(|| format!("writing {}", path.display()))
+    dml_file::write(path, |output| output.write_all(text.as_bytes()))
+        .with_context(|| format!("writing {}", path.display()))
 }

@@ -24,12 +24,8 @@ pub(crate) fn write_raw(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
 }
 
 fn write(path: &Path, content: impl FnOnce(&mut Output) -> io::Result<()>) -> anyhow::Result<()> {
-    let written = || {
-        let mut output = Output::create(path)?;
-        content(&mut output)?;
-        output.commit()
-    };
-    written().with_context(|| format!("cannot write {}", printable(&path.display().to_string())))
+    dml_file::write(path, content)
+        .with_context(|| format!("cannot write {}", printable(&path.display().to_string())))
 }
 
 /// A name from a file, without what a terminal could take for a command.

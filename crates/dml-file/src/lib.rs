@@ -58,6 +58,16 @@ impl io::Write for Output {
     }
 }
 
+/// Writes what `content` gives to a file, whole.
+///
+/// # Errors
+/// As [`Output::create`] and [`Output::commit`], and those of `content`; the target is as it was before.
+pub fn write(path: &Path, content: impl FnOnce(&mut Output) -> io::Result<()>) -> io::Result<()> {
+    let mut output = Output::create(path)?;
+    content(&mut output)?;
+    output.commit()
+}
+
 /// Whether writing failed because the reader has closed its end of the pipe: it has seen enough.
 pub fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     let error = error.downcast_ref::<io::Error>();
