@@ -13,14 +13,8 @@ use crate::pipeline::set_layout::{SetLayout, SetShape};
 /// The layouts that kernels have needed so far.
 #[derive(Default)]
 pub(crate) struct Layouts {
-    made: Mutex<HashMap<SetShape, ByPushConstants>>,
-}
-
-#[derive(Default)]
-struct ByPushConstants {
-    set: Option<Arc<SetLayout>>,
-    /// By the size of the push constants.
-    layouts: HashMap<u32, Arc<PipelineLayout>>,
+    /// Those of one set by the size of the push constants.
+    made: Mutex<HashMap<SetShape, HashMap<u32, Arc<PipelineLayout>>>>,
 }
 
 /// A VkPipelineLayout with one set.
@@ -44,15 +38,15 @@ impl Layouts {
         let size = variant.push_constant_size();
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let known = made.entry(shape.clone()).or_default();
-        if let Some(layout) = known.layouts.get(&size) {
+        if let Some(layout) = known.get(&size) {
             return Ok(Arc::clone(layout));
         }
-        let set = match &known.set {
-            Some(set) => Arc::clone(set),
-            None => Arc::clone(known.set.insert(Arc::new(SetLayout::new(raw, shape)?))),
+        let set = match known.values().next() {
+            Some(other) => Arc::clone(&other.set),
+            None => Arc::new(SetLayout::new(raw, shape)?),
         };
         let layout = Arc::new(PipelineLayout::new(raw, set, size)?);
-        known.layouts.insert(size, Arc::clone(&layout));
+        known.insert(size, Arc::clone(&layout));
         Ok(layout)
     }
 }
