@@ -212,9 +212,9 @@ impl Checker<'_> {
     /// may be executed in place and is. Returns which inputs are outputs.
     fn overlaps(&self, bound: &[CheckedBinding]) -> Result<Aliases> {
         let mut aliases = Aliases::NONE;
-        let shared = sharing(bound);
-        for (index, &one) in shared.iter().enumerate() {
-            for &other in &shared[index + 1..] {
+        let shared = sharing(&bound.iter().collect::<Vec<_>>());
+        for (index, one) in shared.iter().map(|at| &bound[*at]).enumerate() {
+            for other in shared[index + 1..].iter().map(|at| &bound[*at]) {
                 let both_read = matches!((one.slot, other.slot), (Slot::Input(_), Slot::Input(_)));
                 if both_read || !one.overlaps(other) {
                     continue;
@@ -270,9 +270,9 @@ impl Checker<'_> {
     }
 }
 
-/// The bindings that share bytes with another one of which either is written, in their order. Operators
-/// can have very many tensors.
-fn sharing(bound: &[CheckedBinding]) -> Vec<&CheckedBinding> {
+/// Those that share bytes with another one of which either is written, as their numbers in order. There can
+/// be very many.
+pub(crate) fn sharing(bound: &[&CheckedBinding]) -> Vec<usize> {
     let is_written = |at: usize| !matches!(bound[at].slot, Slot::Input(_));
     let mut by_place: Vec<usize> = (0..bound.len()).collect();
     by_place.sort_by_key(|at| (bound[*at].buffer.raw(), bound[*at].offset));
@@ -281,7 +281,7 @@ fn sharing(bound: &[CheckedBinding]) -> Vec<&CheckedBinding> {
     let mut open: [BinaryHeap<Reverse<(u64, usize)>>; 2] = Default::default();
     let mut buffer = None;
     for at in by_place {
-        let one = &bound[at];
+        let one = bound[at];
         if buffer.replace(one.buffer.raw()) != Some(one.buffer.raw()) {
             open.iter_mut().for_each(BinaryHeap::clear);
         }
@@ -296,5 +296,5 @@ fn sharing(bound: &[CheckedBinding]) -> Vec<&CheckedBinding> {
         }
         open[usize::from(is_written(at))].push(Reverse((one.end(), at)));
     }
-    found.into_iter().map(|at| &bound[at]).collect()
+    found.into_iter().collect()
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use dml_core::plan::Slot;
 
-use crate::bind::binding::{Bindings, CheckedBinding};
+use crate::bind::binding::{Bindings, CheckedBinding, sharing};
 use crate::bind::compiled::{CompiledOperator, Phase};
 use crate::bind::part::TablePart;
 use crate::device::Device;
@@ -134,30 +134,21 @@ impl BindingTable {
 
 /// Checks that what one operator writes is no other's, but for temporary resources.
 fn check_apart(parts: &[TablePart]) -> Result<()> {
-    let mut all: Vec<(usize, &CheckedBinding)> = parts
-        .iter()
-        .enumerate()
-        .flat_map(|(at, part)| part.bound.iter().map(move |it| (at, it)))
-        .collect();
-    all.sort_by_key(|(_, it)| (it.buffer.raw(), it.offset));
-    // In each buffer, what reaches furthest so far of what is read, and of what is written.
-    let mut furthest: [Option<(usize, &CheckedBinding)>; 2] = [None; 2];
-    for (part, binding) in all {
-        let is_written = !matches!(binding.slot, Slot::Input(_));
-        let earlier = furthest.iter().flatten().find(|(other, it)| {
-            let temporary = [binding.slot, it.slot] == [Slot::Temporary; 2];
-            let both_read = !is_written && matches!(it.slot, Slot::Input(_));
-            *other != part && !temporary && !both_read && it.overlaps(binding)
-        });
-        if let Some((other, earlier)) = earlier {
-            return Err(shared_bytes(&parts[part], binding, &parts[*other], earlier));
-        }
-        let furthest = &mut furthest[usize::from(is_written)];
-        let is_further = |(_, it): &(usize, &CheckedBinding)| {
-            it.buffer.raw() != binding.buffer.raw() || it.end() <= binding.end()
-        };
-        if furthest.as_ref().is_none_or(is_further) {
-            *furthest = Some((part, binding));
+    let owners = parts.iter().flat_map(|part| std::iter::repeat_n(part, part.bound.len()));
+    let owners: Vec<&TablePart> = owners.collect();
+    let all: Vec<&CheckedBinding> = parts.iter().flat_map(|part| &part.bound).collect();
+    let shared = sharing(&all);
+    for (index, &at) in shared.iter().enumerate() {
+        for &other in &shared[index + 1..] {
+            let both = [all[at].slot, all[other].slot];
+            let is_allowed = matches!(
+                both,
+                [Slot::Temporary, Slot::Temporary] | [Slot::Input(_), Slot::Input(_)]
+            );
+            let is_one = std::ptr::eq(owners[at], owners[other]);
+            if !is_allowed && !is_one && all[at].overlaps(all[other]) {
+                return Err(shared_bytes(owners[other], all[other], owners[at], all[at]));
+            }
         }
     }
     Ok(())
