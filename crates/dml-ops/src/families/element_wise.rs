@@ -83,12 +83,11 @@ rows! {
     ELEMENT_WISE_MULTIPLY =
         functions!(f32 MULTIPLY_F32, i32 MULTIPLY_I32, u32 MULTIPLY_I32, i64 MULTIPLY_I64,
             u64 MULTIPLY_I64),
-        Oracle::numbers(|x| x[0] * x[1], |x| x[0].wrapping_mul(x[1])).in_steps(|x, _| x[0] * x[1]);
+        Oracle::steps(|x, _| x[0] * x[1]).or_integers(|x| x[0].wrapping_mul(x[1]));
     // `(a - b)^2`; integers wrap around.
     ELEMENT_WISE_DIFFERENCE_SQUARE =
         functions!(f32 DIFFERENCE_SQUARE_F32, i32 DIFFERENCE_SQUARE_I32, u32 DIFFERENCE_SQUARE_I32),
-        Oracle::numbers(|x| single(x[0] - x[1]).powi(2), |x| (x[0] - x[1]).pow(2))
-            .in_steps(|x, step| step(single(x[0] - x[1])).powi(2));
+        Oracle::steps(|x, step| step(single(x[0] - x[1])).powi(2)).or_integers(|x| (x[0] - x[1]).pow(2));
     // `max(a, b)`; a NaN stays one.
     ELEMENT_WISE_MAX =
         functions!(f32 MAXIMUM_F32, i32 MAXIMUM_I32, u32 MAXIMUM_U32, i64 MAXIMUM_I64,
@@ -163,18 +162,12 @@ rows! {
     ACTIVATION_IDENTITY = Functions::NONE, Oracle::bits(|x| x[0]).or_float(|x| x[0]);
     // `Alpha * x + Beta`.
     ACTIVATION_LINEAR = functions!(f32 SCALE_BIAS_F32),
-        Oracle::floats(|x| single(x[0] * x[1]) + x[2])
-            .in_steps(|x, step| step(single(step(x[0] * x[1]))) + x[2]);
+        Oracle::steps(|x, step| step(single(step(x[0] * x[1]))) + x[2]);
     // `x < 0 ? Alpha * x : x`, where -0 is below 0: on a device that takes it for a subnormal number as well.
     ACTIVATION_LEAKY_RELU = functions!(f32 LEAKY_RELU_F32),
-        Oracle::floats(leaky_relu).in_steps(|x, _| leaky_relu(x));
+        Oracle::steps(|x, _| if x[0].is_sign_negative() { x[0] * x[1] } else { x[0] });
     // `x` in another type.
     CAST = Functions::NONE, Oracle::CONVERSION;
-}
-
-#[cfg(feature = "reference")]
-fn leaky_relu(x: &[f64]) -> f64 {
-    if x[0].is_sign_negative() { x[0] * x[1] } else { x[0] }
 }
 
 const ADD: Functions = functions!(f32 ADD_F32, i32 ADD_I32, u32 ADD_I32, i64 ADD_I64, u64 ADD_I64,

@@ -13,34 +13,51 @@ use crate::reference::{Case, Random, Reference, Signature};
 /// What every number on the way goes through that a device may take for zero.
 type Step = fn(f64) -> f64;
 
+/// A function of floats.
+#[derive(Clone, Copy)]
+enum Float {
+    /// At once, of results that are subnormal only where an operand is.
+    AtOnce(fn(&[f64]) -> f64),
+    /// With numbers on the way, or a result before it is rounded, that may be subnormal.
+    InSteps(fn(&[f64], Step) -> f64),
+}
+
+impl Float {
+    fn of(self, x: &[f64], step: Step) -> f64 {
+        match self {
+            Self::AtOnce(of) => of(x),
+            Self::InSteps(of) => of(x, step),
+        }
+    }
+}
+
 /// What an operator gives for one element of each input, and its attributes after them: the one function
 /// for floats, integers or bits of any type.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Oracle {
-    float: Option<fn(&[f64]) -> f64>,
-    steps: Option<fn(&[f64], Step) -> f64>,
+    float: Option<Float>,
     integer: Option<fn(&[i128]) -> i128>,
     bits: Option<fn(&[u64]) -> u64>,
 }
 
 impl Oracle {
     /// The nearest number of the output's type; integers that become integers wrap.
-    pub(super) const CONVERSION: Self =
-        Self { float: None, steps: None, integer: None, bits: None };
+    pub(super) const CONVERSION: Self = Self { float: None, integer: None, bits: None };
 
     /// Of numbers: floats are rounded, integers wrap.
     pub(super) const fn numbers(float: fn(&[f64]) -> f64, integer: fn(&[i128]) -> i128) -> Self {
-        Self { float: Some(float), integer: Some(integer), ..Self::CONVERSION }
+        Self { float: Some(Float::AtOnce(float)), ..Self::CONVERSION.or_integers(integer) }
     }
 
-    /// Of floats alone, which are rounded.
-    pub(super) const fn floats(float: fn(&[f64]) -> f64) -> Self {
-        Self { float: Some(float), ..Self::CONVERSION }
+    /// Of floats alone, a step after the other: what a device may take for zero goes through the second
+    /// argument.
+    pub(super) const fn steps(float: fn(&[f64], Step) -> f64) -> Self {
+        Self { float: Some(Float::InSteps(float)), ..Self::CONVERSION }
     }
 
-    /// The same of floats, where a number on the way or a result before it is rounded may be subnormal.
-    pub(super) const fn in_steps(self, steps: fn(&[f64], Step) -> f64) -> Self {
-        Self { steps: Some(steps), ..self }
+    /// The same, and integers that wrap.
+    pub(super) const fn or_integers(self, integer: fn(&[i128]) -> i128) -> Self {
+        Self { integer: Some(integer), ..self }
     }
 
     /// Of bits, whatever they mean.
@@ -50,7 +67,7 @@ impl Oracle {
 
     /// The same, but of floats where elements are scaled and biased.
     pub(super) const fn or_float(self, float: fn(&[f64]) -> f64) -> Self {
-        Self { float: Some(float), ..self }
+        Self { float: Some(Float::AtOnce(float)), ..self }
     }
 }
 
@@ -126,8 +143,6 @@ fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) 
         (_, _, Some(of)) => {
             // Doubles have more than twice the digits of single precision, so that what is rounded twice
             // is rounded once.
-            let of =
-                |numbers: &[f64]| oracle.steps.map_or_else(|| of(numbers), |it| it(numbers, step));
             let result = float(operator, of, &given, step);
             Number::decode(DataType::Float64, result.to_bits()).encode(output)
         }
@@ -148,15 +163,10 @@ fn is_staged(operator: &Validated) -> bool {
 
 /// A function of floats, before it of elements that are scaled and biased and after it of the fused
 /// activation, as the operator says.
-fn float(
-    operator: &Validated,
-    of: impl Fn(&[f64]) -> f64,
-    given: &[(DataType, u64)],
-    step: Step,
-) -> f64 {
+fn float(operator: &Validated, of: Float, given: &[(DataType, u64)], step: Step) -> f64 {
     let mut numbers: Vec<f64> = given.iter().map(|it| double(*it)).collect();
     if !is_staged(operator) {
-        return single(step(of(&numbers)));
+        return single(step(of.of(&numbers, step)));
     }
     let rounded = |value| step(single(step(value)));
     numbers.iter_mut().for_each(|it| *it = rounded(*it));
@@ -164,12 +174,12 @@ fn float(
         let [scale, bias] = [scale, bias].map(|it| step(it.into()));
         numbers[0] = rounded(rounded(numbers[0] * scale) + bias);
     }
-    let result = rounded(of(&numbers));
+    let result = rounded(of.of(&numbers, step));
     let Ok(Some(activation)) = fused(operator) else { return result };
     let attributes = attributes(activation).into_iter().map(double);
     let arguments: Vec<f64> = [result].into_iter().chain(attributes).collect();
     let oracle = Row::of(activation.schema()).and_then(|row| row.oracle.float);
-    oracle.map_or(f64::NAN, |of| rounded(of(&arguments)))
+    oracle.map_or(f64::NAN, |of| rounded(of.of(&arguments, step)))
 }
 
 impl ElementWise {
@@ -209,7 +219,9 @@ impl Reference for ElementWise {
     }
 
     fn may_be_subnormal_within(&self, operator: &Validated) -> bool {
-        is_staged(operator) || Row::of(self.0).is_some_and(|row| row.oracle.steps.is_some())
+        is_staged(operator)
+            || Row::of(self.0)
+                .is_some_and(|row| matches!(row.oracle.float, Some(Float::InSteps(_))))
     }
 
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
