@@ -1,5 +1,8 @@
 // Integers of up to 32 bits, and their conversions to single precision and back.
 #version 450
+#extension GL_GOOGLE_include_directive : require
+
+#include "include/bits.glsl"
 
 uvec4 sign_extend_8(const uvec4 bits) {
     return uvec4(ivec4(bits << 24) >> 24);
@@ -173,22 +176,6 @@ uvec4 at_least_u32(const uvec4 a, const uvec4 b) {
 
 uvec4 equals(const uvec4 a, const uvec4 b) {
     return uvec4(equal(a, b));
-}
-
-uvec4 bit_and(const uvec4 a, const uvec4 b) {
-    return a & b;
-}
-
-uvec4 bit_or(const uvec4 a, const uvec4 b) {
-    return a | b;
-}
-
-uvec4 bit_xor(const uvec4 a, const uvec4 b) {
-    return a ^ b;
-}
-
-uvec4 bit_not(const uvec4 a) {
-    return ~a;
 }
 
 // 1 where the element is not 0, else 0.

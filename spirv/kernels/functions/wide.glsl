@@ -5,6 +5,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
+#include "include/bits.glsl"
 #include "include/words64.glsl"
 
 uvec4 add(const uvec4 a, const uvec4 b) {
@@ -130,22 +131,6 @@ uvec4 minimum_u64(const uvec4 a, const uvec4 b) {
 
 uvec4 minimum_i64(const uvec4 a, const uvec4 b) {
     return minimum_u64(a ^ SIGNS, b ^ SIGNS) ^ SIGNS;
-}
-
-uvec4 bit_and(const uvec4 a, const uvec4 b) {
-    return a & b;
-}
-
-uvec4 bit_or(const uvec4 a, const uvec4 b) {
-    return a | b;
-}
-
-uvec4 bit_xor(const uvec4 a, const uvec4 b) {
-    return a ^ b;
-}
-
-uvec4 bit_not(const uvec4 a) {
-    return ~a;
 }
 
 uvec2 clipped(const uvec2 a, const uvec2 least, const uvec2 most) {
