@@ -14,9 +14,6 @@ use crate::target::{Survey, Target};
 /// A process that runs cases.
 type Worker = child::Worker<Reply>;
 
-/// A worker gets at most this many cases at once.
-const LARGEST_BATCH: usize = 64;
-
 /// How cases are run.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
@@ -36,6 +33,10 @@ pub(crate) trait Work: Sync {
 
     /// What a worker is asked before its first case.
     fn request(&self) -> Request;
+
+    /// Whether one worker should run both of two cases that follow each other: pipelines that it has made
+    /// for the first serve the second.
+    fn are_together(&self, first: &Self::Case, second: &Self::Case) -> bool;
 
     /// The result in a reply, and whether the worker ends with it; `None` where the reply is no answer
     /// to the case.
@@ -75,7 +76,8 @@ impl Pool {
         mut done: impl FnMut(usize, W::Result),
     ) -> anyhow::Result<()> {
         let numbered: Vec<(usize, &W::Case)> = cases.iter().copied().enumerate().collect();
-        let batches = Mutex::new(numbered.chunks(batch_size(cases.len(), self.jobs)));
+        let batches = numbered.chunk_by(|(_, first), (_, second)| work.are_together(first, second));
+        let batches = Mutex::new(batches);
         let stopped = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
@@ -181,25 +183,5 @@ impl<W: Work> Lane<'_, W> {
             worker = goes_on?;
         }
         Some(worker)
-    }
-}
-
-/// Cases in a batch: several batches for each job, so that none ends long before the others.
-fn batch_size(cases: usize, jobs: usize) -> usize {
-    (cases / (jobs.max(1) * 8)).clamp(1, LARGEST_BATCH)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_job_gets_several_batches_and_none_a_large_one() {
-        for (cases, jobs, size) in [(0, 1, 1), (7, 1, 1), (5, 0, 1), (1_000_000, 2, 64)] {
-            assert_eq!(batch_size(cases, jobs), size);
-        }
-        for (cases, jobs) in [(100, 4), (1_000, 3), (160_482, 16)] {
-            assert!(cases / batch_size(cases, jobs) >= jobs * 8, "{cases} {jobs}");
-        }
     }
 }

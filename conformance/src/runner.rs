@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use dml::FeatureLevel;
+use dml::{DataType, FeatureLevel};
 use dml_ops::reference::Signature;
 
 use crate::cases::{Case, CaseId, Finder, Kind, Listed, Listing};
@@ -66,7 +66,8 @@ pub(crate) fn run_isolated(
     mut progress: impl FnMut(&CaseResult),
 ) -> anyhow::Result<Outcomes> {
     let mut collector = Collector::new(target, cases);
-    let missing = collector.missing();
+    let mut missing = collector.missing();
+    missing.sort_by_key(|index| pipelines(&cases[*index].id));
     let ids: Vec<&CaseId> = missing.iter().map(|index| &cases[*index].id).collect();
     let ran = pool.run(&Cases { target, details }, &ids, |index, result| {
         progress(&result);
@@ -91,6 +92,10 @@ impl Work for Cases<'_> {
         Request::Open { target: Box::new(self.target.clone()), details: self.details }
     }
 
+    fn are_together(&self, first: &CaseId, second: &CaseId) -> bool {
+        pipelines(first) == pipelines(second)
+    }
+
     fn result(&self, id: &CaseId, reply: Reply) -> Option<(CaseResult, bool)> {
         match reply {
             Reply::Finished { case, is_last } if case.id == *id => Some((*case, is_last)),
@@ -107,6 +112,11 @@ impl Work for Cases<'_> {
     ) -> CaseResult {
         CaseResult::new(id, code, Some(detail), Some(start))
     }
+}
+
+/// What decides about most pipelines of a case.
+fn pipelines(id: &CaseId) -> (&str, &[DataType]) {
+    (&id.operator, &id.signature.types)
 }
 
 fn found<'a>(case: &'a Listed, finder: &mut Finder) -> anyhow::Result<Cow<'a, Case>> {

@@ -121,6 +121,10 @@ impl Work for OnnxTests<'_> {
         Request::OpenForOnnx { target: Box::new(self.target.clone()) }
     }
 
+    fn are_together(&self, _: &Test, _: &Test) -> bool {
+        false
+    }
+
     fn result(&self, test: &Test, reply: Reply) -> Option<(Ended, bool)> {
         match reply {
             Reply::Tested { folder, ended, is_last } if folder == test.to_string() => {
