@@ -13,7 +13,7 @@ use rspirv::binary::Assemble as _;
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Op, Word};
 
-use crate::{cases, check_found, on_every_device};
+use crate::{changed, check_found, on_every_device};
 
 /// Changes a kernel's instructions; returns how many.
 type Change = fn(&mut Module) -> usize;
@@ -64,7 +64,7 @@ impl Lowering for ChangedKernels {
 }
 
 fn check(mutation: &ChangedKernels) {
-    let cases = cases();
+    let cases = changed(mutation);
     on_every_device(mutation, |name, executor| {
         check_found(name, &cases, executor, ": output 0: element");
     });

@@ -13,14 +13,15 @@ mod push;
 mod tables;
 mod tolerance;
 
+use dml::core::validate;
 use dml::vk::EntryPoints;
 use dml::{DataType, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, Validation};
-use dml_conformance::cases::{Case, Kind, generate};
+use dml_conformance::cases::{Case, Expectation, Kind, generate};
 use dml_conformance::execute::{
     Details, DeviceExecutor, Executor, Interpreter, Lowering, Runtime, run,
 };
 use dml_conformance::results::ResultCode;
-use dml_ops::TransferUse;
+use dml_ops::{Target, TransferUse};
 
 /// Set by `cargo xtask test`.
 fn validation() -> Validation {
@@ -37,6 +38,20 @@ fn cases() -> Vec<Case> {
     let is_chosen =
         |case: &Case| case.id.signature.types.iter().all(|data_type| types.contains(data_type));
     generate(FeatureLevel::HIGHEST).into_iter().filter(is_chosen).collect()
+}
+
+/// The cases whose plans `lowering` changes: no other one can find what is wrong with it.
+fn changed(lowering: &dyn Lowering) -> Vec<Case> {
+    let capabilities = &dml::core::Capabilities::vulkan_minimum();
+    let target =
+        Target { capabilities, tuning: Default::default(), transfer: TransferUse::Allowed };
+    let is_changed = |case: &Case| {
+        matches!(case.expectation, Expectation::Outputs(_)) && {
+            let operator = validate(&case.operator, case.level).unwrap();
+            lowering.lower(&operator, &target) != Runtime.lower(&operator, &target)
+        }
+    };
+    cases().into_iter().filter(is_changed).collect()
 }
 
 /// Every device, with its name and plans from `lowering`.
@@ -80,31 +95,38 @@ fn interpreter(lowering: &dyn Lowering) -> Interpreter<'_> {
     Interpreter::new(&capabilities, TransferUse::Allowed, Some(lowering))
 }
 
-/// What is said about the cases that did not pass, with their ids.
-fn findings(cases: &[Case], executor: &dyn Executor) -> Vec<String> {
-    let mut findings = Vec::new();
-    for case in cases {
-        let result = run(case, executor, Details::Failures);
-        if result.result != ResultCode::Pass {
-            findings.push(format!("{}: {}", result.id, result.detail.unwrap_or_default()));
-        }
-    }
-    findings
+/// What is said about the cases that do not pass, with their ids, as they are run.
+fn found<'a>(
+    cases: &'a [Case],
+    executor: &'a dyn Executor,
+) -> impl Iterator<Item = String> + use<'a> {
+    let results = cases.iter().map(|case| run(case, executor, Details::Failures));
+    let wrong = results.filter(|result| result.result != ResultCode::Pass);
+    wrong.map(|result| format!("{}: {}", result.id, result.detail.unwrap_or_default()))
 }
 
-/// Checks that `cases` find the defect, and that at least one of them says so in these words.
+/// The same of all cases.
+fn findings(cases: &[Case], executor: &dyn Executor) -> Vec<String> {
+    found(cases, executor).collect()
+}
+
+/// Checks that one of `cases` finds the defect and says so in these words; those after it are not run.
 fn check_found(name: &str, cases: &[Case], executor: &dyn Executor, words: &str) {
-    let findings = findings(cases, executor);
-    let example = findings.iter().find(|finding| finding.contains(words));
-    let first = findings.first();
-    assert!(example.is_some(), "{name}: no finding says {words:?}; the first one: {first:?}");
-    eprintln!("{name}: {} of {} cases find it: {}", findings.len(), cases.len(), example.unwrap());
+    let mut others = Vec::new();
+    for finding in found(cases, executor) {
+        if finding.contains(words) {
+            return eprintln!("{name}: after {} others: {finding}", others.len());
+        }
+        others.push(finding);
+    }
+    panic!("{name}: no finding says {words:?}; the first one: {:?}", others.first());
 }
 
 /// The other half of every test in this folder: what makes no mistake is not accused of one.
 #[test]
 fn without_a_defect_nothing_is_found() {
-    let cases = cases();
+    // All of them, and more, is what the suite itself runs.
+    let cases: Vec<Case> = cases().into_iter().step_by(16).collect();
     let nothing: [String; 0] = [];
     on_every_device(&Runtime, |name, executor| {
         assert_eq!(findings(&cases, executor), nothing, "{name}");
