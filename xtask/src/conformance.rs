@@ -56,8 +56,6 @@ fn run_full(sh: &Shell, environment: &Environment, args: &[String]) -> Result<i3
     if !has_layer {
         eprintln!("the validation layer is not there: the sweep runs without it");
     }
-    let environment =
-        if has_layer { test::with_hazards(environment.clone()) } else { environment.clone() };
     let mut codes = Vec::new();
     for part in FULL {
         let mut arguments: Vec<String> = part.iter().map(|arg| (*arg).to_owned()).collect();
@@ -66,7 +64,7 @@ fn run_full(sh: &Shell, environment: &Environment, args: &[String]) -> Result<i3
         }
         arguments.extend_from_slice(args);
         eprintln!("\ndml-conformance run {}", arguments.join(" "));
-        codes.push(run_with(sh, &environment, &arguments)?);
+        codes.push(run_with(sh, environment, &arguments)?);
     }
     Ok(worst(&codes))
 }
@@ -79,6 +77,9 @@ fn worst(codes: &[i32]) -> i32 {
 
 fn run_with(sh: &Shell, environment: &Environment, arguments: &[String]) -> Result<i32> {
     let program = programs::build(sh, "dml-conformance", "dml-conformance")?;
+    let is_validated = arguments.iter().any(|it| it == "--validation");
+    let hazards = is_validated.then(|| test::with_hazards(environment.clone()));
+    let environment = hazards.as_ref().unwrap_or(environment);
     process::exit_code(environment.apply(cmd!(sh, "{program} run {arguments...}")))
 }
 
