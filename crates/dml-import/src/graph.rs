@@ -26,7 +26,7 @@ pub(crate) use dml::{fill, materialized};
 pub(crate) use evaluate::typed;
 pub(crate) use evaluate::{Evaluation, Extent, evaluate};
 pub(crate) use ops::*;
-pub(crate) use symbols::dimension_text;
+pub(crate) use symbols::{dimension_text, fixed};
 
 /// A value's number.
 pub(crate) type ValueId = usize;

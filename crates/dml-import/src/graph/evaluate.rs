@@ -5,15 +5,14 @@ use std::sync::atomic::AtomicBool;
 
 use crate::element::ElementType;
 use crate::error::{Error, Requirement, Result};
-use crate::graph::device::{DeviceNodes, Owner};
-use crate::graph::ops::{Budget, Need, Operands};
+use crate::graph::device::DeviceNodes;
+use crate::graph::ops::{Budget, Context, demanded, evaluate_nodes, found};
 use crate::graph::order::{needed, topological};
 use crate::graph::symbols::{Symbols, fixed};
 use crate::graph::value::{BoundInput, Kind, Storage, Value};
-use crate::graph::{Graph, GraphInput, Node};
+use crate::graph::{Graph, GraphInput};
 use crate::inputs::{Input, Inputs};
-use crate::tensor::Tensor;
-use crate::{limits, tensor};
+use crate::tensor::{self, Tensor};
 
 /// What is known of every value. Refusals are values, so that what nothing depends on does no harm.
 pub(crate) struct Evaluation {
@@ -52,7 +51,7 @@ pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<
     known_names(graph, given)?;
     let order = topological(graph)?;
     let needed = needed(graph, &order);
-    let demanded = demanded(graph, &order);
+    let demanded = demanded(graph, &[], &[])?;
     let mut values = vec![None; graph.value_count];
     let mut symbols = Symbols::default();
     let mut inputs = Vec::new();
@@ -63,87 +62,11 @@ pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<
         values[input.value] = Some(value);
         inputs.push(bound);
     }
-    for index in order.into_iter().filter(|index| extent != Extent::Outputs || needed[*index]) {
-        let node = &graph.nodes[index];
-        let name = Arc::new(node.name.clone());
-        let owner = Owner { name, index: Some(index) };
-        let is_demanded = node.outputs.iter().flatten().any(|output| demanded[*output]);
-        let context = Context { budget: &budget, device: &device, owner: &owner, is_demanded };
-        match evaluate_node(node, &values, &context) {
-            Ok(found) => {
-                for (output, value) in node.outputs.iter().zip(found) {
-                    if let Some(output) = output {
-                        values[*output] = Some(value);
-                    }
-                }
-            }
-            Err(error) => {
-                for output in node.outputs.iter().flatten() {
-                    values[*output] = Some(Value::refused(error.clone()));
-                }
-            }
-        }
-    }
-    let unknown = || Value::refused(Error::malformed("nothing produces the value"));
-    let values = values.into_iter().map(|value| value.unwrap_or_else(unknown)).collect();
+    let order = order.into_iter().filter(|index| extent != Extent::Outputs || needed[*index]);
+    let context = Context { budget: &budget, device: &device, index: None };
+    evaluate_nodes(graph, order, &demanded, &mut values, context);
+    let values = values.into_iter().map(found).collect();
     Ok(Evaluation { values, inputs, device, budget })
-}
-
-/// Which values the host has to know: shapes or attributes depend on them.
-fn demanded(graph: &Graph, order: &[usize]) -> Vec<bool> {
-    let mut demanded = vec![false; graph.value_count];
-    for index in order.iter().rev() {
-        let node = &graph.nodes[*index];
-        let Ok(op) = &node.op else { continue };
-        let is_demanded = node.outputs.iter().flatten().any(|output| demanded[*output]);
-        for (input, value) in node.inputs.iter().enumerate() {
-            let Some(value) = value else { continue };
-            let by_this = match op.need(input) {
-                Need::Shape => false,
-                Need::Elements => is_demanded,
-                Need::Host => true,
-            };
-            if by_this && let Some(slot) = demanded.get_mut(*value) {
-                *slot = true;
-            }
-        }
-    }
-    demanded
-}
-
-/// What the evaluation of one node is given beside its values.
-struct Context<'a> {
-    budget: &'a Budget,
-    device: &'a DeviceNodes,
-    owner: &'a Owner,
-    is_demanded: bool,
-}
-
-fn evaluate_node(
-    node: &Node,
-    values: &[Option<Value>],
-    context: &Context<'_>,
-) -> Result<Vec<Value>> {
-    let op = node.op.as_ref().map_err(Clone::clone)?;
-    let value = |id: &Option<usize>| id.and_then(|id| values[id].as_ref());
-    let values = node.inputs.iter().map(value).collect();
-    let Context { budget, device, owner, is_demanded } = *context;
-    let operands = Operands { node: &node.name, values, budget, device, owner, is_demanded };
-    let found = op.evaluate(&operands)?;
-    if found.len() < node.outputs.len() {
-        let (given, accepted) = (node.outputs.len(), format!("up to {}", found.len()));
-        return Err(node.name.invalid("outputs", given, "is the wrong number", accepted));
-    }
-    for value in &found {
-        if let Some(Storage::Tensor(tensor)) = value.view().map(|view| &view.storage) {
-            budget.take(tensor.shape())?;
-        }
-        if let Some(shape) = value.shape.as_ref().filter(|it| it.len() > limits::RANK) {
-            let (rank, accepted) = (shape.len(), format!("up to {}", limits::RANK));
-            return Err(node.name.invalid("output", rank, "dimensions are too many", accepted));
-        }
-    }
-    Ok(found)
 }
 
 fn known_names(graph: &Graph, given: &Inputs) -> Result<()> {

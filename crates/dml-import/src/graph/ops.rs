@@ -5,6 +5,7 @@
 //! operators that compute them (*lower*). [`Operands::place`] is the one decision between the latter two.
 
 mod arithmetic;
+mod body;
 mod branch;
 mod broadcast;
 mod cast;
@@ -17,6 +18,9 @@ mod matrix;
 mod operands;
 mod range;
 mod reduce;
+mod repeat;
+mod scan;
+mod schedule;
 mod shape;
 mod slice;
 mod split;
@@ -33,6 +37,7 @@ pub(crate) use arithmetic::{
     LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE, NOT, OR, RELU, REMAINDER, SUBTRACT,
     WHERE, XOR,
 };
+pub(crate) use body::Body;
 pub(crate) use branch::Branch;
 pub(crate) use cast::{Cast, CastLike};
 pub(crate) use clip::{Bounds, Clip};
@@ -44,6 +49,9 @@ pub(crate) use matrix::{Eye, EyeLike, Trilu};
 pub(crate) use operands::{Budget, Operands};
 pub(crate) use range::Range;
 pub(crate) use reduce::{Reduce, Reduction};
+pub(crate) use repeat::Repeat;
+pub(crate) use scan::{Along, Scan};
+pub(crate) use schedule::{Context, demanded, evaluate_nodes, found};
 pub(crate) use shape::{Flatten, Reshape, ShapeOf, Size, Squeeze, Unsqueeze, Zero};
 pub(crate) use slice::Slice;
 pub(crate) use split::{Equal, Parts, Split};

@@ -41,7 +41,10 @@ pub(crate) fn topological(graph: &Graph) -> Result<Vec<usize>> {
 }
 
 /// Which node writes each value.
-fn producers(graph: &Graph) -> Result<Vec<Option<usize>>> {
+///
+/// # Errors
+/// [`Error::Malformed`]: two write the same value.
+pub(crate) fn producers(graph: &Graph) -> Result<Vec<Option<usize>>> {
     let mut producers = vec![None; graph.value_count];
     for (index, node) in graph.nodes.iter().enumerate() {
         for output in node.outputs.iter().flatten() {

@@ -42,7 +42,7 @@ impl Symbols {
 }
 
 /// The shape that a model declares, where it leaves nothing open.
-pub(super) fn fixed(declared: &[Dimension]) -> Option<Vec<u64>> {
+pub(crate) fn fixed(declared: &[Dimension]) -> Option<Vec<u64>> {
     let size = |dimension: &Dimension| match dimension {
         Dimension::Known(size) => Some(*size),
         _ => None,

@@ -131,9 +131,7 @@ static OTHERS: &[Row] = &[
 ];
 
 /// Operators that are not run, for other reasons than that nobody has written them.
-const REFUSED: [(&str, &str); 8] = [
-    ("Loop", "loops are not run"),
-    ("Scan", "loops are not run"),
+const REFUSED: [(&str, &str); 6] = [
     ("SequenceMap", "sequences of tensors are not run"),
     ("RandomNormal", "its results are random, and those of others cannot be met"),
     ("RandomNormalLike", "its results are random, and those of others cannot be met"),
@@ -177,21 +175,29 @@ pub(super) fn row_of(
     if !is_default(&proto.domain) {
         return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
     }
-    let opset = opset.ok_or_else(|| {
-        name.invalid("opset_import", "nothing", "is said of ai.onnx", "a version of it")
-    })?;
+    let opset = version(name, opset)?;
     let rows = || element_wise::ROWS.iter().chain(OTHERS).filter(|row| row.name == proto.op_type);
     rows().filter(|row| row.since <= opset).max_by_key(|row| row.since).ok_or_else(|| {
         let refused = REFUSED.iter().find(|(name, _)| *name == proto.op_type);
         match (rows().map(|row| row.since).min(), refused) {
-            (Some(since), _) => {
-                let (given, accepted) = (format!("ai.onnx {opset}"), format!("{since} and later"));
-                name.invalid("opset_import", given, "is too early", accepted)
-            }
+            (Some(since), _) => too_early(name, opset, since),
             (None, Some((_, reason))) => name.not_supported(*reason),
             (None, None) => name.not_supported("this runtime has no operator for it"),
         }
     })
+}
+
+/// The version of ai.onnx that decides what a node means.
+pub(super) fn version(name: &NodeName, opset: Option<i64>) -> Result<i64> {
+    opset.ok_or_else(|| {
+        name.invalid("opset_import", "nothing", "is said of ai.onnx", "a version of it")
+    })
+}
+
+/// The error of an operator that no version before `since` has.
+pub(super) fn too_early(name: &NodeName, opset: i64, since: i64) -> Error {
+    let (given, accepted) = (format!("ai.onnx {opset}"), format!("{since} and later"));
+    name.invalid("opset_import", given, "is too early", accepted)
 }
 
 /// The version of ai.onnx among those that a model or a function imports; `None` where it is none of

@@ -1,5 +1,6 @@
 //! From an ONNX model to the common form: one graph, with the nodes of subgraphs and functions in it.
 
+mod body;
 mod function;
 mod subgraph;
 
@@ -21,7 +22,8 @@ use super::{operators, tensor};
 pub(super) fn graph(model: &ModelProto, folder: Option<&Path>) -> Result<Graph> {
     let proto = model.graph.as_ref();
     let proto = proto.ok_or_else(|| Error::malformed("is no ONNX model: it has no graph"))?;
-    let mut reader = Reader { model, folder, graph: Graph::default(), depth: 0, expanded: 0 };
+    let graph = Graph::default();
+    let mut reader = Reader { model, folder, graph, depth: 0, count: 0, expanded: 0 };
     let mut scope = Scope::new(operators::opset(&model.opset_import)?);
     reader.inputs(proto, &mut scope)?;
     reader.nodes(&proto.node, &mut scope)?;
@@ -42,6 +44,8 @@ struct Reader<'a> {
     graph: Graph,
     /// How many subgraphs and functions are around what is read.
     depth: usize,
+    /// Nodes, those of the bodies of loops included.
+    count: usize,
     /// Nodes of functions, as often as these are called.
     expanded: usize,
 }
@@ -100,12 +104,30 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, node: Node) -> Result<()> {
-        if self.graph.nodes.len() >= limits::NODES {
+        if self.count >= limits::NODES {
             let problem = format!("has more than {} nodes", limits::NODES);
             return Err(Error::Malformed(problem));
         }
+        self.count += 1;
         self.graph.nodes.push(node);
         Ok(())
+    }
+
+    /// Reads what is within the node `name`.
+    fn within<T>(
+        &mut self,
+        name: &NodeName,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        if self.depth >= limits::SUBGRAPHS {
+            let reason =
+                format!("functions and subgraphs are nested deeper than {}", limits::SUBGRAPHS);
+            return Err(name.not_supported(reason));
+        }
+        self.depth += 1;
+        let found = read(self);
+        self.depth -= 1;
+        found
     }
 
     /// Notes that a function of so many nodes is called.
@@ -145,15 +167,14 @@ impl Reader<'_> {
             let body = function::inline(self, called, proto, &name, &inputs, scope.attributes());
             return self.inlined(name, body, outputs);
         }
-        if operators::is_default(&proto.domain) && proto.op_type == "If" {
-            let body = subgraph::branches(self, proto, &name, &inputs, scope);
-            return match body {
-                Ok((branch, inputs)) => {
-                    let op: Box<dyn Op> = Box::new(branch);
-                    self.push(Node { name, op: Ok(op), inputs, outputs })
-                }
-                Err(error) => self.push(Node { name, op: Err(error), inputs, outputs }),
+        let with_graphs = subgraph::OPERATORS.iter().find(|(it, _)| *it == proto.op_type);
+        if let Some((_, build)) = with_graphs.filter(|_| operators::is_default(&proto.domain)) {
+            let of = subgraph::Of { proto, name: &name, inputs: &inputs, scope };
+            let (op, inputs) = match build(self, &of) {
+                Ok((op, inputs)) => (Ok(op), inputs),
+                Err(error) => (Err(error), inputs),
             };
+            return self.push(Node { name, op, inputs, outputs });
         }
         let op = self.op(&name, proto, inputs.len(), scope);
         self.push(Node { name, op, inputs, outputs })

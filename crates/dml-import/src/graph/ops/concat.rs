@@ -20,45 +20,58 @@ impl Op for Concat {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let given = |index| operands.value(index, "inputs");
         let all = (0..operands.values.len()).map(given).collect::<Result<Vec<&Value>>>()?;
-        let (kind, axis) = self.infer(operands, &all)?;
-        let parts: Vec<&Value> = all.into_iter().filter(|it| !it.is_empty()).collect();
-        let result = match parts.as_slice() {
-            [] => Value::host(Tensor::new(kind.element, kind.shape, vec![])?),
-            [only] => (*only).clone(),
-            _ if operands.place(element_count(&kind.shape), Operator::Present) == Place::Host => {
-                joined_on_host(operands, &parts, kind, axis)?
-            }
-            _ => joined(operands, &parts, kind, axis)?,
-        };
-        Ok(vec![result])
+        join(operands, &all, self.axis, "inputs").map(|it| vec![it])
     }
 }
 
-impl Concat {
-    fn infer(&self, operands: &Operands<'_>, all: &[&Value]) -> Result<(Kind, usize)> {
-        let Some(first) = all.first() else {
-            return Err(operands.node.invalid("inputs", 0, "is the wrong number", "one or more"));
-        };
-        let Kind { element, mut shape } = first.kind()?;
-        if element.storage().is_none() {
-            return Err(no_counterpart(operands.node, element));
+/// The values one after the other along a dimension; `path` is what messages call them.
+pub(super) fn join(
+    operands: &Operands<'_>,
+    all: &[&Value],
+    axis: i64,
+    path: &str,
+) -> Result<Value> {
+    let (kind, axis) = infer(operands, all, axis, path)?;
+    let parts: Vec<&Value> = all.iter().copied().filter(|it| !it.is_empty()).collect();
+    let of = Operands { values: all.iter().copied().map(Some).collect(), ..*operands };
+    match parts.as_slice() {
+        [] => Ok(Value::host(Tensor::new(kind.element, kind.shape, vec![])?)),
+        [only] => Ok((*only).clone()),
+        _ if of.place(element_count(&kind.shape), Operator::Present) == Place::Host => {
+            joined_on_host(operands, &parts, kind, axis)
         }
-        let axis = operands.axis(self.axis, shape.len(), "attribute axis")?;
-        shape[axis] = 0;
-        for value in all {
-            let mut other = value.kind()?;
-            let along = other.shape.get_mut(axis).map(std::mem::take).unwrap_or_default();
-            let sum = shape[axis].saturating_add(along);
-            shape[axis] = 0;
-            if other.shape != shape || other.element != element {
-                let given = format!("{} {}", other.element, text(value.shape()?));
-                let like = format!("{element} {}", text(first.shape()?));
-                return Err(operands.node.invalid("inputs", given, "does not fit", like));
-            }
-            shape[axis] = sum;
-        }
-        Ok((Kind { element, shape }, axis))
+        _ => joined(operands, &parts, kind, axis),
     }
+}
+
+fn infer(
+    operands: &Operands<'_>,
+    all: &[&Value],
+    axis: i64,
+    path: &str,
+) -> Result<(Kind, usize)> {
+    let Some(first) = all.first() else {
+        return Err(operands.node.invalid(path, 0, "is the wrong number", "one or more"));
+    };
+    let Kind { element, mut shape } = first.kind()?;
+    if element.storage().is_none() {
+        return Err(no_counterpart(operands.node, element));
+    }
+    let axis = operands.axis(axis, shape.len(), "attribute axis")?;
+    shape[axis] = 0;
+    for value in all {
+        let mut other = value.kind()?;
+        let along = other.shape.get_mut(axis).map(std::mem::take).unwrap_or_default();
+        let sum = shape[axis].saturating_add(along);
+        shape[axis] = 0;
+        if other.shape != shape || other.element != element {
+            let given = format!("{} {}", other.element, text(value.shape()?));
+            let like = format!("{element} {}", text(first.shape()?));
+            return Err(operands.node.invalid(path, given, "does not fit", like));
+        }
+        shape[axis] = sum;
+    }
+    Ok((Kind { element, shape }, axis))
 }
 
 fn joined_on_host(

@@ -33,25 +33,46 @@ pub(crate) enum Place {
     Device,
 }
 
-/// What is left of [`limits::HOST_WORK`].
-pub(crate) struct Budget(Cell<u64>);
+/// What is left of [`limits::HOST_WORK`] and of [`limits::LOOP_NODES`].
+pub(crate) struct Budget {
+    elements: Cell<u64>,
+    nodes: Cell<u64>,
+}
 
 impl Default for Budget {
     fn default() -> Self {
-        Self(Cell::new(limits::HOST_WORK))
+        Self { elements: Cell::new(limits::HOST_WORK), nodes: Cell::new(limits::LOOP_NODES) }
     }
 }
 
 impl Budget {
     /// Takes the elements of a tensor of `shape` from it.
     pub(crate) fn take(&self, shape: &[u64]) -> Result<()> {
-        let rest = element_count(shape).and_then(|count| self.0.get().checked_sub(count));
+        let rest = element_count(shape).and_then(|count| self.elements.get().checked_sub(count));
         let too_much = || {
             let limit = limits::HOST_WORK;
             Error::malformed(format!("computes more on the host than {limit} elements"))
         };
-        self.0.set(rest.ok_or_else(too_much)?);
+        self.elements.set(rest.ok_or_else(too_much)?);
         Ok(())
+    }
+
+    /// Takes the nodes of a loop's body from it, which `node` repeats.
+    pub(crate) fn take_nodes(&self, node: &NodeName, count: u64) -> Result<()> {
+        self.has_nodes(node, count)?;
+        self.nodes.set(self.nodes.get() - count);
+        Ok(())
+    }
+
+    /// Checks that so many nodes could be taken.
+    pub(crate) fn has_nodes(&self, node: &NodeName, count: u64) -> Result<()> {
+        if count <= self.nodes.get() {
+            return Ok(());
+        }
+        let limit = limits::LOOP_NODES;
+        Err(node.not_supported(format!(
+            "loops are unrolled, and have more than {limit} nodes in all of their iterations"
+        )))
     }
 }
 

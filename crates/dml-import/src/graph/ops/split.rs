@@ -48,38 +48,49 @@ impl Op for Split {
         }
         let axis = operands.axis(self.axis, shape.len(), "attribute axis")?;
         let lengths = self.lengths(operands, shape[axis])?;
-        let part = |length: &u64| {
-            let mut shape = shape.clone();
-            shape[axis] = *length;
-            Kind { element, shape }
-        };
-        let kinds: Vec<Kind> = lengths.iter().map(part).collect();
-        input.check()?;
-        if let [only] = kinds.as_slice() {
-            debug_assert_eq!(only.shape, shape);
-            return Ok(vec![input.clone()]);
-        }
-        let empty =
-            |kind: &Kind| Tensor::new(kind.element, kind.shape.clone(), vec![]).map(Value::host);
-        let whole = Operands { values: vec![Some(input)], ..*operands };
-        if !kinds.iter().all(Kind::is_empty)
-            && whole.place(element_count(&shape), Operator::Present) == Place::Host
-        {
-            return divided_on_host(operands, input, kinds, axis);
-        }
-        let full: Vec<Kind> = kinds.iter().filter(|it| !it.is_empty()).cloned().collect();
-        let mut written = match full.is_empty() {
-            true => vec![],
-            false => divided(operands, input, full, axis)?,
-        }
-        .into_iter();
-        let next = |kind: &Kind| match kind.is_empty() {
-            true => empty(kind),
-            // One for each that is not empty.
-            false => written.next().map_or_else(|| empty(kind), Ok),
-        };
-        kinds.iter().map(next).collect()
+        parts(operands, input, axis, &lengths)
     }
+}
+
+/// The parts of `input` along a dimension, whose lengths add up to it.
+pub(super) fn parts(
+    operands: &Operands<'_>,
+    input: &Value,
+    axis: usize,
+    lengths: &[u64],
+) -> Result<Vec<Value>> {
+    let Kind { element, shape } = input.kind()?;
+    let part = |length: &u64| {
+        let mut shape = shape.clone();
+        shape[axis] = *length;
+        Kind { element, shape }
+    };
+    let kinds: Vec<Kind> = lengths.iter().map(part).collect();
+    input.check()?;
+    if let [only] = kinds.as_slice() {
+        debug_assert_eq!(only.shape, shape);
+        return Ok(vec![input.clone()]);
+    }
+    let empty =
+        |kind: &Kind| Tensor::new(kind.element, kind.shape.clone(), vec![]).map(Value::host);
+    let whole = Operands { values: vec![Some(input)], ..*operands };
+    if !kinds.iter().all(Kind::is_empty)
+        && whole.place(element_count(&shape), Operator::Present) == Place::Host
+    {
+        return divided_on_host(operands, input, kinds, axis);
+    }
+    let full: Vec<Kind> = kinds.iter().filter(|it| !it.is_empty()).cloned().collect();
+    let mut written = match full.is_empty() {
+        true => vec![],
+        false => divided(operands, input, full, axis)?,
+    }
+    .into_iter();
+    let next = |kind: &Kind| match kind.is_empty() {
+        true => empty(kind),
+        // One for each that is not empty.
+        false => written.next().map_or_else(|| empty(kind), Ok),
+    };
+    kinds.iter().map(next).collect()
 }
 
 impl Split {

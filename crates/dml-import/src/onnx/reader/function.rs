@@ -2,7 +2,6 @@
 
 use crate::error::{NodeName, Result};
 use crate::graph::ValueId;
-use crate::limits;
 
 use super::Reader;
 use crate::onnx::operators;
@@ -29,11 +28,6 @@ pub(super) fn inline(
     inputs: &[Option<ValueId>],
     outer: Option<&[AttributeProto]>,
 ) -> Result<Vec<ValueId>> {
-    if reader.depth >= limits::SUBGRAPHS {
-        let reason =
-            format!("functions and subgraphs are nested deeper than {}", limits::SUBGRAPHS);
-        return Err(name.not_supported(reason));
-    }
     if inputs.len() > function.input.len() {
         let accepted = format!("up to {}", function.input.len());
         return Err(name.invalid("inputs", inputs.len(), "is the wrong number", accepted));
@@ -58,10 +52,7 @@ pub(super) fn inline(
         scope.insert(name, value)?;
     }
     reader.expand(function.node.len())?;
-    reader.depth += 1;
-    let body = reader.nodes(&function.node, &mut scope);
-    reader.depth -= 1;
-    body?;
+    reader.within(name, |reader| reader.nodes(&function.node, &mut scope))?;
     let user = name.to_string();
     function.output.iter().map(|output| scope.output(output, &user)).collect()
 }

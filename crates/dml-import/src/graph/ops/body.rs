@@ -1,0 +1,190 @@
+//! The body of a loop: a graph that is evaluated once for each iteration.
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::concat::join;
+use crate::graph::ops::schedule::{Context, demanded, evaluate_nodes, found};
+use crate::graph::ops::split::parts;
+use crate::graph::ops::{Need, Operands};
+use crate::graph::order::{needed, topological};
+use crate::graph::value::{Kind, Value};
+use crate::graph::{Graph, ValueId};
+use crate::tensor::{Tensor, text};
+
+/// A graph with values of its own; those of the graphs around that it uses are its last inputs.
+#[derive(Debug)]
+pub(crate) struct Body {
+    graph: Graph,
+    order: Vec<usize>,
+    /// What the host has to know of it, where the host need not know the loop's outputs, and where it
+    /// has to.
+    demanded: [Vec<bool>; 2],
+}
+
+impl Body {
+    /// The host has to know the output `condition`. The inputs and outputs of each pair of `carried` are
+    /// one value, which goes from an iteration to the next.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`](crate::Error): nodes use each other's outputs in a circle, or two write the
+    /// same value.
+    pub(crate) fn new(
+        graph: Graph,
+        condition: Option<usize>,
+        carried: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Result<Self> {
+        let order = topological(&graph)?;
+        let is_needed = needed(&graph, &order);
+        let order = order.into_iter().filter(|index| is_needed[*index]).collect();
+        let carried = carried.into_iter();
+        let values = |(input, output): (usize, usize)| {
+            (graph.inputs[input].value, graph.outputs[output].value)
+        };
+        let carried: Vec<(ValueId, ValueId)> = carried.map(values).collect();
+        let condition: Vec<ValueId> =
+            condition.iter().map(|index| graph.outputs[*index].value).collect();
+        let all: Vec<ValueId> = graph.outputs.iter().map(|it| it.value).collect();
+        let demanded =
+            [demanded(&graph, &condition, &carried)?, demanded(&graph, &all, &carried)?];
+        Ok(Self { graph, order, demanded })
+    }
+
+    /// What it needs of its input with this number.
+    pub(super) fn need(&self, input: usize) -> Need {
+        match self.graph.inputs.get(input) {
+            Some(input) if self.demanded[0][input.value] => Need::Host,
+            _ => Need::Elements,
+        }
+    }
+
+    /// The number of its outputs.
+    pub(super) fn outputs(&self) -> usize {
+        self.graph.outputs.len()
+    }
+
+    /// Checks that so many iterations are no more than an evaluation goes through.
+    pub(super) fn check_count(&self, operands: &Operands<'_>, iterations: u64) -> Result<()> {
+        operands.budget.has_nodes(operands.node, iterations.saturating_mul(self.nodes()))
+    }
+
+    fn nodes(&self) -> u64 {
+        self.order.len() as u64 + 1
+    }
+
+    /// Its outputs for these inputs, which are in its inputs' order.
+    pub(super) fn run<'a>(
+        &self,
+        operands: &Operands<'_>,
+        inputs: impl IntoIterator<Item = Option<&'a Value>>,
+    ) -> Result<Vec<Value>> {
+        operands.budget.take_nodes(operands.node, self.nodes())?;
+        let mut values = vec![None; self.graph.value_count];
+        for (input, value) in self.graph.inputs.iter().zip(inputs) {
+            values[input.value] = value.cloned();
+        }
+        let Operands { budget, device, owner, is_demanded, .. } = *operands;
+        let context = Context { budget, device, index: owner.index };
+        let demanded = &self.demanded[usize::from(is_demanded)];
+        evaluate_nodes(&self.graph, self.order.iter().copied(), demanded, &mut values, context);
+        let output = |value: ValueId| found(values[value].clone());
+        Ok(self.graph.outputs.iter().map(|it| output(it.value)).collect())
+    }
+
+    /// Checks that `value` has the type that the body declares for its input with this number.
+    pub(super) fn check_type(
+        &self,
+        operands: &Operands<'_>,
+        input: usize,
+        value: &Value,
+    ) -> Result<()> {
+        let declared = self.graph.inputs.get(input);
+        match (declared.and_then(|it| Some((it, it.element?))), value.element) {
+            (Some((input, accepted)), Some(given)) if given != accepted => {
+                let path = format!("body's input '{}'", input.names[0]);
+                Err(operands.node.invalid(path, given, "is the wrong type", accepted.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the value `after` an iteration has the type of the one before, and its shape where
+    /// that may not change. What is refused is so where it is used.
+    pub(super) fn check_carried(
+        &self,
+        operands: &Operands<'_>,
+        output: usize,
+        [before, after]: [&Value; 2],
+        keeps_shape: bool,
+    ) -> Result<()> {
+        let (Ok(given), Ok(accepted)) = (after.kind(), before.kind()) else { return Ok(()) };
+        if given.element == accepted.element && (!keeps_shape || given.shape == accepted.shape) {
+            return Ok(());
+        }
+        let show = |it: Kind| format!("{} {}", it.element, text(&it.shape));
+        let path = format!("body's output '{}'", self.graph.outputs[output].name);
+        let problem = "is another type or shape than before the iteration";
+        Err(operands.node.invalid(path, show(given), problem, show(accepted)))
+    }
+}
+
+/// The slices of `value` along a dimension, without it.
+pub(super) fn slices(
+    operands: &Operands<'_>,
+    value: &Value,
+    axis: usize,
+    backward: bool,
+) -> Result<Vec<Value>> {
+    let mut shape = value.shape()?.to_vec();
+    let length = usize::try_from(shape.remove(axis)).unwrap_or(usize::MAX);
+    if length == 0 {
+        return Ok(vec![]);
+    }
+    let slices = parts(operands, value, axis, &vec![1; length])?;
+    let slice = |it: &Value| operands.reshaped(it, &shape);
+    let mut slices = slices.iter().map(slice).collect::<Result<Vec<Value>>>()?;
+    if backward {
+        slices.reverse();
+    }
+    Ok(slices)
+}
+
+/// Values one after the other along a new dimension, which messages call `path`.
+pub(super) fn stacked(
+    operands: &Operands<'_>,
+    values: &[Value],
+    axis: i64,
+    path: &str,
+) -> Result<Value> {
+    let with_axis = |value: &Value| {
+        let mut shape = value.shape()?.to_vec();
+        let at = operands.axis(axis, shape.len() + 1, path)?;
+        shape.insert(at, 1);
+        operands.reshaped(value, &shape)
+    };
+    let values = values.iter().map(with_axis).collect::<Result<Vec<Value>>>()?;
+    join(operands, &values.iter().collect::<Vec<&Value>>(), axis, path)
+}
+
+/// So many zeros of this kind along a new dimension.
+pub(super) fn zeros(
+    operands: &Operands<'_>,
+    kind: Kind,
+    count: u64,
+    axis: i64,
+    path: &str,
+) -> Result<Value> {
+    let Kind { element, mut shape } = kind;
+    let at = operands.axis(axis, shape.len() + 1, path)?;
+    shape.insert(at, count);
+    Ok(Value::fill(Kind { element, shape }, 0))
+}
+
+/// A 64-bit integer.
+pub(super) fn integer(value: i64) -> Value {
+    Value::host(Tensor::from_integers(vec![], &[value]))
+}
+
+/// A truth value.
+pub(super) fn truth(value: bool) -> Value {
+    Value::fill(Kind { element: ElementType::Bool, shape: vec![] }, value.into())
+}

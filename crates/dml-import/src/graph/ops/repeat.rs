@@ -1,0 +1,127 @@
+//! Loop: its body is evaluated as often as its trip count and its condition say, which the host knows.
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::device::DeviceNodes;
+use crate::graph::ops::body::{Body, integer, stacked, truth, zeros};
+use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::value::{Kind, Storage, Value};
+
+/// ONNX's Loop. Inputs are the trip count, the condition, the values that iterations hand on, and those
+/// of the graphs around; the body has the same, with the number of the iteration first. Its outputs are
+/// the condition, what is handed on, and what is put together of all iterations.
+#[derive(Debug)]
+pub(crate) struct Repeat {
+    pub(crate) body: Body,
+    /// How many values are handed on.
+    pub(crate) carried: usize,
+    /// What the model declares of each of the body's outputs after those.
+    pub(crate) declared: Vec<Option<Kind>>,
+}
+
+impl Op for Repeat {
+    fn need(&self, input: usize) -> Need {
+        if input < 2 { Need::Host } else { self.body.need(input) }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let trips = operands.optional(0).map(|_| operands.scalar(0, "M")).transpose()?;
+        let has_condition = operands.optional(1).is_some();
+        if trips.is_none() && !has_condition {
+            let accepted = "a trip count, a condition, or both";
+            return Err(operands.node.invalid("inputs M and cond", "nothing", "is given", accepted));
+        }
+        let mut condition = operands.optional(1).cloned().unwrap_or_else(|| truth(true));
+        let (first, last) = (2, 2 + self.carried);
+        let carried = (first..last).map(|index| operands.value(index, "v_initial").cloned());
+        let mut carried = carried.collect::<Result<Vec<Value>>>()?;
+        let typed = std::iter::once(&condition).chain(&carried);
+        typed.zip(1..).try_for_each(|(it, index)| self.body.check_type(operands, index, it))?;
+        // Without a condition it is known before how many iterations there are.
+        let least = trips.filter(|_| !has_condition).and_then(|it| u64::try_from(it).ok());
+        self.body.check_count(operands, least.unwrap_or(0))?;
+        let mut scans: Vec<Vec<Value>> = vec![vec![]; self.declared.len()];
+        let mut iteration = 0;
+        while trips.is_none_or(|trips| iteration < trips)
+            && (!has_condition || self.holds(operands, &condition, iteration)?)
+        {
+            let found = self.iteration(operands, iteration, &condition, &carried)?;
+            let mut found = found.into_iter();
+            condition = found.next().unwrap_or_else(|| truth(false));
+            let next: Vec<Value> = found.by_ref().take(self.carried).collect();
+            for (index, (before, after)) in carried.iter().zip(&next).enumerate() {
+                self.body.check_carried(operands, 1 + index, [before, after], false)?;
+            }
+            carried = next;
+            scans.iter_mut().zip(found).for_each(|(all, value)| all.push(value));
+            iteration += 1;
+        }
+        let scans = match iteration {
+            0 => self.none(operands, &condition, &carried)?,
+            _ => {
+                let joined = |all: &Vec<Value>| stacked(operands, all, 0, PATH);
+                scans.iter().map(|all| joined(all).unwrap_or_else(Value::refused)).collect()
+            }
+        };
+        Ok(carried.into_iter().chain(scans).collect())
+    }
+}
+
+impl Repeat {
+    fn iteration(
+        &self,
+        operands: &Operands<'_>,
+        iteration: i64,
+        condition: &Value,
+        carried: &[Value],
+    ) -> Result<Vec<Value>> {
+        let number = integer(iteration);
+        let own = [&number, condition].into_iter().chain(carried).map(Some);
+        let around = operands.values.iter().skip(2 + self.carried).copied();
+        self.body.run(operands, own.chain(around))
+    }
+
+    /// Whether there is a next iteration.
+    fn holds(&self, operands: &Operands<'_>, condition: &Value, iteration: i64) -> Result<bool> {
+        operands.type_is(condition.element()?, &[ElementType::Bool], "cond")?;
+        if let Some(Storage::Device { node, .. }) = condition.view().map(|it| &it.storage) {
+            let writer = operands.device.writer(*node);
+            return Err(operands.node.not_supported(format!(
+                "loops are unrolled, and the condition of iteration {iteration} is the result of \
+                 {writer}, computed by a device"
+            )));
+        }
+        match operands.read(condition)?.integers().as_deref() {
+            Some([it]) => Ok(*it != 0),
+            other => {
+                let (given, problem) = (other.map_or(0, <[_]>::len), "is the wrong number of elements");
+                Err(operands.node.invalid("cond", given, problem, "1"))
+            }
+        }
+    }
+
+    /// What is put together of no iteration. The kinds of the parts are what an iteration would give, or
+    /// else what the model declares.
+    fn none(
+        &self,
+        operands: &Operands<'_>,
+        condition: &Value,
+        carried: &[Value],
+    ) -> Result<Vec<Value>> {
+        if self.declared.is_empty() {
+            return Ok(vec![]);
+        }
+        let device = DeviceNodes::new(true);
+        let probe = Operands { values: operands.values.clone(), device: &device, ..*operands };
+        let found = self.iteration(&probe, 0, condition, carried)?;
+        let parts = found.into_iter().skip(1 + self.carried).zip(&self.declared);
+        let none = |(part, declared): (Value, &Option<Kind>)| {
+            let kind = part.kind().or_else(|error| declared.clone().ok_or(error));
+            kind.and_then(|it| zeros(operands, it, 0, 0, PATH)).unwrap_or_else(Value::refused)
+        };
+        Ok(parts.map(none).collect())
+    }
+}
+
+/// What messages call what is put together.
+const PATH: &str = "body's outputs";

@@ -1,0 +1,121 @@
+//! Evaluates nodes, each after those whose outputs it uses.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::graph::device::{DeviceNodes, Owner};
+use crate::graph::ops::operands::{Budget, Operands};
+use crate::graph::ops::Need;
+use crate::graph::order::producers;
+use crate::graph::value::{Storage, Value};
+use crate::graph::{Graph, Node, ValueId};
+use crate::limits;
+
+/// What the evaluation of nodes is given beside their values.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) budget: &'a Budget,
+    pub(crate) device: &'a DeviceNodes,
+    /// The node of the model that these nodes are a part of; `None` where they are the model's own.
+    pub(crate) index: Option<usize>,
+}
+
+/// Evaluates the nodes in `order` and writes their outputs into `values`. What is refused is a value, so
+/// that it does no harm where nothing depends on it.
+pub(crate) fn evaluate_nodes(
+    graph: &Graph,
+    order: impl IntoIterator<Item = usize>,
+    demanded: &[bool],
+    values: &mut [Option<Value>],
+    context: Context<'_>,
+) {
+    for index in order {
+        let node = &graph.nodes[index];
+        let is_demanded = node.outputs.iter().flatten().any(|output| demanded[*output]);
+        let origin = context.index.unwrap_or(index);
+        let owner = Owner { name: Arc::new(node.name.clone()), index: Some(origin) };
+        match evaluate_node(node, values, context, &owner, is_demanded) {
+            Ok(found) => {
+                for (output, value) in node.outputs.iter().zip(found) {
+                    if let Some(output) = output {
+                        values[*output] = Some(value);
+                    }
+                }
+            }
+            Err(error) => {
+                for output in node.outputs.iter().flatten() {
+                    values[*output] = Some(Value::refused(error.clone()));
+                }
+            }
+        }
+    }
+}
+
+fn evaluate_node(
+    node: &Node,
+    values: &[Option<Value>],
+    context: Context<'_>,
+    owner: &Owner,
+    is_demanded: bool,
+) -> Result<Vec<Value>> {
+    let op = node.op.as_ref().map_err(Clone::clone)?;
+    let value = |id: &Option<usize>| id.and_then(|id| values[id].as_ref());
+    let values = node.inputs.iter().map(value).collect();
+    let Context { budget, device, .. } = context;
+    let operands = Operands { node: &node.name, values, budget, device, owner, is_demanded };
+    let found = op.evaluate(&operands)?;
+    if found.len() < node.outputs.len() {
+        let (given, accepted) = (node.outputs.len(), format!("up to {}", found.len()));
+        return Err(node.name.invalid("outputs", given, "is the wrong number", accepted));
+    }
+    for value in &found {
+        if let Some(Storage::Tensor(tensor)) = value.view().map(|view| &view.storage) {
+            budget.take(tensor.shape())?;
+        }
+        if let Some(shape) = value.shape.as_ref().filter(|it| it.len() > limits::RANK) {
+            let (rank, accepted) = (shape.len(), format!("up to {}", limits::RANK));
+            return Err(node.name.invalid("output", rank, "dimensions are too many", accepted));
+        }
+    }
+    Ok(found)
+}
+
+/// The value, or that there is none.
+pub(crate) fn found(value: Option<Value>) -> Value {
+    value.unwrap_or_else(|| Value::refused(Error::malformed("nothing produces the value")))
+}
+
+/// Which values the host has to know: shapes or attributes depend on them, or they are among `roots`.
+/// Where the first of a pair of `feedback` is one of them, the second is, too.
+///
+/// # Errors
+/// [`Error::Malformed`]: two nodes write the same value.
+pub(crate) fn demanded(
+    graph: &Graph,
+    roots: &[ValueId],
+    feedback: &[(ValueId, ValueId)],
+) -> Result<Vec<bool>> {
+    let producers = producers(graph)?;
+    let needs = |node: &Node, least: &dyn Fn(Need) -> bool, open: &mut Vec<ValueId>| {
+        let Ok(op) = &node.op else { return };
+        let inputs = node.inputs.iter().enumerate();
+        open.extend(inputs.filter(|(index, _)| least(op.need(*index))).filter_map(|(_, it)| *it));
+    };
+    let mut open = roots.to_vec();
+    graph.nodes.iter().for_each(|node| needs(node, &|it| it == Need::Host, &mut open));
+    let mut next = vec![None; graph.value_count];
+    feedback.iter().for_each(|(from, to)| next[*from] = Some(*to));
+    let mut is_demanded = vec![false; graph.value_count];
+    let mut is_visited = vec![false; graph.nodes.len()];
+    while let Some(value) = open.pop() {
+        if std::mem::replace(&mut is_demanded[value], true) {
+            continue;
+        }
+        open.extend(next[value]);
+        if let Some(producer) = producers[value].filter(|it| !is_visited[*it]) {
+            is_visited[producer] = true;
+            needs(&graph.nodes[producer], &|it| it != Need::Shape, &mut open);
+        }
+    }
+    Ok(is_demanded)
+}
