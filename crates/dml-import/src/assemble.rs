@@ -1,11 +1,14 @@
-//! From an evaluated graph to a program: one graph of operators, and what its inputs and outputs are.
+//! From an evaluated graph to a program: a graph of operators, or several where one cannot have all of
+//! them, and what their inputs and outputs are.
+
+mod stage;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dml_core::DataType;
-use dml_core::graph::{GraphBuilder, GraphValue};
+use dml_core::graph::GraphValue;
 use dml_core::schema::FieldKind;
 
 use crate::element::ElementType;
@@ -14,10 +17,11 @@ use crate::graph::value::{Storage, Value, View};
 use crate::graph::{DeviceNode, Evaluation, Graph, Owner, materialized};
 use crate::limits;
 use crate::program::{
-    Binding, BufferPlan, Destination, Dispatch, Initial, Operator, Program, ProgramInput, Read,
-    Source, Step, Weight, Work,
+    Binding, BufferPlan, Destination, Initial, Program, ProgramInput, Read, Source, Step, Weight,
 };
 use crate::tensor::{Tensor, byte_count};
+
+use stage::{Bound, Edge, InputKey, Stage};
 
 /// A binding begins at a multiple of so many bytes.
 const ALIGNMENT: usize = 16;
@@ -92,44 +96,15 @@ fn source(evaluation: &Evaluation, owner: &Owner, value: &Value) -> Result<(Orig
     Ok((origin, value))
 }
 
-/// What tells one input of the device's graph from another. Types tell equal bytes apart, since all that
-/// read an input have its type.
-#[derive(PartialEq, Eq, Hash)]
-enum InputKey {
-    Input(usize),
-    /// By its address.
-    Constant(usize),
-    /// By its elements' address.
-    Tensor(Option<DataType>, usize, usize),
-    /// By its elements.
-    Small(Option<DataType>, Vec<u8>),
-}
-
 #[derive(Default)]
 struct Assembler<'a> {
     /// What is known of the model's inputs.
     values: Vec<&'a Value>,
-    builder: GraphBuilder,
     buffers: Vec<BufferPlan>,
     /// Tensors that the program has in one buffer.
     constants: Vec<u8>,
-    /// The graph's inputs, and where they are bound. Those in the buffer of constants have none yet.
-    inputs: Vec<Bound>,
-    known: HashMap<InputKey, (GraphValue, usize)>,
-    outputs: Vec<Binding>,
+    stages: Vec<Stage>,
     written: Written,
-    names: Vec<NodeName>,
-    /// The only node, where there is one.
-    single: Option<Operator>,
-    /// Which inputs of the graph the only node has, in its binding order.
-    bindings: Vec<Option<usize>>,
-}
-
-/// Where an input of the graph is.
-enum Bound {
-    Buffer(Binding),
-    /// The first byte and the number of bytes in the buffer of constants.
-    Constant(u64, u64),
 }
 
 /// Where outputs of nodes are.
@@ -139,58 +114,70 @@ impl Assembler<'_> {
     /// Adds the nodes that the outputs depend on, and the outputs.
     fn nodes(&mut self, nodes: &[DeviceNode], outputs: &[(Origin, Value)]) -> Result<()> {
         let is_needed = needed(nodes, outputs);
-        let mut values: HashMap<usize, GraphValue> = HashMap::new();
-        for (index, node) in nodes.iter().enumerate().filter(|(index, _)| is_needed[*index]) {
-            let value = self.node(node, &values)?;
-            values.insert(index, value);
+        let stage_of = stages(nodes);
+        let mut stages: Vec<Vec<usize>> = Vec::new();
+        for (index, stage) in stage_of.iter().enumerate().filter(|(index, _)| is_needed[*index]) {
+            stages.resize(stages.len().max(stage + 1), vec![]);
+            stages[*stage].push(index);
         }
-        for (origin, value) in outputs {
-            let Origin::Device(at) = origin else { continue };
-            if self.written.contains_key(at) {
-                continue;
+        let of_graph = outputs.iter().filter_map(|(origin, _)| match origin {
+            Origin::Device(at) => Some(*at),
+            Origin::Known(_) => None,
+        });
+        let mut published: Vec<(usize, usize)> = of_graph.collect();
+        for index in stages.iter().skip(1).flatten() {
+            let earlier = nodes[*index].inputs.iter().flatten().filter_map(device_value);
+            published.extend(earlier.filter(|at| stage_of[at.0] < stage_of[*index]));
+        }
+        for (number, own) in stages.iter().enumerate() {
+            let mut stage = Stage::default();
+            let mut values: HashMap<usize, GraphValue> = HashMap::new();
+            for index in own {
+                let value = self.node(&mut stage, &nodes[*index], &values)?;
+                values.insert(*index, value);
             }
-            let binding = self.buffer(value.element()?, value.shape()?, Initial::Undefined);
-            self.builder.output(self.builder.output_of(values[&at.0], number(at.1)));
-            self.outputs.push(binding.clone());
-            self.written.insert(*at, binding);
+            for at in published.iter().filter(|at| stage_of[at.0] == number) {
+                if self.written.contains_key(at) {
+                    continue;
+                }
+                let kind = &nodes[at.0].outputs[at.1];
+                let binding = self.buffer(kind.element, &kind.shape, Initial::Undefined);
+                stage.output(values[&at.0], at.1, binding.clone());
+                self.written.insert(*at, binding);
+            }
+            self.stages.push(stage);
         }
         Ok(())
     }
 
-    /// Adds a node, which reads `values` of earlier ones.
+    /// Adds a node, which reads `values` of earlier ones of its stage.
     fn node(
         &mut self,
+        stage: &mut Stage,
         node: &DeviceNode,
         values: &HashMap<usize, GraphValue>,
     ) -> Result<GraphValue> {
         let mut inputs = Vec::new();
-        self.bindings = Vec::new();
-        for storage in &node.inputs {
-            match storage {
-                None => self.bindings.push(None),
-                Some(Storage::Device { node, output }) => {
-                    inputs.push(self.builder.output_of(values[node], number(*output)));
+        let read = node.operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);
+        for (storage, tensor) in node.inputs.iter().zip(read) {
+            inputs.push(match (storage, tensor) {
+                (Some(Storage::Device { node, output }), _) if values.contains_key(node) => {
+                    Some(Edge::Node(values[node], *output))
                 }
-                Some(other) => {
-                    let (value, at) = self.input(other)?;
-                    self.bindings.push(Some(at));
-                    inputs.push(value);
-                }
-            }
+                (Some(other), Some(tensor)) => Some(self.input(stage, other, tensor.data_type)?),
+                _ => None,
+            });
         }
-        let value = self.builder.operator(node.operator.clone(), &inputs);
-        self.builder.name(value, node.name.to_string());
-        self.names.push((*node.name).clone());
-        // An operator by itself has all its outputs bound.
-        let is_single =
-            self.names.len() == 1 && node.operator.bindings(FieldKind::Output).count() == 1;
-        let work = Work::Operator(node.operator.clone());
-        self.single = is_single.then(|| Operator { node: (*node.name).clone(), work });
-        Ok(value)
+        Ok(stage.node(node, inputs))
     }
 
-    /// The graph's input with these elements, and its number.
-    fn input(&mut self, storage: &Storage) -> Result<(GraphValue, usize)> {
+    /// The graph's input with these elements, read as `data_type`.
+    fn input(
+        &mut self,
+        stage: &mut Stage,
+        storage: &Storage,
+        data_type: DataType,
+    ) -> Result<Edge> {
         // What is small is known by its elements.
         let small = match storage {
             Storage::Tensor(tensor) => Some(tensor.clone()),
@@ -203,25 +190,18 @@ impl Assembler<'_> {
         };
         let key = match (storage, &small) {
             (_, Some(tensor)) => {
-                let data_type = tensor.element_type().storage();
                 let (bytes, length) = (tensor.bytes(), tensor.bytes().len());
                 match length <= limits::SMALL_CONSTANT {
-                    true => InputKey::Small(data_type, bytes.to_vec()),
-                    false => InputKey::Tensor(data_type, bytes.as_ptr().addr(), length),
+                    true => InputKey::Small(bytes.to_vec()),
+                    false => InputKey::Tensor(bytes.as_ptr().addr(), length),
                 }
             }
             (Storage::Input(input), _) => InputKey::Input(input.index),
             (Storage::Constant(constant), _) => InputKey::Constant(Arc::as_ptr(constant).addr()),
-            _ => return Err(Error::malformed("an input lies nowhere")),
+            (Storage::Device { node, output }, _) => InputKey::Earlier(*node, *output),
+            (Storage::Tensor(_), None) => return Err(Error::malformed("an input lies nowhere")),
         };
-        if let Some(known) = self.known.get(&key) {
-            return Ok(*known);
-        }
-        let bound = self.bound(storage, small)?;
-        self.inputs.push(bound);
-        let entry = (self.builder.input(), self.inputs.len() - 1);
-        self.known.insert(key, entry);
-        Ok(entry)
+        stage.input((key, data_type), || self.bound(storage, small))
     }
 
     /// Where an input of the graph is: tensors that are known are in one buffer.
@@ -243,7 +223,11 @@ impl Assembler<'_> {
                 let initial = Initial::Weight(Weight(Arc::clone(constant)));
                 (constant.element, constant.shape.clone(), initial)
             }
-            _ => return Err(Error::malformed("an input lies nowhere")),
+            // Stages before this one are complete.
+            Storage::Device { node, output } => {
+                return Ok(Bound::Buffer(self.written[&(*node, *output)].clone()));
+            }
+            Storage::Tensor(_) => return Err(Error::malformed("an input lies nowhere")),
         };
         Ok(Bound::Buffer(self.buffer(element, &shape, initial)))
     }
@@ -267,32 +251,38 @@ impl Assembler<'_> {
                 self.buffers.push(BufferPlan { size, initial: Initial::Tensor(constants) });
             }
         }
-        let buffer = self.buffers.len().saturating_sub(1);
-        let bound = |it: Bound| match it {
-            Bound::Buffer(binding) => binding,
-            Bound::Constant(offset, size) => Binding { buffer, offset, size },
-        };
-        let inputs: Vec<Binding> = self.inputs.into_iter().map(bound).collect();
+        let constants = self.buffers.len().saturating_sub(1);
         program.buffers = self.buffers;
-        if !self.names.is_empty() {
-            let outputs = self.outputs.into_iter().map(Some).collect();
-            let (operator, inputs) = match self.single {
-                Some(operator) => {
-                    let bind = |it: Option<usize>| it.map(|at| inputs[at].clone());
-                    (operator, self.bindings.into_iter().map(bind).collect())
-                }
-                None => {
-                    let (desc, nodes) = (Arc::new(self.builder.finish()), self.names);
-                    let node = NodeName::new("graph", format!("{} operators", nodes.len()));
-                    let inputs = inputs.into_iter().map(Some).collect();
-                    (Operator { node, work: Work::Graph { desc, nodes } }, inputs)
-                }
-            };
-            program.operators.push(operator);
-            program.steps.push(Step::Dispatch(Dispatch { operator: 0, inputs, outputs }));
+        for stage in self.stages {
+            stage.finish(&mut program, constants);
         }
         (program, self.written)
     }
+}
+
+/// The value that an operator before has written.
+fn device_value(storage: &Storage) -> Option<(usize, usize)> {
+    match storage {
+        Storage::Device { node, output } => Some((*node, *output)),
+        _ => None,
+    }
+}
+
+/// In which graph each node is. What goes along an edge of a graph has one type, so that what is read as
+/// another one than it was written as has to leave a graph in between.
+fn stages(nodes: &[DeviceNode]) -> Vec<usize> {
+    let mut stages: Vec<usize> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let read = node.operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);
+        let stage = node.inputs.iter().zip(read).filter_map(|(storage, tensor)| {
+            let (from, output) = device_value(storage.as_ref()?)?;
+            let written = nodes[from].outputs[output].element.storage();
+            Some(stages[from] + usize::from(written != Some(tensor?.data_type)))
+        });
+        let stage = stage.max().unwrap_or(0);
+        stages.push(stage);
+    }
+    stages
 }
 
 /// Which nodes the outputs depend on: each reads earlier ones alone.
@@ -314,9 +304,4 @@ fn needed(nodes: &[DeviceNode], outputs: &[(Origin, Value)]) -> Vec<bool> {
         }
     }
     needed
-}
-
-/// There are fewer nodes and outputs than 32 bits count.
-fn number(output: usize) -> u32 {
-    u32::try_from(output).unwrap_or(u32::MAX)
 }

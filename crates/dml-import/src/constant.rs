@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::tensor::{Tensor, byte_count, text};
+use crate::tensor::{Tensor, element_count, file_bytes, spread, text};
 
 /// A tensor of the model.
 #[derive(Clone, Debug)]
@@ -20,14 +20,15 @@ pub(crate) struct Constant {
 /// Where the elements are.
 #[derive(Clone, Debug)]
 pub(crate) enum Data {
-    /// Packed and little-endian, in the model.
+    /// Packed and little-endian.
     Here(Bytes),
     /// In a part of another file.
     File { path: PathBuf, offset: u64 },
 }
 
 impl Constant {
-    /// A constant whose number of bytes is `given`; what `data` does not have is not read.
+    /// A constant whose number of bytes, as files have them, is `given`; what `data` does not have is not
+    /// read.
     pub(crate) fn new(
         element: ElementType,
         shape: Vec<u64>,
@@ -37,8 +38,8 @@ impl Constant {
         if matches!(element, ElementType::Other(_)) {
             return Ok(Self { element, shape, data });
         }
-        match byte_count(element, &shape) {
-            Some(needed) if needed == given => Ok(Self { element, shape, data }),
+        match file_bytes(element, &shape) {
+            Some(needed) if needed == given => Ok(Self { data: data.carried(element, &shape), element, shape }),
             needed => {
                 let shape = text(&shape);
                 let needed = needed.map_or("a smaller shape".to_owned(), |it| it.to_string());
@@ -53,12 +54,31 @@ impl Constant {
         let bytes = match &self.data {
             Data::Here(bytes) => bytes.clone(),
             Data::File { path, offset } => {
-                let bytes = byte_count(self.element, &self.shape).unwrap_or(0);
-                files::read_range(path, *offset, bytes)
-                    .map_err(|error| error.in_file(&path.display().to_string()))?
+                let bytes = file_bytes(self.element, &self.shape).unwrap_or(0);
+                let bytes = files::read_range(path, *offset, bytes)
+                    .map_err(|error| error.in_file(&path.display().to_string()))?;
+                carried(bytes, self.element, &self.shape)
             }
         };
         Tensor::new(self.element, self.shape.clone(), bytes)
+    }
+}
+
+impl Data {
+    fn carried(self, element: ElementType, shape: &[u64]) -> Self {
+        match self {
+            Self::Here(bytes) => Self::Here(carried(bytes, element, shape)),
+            file @ Self::File { .. } => file,
+        }
+    }
+}
+
+/// The bytes of a file as tensors have them.
+fn carried(bytes: Bytes, element: ElementType, shape: &[u64]) -> Bytes {
+    let count = element_count(shape).and_then(|it| usize::try_from(it).ok());
+    match element.half_byte() {
+        Some(_) => spread(&bytes, element, count.unwrap_or(0)),
+        None => bytes,
     }
 }
 

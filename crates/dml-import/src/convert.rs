@@ -8,7 +8,8 @@ use crate::element::ElementType;
 
 /// The bits of the element with `bits` of type `from`, as type `to`.
 ///
-/// Integers wrap around, floats are truncated toward zero and saturate, everything but 0 is true.
+/// Integers wrap around, floats are truncated toward zero and saturate, everything but 0 is true. Floats
+/// that become 4-bit integers do so as 32-bit ones that wrap around.
 pub(crate) fn convert(bits: u64, from: ElementType, to: ElementType) -> u64 {
     if from == to {
         return bits;
@@ -71,12 +72,17 @@ pub(crate) fn float(bits: u64, element: ElementType) -> f64 {
     clippy::cast_precision_loss,
     reason = "integers wrap around, and floats are rounded to nearest"
 )]
-fn from_integer(value: i128, to: ElementType) -> u64 {
+pub(crate) fn from_integer(value: i128, to: ElementType) -> u64 {
     match to {
         ElementType::Dml(DataType::Float32) => (value as f32).to_bits().into(),
         ElementType::Dml(DataType::Float16) => f16::from_f64(value as f64).to_bits().into(),
         ElementType::Dml(DataType::Float64) => (value as f64).to_bits(),
         ElementType::Bfloat16 => bf16::from_f64(value as f64).to_bits().into(),
+        // The low half of a byte, with its sign.
+        ElementType::Int4 | ElementType::Uint4 => {
+            let wrapped = to.half_byte().and_then(|it| it.integer_value(it.integer_bits(value)));
+            storage(to).integer_bits(wrapped.unwrap_or_default())
+        }
         _ => storage(to).integer_bits(value),
     }
 }
@@ -87,6 +93,11 @@ pub(crate) fn from_float(value: f64, to: ElementType) -> u64 {
         ElementType::Dml(DataType::Float32) => (value as f32).to_bits().into(),
         ElementType::Dml(DataType::Float16) => f16::from_f64(value).to_bits().into(),
         ElementType::Bfloat16 => bf16::from_f64(value).to_bits().into(),
+        // ONNX's own results wrap around.
+        ElementType::Int4 | ElementType::Uint4 => {
+            let whole = DataType::Int32.saturated_bits(value);
+            from_integer(whole.map_or(0, |it| integer(it, ElementType::INT32)), to)
+        }
         _ => storage(to).saturated_bits(value).unwrap_or(value.to_bits()),
     }
 }
@@ -104,6 +115,20 @@ mod tests {
         assert_eq!(convert(0xff, I8, ElementType::INT64), u64::MAX);
         assert_eq!(convert(0xff, U8, ElementType::INT64), 255);
         assert_eq!(convert(0xff, I8, ElementType::FLOAT32), u64::from((-1f32).to_bits()));
+    }
+
+    #[test]
+    fn what_becomes_4_bits_wraps_around() {
+        let float = |value: f32, to| convert(value.to_bits().into(), ElementType::FLOAT32, to);
+        let both = |value| [float(value, ElementType::Int4), float(value, ElementType::Uint4)];
+        assert_eq!(both(-9.9), [7, 7]);
+        assert_eq!(both(8.5), [0xf8, 8]);
+        assert_eq!(both(-1.0), [0xff, 15]);
+        assert_eq!(both(1e20), [0xff, 15]);
+        assert_eq!(both(f32::NAN), [0, 0]);
+        assert_eq!(convert(0x1234_5678, ElementType::INT64, ElementType::Int4), 0xf8);
+        assert_eq!(convert(0xf8, ElementType::Int4, ElementType::Uint4), 8);
+        assert_eq!(convert(0xf8, ElementType::Int4, ElementType::INT64), (-8i64).cast_unsigned());
     }
 
     #[test]

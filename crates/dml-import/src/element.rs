@@ -14,6 +14,10 @@ pub enum ElementType {
     Bool,
     /// bfloat16, carried as its UINT16 bit pattern.
     Bfloat16,
+    /// 4-bit two's complement integers, carried as INT8: an element a byte, -8 to 7.
+    Int4,
+    /// 4-bit unsigned integers, carried as UINT8: an element a byte, 0 to 15.
+    Uint4,
     /// A type that no tensor of this runtime has, under the format's name.
     Other(&'static str),
 }
@@ -49,6 +53,8 @@ impl ElementType {
             Self::Dml(data_type) => Some(data_type),
             Self::Bool => Some(DataType::Uint8),
             Self::Bfloat16 => Some(DataType::Uint16),
+            Self::Int4 => Some(DataType::Int8),
+            Self::Uint4 => Some(DataType::Uint8),
             Self::Other(_) => None,
         }
     }
@@ -62,8 +68,26 @@ impl ElementType {
     pub fn is_integer(self) -> bool {
         match self {
             Self::Dml(data_type) => data_type.integer_range().is_some(),
-            Self::Bool => true,
+            Self::Bool | Self::Int4 | Self::Uint4 => true,
             Self::Bfloat16 | Self::Other(_) => false,
+        }
+    }
+
+    /// The 4-bit type that files have two of in a byte, the first in the low half; `None` for all others.
+    pub(crate) fn half_byte(self) -> Option<DataType> {
+        match self {
+            Self::Int4 => Some(DataType::Int4),
+            Self::Uint4 => Some(DataType::Uint4),
+            _ => None,
+        }
+    }
+
+    /// The least and the largest of the bytes that carry it, as its type has them, where not every byte
+    /// is an element.
+    pub(crate) fn range(self) -> Option<(i128, i128)> {
+        match self {
+            Self::Bool => Some((0, 1)),
+            other => other.half_byte()?.integer_range(),
         }
     }
 
@@ -71,7 +95,7 @@ impl ElementType {
     pub(crate) fn one(self) -> u64 {
         match self {
             Self::Dml(data_type) => element_bits(1.0, data_type),
-            Self::Bool => 1,
+            Self::Bool | Self::Int4 | Self::Uint4 => 1,
             Self::Bfloat16 => BFLOAT16_ONE.into(),
             Self::Other(_) => 0,
         }
@@ -85,6 +109,8 @@ impl fmt::Display for ElementType {
             Self::Dml(data_type) => f.pad(&data_type.name().to_ascii_lowercase()),
             Self::Bool => f.pad("bool"),
             Self::Bfloat16 => f.pad("bfloat16"),
+            Self::Int4 => f.pad("int4"),
+            Self::Uint4 => f.pad("uint4"),
             Self::Other(name) => f.pad(name),
         }
     }

@@ -86,7 +86,10 @@ impl Program {
     fn known(&self, read: &Read, tensors: &[Option<Tensor>]) -> Result<Option<Output>> {
         let tensor = match &read.source {
             Source::Host(tensor) => tensor.clone(),
-            Source::Input(index) => self.input(*index, tensors)?.reshaped(read.shape.clone()),
+            Source::Input(index) => {
+                let tensor = self.input(*index, tensors)?;
+                tensor.reshaped(read.shape.clone()).with_element(read.element)
+            }
             Source::Buffer(_) => return Ok(None),
         };
         Ok(Some(Output { destination: read.destination.clone(), tensor }))

@@ -7,7 +7,8 @@ use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::limits;
 
-/// A tensor in host memory: packed little-endian elements in row-major order.
+/// A tensor in host memory: packed little-endian elements in row-major order. Elements of 4 bits take a
+/// byte each, as their type is carried.
 ///
 /// A cheap handle: clones share the elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +22,8 @@ impl Tensor {
     /// A tensor of `shape` with these elements.
     ///
     /// # Errors
-    /// [`Error::Malformed`]: the number of bytes is not that of the shape and type, or a truth value
-    /// is neither 0 nor 1.
+    /// [`Error::Malformed`]: the number of bytes is not that of the shape and type, a truth value is
+    /// neither 0 nor 1, or a value of a 4-bit type is beyond its range.
     pub fn new(
         element: ElementType,
         shape: impl Into<Vec<u64>>,
@@ -38,10 +39,12 @@ impl Tensor {
                 format!("{given} bytes are given for {element} {shape}; accepted: {needed}");
             return Err(Error::Malformed(problem));
         }
-        if element == ElementType::Bool
-            && let Some(wrong) = bytes.iter().find(|byte| **byte > 1)
-        {
-            return Err(Error::malformed(format!("{wrong} is no truth value; accepted: 0, 1")));
+        if let Some((least, most)) = element.range() {
+            let mut values = bytes.iter().map(|byte| integer(u64::from(*byte), element));
+            if let Some(wrong) = values.find(|it| !(least..=most).contains(it)) {
+                let problem = format!("{wrong} is no {element}; accepted: {least} to {most}");
+                return Err(Error::Malformed(problem));
+            }
         }
         Ok(Self { element, shape, bytes })
     }
@@ -61,7 +64,15 @@ impl Tensor {
         &self.bytes
     }
 
-    /// The same elements as bit patterns of another type of the same size.
+    /// The same bits as another type of the same size.
+    ///
+    /// # Errors
+    /// As [`Tensor::new`].
+    pub(crate) fn cast_bits(self, element: ElementType) -> Result<Self> {
+        Self::new(element, self.shape, self.bytes)
+    }
+
+    /// The same elements as another type of the same size, all of whose bit patterns they may be.
     pub(crate) fn with_element(mut self, element: ElementType) -> Self {
         debug_assert_eq!(self.element.size(), element.size());
         self.element = element;
@@ -128,6 +139,19 @@ fn width(element: ElementType) -> usize {
     usize::try_from(element.size().unwrap_or(0)).unwrap_or(0)
 }
 
+/// Elements of 4 bits in a byte each: those of `count` whose bytes have two, the first in the low half.
+pub(crate) fn spread(packed: &[u8], element: ElementType, count: usize) -> Bytes {
+    let halves = packed.iter().flat_map(|byte| [byte & 15, byte >> 4]);
+    let carried = |half| convert(half, ElementType::Uint4, element).to_le_bytes()[0];
+    halves.take(count).map(|half| carried(u64::from(half))).collect()
+}
+
+/// Bytes of a tensor in a file: as in memory, but for two 4-bit elements in a byte.
+pub(crate) fn file_bytes(element: ElementType, shape: &[u64]) -> Option<u64> {
+    let carried = byte_count(element, shape)?;
+    Some(if element.half_byte().is_some() { carried.div_ceil(2) } else { carried })
+}
+
 /// `None` where the product does not fit 64 bits. A dimension of 0 makes the product 0, whatever the
 /// others are.
 pub(crate) fn element_count(shape: &[u64]) -> Option<u64> {
@@ -172,7 +196,10 @@ mod tests {
         assert!(Tensor::new(ElementType::FLOAT32, [0, u64::MAX, 2], vec![]).is_ok());
         assert!(Tensor::new(ElementType::FLOAT32, [u64::MAX, 2], vec![]).is_err());
         assert!(Tensor::new(ElementType::Other("string"), [0], vec![]).is_err());
-        assert!(Tensor::new(ElementType::Bool, [1], vec![2]).is_err());
+        let message = |element, byte: u8| Tensor::new(element, [1], vec![byte]).unwrap_err().to_string();
+        assert_eq!(message(ElementType::Bool, 2), "2 is no bool; accepted: 0 to 1");
+        assert_eq!(message(ElementType::Int4, 0xf7), "-9 is no int4; accepted: -8 to 7");
+        assert_eq!(message(ElementType::Uint4, 16), "16 is no uint4; accepted: 0 to 15");
     }
 
     #[test]

@@ -29,7 +29,9 @@ pub(crate) struct DeviceNode {
     pub(crate) operator: AbstractOperator,
     /// In the operator's binding order; `None` where one is left out.
     pub(crate) inputs: Vec<Option<Storage>>,
-    /// What it writes, where that is a band of one value.
+    /// What it writes, in the same way.
+    pub(crate) outputs: Vec<Kind>,
+    /// The same, where that is a band of one value.
     pub(crate) band: Option<Band>,
 }
 
@@ -86,7 +88,8 @@ impl DeviceNodes {
                     let mut inputs = inputs;
                     // Optional inputs at the end may be left out.
                     inputs.resize(operator.bindings(FieldKind::Input).count(), None);
-                    let node = DeviceNode { name, origin, operator, inputs, band };
+                    let outputs = outputs.clone();
+                    let node = DeviceNode { name, origin, operator, inputs, outputs, band };
                     self.nodes.borrow_mut().push(node);
                 }
                 Err(error) => {

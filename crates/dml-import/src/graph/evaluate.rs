@@ -117,14 +117,19 @@ fn bind(
     Ok((Value::of_input(element, found.shape().to_vec(), Arc::clone(&bound)), bound))
 }
 
-/// The tensor as the declared type. bfloat16 is given as UINT16 where it comes from NumPy.
+/// The tensor as the declared type. bfloat16 is given as UINT16 where it comes from NumPy, and 4-bit
+/// integers as those of 8 bits.
 pub(crate) fn typed(given: &Tensor, declared: Option<ElementType>, name: &str) -> Result<Tensor> {
     let found = given.element_type();
     match declared {
         Some(declared) if declared != found => {
-            let uint16 = ElementType::Dml(dml_core::DataType::Uint16);
-            if declared == ElementType::Bfloat16 && found == uint16 {
-                return Ok(given.clone().with_element(declared));
+            let carrier = declared.storage().map(ElementType::Dml);
+            if declared != ElementType::Bool && carrier == Some(found) {
+                let wrong = |error: Error| {
+                    let accepted = declared.to_string();
+                    Error::input(name, error.to_string(), "is not of the declared type", accepted)
+                };
+                return given.clone().cast_bits(declared).map_err(wrong);
             }
             let given = format!("{found} {}", tensor::text(given.shape()));
             Err(Error::input(name, given, "is not of the declared type", declared.to_string()))

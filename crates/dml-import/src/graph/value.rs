@@ -195,6 +195,8 @@ impl Value {
                 return Err(node.not_supported(reason));
             }
         };
+        // The bits may be seen as another type.
+        let tensor = tensor.with_element(element);
         match &view.strides {
             None => Ok(tensor.reshaped(shape.to_vec())),
             Some(strides) => {

@@ -73,6 +73,9 @@ fn descr(element: ElementType) -> Option<String> {
     let name = match element {
         // NumPy has no bfloat16 of its own: its bits are written.
         ElementType::Bfloat16 => "u2".to_owned(),
+        // Nor integers of 4 bits: what carries them is written.
+        ElementType::Int4 => "i1".to_owned(),
+        ElementType::Uint4 => "u1".to_owned(),
         element => name(element)?,
     };
     let order = if name.ends_with('1') { '|' } else { '<' };

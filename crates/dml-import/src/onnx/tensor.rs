@@ -37,8 +37,8 @@ const TYPES: [ElementType; 26] = [
     ElementType::Other("float8e4m3fnuz"),
     ElementType::Other("float8e5m2"),
     ElementType::Other("float8e5m2fnuz"),
-    ElementType::Other("uint4"),
-    ElementType::Other("int4"),
+    ElementType::Uint4,
+    ElementType::Int4,
     ElementType::Other("float4e2m1"),
     ElementType::Other("float8e8m0"),
     ElementType::Other("uint2"),
@@ -180,6 +180,25 @@ mod tests {
         assert_eq!(constant(&uint32, None).unwrap().load().unwrap().bytes(), [1, 0, 0, 0]);
         let bfloat16 = TensorProto { int32_data: vec![0x3F80], ..proto(16, &[1]) };
         assert_eq!(constant(&bfloat16, None).unwrap().load().unwrap().bytes(), [0x80, 0x3F]);
+    }
+
+    #[test]
+    fn two_elements_of_4_bits_are_in_a_byte() {
+        let raw = |bytes: &'static [u8], data_type| TensorProto {
+            raw_data: Some(Bytes::from_static(bytes)),
+            ..proto(data_type, &[3])
+        };
+        let bytes = |proto: &TensorProto| {
+            let tensor = constant(proto, None).unwrap().load().unwrap();
+            (tensor.element_type().to_string(), tensor.bytes().to_vec())
+        };
+        // What is in the half after the last element does not count.
+        assert_eq!(bytes(&raw(&[0x7f, 0xa8], 22)), ("int4".to_owned(), vec![0xff, 7, 0xf8]));
+        assert_eq!(bytes(&raw(&[0x7f, 0xa8], 21)), ("uint4".to_owned(), vec![15, 7, 8]));
+        let narrow = TensorProto { int32_data: vec![0x7f, 0x08], ..proto(22, &[3]) };
+        assert_eq!(bytes(&narrow).1, [0xff, 7, 0xf8]);
+        let error = constant(&raw(&[1, 2, 3], 22), None).unwrap_err().to_string();
+        assert!(error.contains("3 bytes for int4 [3]; accepted: 2"), "{error}");
     }
 
     #[test]

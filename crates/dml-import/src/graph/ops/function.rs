@@ -2,7 +2,7 @@
 
 use dml_core::schema::OperatorSchema;
 
-use crate::convert::{float, from_float, integer};
+use crate::convert::{float, from_float, from_integer, integer};
 use crate::element::ElementType;
 
 /// A set of types.
@@ -20,8 +20,11 @@ pub(crate) enum Types {
 
 impl Types {
     pub(crate) fn contains(self, element: ElementType) -> bool {
-        let is_integer = element.is_integer() && element != ElementType::Bool;
-        let is_float = matches!(element, ElementType::Dml(_)) && !is_integer;
+        let is_number = matches!(element, ElementType::Dml(_));
+        let (is_integer, is_float) = match element.is_integer() {
+            true => (is_number, false),
+            false => (false, is_number),
+        };
         match self {
             Self::Any => element.storage().is_some(),
             Self::Numbers => is_integer || is_float,
@@ -51,10 +54,9 @@ impl Scalar {
 
     /// The bits of it as `element`: integers wrap around.
     pub(crate) fn bits(self, element: ElementType) -> u64 {
-        match (self, element.storage()) {
-            (Self::Integer(value), Some(storage)) => storage.integer_bits(value),
-            (Self::Float(value), _) => from_float(value, element),
-            (Self::Integer(_), None) => 0,
+        match self {
+            Self::Integer(value) => from_integer(value, element),
+            Self::Float(value) => from_float(value, element),
         }
     }
 }
