@@ -83,11 +83,14 @@ fn number(bits: u64, element: ElementType) -> Number {
         ElementType::Dml(DataType::Float16) => Number::Float(f16::from_bits(bits as u16).into()),
         ElementType::Dml(DataType::Float32) => Number::Float(f32::from_bits(bits as u32).into()),
         ElementType::Dml(DataType::Float64) => Number::Float(f64::from_bits(bits)),
-        ElementType::Dml(signed) if signed.integer_range().is_some_and(|(least, _)| least < 0) => {
-            let unused = 64 - signed.bits();
-            Number::Integer(((bits << unused).cast_signed() >> unused).into())
-        }
-        _ => Number::Integer(bits.into()),
+        // Truth values and 4-bit integers are carried as integers of 8 bits.
+        integer => match integer.storage() {
+            Some(signed) if signed.integer_range().is_some_and(|(least, _)| least < 0) => {
+                let unused = 64 - signed.bits();
+                Number::Integer(((bits << unused).cast_signed() >> unused).into())
+            }
+            _ => Number::Integer(bits.into()),
+        },
     }
 }
 

@@ -172,12 +172,7 @@ impl Assembler<'_> {
     }
 
     /// The graph's input with these elements, read as `data_type`.
-    fn input(
-        &mut self,
-        stage: &mut Stage,
-        storage: &Storage,
-        data_type: DataType,
-    ) -> Result<Edge> {
+    fn input(&mut self, stage: &mut Stage, storage: &Storage, data_type: DataType) -> Result<Edge> {
         // What is small is known by its elements.
         let small = match storage {
             Storage::Tensor(tensor) => Some(tensor.clone()),

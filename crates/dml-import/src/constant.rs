@@ -39,7 +39,9 @@ impl Constant {
             return Ok(Self { element, shape, data });
         }
         match file_bytes(element, &shape) {
-            Some(needed) if needed == given => Ok(Self { data: data.carried(element, &shape), element, shape }),
+            Some(needed) if needed == given => {
+                Ok(Self { data: data.carried(element, &shape), element, shape })
+            }
             needed => {
                 let shape = text(&shape);
                 let needed = needed.map_or("a smaller shape".to_owned(), |it| it.to_string());

@@ -196,7 +196,8 @@ mod tests {
         assert!(Tensor::new(ElementType::FLOAT32, [0, u64::MAX, 2], vec![]).is_ok());
         assert!(Tensor::new(ElementType::FLOAT32, [u64::MAX, 2], vec![]).is_err());
         assert!(Tensor::new(ElementType::Other("string"), [0], vec![]).is_err());
-        let message = |element, byte: u8| Tensor::new(element, [1], vec![byte]).unwrap_err().to_string();
+        let message =
+            |element, byte: u8| Tensor::new(element, [1], vec![byte]).unwrap_err().to_string();
         assert_eq!(message(ElementType::Bool, 2), "2 is no bool; accepted: 0 to 1");
         assert_eq!(message(ElementType::Int4, 0xf7), "-9 is no int4; accepted: -8 to 7");
         assert_eq!(message(ElementType::Uint4, 16), "16 is no uint4; accepted: 0 to 15");

@@ -37,9 +37,8 @@ fn bind(graph: Graph, inputs: &Inputs) -> Result<Program, String> {
 
 /// `s` is handed on and grows by `step` while it is below 7; `all` are its values after each iteration.
 fn counting(element: i64) -> Graph {
-    let nodes = vec![
-        repeated("Loop", &["m", "c", "s"], &["last", "all"], counting_body(element), &[]),
-    ];
+    let nodes =
+        vec![repeated("Loop", &["m", "c", "s"], &["last", "all"], counting_body(element), &[])];
     let inputs = vec![
         value("m", 7, &[]),
         value("c", 9, &[]),
@@ -76,9 +75,15 @@ fn a_loop_runs_as_often_as_its_trip_count_and_its_condition_say() {
         assert!(program.inputs()[0].fixed);
         results(&program)
     };
-    for (trips, condition, step) in
-        [(0, true, 1), (-5, true, 1), (3, false, 1), (1, true, 1), (4, true, 1), (9, true, 2), (9, true, 9)]
-    {
+    for (trips, condition, step) in [
+        (0, true, 1),
+        (-5, true, 1),
+        (3, false, 1),
+        (1, true, 1),
+        (4, true, 1),
+        (9, true, 2),
+        (9, true, 9),
+    ] {
         let (mut all, mut last, mut go) = (vec![], 1, condition);
         while go && (all.len() as i64) < trips {
             last += step;
@@ -209,7 +214,8 @@ fn loops_without_an_end_are_refused() {
         let error = bind(graph, &Inputs::new()).unwrap_err();
         assert!(error.contains(message), "{error}");
     };
-    let many = "Loop 'y': not supported: loops are unrolled, and have more than 524288 nodes in all";
+    let many =
+        "Loop 'y': not supported: loops are unrolled, and have more than 524288 nodes in all";
     refused(endless(go(), &["", "c"], 0), many);
     refused(endless(go(), &["m", "c"], i64::MAX), many);
     refused(endless(go(), &["m"], i64::MAX), many);
@@ -225,7 +231,10 @@ fn loops_without_an_end_are_refused() {
     };
     let mut graph = endless(eye(), &["", "c"], 0);
     graph.initializers.push(initializer("axes", &[2], &[0, 1]));
-    refused(graph, "the condition of iteration 1 is the result of Trilu 'go', computed by a device");
+    refused(
+        graph,
+        "the condition of iteration 1 is the result of Trilu 'go', computed by a device",
+    );
 }
 
 /// A thousand of a thousand of a thousand: none of them is too many.
@@ -300,7 +309,8 @@ fn bodies_of_the_wrong_form_are_refused() {
     };
     let circle = Graph { outputs: ["on", "a"].map(|it| value(it, 7, &[])).into(), ..circle };
     refused("Loop", &["m", "", "m"], circle, &[], "nodes use each other's outputs in a circle");
-    let unknown = Graph { outputs: ["on", "zz"].map(|it| value(it, 7, &[])).into(), ..loop_body(7) };
+    let unknown =
+        Graph { outputs: ["on", "zz"].map(|it| value(it, 7, &[])).into(), ..loop_body(7) };
     refused("Loop", &["m", "", "m"], unknown, &[], "'zz' is neither an input nor a node's output");
 }
 
@@ -309,13 +319,9 @@ fn bodies_of_the_wrong_form_are_refused() {
 fn a_scan_goes_along_any_dimension_in_both_directions() {
     let (rows, columns) = (2usize, 3usize);
     let x: Vec<f32> = (0..6u8).map(|it| f32::from(it * it)).collect();
-    for (input_axis, output_axis, backward, reversed) in [
-        (0, 0, 0, 0),
-        (1, 0, 0, 0),
-        (-1, 1, 1, 0),
-        (0, -1, 0, 1),
-        (-2, -2, 1, 1),
-    ] {
+    for (input_axis, output_axis, backward, reversed) in
+        [(0, 0, 0, 0), (1, 0, 0, 0), (-1, 1, 1, 0), (0, -1, 0, 1), (-2, -2, 1, 1)]
+    {
         let body = Graph {
             nodes: vec![node("Add", &["s", "e"], &["t"], &[])],
             inputs: vec![value("s", 1, &[]), value("e", 1, &[])],
@@ -395,7 +401,9 @@ fn version_8_has_batches_of_sequences() {
     assert_eq!(run(&[3, 3], 1).unwrap(), [f32s(&[2], &[16.0, 35.0]), f32s(&[2, 3], &back)]);
     let error = |lengths: &[i64], backward| run(lengths, backward).unwrap_err();
     assert!(error(&[3], 0).contains("sequence_lens: 1 is the wrong number; accepted: 2, one for"));
-    assert!(error(&[3, 4], 0).contains("sequence_lens: 4 is more than the slices; accepted: up to 3"));
+    assert!(
+        error(&[3, 4], 0).contains("sequence_lens: 4 is more than the slices; accepted: up to 3")
+    );
     assert!(error(&[3, -1], 0).contains("sequence_lens: -1 is no size"));
     assert!(error(&[3, 2], 1).contains("ONNX leaves open where a shorter sequence begins"));
 }

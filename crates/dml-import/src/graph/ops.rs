@@ -11,6 +11,7 @@ mod broadcast;
 mod cast;
 mod clip;
 mod concat;
+mod einsum;
 mod element_wise;
 mod function;
 mod index;
@@ -33,16 +34,17 @@ use crate::error::Result;
 use crate::graph::value::Value;
 
 pub(crate) use arithmetic::{
-    ABSOLUTE, ADD, AND, DIVIDE, EQUAL, FLOOR_DIVIDE, FLOOR_REMAINDER, GREATER, GREATER_OR_EQUAL,
-    LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE, NOT, OR, RELU, REMAINDER, SUBTRACT,
-    WHERE, XOR,
+    ABSOLUTE, ADD, AND, BIT_AND, BIT_XOR, CEIL, DIVIDE, EQUAL, FLOOR, FLOOR_DIVIDE,
+    FLOOR_REMAINDER, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY,
+    NEGATE, NOT, OR, RELU, REMAINDER, SUBTRACT, WHERE, XOR,
 };
 pub(crate) use body::Body;
 pub(crate) use branch::Branch;
-pub(crate) use cast::{Cast, CastLike};
+pub(crate) use cast::{BitCast, Cast, CastLike};
 pub(crate) use clip::{Bounds, Clip};
 pub(crate) use concat::Concat;
-pub(crate) use element_wise::{Broadcasting, ElementWise};
+pub(crate) use einsum::{Einsum, Equation};
+pub(crate) use element_wise::{Broadcasting, ElementWise, Mean};
 pub(crate) use function::{Function, Types};
 pub(crate) use index::Gather;
 pub(crate) use matrix::{Eye, EyeLike, Trilu};
@@ -56,7 +58,7 @@ pub(crate) use shape::{Flatten, Reshape, ShapeOf, Size, Squeeze, Unsqueeze, Zero
 pub(crate) use slice::Slice;
 pub(crate) use split::{Equal, Parts, Split};
 pub(crate) use transpose::Transpose;
-pub(crate) use values::{Broadcast, ConstantOfShape, Dropout, Identity, Literal};
+pub(crate) use values::{Broadcast, ConstantOfShape, Dropout, HasElement, Identity, Literal};
 
 /// What an operation needs of an input to find its outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ impl Value {
     }
 
     /// The same elements with these sizes and strides.
-    fn seen(&self, shape: Vec<u64>, strides: Vec<u64>) -> Self {
+    pub(crate) fn seen(&self, shape: Vec<u64>, strides: Vec<u64>) -> Self {
         let content = match &self.content {
             Content::Stored(view) => {
                 let is_packed = shape.contains(&0) || is_packed(&shape, &strides);

@@ -21,6 +21,7 @@ pub(super) enum Kind {
     Graph = 5,
     Floats = 6,
     Ints = 7,
+    Type = 13,
 }
 
 const KIND_NAMES: [&str; 15] = [

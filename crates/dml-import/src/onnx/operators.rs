@@ -10,8 +10,8 @@ use dml_core::FieldValue;
 
 use crate::error::{Error, NodeName, Result, shortened};
 use crate::graph::{
-    Broadcasting, CastLike, ElementWise, Function, Identity, Op, Range, Size, Slice, Squeeze,
-    Unsqueeze,
+    Broadcasting, CastLike, ElementWise, Function, HasElement, Identity, Mean, Op, Range, Size,
+    Slice, Squeeze, Unsqueeze,
 };
 
 use super::attributes::{Attributes, Kind};
@@ -115,8 +115,14 @@ static OTHERS: &[Row] = &[
     row("Cast", 6, &[("to", Kind::Int)], 1..=1, build::cast),
     row("Cast", 19, &CAST_19, 1..=1, build::cast),
     row("Cast", 24, &CAST_24, 1..=1, build::cast),
+    row("BitCast", 26, &[("to", Kind::Int)], 1..=1, build::bit_cast),
     row("CastLike", 15, &[], 2..=2, |_| Ok(Box::new(CastLike))),
     row("CastLike", 19, &CAST_LIKE, 2..=2, |_| Ok(Box::new(CastLike))),
+    row("Optional", 15, &[("type", Kind::Type)], 1..=1, |_| Ok(Box::new(Identity))),
+    row("OptionalGetElement", 15, &[], 1..=1, |_| Ok(Box::new(Identity))),
+    row("OptionalHasElement", 15, &[], 0..=1, |_| Ok(Box::new(HasElement))),
+    row("Mean", 6, &[], 1..=ANY, |_| Ok(Box::new(Mean))),
+    row("Einsum", 12, &[("equation", Kind::Text)], 1..=ANY, build::einsum),
     row("Clip", 6, &CLIP, 1..=1, build::clip_6),
     row("Clip", 11, &[], 1..=3, build::clip),
     row("Mod", 10, &[("fmod", Kind::Int)], 2..=2, build::modulus),

@@ -144,7 +144,10 @@ impl Reader<'_> {
     fn nodes(&mut self, nodes: &[NodeProto], scope: &mut Scope<'_>) -> Result<()> {
         for node in nodes {
             for output in node.output.iter().filter(|name| !name.is_empty()) {
-                self.define(output, scope)?;
+                match is_missing(node) {
+                    true => scope.insert(output, None)?,
+                    false => drop(self.define(output, scope)?),
+                }
             }
         }
         nodes.iter().try_for_each(|node| self.node(node, scope))
@@ -222,6 +225,13 @@ impl Reader<'_> {
         let attributes = Attributes::new(name, &resolved, row.attributes, self.folder)?;
         row.op(&attributes)
     }
+}
+
+/// Whether a node gives an optional value without an element: it is an input left out.
+fn is_missing(proto: &NodeProto) -> bool {
+    operators::is_default(&proto.domain)
+        && proto.op_type == "Optional"
+        && proto.input.iter().all(String::is_empty)
 }
 
 /// The type and the shape that the model declares.

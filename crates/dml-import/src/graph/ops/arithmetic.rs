@@ -122,6 +122,15 @@ pub(crate) const NOT: Function =
         _ => Scalar::Integer(0),
     });
 
+/// Loops count with them.
+pub(crate) const CEIL: Function =
+    Function::new(Numbers, &tables::ELEMENT_WISE_CEIL).fold(|it| rounded(it[0], f64::ceil));
+pub(crate) const FLOOR: Function =
+    Function::new(Numbers, &tables::ELEMENT_WISE_FLOOR).fold(|it| rounded(it[0], f64::floor));
+
+pub(crate) const BIT_AND: Function = Function::new(Numbers, &tables::ELEMENT_WISE_BIT_AND);
+pub(crate) const BIT_XOR: Function = Function::new(Numbers, &tables::ELEMENT_WISE_BIT_XOR);
+
 pub(crate) const RELU: Function =
     Function::new(Numbers, &tables::ACTIVATION_RELU).fold(|it| match it[0] {
         Scalar::Integer(value) => Scalar::Integer(value.max(0)),
@@ -138,6 +147,13 @@ pub(crate) const WHERE: Function =
 fn floor_quotient(a: i128, b: i128) -> i128 {
     let (Some(quotient), Some(rest)) = (a.checked_div(b), a.checked_rem(b)) else { return 0 };
     if rest != 0 && (rest < 0) != (b < 0) { quotient - 1 } else { quotient }
+}
+
+fn rounded(value: Scalar, round: fn(f64) -> f64) -> Scalar {
+    match value {
+        Scalar::Float(value) => Scalar::Float(round(value)),
+        whole @ Scalar::Integer(_) => whole,
+    }
 }
 
 /// 0 where the divisor is.

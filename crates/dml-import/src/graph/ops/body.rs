@@ -44,8 +44,7 @@ impl Body {
         let condition: Vec<ValueId> =
             condition.iter().map(|index| graph.outputs[*index].value).collect();
         let all: Vec<ValueId> = graph.outputs.iter().map(|it| it.value).collect();
-        let demanded =
-            [demanded(&graph, &condition, &carried)?, demanded(&graph, &all, &carried)?];
+        let demanded = [demanded(&graph, &condition, &carried)?, demanded(&graph, &all, &carried)?];
         Ok(Self { graph, order, demanded })
     }
 

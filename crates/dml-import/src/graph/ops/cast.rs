@@ -8,6 +8,8 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::device::no_counterpart;
 use crate::graph::dml;
+use crate::graph::ops::arithmetic::{BIT_AND, BIT_XOR, SUBTRACT};
+use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::function::Types;
 use crate::graph::ops::matrix::write_band;
 use crate::graph::ops::operands::{Operator, Place};
@@ -16,7 +18,7 @@ use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::element_count;
 
 /// The input as another type: integers wrap around, floats are truncated toward zero and saturate, and
-/// everything but 0 is true.
+/// everything but 0 is true. Floats that become 4-bit integers do so as 32-bit ones.
 #[derive(Debug)]
 pub(crate) struct Cast {
     pub(crate) to: ElementType,
@@ -78,16 +80,90 @@ fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> Result<Value
     if to == ElementType::Bool {
         return truth(operands, input, from, kind);
     }
+    if to.half_byte().is_some() {
+        return half_byte(operands, input, from, kind);
+    }
     // A truth value is 0 or 1 of its own type.
+    Ok(converted(operands, input, kind))
+}
+
+/// What carries the elements, converted to what carries those of `kind`.
+fn converted(operands: &Operands<'_>, input: &Value, kind: Kind) -> Value {
     let (device, owner) = (operands.device, operands.owner);
-    Ok(dml::element_wise(device, owner, &[input], kind, |mut inputs, output_tensor| {
+    dml::element_wise(device, owner, &[input], kind, |mut inputs, output_tensor| {
         Ok(CastDesc { input_tensor: inputs.remove(0), output_tensor }.into())
-    }))
+    })
+}
+
+/// The lower 4 bits of each element as an integer; a float becomes one of 32 bits first.
+fn half_byte(
+    operands: &Operands<'_>,
+    input: &Value,
+    from: ElementType,
+    kind: Kind,
+) -> Result<Value> {
+    const BYTE: ElementType = ElementType::Dml(DataType::Uint8);
+    let of = |element| Kind { element, shape: kind.shape.clone() };
+    let (element, whole) = (kind.element, converted(operands, input, of(ElementType::INT32)));
+    let whole = if from.is_integer() { input } else { &whole };
+    let byte = match from.storage() {
+        Some(DataType::Uint8) => Value { element: Some(BYTE), ..whole.clone() },
+        _ => converted(operands, whole, of(BYTE)),
+    };
+    let apply = |function, value: &Value, bits| {
+        let element = value.element()?;
+        let other = Value::fill(Kind { element, shape: vec![] }, bits);
+        ElementWise::new(function).apply(operands, &[value.clone(), other])
+    };
+    let low = apply(BIT_AND, &byte, 15)?;
+    if element == ElementType::Uint4 {
+        return Ok(Value { element: Some(element), ..low });
+    }
+    // What has the highest of the 4 bits is below 0: 8 to 15 become 0 to 7, and then -8 to -1.
+    let turned =
+        converted(operands, &apply(BIT_XOR, &low, 8)?, of(ElementType::Dml(DataType::Int8)));
+    let signed = apply(SUBTRACT, &turned, 8)?;
+    Ok(Value { element: Some(element), ..signed })
+}
+
+/// The bits of the input as another type of the same width.
+#[derive(Debug)]
+pub(crate) struct BitCast {
+    pub(crate) to: ElementType,
+}
+
+impl Op for BitCast {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let (input, to) = (operands.value(0, "input")?, self.to);
+        let from = input.element()?;
+        if let Some(other) = [from, to].into_iter().find(|it| it.storage().is_none()) {
+            return Err(no_counterpart(operands.node, other));
+        }
+        let is_half = |it: ElementType| it.half_byte().is_some();
+        if from.size() != to.size() || is_half(from) != is_half(to) {
+            let accepted = format!("a type as wide as {from}");
+            return Err(operands.node.invalid("attribute to", to, "is another width", accepted));
+        }
+        // What carries 4 bits has their sign.
+        if is_half(to) {
+            return cast(operands, input, to).map(|it| vec![it]);
+        }
+        if to == ElementType::Bool && from != to {
+            let kind = input.kind()?;
+            if operands.place(element_count(&kind.shape), Operator::Replaceable) != Place::Host {
+                let reason = "a truth value is 0 or 1, which a device does not check";
+                return Err(operands.node.not_supported(reason));
+            }
+            return Ok(vec![Value::host(operands.read(input)?.cast_bits(to)?)]);
+        }
+        Ok(vec![Value { element: Some(to), ..input.clone() }])
+    }
 }
 
 /// Whether DirectML compares elements with each other.
 fn is_compared(element: ElementType) -> bool {
-    Types::Numbers.contains(element) && element != ElementType::Dml(DataType::Float64)
+    let is_number = Types::Numbers.contains(element) || element.half_byte().is_some();
+    is_number && element != ElementType::Dml(DataType::Float64)
 }
 
 /// Whether each element is not 0, which not a number is not: one below 0 is, and one that is not below 0

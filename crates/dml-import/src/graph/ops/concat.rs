@@ -44,12 +44,7 @@ pub(super) fn join(
     }
 }
 
-fn infer(
-    operands: &Operands<'_>,
-    all: &[&Value],
-    axis: i64,
-    path: &str,
-) -> Result<(Kind, usize)> {
+fn infer(operands: &Operands<'_>, all: &[&Value], axis: i64, path: &str) -> Result<(Kind, usize)> {
     let Some(first) = all.first() else {
         return Err(operands.node.invalid(path, 0, "is the wrong number", "one or more"));
     };

@@ -3,9 +3,11 @@
 use dml_core::schema::{FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, FieldValue, TensorDesc};
 
+use crate::convert;
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::graph::dml;
+use crate::graph::ops::arithmetic::{ADD, DIVIDE};
 use crate::graph::ops::broadcast::{broadcast, source};
 use crate::graph::ops::function::{Function, Scalar};
 use crate::graph::ops::operands::{Operator, Place};
@@ -59,7 +61,8 @@ impl Op for ElementWise {
 }
 
 impl ElementWise {
-    fn apply(&self, operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
+    /// What it computes of these values.
+    pub(super) fn apply(&self, operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
         let function = &self.function;
         let (element, shape) = self.infer(operands, values)?;
         let output = if function.is_truth { ElementType::Bool } else { element };
@@ -131,6 +134,27 @@ impl ElementWise {
             shape = both;
         }
         Ok((element, shape))
+    }
+}
+
+/// The mean of the inputs, which are floats: their sum, divided by how many they are.
+#[derive(Debug)]
+pub(crate) struct Mean;
+
+impl Op for Mean {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let element = operands.value(0, "inputs")?.element()?;
+        if element.is_integer() {
+            return Err(operands.node.invalid("inputs", element, "is the wrong type", "floats"));
+        }
+        let sum = ElementWise::new(ADD).evaluate(operands)?;
+        let [sum] = sum.as_slice() else { return Ok(sum) };
+        if operands.values.len() == 1 {
+            return Ok(vec![sum.clone()]);
+        }
+        let count = convert::from_integer(operands.values.len() as i128, element);
+        let count = Value::fill(Kind { element, shape: vec![] }, count);
+        ElementWise::new(DIVIDE).apply(operands, &[sum.clone(), count]).map(|it| vec![it])
     }
 }
 

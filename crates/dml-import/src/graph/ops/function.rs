@@ -110,12 +110,15 @@ impl Function {
     }
 
     /// What its inputs have to be, a condition aside, where `element` is something else: truth values are
-    /// no numbers.
+    /// no numbers, and nothing computes with 4 bits.
     pub(super) fn refusal(&self, element: ElementType) -> Option<&'static str> {
         let is_truth = element == ElementType::Bool;
         match self.operator.0 {
             Types::Truth if !is_truth => Some("bool"),
             Types::Numbers | Types::Floats if is_truth => Some("numbers"),
+            Types::Numbers | Types::Floats | Types::Values if element.half_byte().is_some() => {
+                Some("types of 8 bits and more")
+            }
             _ => None,
         }
     }

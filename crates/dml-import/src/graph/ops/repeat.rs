@@ -29,7 +29,12 @@ impl Op for Repeat {
         let has_condition = operands.optional(1).is_some();
         if trips.is_none() && !has_condition {
             let accepted = "a trip count, a condition, or both";
-            return Err(operands.node.invalid("inputs M and cond", "nothing", "is given", accepted));
+            return Err(operands.node.invalid(
+                "inputs M and cond",
+                "nothing",
+                "is given",
+                accepted,
+            ));
         }
         let mut condition = operands.optional(1).cloned().unwrap_or_else(|| truth(true));
         let (first, last) = (2, 2 + self.carried);
@@ -94,7 +99,8 @@ impl Repeat {
         match operands.read(condition)?.integers().as_deref() {
             Some([it]) => Ok(*it != 0),
             other => {
-                let (given, problem) = (other.map_or(0, <[_]>::len), "is the wrong number of elements");
+                let (given, problem) =
+                    (other.map_or(0, <[_]>::len), "is the wrong number of elements");
                 Err(operands.node.invalid("cond", given, problem, "1"))
             }
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::graph::device::{DeviceNodes, Owner};
-use crate::graph::ops::operands::{Budget, Operands};
 use crate::graph::ops::Need;
+use crate::graph::ops::operands::{Budget, Operands};
 use crate::graph::order::producers;
 use crate::graph::value::{Storage, Value};
 use crate::graph::{Graph, Node, ValueId};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::constant::Constant;
+use crate::convert::convert;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::broadcast::broadcast;
@@ -31,7 +32,23 @@ impl Op for Identity {
     }
 }
 
-/// Dropout, which keeps everything unless a model is being trained. The second output says what is kept.
+/// Whether an input is given: of a value that may be missing it is not where it is.
+#[derive(Debug)]
+pub(crate) struct HasElement;
+
+impl Op for HasElement {
+    fn need(&self, _input: usize) -> Need {
+        Need::Shape
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let has = operands.optional(0).is_some();
+        Ok(vec![Value::fill(Kind { element: ElementType::Bool, shape: vec![] }, has.into())])
+    }
+}
+
+/// Dropout, which keeps everything unless a model is being trained, and then with a ratio of 0. The second
+/// output says what is kept.
 #[derive(Debug)]
 pub(crate) struct Dropout {
     /// The type of the second output; `None`: that of the input.
@@ -40,15 +57,14 @@ pub(crate) struct Dropout {
 
 impl Op for Dropout {
     fn need(&self, input: usize) -> Need {
-        match input {
-            0 => Need::Elements,
-            1 => Need::Shape,
-            _ => Need::Host,
-        }
+        if input == 0 { Need::Elements } else { Need::Host }
     }
 
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
-        if operands.optional(2).is_some() && operands.scalar(2, "training_mode")? != 0 {
+        if operands.optional(2).is_some()
+            && operands.scalar(2, "training_mode")? != 0
+            && !is_zero(operands)?
+        {
             let reason = "it is that of training, whose results are random";
             return Err(operands.node.not_supported(reason));
         }
@@ -58,6 +74,14 @@ impl Op for Dropout {
         let kept = Value::fill(Kind { element: mask, shape }, mask.one());
         Ok(vec![data.clone(), kept])
     }
+}
+
+/// Whether nothing is dropped. A ratio that is not given is not 0.
+fn is_zero(operands: &Operands<'_>) -> Result<bool> {
+    let Some(ratio) = operands.optional(1) else { return Ok(false) };
+    let element = ratio.element()?;
+    let ratio = operands.read(ratio)?;
+    Ok(ratio.bits().all(|bits| convert(bits, element, ElementType::Bool) == 0))
 }
 
 /// The same element in the shape that the input holds.

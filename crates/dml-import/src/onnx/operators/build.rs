@@ -5,9 +5,9 @@ use dml_core::DataType;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{
-    Bounds, Broadcast, Cast, Clip, Concat, Dropout, ElementWise, Equal, EyeLike, FLOOR_REMAINDER,
-    Flatten, Gather, Op, Parts, REMAINDER, Reduce, Reduction, Reshape, ShapeOf, Slice, Split,
-    Transpose, Trilu, Unsqueeze, Zero,
+    BitCast, Bounds, Broadcast, Cast, Clip, Concat, Dropout, Einsum, ElementWise, Equal, Equation,
+    EyeLike, FLOOR_REMAINDER, Flatten, Gather, Op, Parts, REMAINDER, Reduce, Reduction, Reshape,
+    ShapeOf, Slice, Split, Transpose, Trilu, Unsqueeze, Zero,
 };
 
 use crate::onnx::attributes::Attributes;
@@ -51,6 +51,20 @@ fn element(it: &Attributes<'_>, name: &str, number: i64) -> Result<ElementType> 
 pub(super) fn cast(it: &Attributes<'_>) -> Built {
     let to = it.int("to").ok_or_else(|| it.missing("to"))?;
     Ok(Box::new(Cast { to: element(it, "to", to)? }))
+}
+
+pub(super) fn bit_cast(it: &Attributes<'_>) -> Built {
+    let to = it.int("to").ok_or_else(|| it.missing("to"))?;
+    Ok(Box::new(BitCast { to: element(it, "to", to)? }))
+}
+
+pub(super) fn einsum(it: &Attributes<'_>) -> Built {
+    let text = it.text("equation").ok_or_else(|| it.missing("equation"))?;
+    let equation = Equation::parse(&text).map_err(|problem| {
+        let accepted = "terms of letters, as in ij,jk->ik";
+        it.node.invalid("attribute equation", &text, problem, accepted)
+    })?;
+    Ok(Box::new(Einsum { equation }))
 }
 
 /// The second output has the first one's type.

@@ -7,8 +7,9 @@ use std::ops::RangeInclusive;
 use dml_core::operators as tables;
 
 use crate::graph::{
-    ABSOLUTE, ADD, AND, DIVIDE, EQUAL, Function, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL,
-    MAXIMUM, MINIMUM, MULTIPLY, NEGATE, NOT, OR, RELU, SUBTRACT, Types, WHERE, XOR,
+    ABSOLUTE, ADD, AND, BIT_AND, BIT_XOR, CEIL, DIVIDE, EQUAL, FLOOR, Function, GREATER,
+    GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE, NOT, OR, RELU,
+    SUBTRACT, Types, WHERE, XOR,
 };
 use crate::onnx::attributes::Kind;
 
@@ -98,9 +99,9 @@ pub(super) static ROWS: &[Row] = &[
     element_wise("Pow", 7, 2..=2, Function::new(Numbers, &tables::ELEMENT_WISE_POW)),
     element_wise("PRelu", 7, 2..=2, Function::new(Numbers, &tables::ACTIVATION_PARAMETERIZED_RELU)),
     element_wise("IsNaN", 9, 1..=1, Function::new(Numbers, &tables::ELEMENT_WISE_IS_NAN).truth()),
-    element_wise("BitwiseAnd", 18, 2..=2, Function::new(Numbers, &tables::ELEMENT_WISE_BIT_AND)),
+    element_wise("BitwiseAnd", 18, 2..=2, BIT_AND),
     element_wise("BitwiseOr", 18, 2..=2, Function::new(Numbers, &tables::ELEMENT_WISE_BIT_OR)),
-    element_wise("BitwiseXor", 18, 2..=2, Function::new(Numbers, &tables::ELEMENT_WISE_BIT_XOR)),
+    element_wise("BitwiseXor", 18, 2..=2, BIT_XOR),
     unary("BitwiseNot", 18, &tables::ELEMENT_WISE_BIT_NOT),
     unary("Acos", 7, &tables::ELEMENT_WISE_ACOS),
     unary("Acosh", 9, &tables::ELEMENT_WISE_ACOSH),
@@ -108,12 +109,12 @@ pub(super) static ROWS: &[Row] = &[
     unary("Asinh", 9, &tables::ELEMENT_WISE_ASINH),
     unary("Atan", 7, &tables::ELEMENT_WISE_ATAN),
     unary("Atanh", 9, &tables::ELEMENT_WISE_ATANH),
-    unary("Ceil", 6, &tables::ELEMENT_WISE_CEIL),
+    element_wise("Ceil", 6, 1..=1, CEIL),
     unary("Cos", 7, &tables::ELEMENT_WISE_COS),
     unary("Cosh", 9, &tables::ELEMENT_WISE_COSH),
     unary("Erf", 9, &tables::ELEMENT_WISE_ERF),
     unary("Exp", 6, &tables::ELEMENT_WISE_EXP),
-    unary("Floor", 6, &tables::ELEMENT_WISE_FLOOR),
+    element_wise("Floor", 6, 1..=1, FLOOR),
     unary("Log", 6, &tables::ELEMENT_WISE_LOG),
     unary("Reciprocal", 6, &tables::ELEMENT_WISE_RECIP),
     // Halves become even, which is DirectML's first mode.

@@ -117,7 +117,8 @@ fn scan(reader: &mut Reader<'_>, of: &Of<'_>) -> Built {
     let resolved = scope.resolved(proto)?;
     let attributes = Attributes::new(name, &resolved, known, reader.folder)?;
     let graph = attributes.graph("body")?;
-    let count = attributes.int("num_scan_inputs").ok_or_else(|| attributes.missing("num_scan_inputs"))?;
+    let count =
+        attributes.int("num_scan_inputs").ok_or_else(|| attributes.missing("num_scan_inputs"))?;
     let slices = usize::try_from(count).ok().filter(|it| (1..=graph.input.len()).contains(it));
     let slices = slices.ok_or_else(|| {
         let accepted = format!("1 to {}, the inputs of the body", graph.input.len());

@@ -1,0 +1,205 @@
+//! Einsum, as far as it sums nothing: transposed and repeated tensors, diagonals, and their products.
+
+use crate::error::{Error, Result, shortened};
+use crate::graph::ops::arithmetic::MULTIPLY;
+use crate::graph::ops::element_wise::ElementWise;
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::Value;
+use crate::tensor::text;
+
+/// A dimension of an equation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Label {
+    Letter(char),
+    /// One that dots stand for, counted from the last one.
+    Dot(usize),
+    /// All that dots stand for.
+    Dots,
+}
+
+/// An equation: the dimensions of each input, and those of the output where they are stated.
+#[derive(Debug)]
+pub(crate) struct Equation {
+    inputs: Vec<Vec<Label>>,
+    output: Option<Vec<Label>>,
+}
+
+impl Equation {
+    /// Reads `ij,jk->ik`, or says what is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+        let text: String = text.chars().filter(|it| *it != ' ').collect();
+        let (inputs, output) = match text.split_once("->") {
+            Some((inputs, output)) => (inputs, Some(term(output)?)),
+            None => (text.as_str(), None),
+        };
+        let inputs = inputs.split(',').map(term).collect::<Result<Vec<_>, _>>()?;
+        for (index, label) in output.iter().flatten().enumerate() {
+            if output.iter().flatten().take(index).any(|it| it == label) {
+                return Err("names a dimension of the output twice");
+            }
+            if *label != Label::Dots && !inputs.iter().flatten().any(|it| it == label) {
+                return Err("names a dimension of the output that no input has");
+            }
+        }
+        Ok(Self { inputs, output })
+    }
+
+    /// What is not stated: the dots, and in order the letters that occur once.
+    fn output(&self) -> Vec<Label> {
+        if let Some(output) = &self.output {
+            return output.clone();
+        }
+        let all = || self.inputs.iter().flatten();
+        let count = |letter| all().filter(|it| **it == Label::Letter(letter)).count();
+        let letters = ('A'..='Z').chain('a'..='z').filter(|it| count(*it) == 1);
+        std::iter::once(Label::Dots).chain(letters.map(Label::Letter)).collect()
+    }
+}
+
+fn term(text: &str) -> Result<Vec<Label>, &'static str> {
+    let mut labels = Vec::new();
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        if let Some(after) = rest.strip_prefix("...") {
+            if labels.contains(&Label::Dots) {
+                return Err("has dots twice in a term");
+            }
+            labels.push(Label::Dots);
+            rest = after;
+            continue;
+        }
+        if !letter.is_ascii_alphabetic() {
+            return Err("is no equation");
+        }
+        labels.push(Label::Letter(letter));
+        rest = &rest[1..];
+    }
+    Ok(labels)
+}
+
+/// The products of the inputs' elements whose dimensions have the same letters.
+#[derive(Debug)]
+pub(crate) struct Einsum {
+    pub(crate) equation: Equation,
+}
+
+impl Op for Einsum {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let terms = &self.equation.inputs;
+        if terms.len() != operands.values.len() {
+            let (given, accepted) = (operands.values.len(), format!("{}, as terms", terms.len()));
+            return Err(operands.node.invalid("inputs", given, "is the wrong number", accepted));
+        }
+        let given = |index| operands.value(index, "inputs");
+        let values = (0..terms.len()).map(given).collect::<Result<Vec<&Value>>>()?;
+        let labels = values.iter().zip(terms).map(|(value, term)| labels(operands, value, term));
+        let labels = labels.collect::<Result<Vec<Vec<Label>>>>()?;
+        let sizes = sizes(operands, &values, &labels)?;
+        let dots = labels.iter().flatten().filter_map(|it| match it {
+            Label::Dot(index) => Some(index + 1),
+            _ => None,
+        });
+        let output = expanded(&self.equation.output(), dots.max().unwrap_or(0));
+        if let Some((label, _)) = sizes.iter().find(|(it, size)| *size != 1 && !output.contains(it))
+        {
+            let name = match label {
+                Label::Letter(letter) => letter.to_string(),
+                _ => "...".to_owned(),
+            };
+            let reason = format!("it sums over '{name}', which takes DirectML's REDUCE or GEMM");
+            return Err(operands.node.not_supported(reason));
+        }
+        let seen = values.iter().zip(&labels).map(|(value, own)| seen(value, own, &output));
+        let mut seen = seen.collect::<Result<Vec<Value>>>()?.into_iter();
+        let Some(first) = seen.next() else {
+            return Err(operands.node.invalid("inputs", 0, "is the wrong number", "1 and more"));
+        };
+        let multiply = ElementWise::new(MULTIPLY);
+        let product = |all: Value, next: Value| multiply.apply(operands, &[all, next]);
+        seen.try_fold(first, product).map(|it| vec![it])
+    }
+}
+
+/// The dimension of each axis of an input.
+fn labels(operands: &Operands<'_>, value: &Value, term: &[Label]) -> Result<Vec<Label>> {
+    let shape = value.shape()?;
+    let letters = term.iter().filter(|it| **it != Label::Dots).count();
+    let dots = shape.len().checked_sub(letters);
+    match dots.filter(|dots| *dots == 0 || term.contains(&Label::Dots)) {
+        Some(dots) => Ok(expanded(term, dots)),
+        None => {
+            let accepted = format!("{letters} dimensions, as its term has");
+            Err(operands.node.invalid("inputs", text(shape), "does not fit", accepted))
+        }
+    }
+}
+
+/// The term with as many dimensions in place of its dots.
+fn expanded(term: &[Label], dots: usize) -> Vec<Label> {
+    let expand = |label: &Label| match label {
+        Label::Dots => (0..dots).rev().map(Label::Dot).collect(),
+        other => vec![*other],
+    };
+    term.iter().flat_map(expand).collect()
+}
+
+/// The size of each dimension: those that have it agree, but for what dots repeat.
+fn sizes(
+    operands: &Operands<'_>,
+    values: &[&Value],
+    labels: &[Vec<Label>],
+) -> Result<Vec<(Label, u64)>> {
+    let mut sizes: Vec<(Label, u64)> = Vec::new();
+    for (value, labels) in values.iter().zip(labels) {
+        for (label, size) in labels.iter().zip(value.shape()?) {
+            let known = sizes.iter_mut().find(|(it, _)| it == label);
+            match known {
+                None => sizes.push((*label, *size)),
+                Some((_, known)) if known == size => {}
+                Some((Label::Dot(_), known)) if *known == 1 => *known = *size,
+                Some((Label::Dot(_), _)) if *size == 1 => {}
+                Some((_, known)) => return Err(unequal(operands, *size, *known)),
+            }
+        }
+    }
+    Ok(sizes)
+}
+
+fn unequal(operands: &Operands<'_>, given: u64, accepted: u64) -> Error {
+    let problem = "is another size of the same dimension";
+    operands.node.invalid("inputs", given, problem, shortened(&accepted.to_string()))
+}
+
+/// The value with the dimensions of the output; those that it has not are of size 1. What it has twice is
+/// a diagonal.
+fn seen(value: &Value, own: &[Label], output: &[Label]) -> Result<Value> {
+    let (sizes, strides) = (value.shape()?, value.strides());
+    let (mut shape, mut steps) = (Vec::new(), Vec::new());
+    for label in output {
+        let axes = || own.iter().enumerate().filter(|(_, it)| *it == label).map(|(axis, _)| axis);
+        shape.push(axes().next().map_or(1, |axis| sizes[axis]));
+        steps.push(axes().map(|axis| strides[axis]).fold(0, u64::saturating_add));
+    }
+    Ok(value.seen(shape, steps))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equations_are_terms_of_letters() {
+        let parsed = |text| Equation::parse(text).unwrap();
+        let letters = |it: &[char]| it.iter().map(|it| Label::Letter(*it)).collect::<Vec<Label>>();
+        assert_eq!(
+            parsed(" i j , j k ").output(),
+            [&[Label::Dots][..], &letters(&['i', 'k'])].concat()
+        );
+        assert_eq!(parsed("ba").output(), [&[Label::Dots][..], &letters(&['a', 'b'])].concat());
+        assert_eq!(parsed("...ii->...i").output(), [Label::Dots, Label::Letter('i')]);
+        assert_eq!(parsed("->").output(), []);
+        for wrong in ["i->ii", "i->j", "i-j", "......", "i..", "i->j->k", "é", "1"] {
+            assert!(Equation::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
