@@ -6,7 +6,7 @@
 mod common;
 
 use common::hostile::resource;
-use common::onnx::{Graph, Message, initializer, model, node, outputs, value};
+use common::onnx::{Graph, Message, initializer, ints, model, node, outputs, repeated, value};
 use common::{data, int64};
 use dml_import::{Inputs, Model};
 
@@ -127,4 +127,88 @@ fn what_is_no_model_is_refused() {
     }
     let error = Model::read(data("models")).unwrap_err().to_string();
     assert!(error.ends_with("models: is no regular file"), "{error}");
+}
+
+/// What an iteration has is counted, and not only its nodes.
+#[test]
+fn loops_take_no_more_time_or_memory_than_their_limit() {
+    let endless = |nodes: Vec<Message>, results: &[&str]| {
+        let body = Graph {
+            nodes,
+            inputs: vec![value("i", 7, &[]), value("on", 9, &[])],
+            outputs: results.iter().map(|it| value(it, 7, &[])).collect(),
+            ..Graph::default()
+        };
+        let names: Vec<String> = (1..results.len()).map(|it| format!("y{it}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let on = Message::default().int(2, 9).text(8, "c").bytes(9, &[1]);
+        let graph = Graph {
+            nodes: vec![repeated("Loop", &["", "c"], &names, body, &[])],
+            initializers: vec![on],
+            outputs: names.first().map(|it| value(it, 7, &[])).into_iter().collect(),
+            ..Graph::default()
+        };
+        model(12, graph)
+    };
+    let many = "all of their iterations together have more than 2097152 values";
+    let results: Vec<&str> = ["on"].into_iter().chain(std::iter::repeat_n("i", 100_000)).collect();
+    refused(endless(vec![], &results), &Inputs::new(), many);
+    // Nothing uses these, but for the numbers of their values.
+    let unused = (0..100_000).map(|it| node("Neg", &["i"], &[&format!("v{it}")], &[]));
+    refused(endless(unused.collect(), &["on", "i"]), &Inputs::new(), many);
+    let wide = vec!["i"; 100_000];
+    let sum = vec![node("Sum", &wide, &["s"], &[])];
+    refused(endless(sum, &["on", "s"]), &Inputs::new(), many);
+    let axes = node("Unsqueeze", &["i"], &["u"], &[]).message(5, ints("axes", &[0; 100_000]));
+    refused(endless(vec![axes], &["on", "u"]), &Inputs::new(), many);
+}
+
+#[test]
+fn a_scan_of_a_vast_dimension_is_refused_before_it_is_divided() {
+    for opset in [8, 9] {
+        let body = Graph {
+            inputs: vec![value("e", 1, &[])],
+            outputs: vec![value("e", 1, &[])],
+            ..Graph::default()
+        };
+        let count = Message::default().text(1, "num_scan_inputs").int(3, 1).int(20, 2);
+        let given: &[&str] = if opset == 8 { &["", "x"] } else { &["x"] };
+        let graph = Graph {
+            nodes: vec![repeated("Scan", given, &["y"], body, &[count])],
+            inputs: vec![value("x", 1, &[None, None])],
+            outputs: outputs(),
+            ..Graph::default()
+        };
+        let inputs = Inputs::new().with_shape("x", [1 << 40, 1]);
+        refused(model(opset, graph), &inputs, "have more than 2097152 values");
+    }
+}
+
+#[test]
+fn loops_are_not_nested_without_end() {
+    let mut nodes = vec![];
+    for depth in 0..9 {
+        let body = Graph {
+            nodes,
+            inputs: vec![value(&format!("i{depth}"), 7, &[]), value(&format!("c{depth}"), 9, &[])],
+            outputs: vec![value(&format!("c{depth}"), 9, &[]), value(&format!("i{depth}"), 7, &[])],
+            ..Graph::default()
+        };
+        // Each is needed by the one around it.
+        let result = if depth == 8 { "y".to_owned() } else { format!("v{depth}") };
+        let body = match depth {
+            0 => body,
+            _ => Graph {
+                outputs: vec![
+                    value(&format!("c{depth}"), 9, &[]),
+                    value(&format!("v{}", depth - 1), 7, &[]),
+                ],
+                ..body
+            },
+        };
+        nodes = vec![repeated("Loop", &["m", ""], &[&result], body, &[])];
+    }
+    let initializers = vec![initializer("m", &[], &[1])];
+    let graph = Graph { nodes, initializers, outputs: outputs(), ..Graph::default() };
+    refused(model(13, graph), &Inputs::new(), "functions and subgraphs are nested deeper than 8");
 }

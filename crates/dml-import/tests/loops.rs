@@ -5,7 +5,7 @@
 mod common;
 
 use common::onnx::{
-    Graph, Message, floats, initializer, ints, model, model_with, node, outputs, value,
+    Graph, Message, floats, initializer, ints, model, model_with, node, outputs, repeated, value,
 };
 use common::{host, int64};
 use dml_import::{ElementType, Inputs, Model, Program, Tensor};
@@ -21,13 +21,6 @@ fn truth(value: bool) -> Tensor {
 
 fn results(program: &Program) -> Vec<Tensor> {
     host::run(program).into_iter().map(|it| it.tensor).collect()
-}
-
-/// A node with a body.
-fn repeated(op: &str, inputs: &[&str], outputs: &[&str], body: Graph, more: &[Message]) -> Message {
-    let body = Message::default().text(1, "body").message(6, body.message()).int(20, 5);
-    let node = node(op, inputs, outputs, &[]).message(5, body);
-    more.iter().fold(node, |it, attribute| it.message(5, attribute.clone()))
 }
 
 fn bind(graph: Graph, inputs: &Inputs) -> Result<Program, String> {
@@ -214,12 +207,12 @@ fn loops_without_an_end_are_refused() {
         let error = bind(graph, &Inputs::new()).unwrap_err();
         assert!(error.contains(message), "{error}");
     };
-    let many =
-        "Loop 'y': not supported: loops are unrolled, and have more than 524288 nodes in all";
+    let many = "Loop 'y': not supported: loops are unrolled, and all of their iterations together have \
+                more than 2097152 values";
     refused(endless(go(), &["", "c"], 0), many);
     refused(endless(go(), &["m", "c"], i64::MAX), many);
     refused(endless(go(), &["m"], i64::MAX), many);
-    refused(endless(go(), &["m"], 262_145), many);
+    refused(endless(go(), &["m"], 1_000_000), many);
     refused(endless(go(), &[], 0), "inputs M and cond: nothing is given");
     // The condition of the first iteration is the caller's, that of the second one a device's.
     let eye = || {
@@ -255,7 +248,7 @@ fn the_iterations_of_nested_loops_are_counted_together() {
         ..Graph::default()
     };
     let error = bind(graph, &Inputs::new()).unwrap_err();
-    assert!(error.contains("loops are unrolled, and have more than 524288 nodes"), "{error}");
+    assert!(error.contains("iterations together have more than 2097152 values"), "{error}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(super) fn graph(model: &ModelProto, folder: Option<&Path>) -> Result<Graph> 
     let proto = model.graph.as_ref();
     let proto = proto.ok_or_else(|| Error::malformed("is no ONNX model: it has no graph"))?;
     let graph = Graph::default();
-    let mut reader = Reader { model, folder, graph, depth: 0, count: 0, expanded: 0 };
+    let mut reader = Reader { model, folder, graph, depth: 0, count: 0, entries: 0, expanded: 0 };
     let mut scope = Scope::new(operators::opset(&model.opset_import)?);
     reader.inputs(proto, &mut scope)?;
     reader.nodes(&proto.node, &mut scope)?;
@@ -46,6 +46,8 @@ struct Reader<'a> {
     depth: usize,
     /// Nodes, those of the bodies of loops included.
     count: usize,
+    /// Entries of lists that are attributes.
+    entries: usize,
     /// Nodes of functions, as often as these are called.
     expanded: usize,
 }
@@ -154,6 +156,8 @@ impl Reader<'_> {
     }
 
     fn node(&mut self, proto: &NodeProto, scope: &Scope<'_>) -> Result<()> {
+        self.entries +=
+            proto.attribute.iter().map(|it| it.ints.len() + it.floats.len()).sum::<usize>();
         let first = proto.output.iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
         let name = if proto.name.is_empty() { &first } else { &proto.name };
         let name = NodeName::new(&proto.op_type, name);

@@ -125,6 +125,19 @@ impl Graph {
     }
 }
 
+/// A node with a body.
+pub(crate) fn repeated(
+    op: &str,
+    inputs: &[&str],
+    outputs: &[&str],
+    body: Graph,
+    more: &[Message],
+) -> Message {
+    let body = Message::default().text(1, "body").message(6, body.message()).int(20, 5);
+    let node = node(op, inputs, outputs, &[]).message(5, body);
+    more.iter().fold(node, |it, attribute| it.message(5, attribute.clone()))
+}
+
 /// A model of one graph.
 pub(crate) fn model(opset: i64, graph: Graph) -> Vec<u8> {
     model_with(opset, graph, vec![])

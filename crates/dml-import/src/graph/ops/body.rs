@@ -16,13 +16,15 @@ use crate::tensor::{Tensor, text};
 pub(crate) struct Body {
     graph: Graph,
     order: Vec<usize>,
+    /// What an iteration costs: the values that are read and written, and entries of attributes.
+    cost: u64,
     /// What the host has to know of it, where the host need not know the loop's outputs, and where it
     /// has to.
     demanded: [Vec<bool>; 2],
 }
 
 impl Body {
-    /// The host has to know the output `condition`. The inputs and outputs of each pair of `carried` are
+    /// `entries` are those of its nodes' attributes. The host has to know the output `condition`. The inputs and outputs of each pair of `carried` are
     /// one value, which goes from an iteration to the next.
     ///
     /// # Errors
@@ -30,22 +32,26 @@ impl Body {
     /// same value.
     pub(crate) fn new(
         graph: Graph,
+        entries: usize,
         condition: Option<usize>,
         carried: impl IntoIterator<Item = (usize, usize)>,
     ) -> Result<Self> {
         let order = topological(&graph)?;
         let is_needed = needed(&graph, &order);
-        let order = order.into_iter().filter(|index| is_needed[*index]).collect();
+        let order: Vec<usize> = order.into_iter().filter(|index| is_needed[*index]).collect();
+        let read: usize = order.iter().map(|index| graph.nodes[*index].inputs.len()).sum();
+        let values = read + graph.value_count + graph.outputs.len();
+        let cost = (values + entries + 1) as u64;
         let carried = carried.into_iter();
-        let values = |(input, output): (usize, usize)| {
+        let pair = |(input, output): (usize, usize)| {
             (graph.inputs[input].value, graph.outputs[output].value)
         };
-        let carried: Vec<(ValueId, ValueId)> = carried.map(values).collect();
+        let carried: Vec<(ValueId, ValueId)> = carried.map(pair).collect();
         let condition: Vec<ValueId> =
             condition.iter().map(|index| graph.outputs[*index].value).collect();
         let all: Vec<ValueId> = graph.outputs.iter().map(|it| it.value).collect();
         let demanded = [demanded(&graph, &condition, &carried)?, demanded(&graph, &all, &carried)?];
-        Ok(Self { graph, order, demanded })
+        Ok(Self { graph, order, cost, demanded })
     }
 
     /// What it needs of its input with this number.
@@ -63,11 +69,7 @@ impl Body {
 
     /// Checks that so many iterations are no more than an evaluation goes through.
     pub(super) fn check_count(&self, operands: &Operands<'_>, iterations: u64) -> Result<()> {
-        operands.budget.has_nodes(operands.node, iterations.saturating_mul(self.nodes()))
-    }
-
-    fn nodes(&self) -> u64 {
-        self.order.len() as u64 + 1
+        operands.budget.has_values(operands.node, iterations.saturating_mul(self.cost))
     }
 
     /// Its outputs for these inputs, which are in its inputs' order.
@@ -76,7 +78,7 @@ impl Body {
         operands: &Operands<'_>,
         inputs: impl IntoIterator<Item = Option<&'a Value>>,
     ) -> Result<Vec<Value>> {
-        operands.budget.take_nodes(operands.node, self.nodes())?;
+        operands.budget.take_values(operands.node, self.cost)?;
         let mut values = vec![None; self.graph.value_count];
         for (input, value) in self.graph.inputs.iter().zip(inputs) {
             values[input.value] = value.cloned();

@@ -33,15 +33,15 @@ pub(crate) enum Place {
     Device,
 }
 
-/// What is left of [`limits::HOST_WORK`] and of [`limits::LOOP_NODES`].
+/// What is left of [`limits::HOST_WORK`] and of [`limits::LOOP_VALUES`].
 pub(crate) struct Budget {
     elements: Cell<u64>,
-    nodes: Cell<u64>,
+    values: Cell<u64>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { elements: Cell::new(limits::HOST_WORK), nodes: Cell::new(limits::LOOP_NODES) }
+        Self { elements: Cell::new(limits::HOST_WORK), values: Cell::new(limits::LOOP_VALUES) }
     }
 }
 
@@ -57,21 +57,21 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes the nodes of a loop's body from it, which `node` repeats.
-    pub(crate) fn take_nodes(&self, node: &NodeName, count: u64) -> Result<()> {
-        self.has_nodes(node, count)?;
-        self.nodes.set(self.nodes.get() - count);
+    /// Takes the values of an iteration of `node`, a loop, from it.
+    pub(crate) fn take_values(&self, node: &NodeName, count: u64) -> Result<()> {
+        self.has_values(node, count)?;
+        self.values.set(self.values.get() - count);
         Ok(())
     }
 
-    /// Checks that so many nodes could be taken.
-    pub(crate) fn has_nodes(&self, node: &NodeName, count: u64) -> Result<()> {
-        if count <= self.nodes.get() {
+    /// Checks that so many values could be taken.
+    pub(crate) fn has_values(&self, node: &NodeName, count: u64) -> Result<()> {
+        if count <= self.values.get() {
             return Ok(());
         }
-        let limit = limits::LOOP_NODES;
+        let limit = limits::LOOP_VALUES;
         Err(node.not_supported(format!(
-            "loops are unrolled, and have more than {limit} nodes in all of their iterations"
+            "loops are unrolled, and all of their iterations together have more than {limit} values"
         )))
     }
 }

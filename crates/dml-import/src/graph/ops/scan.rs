@@ -65,16 +65,18 @@ impl Scan {
         carried: &[Value],
         sequences: &[Value],
     ) -> Result<Vec<Value>> {
-        let mut batches = Vec::new();
+        let mut batches: Vec<Vec<Value>> = Vec::new();
         for value in carried.iter().chain(sequences) {
-            operands.axis(0, value.shape()?.len(), "batch axis")?;
+            let shape = value.shape()?;
+            let size = shape[operands.axis(0, shape.len(), "batch axis")?];
+            self.body.check_count(operands, size)?;
+            if let Some(first) = batches.first().filter(|it| it.len() as u64 != size) {
+                let (problem, accepted) = ("is another number of batches", first.len().to_string());
+                return Err(operands.node.invalid("inputs", size, problem, accepted));
+            }
             batches.push(slices(operands, value, 0, false)?);
         }
         let count = batches.first().map_or(0, Vec::len);
-        if let Some(other) = batches.iter().find(|it| it.len() != count) {
-            let (given, problem) = (other.len(), "is another number of batches");
-            return Err(operands.node.invalid("inputs", given, problem, count.to_string()));
-        }
         if count == 0 {
             return Err(operands.node.not_supported("it has no batches"));
         }

@@ -14,6 +14,8 @@ use crate::onnx::scope::Scope;
 pub(super) struct Read {
     /// Its last inputs are the values around.
     pub(super) graph: Graph,
+    /// Entries of the lists in its attributes.
+    pub(super) entries: usize,
     /// The values of the graphs around that it uses.
     pub(super) around: Vec<Option<ValueId>>,
     /// What is declared of its outputs.
@@ -29,6 +31,7 @@ pub(super) fn read(
 ) -> Result<Read> {
     // What has a name so far has a smaller number than what is defined within.
     let first = reader.graph.value_count;
+    let entries = reader.entries;
     let nodes = std::mem::take(&mut reader.graph.nodes);
     let inner = reader.within(name, |reader| values(reader, proto, name, outer));
     let own = std::mem::replace(&mut reader.graph.nodes, nodes);
@@ -57,7 +60,8 @@ pub(super) fn read(
         Ok(element.zip(shape).map(|(element, shape)| Kind { element, shape }))
     };
     let declared = proto.output.iter().map(kind).collect::<Result<_>>()?;
-    Ok(Read { graph, around: numbers.around.into_iter().map(Some).collect(), declared })
+    let around = numbers.around.into_iter().map(Some).collect();
+    Ok(Read { graph, entries: reader.entries - entries, around, declared })
 }
 
 fn input(name: String, value: ValueId, element: Option<crate::ElementType>) -> GraphInput {

@@ -100,7 +100,12 @@ fn repeat(reader: &mut Reader<'_>, of: &Of<'_>) -> Built {
     }
     let read = body::read(reader, &graph, name, scope)?;
     let condition = all[1].map(|_| 0);
-    let body = Body::new(read.graph, condition, (0..=carried).map(|index| (1 + index, index)))?;
+    let body = Body::new(
+        read.graph,
+        read.entries,
+        condition,
+        (0..=carried).map(|index| (1 + index, index)),
+    )?;
     all.extend(read.around);
     let declared = read.declared.into_iter().skip(1 + carried).take(scans).collect();
     Ok((Box::new(Repeat { body, carried, declared }), all))
@@ -140,7 +145,7 @@ fn scan(reader: &mut Reader<'_>, of: &Of<'_>) -> Built {
     let of_inputs = along(&attributes, slices, axes, directions)?;
     let of_outputs = along(&attributes, scans, "scan_output_axes", "scan_output_directions")?;
     let read = body::read(reader, &graph, name, scope)?;
-    let body = Body::new(read.graph, None, (0..carried).map(|index| (index, index)))?;
+    let body = Body::new(read.graph, read.entries, None, (0..carried).map(|index| (index, index)))?;
     let all = inputs.iter().copied().chain(read.around).collect();
     let op = Scan { body, carried, inputs: of_inputs, outputs: of_outputs, has_batches };
     Ok((Box::new(op), all))
