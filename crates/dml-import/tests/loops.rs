@@ -1,4 +1,4 @@
-//! Loop and Scan: what the node tests do not show.
+//! Loop, and the bodies of loops: what the node tests do not show.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -7,13 +7,8 @@ mod common;
 use common::onnx::{
     Graph, Message, floats, initializer, ints, model, model_with, node, outputs, repeated, value,
 };
-use common::{host, int64};
+use common::{f32s, host, int64};
 use dml_import::{ElementType, Inputs, Model, Program, Tensor};
-
-fn f32s(shape: &[u64], values: &[f32]) -> Tensor {
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
-    Tensor::new(ElementType::FLOAT32, shape, bytes).unwrap()
-}
 
 fn truth(value: bool) -> Tensor {
     Tensor::new(ElementType::Bool, [], vec![value.into()]).unwrap()
@@ -78,7 +73,7 @@ fn a_loop_runs_as_often_as_its_trip_count_and_its_condition_say() {
         (9, true, 9),
     ] {
         let (mut all, mut last, mut go) = (vec![], 1, condition);
-        while go && (all.len() as i64) < trips {
+        while go && i64::try_from(all.len()).unwrap() < trips {
             last += step;
             go = last < 7;
             all.push(last);
@@ -305,117 +300,4 @@ fn bodies_of_the_wrong_form_are_refused() {
     let unknown =
         Graph { outputs: ["on", "zz"].map(|it| value(it, 7, &[])).into(), ..loop_body(7) };
     refused("Loop", &["m", "", "m"], unknown, &[], "'zz' is neither an input nor a node's output");
-}
-
-/// The sums so far along a dimension, from either end, put along another one from either end.
-#[test]
-fn a_scan_goes_along_any_dimension_in_both_directions() {
-    let (rows, columns) = (2usize, 3usize);
-    let x: Vec<f32> = (0..6u8).map(|it| f32::from(it * it)).collect();
-    for (input_axis, output_axis, backward, reversed) in
-        [(0, 0, 0, 0), (1, 0, 0, 0), (-1, 1, 1, 0), (0, -1, 0, 1), (-2, -2, 1, 1)]
-    {
-        let body = Graph {
-            nodes: vec![node("Add", &["s", "e"], &["t"], &[])],
-            inputs: vec![value("s", 1, &[]), value("e", 1, &[])],
-            outputs: vec![value("t", 1, &[]), value("t", 1, &[])],
-            ..Graph::default()
-        };
-        let more = [
-            Message::default().text(1, "num_scan_inputs").int(3, 1).int(20, 2),
-            ints("scan_input_axes", &[input_axis]),
-            ints("scan_input_directions", &[backward]),
-            ints("scan_output_axes", &[output_axis]),
-            ints("scan_output_directions", &[reversed]),
-        ];
-        let along_rows = input_axis.rem_euclid(2) == 0;
-        let (steps, width) = if along_rows { (rows, columns) } else { (columns, rows) };
-        let zeros = floats("zeros", &[width as i64], &vec![0.0; width]);
-        let graph = Graph {
-            nodes: vec![repeated("Scan", &["zeros", "x"], &["last", "y"], body, &more)],
-            initializers: vec![zeros],
-            inputs: vec![value("x", 1, &[None, None])],
-            outputs: vec![value("last", 1, &[]), value("y", 1, &[])],
-        };
-        let given = f32s(&[rows as u64, columns as u64], &x);
-        let found = results(&bind(graph, &Inputs::new().with_tensor("x", given)).unwrap());
-        let at = |step: usize, lane: usize| {
-            if along_rows { x[step * columns + lane] } else { x[lane * columns + step] }
-        };
-        let mut sums = vec![0.0; width];
-        let mut all: Vec<Vec<f32>> = vec![];
-        for step in 0..steps {
-            let step = if backward == 1 { steps - 1 - step } else { step };
-            (0..width).for_each(|lane| sums[lane] += at(step, lane));
-            all.push(sums.clone());
-        }
-        if reversed == 1 {
-            all.reverse();
-        }
-        let expected = if output_axis.rem_euclid(2) == 0 {
-            f32s(&[steps as u64, width as u64], &all.concat())
-        } else {
-            let turned = (0..width).flat_map(|lane| all.iter().map(move |it| it[lane]));
-            f32s(&[width as u64, steps as u64], &turned.collect::<Vec<f32>>())
-        };
-        assert_eq!(found, [f32s(&[width as u64], &sums), expected], "{input_axis} {output_axis}");
-    }
-}
-
-/// Sequences of version 8: batches, and as many slices of each as their lengths say.
-#[test]
-fn version_8_has_batches_of_sequences() {
-    let run = |lengths: &[i64], backward: i64| {
-        let body = Graph {
-            nodes: vec![node("Add", &["s", "e"], &["t"], &[])],
-            inputs: vec![value("s", 1, &[]), value("e", 1, &[])],
-            outputs: vec![value("t", 1, &[]), value("t", 1, &[])],
-            ..Graph::default()
-        };
-        let count = Message::default().text(1, "num_scan_inputs").int(3, 1).int(20, 2);
-        let more = [count, ints("directions", &[backward])];
-        let graph = Graph {
-            nodes: vec![repeated("Scan", &["n", "s0", "x"], &["last", "y"], body, &more)],
-            initializers: vec![floats("s0", &[2], &[10.0, 20.0])],
-            inputs: vec![value("n", 7, &[None]), value("x", 1, &[None, None])],
-            outputs: vec![value("last", 1, &[]), value("y", 1, &[])],
-        };
-        let x = f32s(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        let lengths = int64(&[lengths.len() as u64], lengths);
-        let inputs = Inputs::new().with_tensor("n", lengths).with_tensor("x", x);
-        let model = Model::from_bytes(model(8, graph)).unwrap();
-        model.bind(&inputs).map(|it| results(&it)).map_err(|error| error.to_string())
-    };
-    let all = [11.0, 13.0, 16.0, 24.0, 29.0, 35.0];
-    assert_eq!(run(&[3, 3], 0).unwrap(), [f32s(&[2], &[16.0, 35.0]), f32s(&[2, 3], &all)]);
-    let part = [11.0, 13.0, 0.0, 0.0, 0.0, 0.0];
-    assert_eq!(run(&[2, 0], 0).unwrap(), [f32s(&[2], &[13.0, 20.0]), f32s(&[2, 3], &part)]);
-    let back = [13.0, 15.0, 16.0, 26.0, 31.0, 35.0];
-    assert_eq!(run(&[3, 3], 1).unwrap(), [f32s(&[2], &[16.0, 35.0]), f32s(&[2, 3], &back)]);
-    let error = |lengths: &[i64], backward| run(lengths, backward).unwrap_err();
-    assert!(error(&[3], 0).contains("sequence_lens: 1 is the wrong number; accepted: 2, one for"));
-    assert!(
-        error(&[3, 4], 0).contains("sequence_lens: 4 is more than the slices; accepted: up to 3")
-    );
-    assert!(error(&[3, -1], 0).contains("sequence_lens: -1 is no size"));
-    assert!(error(&[3, 2], 1).contains("ONNX leaves open where a shorter sequence begins"));
-}
-
-#[test]
-fn a_scan_of_no_slices_hands_on_what_it_was_given() {
-    let body = Graph {
-        nodes: vec![node("Concat", &["e", "e"], &["twice"], &[("axis", 0)])],
-        inputs: vec![value("s", 1, &[]), value("e", 1, &[])],
-        outputs: vec![value("s", 1, &[]), value("twice", 1, &[])],
-        ..Graph::default()
-    };
-    let count = Message::default().text(1, "num_scan_inputs").int(3, 1).int(20, 2);
-    let graph = Graph {
-        nodes: vec![repeated("Scan", &["s0", "x"], &["last", "y"], body, &[count])],
-        initializers: vec![floats("s0", &[], &[10.0])],
-        inputs: vec![value("x", 1, &[None, Some(2)])],
-        outputs: vec![value("last", 1, &[]), value("y", 1, &[])],
-    };
-    let program = bind(graph, &Inputs::new().with_tensor("x", f32s(&[0, 2], &[]))).unwrap();
-    assert_eq!(results(&program), [f32s(&[], &[10.0]), f32s(&[0, 4], &[])]);
 }

@@ -7,13 +7,8 @@ mod common;
 use common::onnx::{
     Graph, Message, floats, initializer, model, model_with, node, reference, value,
 };
-use common::{host, int64};
+use common::{f32s, host, int64};
 use dml_import::{ElementType, Inputs, Model, Program, Tensor};
-
-fn f32s(shape: &[u64], values: &[f32]) -> Tensor {
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
-    Tensor::new(ElementType::FLOAT32, shape, bytes).unwrap()
-}
 
 fn result(program: &Program) -> Tensor {
     host::run(program).remove(0).tensor

@@ -5,13 +5,8 @@
 mod common;
 
 use common::onnx::{Graph, Message, model, node, outputs, value};
-use common::{host, int64};
+use common::{f32s, host, int64};
 use dml_import::{ElementType, Inputs, Model, Tensor};
-
-fn f32s(shape: &[u64], values: &[f32]) -> Tensor {
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
-    Tensor::new(ElementType::FLOAT32, shape, bytes).unwrap()
-}
 
 /// The only output of one node of these inputs.
 fn run(node: Message, inputs: &[(&str, Tensor)]) -> Result<Tensor, String> {

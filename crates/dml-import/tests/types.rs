@@ -14,8 +14,7 @@ const INT4: i64 = 22;
 const UINT4: i64 = 21;
 
 fn f32s(values: &[f32]) -> Tensor {
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
-    Tensor::new(ElementType::FLOAT32, [values.len() as u64], bytes).unwrap()
+    common::f32s(&[values.len() as u64], values)
 }
 
 /// A chain of nodes, each with the attribute `to`, from `x` of type `from` to `y`.

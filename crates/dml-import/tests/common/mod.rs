@@ -101,3 +101,9 @@ pub(crate) fn int64(shape: &[u64], values: &[i64]) -> Tensor {
     let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
     Tensor::new(ElementType::INT64, shape, bytes).unwrap()
 }
+
+/// A tensor of 32-bit floats.
+pub(crate) fn f32s(shape: &[u64], values: &[f32]) -> Tensor {
+    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    Tensor::new(ElementType::FLOAT32, shape, bytes).unwrap()
+}

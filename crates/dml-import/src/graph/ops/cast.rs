@@ -119,11 +119,10 @@ fn half_byte(
     if element == ElementType::Uint4 {
         return Ok(Value { element: Some(element), ..low });
     }
-    // What has the highest of the 4 bits is below 0: 8 to 15 become 0 to 7, and then -8 to -1.
-    let turned =
-        converted(operands, &apply(BIT_XOR, &low, 8)?, of(ElementType::Dml(DataType::Int8)));
-    let signed = apply(SUBTRACT, &turned, 8)?;
-    Ok(Value { element: Some(element), ..signed })
+    // What has the highest of the 4 bits is below 0: 8 to 15 become 0 to 7, and then -8 to -1. More levels
+    // subtract 32 bits than 8.
+    let turned = converted(operands, &apply(BIT_XOR, &low, 8)?, of(ElementType::INT32));
+    Ok(converted(operands, &apply(SUBTRACT, &turned, 8)?, kind))
 }
 
 /// The bits of the input as another type of the same width.

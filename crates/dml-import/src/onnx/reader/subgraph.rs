@@ -20,8 +20,11 @@ pub(super) struct Of<'a> {
 /// What a node does, and its inputs, to which those of its graphs are added.
 type Built = Result<(Box<dyn Op>, Vec<Option<ValueId>>)>;
 
-/// These operators, and how their nodes are read.
-pub(super) const OPERATORS: [(&str, fn(&mut Reader<'_>, &Of<'_>) -> Built); 3] =
+/// How the node of an operator is read.
+type Build = fn(&mut Reader<'_>, &Of<'_>) -> Built;
+
+/// These operators.
+pub(super) const OPERATORS: [(&str, Build); 3] =
     [("If", branches), ("Loop", repeat), ("Scan", scan)];
 
 const IF: [(&str, Kind); 2] = [("then_branch", Kind::Graph), ("else_branch", Kind::Graph)];
