@@ -83,11 +83,38 @@ fn node(report: &NodeReport) -> String {
             format!("{operator}, feature level {level} and later")
         }
         NodeSupport::Operators { operators, level } => {
-            format!("{}, feature level {level} and later", operators.join(" + "))
+            format!("{}, feature level {level} and later", counted(operators))
         }
         NodeSupport::Alias => "alias".to_owned(),
         NodeSupport::Blocked(other) => format!("needs the result of {other}, which does not run"),
         NodeSupport::Unsupported(reason) => format!("does not run: {reason}"),
     };
     format!("{}{arrow}{}: {support}", report.node, outputs.join(", "))
+}
+
+/// `A + 3 B`: loops have the same ones many times over.
+fn counted(operators: &[&str]) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for name in operators {
+        match counts.iter_mut().find(|(known, _)| known == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((name, 1)),
+        }
+    }
+    let text = |(name, count): &(&str, usize)| match count {
+        1 => (*name).to_owned(),
+        many => format!("{many} {name}"),
+    };
+    counts.iter().map(text).collect::<Vec<String>>().join(" + ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn operators_are_counted_in_the_order_of_their_first_use() {
+        assert_eq!(counted(&["B", "A", "B", "B"]), "3 B + A");
+        assert_eq!(counted(&["A"]), "A");
+    }
 }

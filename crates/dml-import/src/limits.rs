@@ -30,7 +30,7 @@ pub(crate) const DEVICE_NODES: usize = 1 << 20;
 /// Nodes of a model, those of its functions and subgraphs wherever they are used included.
 pub(crate) const NODES: usize = 1 << 19;
 /// Values that the nodes of all iterations of all loops read and write, and entries of their attributes.
-pub(crate) const LOOP_VALUES: u64 = 1 << 21;
+pub(crate) const LOOP_VALUES: u64 = 1 << 20;
 /// How deep subgraphs and functions are nested.
 pub(crate) const SUBGRAPHS: usize = 8;
 /// Bytes of a constant that a program has a copy of, together with others like it.

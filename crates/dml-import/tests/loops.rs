@@ -203,7 +203,7 @@ fn loops_without_an_end_are_refused() {
         assert!(error.contains(message), "{error}");
     };
     let many = "Loop 'y': not supported: loops are unrolled, and all of their iterations together have \
-                more than 2097152 values";
+                more than 1048576 values";
     refused(endless(go(), &["", "c"], 0), many);
     refused(endless(go(), &["m", "c"], i64::MAX), many);
     refused(endless(go(), &["m"], i64::MAX), many);
@@ -243,7 +243,7 @@ fn the_iterations_of_nested_loops_are_counted_together() {
         ..Graph::default()
     };
     let error = bind(graph, &Inputs::new()).unwrap_err();
-    assert!(error.contains("iterations together have more than 2097152 values"), "{error}");
+    assert!(error.contains("iterations together have more than 1048576 values"), "{error}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use common::device::on_every_device;
-use common::onnx::{Graph, floats, model, node, value};
+use common::onnx::{Graph, floats, model, node, repeated, value};
 use common::{host, int64, tensors};
 use dml::Device;
 use dml::vk::Recorder;
@@ -149,5 +149,39 @@ fn weights_are_uploaded_once_for_all_shapes() {
         };
         let first = grows(1);
         assert_eq!([grows(2), grows(3)], [first - 1; 2]);
+    });
+}
+
+/// Each runs as often as it was told, on what the session has compiled for it.
+#[test]
+fn a_loop_of_another_trip_count_is_another_program() {
+    let body = Graph {
+        nodes: vec![node("Add", &["t", "x"], &["next"], &[])],
+        inputs: vec![value("i", 7, &[]), value("on", 9, &[]), value("t", 1, &[])],
+        outputs: ["on", "next", "next"].map(|it| value(it, 1, &[])).into(),
+        ..Graph::default()
+    };
+    let graph = Graph {
+        nodes: vec![repeated("Loop", &["m", "", "x"], &["last", "all"], body, &[])],
+        inputs: vec![value("x", 1, &[Some(1)]), value("m", 7, &[])],
+        outputs: vec![value("last", 1, &[]), value("all", 1, &[])],
+        ..Graph::default()
+    };
+    let bytes = model(16, graph);
+    on_every_device(|device| {
+        let session = Session::new(device, Model::from_bytes(bytes.clone()).unwrap());
+        for (trips, x) in [(3, 2.0f32), (0, 1.0), (3, 0.5), (70, 1.0)] {
+            let inputs = Inputs::new()
+                .with_tensor("x", f32s(&[1], x))
+                .with_tensor("m", int64(&[], &[trips]));
+            let found = tensors(&session.run(&inputs).unwrap());
+            let steps: Vec<u16> = (2..).take(usize::try_from(trips).unwrap()).collect();
+            let all: Vec<f32> = steps.iter().map(|it| f32::from(*it) * x).collect();
+            let last = all.last().copied().unwrap_or(x);
+            let expected =
+                [common::f32s(&[1], &[last]), common::f32s(&[all.len() as u64, 1], &all)];
+            assert_eq!(found, expected, "{trips}");
+        }
+        assert_eq!(session.compiled_count(), 3);
     });
 }

@@ -7,8 +7,8 @@ mod common;
 use common::device::on_every_device;
 use common::onnx::{Graph, Message, model, node, value};
 use common::{host, run_on_both, tensors};
-use dml::DataType;
-use dml_import::{ElementType, Inputs, Model, Tensor};
+use dml::{DataType, FeatureLevel};
+use dml_import::{ElementType, Inputs, Model, NodeSupport, Tensor};
 
 const INT4: i64 = 22;
 const UINT4: i64 = 21;
@@ -108,6 +108,17 @@ fn values_of_4_bits_are_moved_and_are_true_where_they_are_not_0() {
     let beyond = model.bind(&Inputs::new().with_tensor("x", given(int8, vec![8, 0])));
     let error = beyond.unwrap_err().to_string();
     assert!(error.contains("input 'x': 8 is no int4; accepted: -8 to 7"), "{error}");
+}
+
+#[test]
+fn casts_to_4_bits_are_accepted_from_3_0_on() {
+    for to in [INT4, UINT4] {
+        let inputs = Inputs::new().with_shape("x", [5]);
+        let report = chain(1, &[("Cast", to)]).inspect(&inputs).unwrap();
+        let support = &report.nodes[0].support;
+        let NodeSupport::Operators { level, .. } = support else { panic!("{support:?}") };
+        assert_eq!(*level, FeatureLevel::V3_0);
+    }
 }
 
 #[test]
