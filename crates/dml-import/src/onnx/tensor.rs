@@ -199,6 +199,16 @@ mod tests {
         assert_eq!(bytes(&narrow).1, [0xff, 7, 0xf8]);
         let error = constant(&raw(&[1, 2, 3], 22), None).unwrap_err().to_string();
         assert!(error.contains("3 bytes for int4 [3]; accepted: 2"), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("w.bin"), [0, 0x7f, 0xa8]).unwrap();
+        let entry = |key: &str, value: &str| super::super::proto::StringStringEntryProto {
+            key: key.to_owned(),
+            value: value.to_owned(),
+        };
+        let external_data = vec![entry("location", "w.bin"), entry("offset", "1")];
+        let external = TensorProto { external_data, data_location: 1, ..proto(22, &[3]) };
+        let found = constant(&external, Some(folder.path())).unwrap().load().unwrap();
+        assert_eq!(found.bytes(), [0xff, 7, 0xf8]);
     }
 
     #[test]
