@@ -3,11 +3,13 @@
 #![allow(clippy::print_stderr, reason = "a command talks to its user")]
 
 mod convert;
+mod models;
 mod onnx;
 mod options;
 mod progress;
 mod run;
 mod show;
+mod webnn;
 
 use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
@@ -45,6 +47,8 @@ enum Command {
     Convert(convert::Args),
     /// Runs tests of ONNX models through the importer, and reports by operator
     Onnx(onnx::Args),
+    /// Runs WebNN's tests through the importer, and reports by operation
+    Webnn(webnn::Args),
     /// Runs the cases that standard input names, for `run`
     #[command(hide = true)]
     Worker,
@@ -70,6 +74,7 @@ impl Cli {
             Command::Diff(args) => diff(args),
             Command::Convert(args) => convert::run(args),
             Command::Onnx(args) => onnx::run(args),
+            Command::Webnn(args) => webnn::run(args),
             Command::Worker => worker::work().map(|()| ExitCode::SUCCESS),
         };
         result.unwrap_or_else(|error| {

@@ -34,4 +34,5 @@ pub mod results;
 pub mod runner;
 pub mod selection;
 pub mod target;
+pub mod webnn;
 mod worker;

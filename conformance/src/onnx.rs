@@ -16,4 +16,4 @@ pub mod report;
 pub mod requirements;
 pub(crate) mod runner;
 pub mod suite;
-mod test;
+pub(crate) mod test;

@@ -1,6 +1,6 @@
 //! What the runner and its worker processes say to each other.
 //!
-//! The runner writes one request as a line of JSON, then ids of cases or folders of tests, one a line.
+//! The runner writes one request as a line of JSON, then ids of cases or the places of tests, one a line.
 //!
 //! They are answered in the order in which they came: the one in progress is the first without an
 //! answer.
@@ -25,11 +25,23 @@ pub(crate) enum Request {
         /// Of which cases the matrices are wanted.
         details: Details,
     },
-    /// Run tests of ONNX on a target.
-    OpenForOnnx {
+    /// Run tests of models on a target.
+    OpenForModels {
         /// Where.
         target: Box<Target>,
+        /// Which tests these are.
+        kind: ModelTests,
     },
+}
+
+/// Tests of models that others wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ModelTests {
+    /// Folders of the `onnx` package.
+    Onnx,
+    /// JSON of WebNN's web platform tests.
+    Webnn,
 }
 
 /// What a worker answers.
@@ -47,10 +59,10 @@ pub(crate) enum Reply {
         /// The worker ends: its device is lost.
         is_last: bool,
     },
-    /// A test of ONNX has ended.
+    /// A test of a model has ended.
     Tested {
         /// Which.
-        folder: String,
+        test: String,
         /// How.
         ended: Ended,
         /// The worker ends: its device is lost.

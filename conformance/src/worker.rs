@@ -9,9 +9,10 @@ use crate::child::{answer, serve};
 use crate::execute::{Details, run};
 use crate::exit;
 use crate::fault::{self, Fault};
-use crate::onnx;
-use crate::protocol::{Reply, Request};
+use crate::onnx::{self, runner::RunTest};
+use crate::protocol::{ModelTests, Reply, Request};
 use crate::target::Target;
+use crate::webnn;
 
 /// Does what standard input says until it ends.
 ///
@@ -21,9 +22,19 @@ pub(crate) fn work() -> anyhow::Result<()> {
     let work = |request, ids: &Receiver<String>| match request {
         Request::Survey(survey) => answer(&Reply::Targets(survey.targets()?)),
         Request::Open { target, details } => run_cases(&target, details, ids),
-        Request::OpenForOnnx { target } => onnx::runner::serve(&target, ids),
+        Request::OpenForModels { target, kind } => {
+            onnx::runner::serve(&target, run_test(kind), ids)
+        }
     };
     serve("run", work, exit::code)
+}
+
+/// What runs tests of a kind.
+pub(crate) fn run_test(kind: ModelTests) -> RunTest {
+    match kind {
+        ModelTests::Onnx => onnx::test::run,
+        ModelTests::Webnn => webnn::test::run,
+    }
 }
 
 /// Answers every id that comes.

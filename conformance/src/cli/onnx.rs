@@ -1,121 +1,25 @@
 //! `dml-conformance onnx`.
 
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
-use anyhow::Context as _;
-use dml_file::Output;
-
-use super::options::{PlaceArgs, PoolArgs, parse_devices};
-use super::progress::Progress;
-use crate::exit::{self, Usage};
-use crate::onnx::passing::Passing;
-use crate::onnx::report::{Run, write_json, write_table};
-use crate::onnx::requirements::Requirements;
-use crate::onnx::runner::{run_in_process, run_isolated};
-use crate::onnx::suite::{self, Test};
-use crate::pattern::Pattern;
-use crate::pool::Pool;
-use crate::results::onnx::{Ended, Outcome, TargetResults};
-use crate::target::{Devices, Target};
+use super::models;
+use crate::onnx::suite;
+use crate::protocol::ModelTests;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Where the tests are: folders with a model.onnx, and with inputs and outputs below
     folder: PathBuf,
-    /// Only tests whose name matches, such as 'node/test_add*'
-    #[arg(long, value_name = "GLOB")]
-    filter: Option<Pattern>,
-    /// A Vulkan device by index, name or UUID; or all
-    #[arg(long, value_name = "D|all", default_value = "all", value_parser = parse_vulkan_devices)]
-    device: Devices,
     #[command(flatten)]
-    place: PlaceArgs,
-    #[command(flatten)]
-    how: PoolArgs,
-    /// The tests that have to pass, a name a line; one that passes and is missing there is an error too
-    #[arg(long, value_name = "FILE")]
-    passing: Option<PathBuf>,
-    /// The operators of DirectML that tests take: where all are implemented, the test has to run
+    models: models::ModelArgs,
+    /// The operators of DirectML that tests take: where all are implemented, the test has to run. With
+    /// --record, tests that run lose their excuses there
     #[arg(long, value_name = "FILE")]
     requirements: Option<PathBuf>,
-    /// Add the tests that pass on every device to the one file, and take their excuses from the other
-    #[arg(long, requires = "passing")]
-    record: bool,
-    /// Write everything to this file too
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-}
-
-/// The importer's programs have no interpreter.
-fn parse_vulkan_devices(text: &str) -> Result<Devices, String> {
-    match parse_devices(text)? {
-        Devices::Interpreter => Err("a Vulkan device is needed".to_owned()),
-        devices => Ok(devices),
-    }
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let usage = |error: anyhow::Error| Usage(format!("{error:#}"));
-    let tests = suite::find(&args.folder, args.filter.as_ref()).map_err(usage)?;
-    if tests.is_empty() {
-        return Err(Usage("--filter chooses no test".to_owned()).into());
-    }
-    let passing = args.passing.as_deref().map(Passing::read).transpose().map_err(usage)?;
-    let requirements = args.requirements.as_deref().map(Requirements::read);
-    let requirements = requirements.transpose().map_err(usage)?;
-    // Before the run, which is not lost to a mistyped path.
-    let json = args.json.as_deref().map(|path| Ok((path, create(path)?))).transpose();
-    let json: Option<(&Path, Output)> = json.map_err(usage)?;
-    let pool = args.how.pool()?;
-    let targets = args.how.targets(&args.place, args.device.clone(), &pool)?;
-    let run_target = |target| run_target(target, &tests, args, &pool);
-    let targets = targets.iter().map(run_target).collect::<anyhow::Result<Vec<_>>>()?;
-    let is_whole = args.filter.is_none();
-    let mut changes = passing.as_ref().map(|it| it.compare(&tests, &targets, is_whole));
-    if let Some(requirements) = &requirements {
-        requirements.compare(&tests, &targets, changes.get_or_insert_default());
-    }
-    if let (true, Some(changes), Some(passing)) = (args.record, &mut changes, passing) {
-        let recorded = std::mem::take(&mut changes.unlisted);
-        passing.record(&recorded)?;
-        let excused = std::mem::take(&mut changes.excused);
-        requirements.map_or(Ok(()), |it| it.record(&excused))?;
-        eprintln!("{} tests recorded", recorded.len());
-    }
-    let run = Run { tests, targets, changes };
-    if let Some((path, mut output)) = json {
-        let written = write_json(&run, &mut output).and_then(|()| output.commit());
-        written.with_context(|| path.display().to_string())?;
-    }
-    let mut output = io::BufWriter::new(io::stdout().lock());
-    write_table(&run, &mut output)?;
-    output.flush()?;
-    Ok(if run.is_bad() { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
-}
-
-fn create(path: &Path) -> anyhow::Result<Output> {
-    Output::create(path).with_context(|| path.display().to_string())
-}
-
-fn run_target(
-    target: &Target,
-    tests: &[Test],
-    args: &Args,
-    pool: &Pool,
-) -> anyhow::Result<TargetResults> {
-    let mut progress = Progress::new(target.title(), tests.len());
-    let start = Instant::now();
-    let mut tell = |ended: &Ended| progress.case(ended.outcome.is_bad());
-    let ended = if args.how.no_isolation {
-        run_in_process(target, tests, &mut tell)
-    } else {
-        run_isolated(target, tests, pool, &mut tell)
-    }?;
-    let seconds = start.elapsed().as_secs_f64();
-    let not_run = ended.iter().filter(|it| it.outcome == Outcome::NotRun).count();
-    progress.done(seconds, tests.len(), not_run);
-    Ok(TargetResults { title: target.title(), seconds, ended })
+    let find = |filter: Option<&_>| suite::find(&args.folder, filter);
+    models::run(&args.models, ModelTests::Onnx, find, args.requirements.as_deref())
 }

@@ -12,8 +12,8 @@ use crate::results::onnx::{Outcome, TargetResults};
 
 /// What such a file begins with.
 const HEADER: &str = "\
-# Tests of ONNX that pass on every device, by name. What is here has to pass; a test that passes and
-# is missing here is added with --record.
+# Tests that pass on every device, by name. What is here has to pass; a test that passes and is missing
+# here is added with --record.
 ";
 
 /// The list in a file.
@@ -104,7 +104,10 @@ mod tests {
     }
 
     fn ended(outcome: Outcome) -> Ended {
-        Ended { outcome, detail: (outcome != Outcome::Passed).then(|| "why".to_owned()) }
+        match outcome {
+            Outcome::Passed => Ended::passed(None),
+            other => Ended::because(other, "why"),
+        }
     }
 
     fn list(folder: &tempfile::TempDir, text: &str) -> Passing {

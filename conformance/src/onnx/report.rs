@@ -12,7 +12,7 @@ pub use table::write as write_table;
 
 use super::passing::Changes;
 use super::suite::Test;
-use crate::results::onnx::{Ended, Outcome, TargetResults};
+use crate::results::onnx::{Distance, Ended, Outcome, TargetResults};
 
 /// A run.
 #[derive(Debug)]
@@ -88,6 +88,19 @@ impl Run {
         all
     }
 
+    /// The distance that is nearest to its limit, by operator.
+    fn distances<'a>(&'a self, target: &'a TargetResults) -> BTreeMap<&'a str, Distance> {
+        let mut all: BTreeMap<&str, Distance> = BTreeMap::new();
+        for (test, ended) in self.with(target) {
+            let Some(distance) = ended.distance else { continue };
+            for operator in &test.operators {
+                let largest = all.entry(operator).or_default();
+                *largest = largest.max(distance);
+            }
+        }
+        all
+    }
+
     /// Why tests were not run, the most frequent reason first.
     fn reasons<'a>(&'a self, target: &'a TargetResults) -> Vec<Reason<'a>> {
         let mut all: HashMap<String, Vec<&str>> = HashMap::new();
@@ -132,7 +145,7 @@ mod samples {
             folder: id.into(),
             operators: operators.iter().map(|it| (*it).to_owned()).collect(),
         };
-        let passed = || Ended { outcome: Outcome::Passed, detail: None };
+        let passed = || Ended::passed(None);
         let because = |outcome, detail: &str| Ended::because(outcome, detail);
         let ended = |last: Ended| {
             let refused = |name: &str| {

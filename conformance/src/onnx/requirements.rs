@@ -144,7 +144,7 @@ mod tests {
         };
         let tests = ids.map(test);
         let not_run = || Ended::because(Outcome::NotRun, "why");
-        let passed = || Ended { outcome: Outcome::Passed, detail: None };
+        let passed = || Ended::passed(None);
         let target = |title: &str, a| TargetResults {
             title: title.to_owned(),
             seconds: 0.0,

@@ -1,6 +1,5 @@
-//! Runs tests on a target.
+//! Runs tests of models on a target, whatever kind of tests they are.
 
-use std::path::Path;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
@@ -8,11 +7,10 @@ use anyhow::Context as _;
 use dml::{Device, Instance};
 
 use super::suite::Test;
-use super::test;
 use crate::child::answer;
 use crate::fault::{self, Fault};
 use crate::pool::{Pool, Work};
-use crate::protocol::{Reply, Request};
+use crate::protocol::{ModelTests, Reply, Request};
 use crate::results::ResultCode;
 use crate::results::onnx::{Ended, Outcome};
 use crate::target::Target;
@@ -24,13 +22,14 @@ use crate::target::Target;
 /// A worker cannot be started or cannot open the target.
 pub(crate) fn run_isolated(
     target: &Target,
+    kind: ModelTests,
     tests: &[Test],
     pool: &Pool,
     mut progress: impl FnMut(&Ended),
 ) -> anyhow::Result<Vec<Ended>> {
     let tests: Vec<&Test> = tests.iter().collect();
     let mut results: Vec<Option<Ended>> = vec![None; tests.len()];
-    let ran = pool.run(&OnnxTests { target }, &tests, |index, ended| {
+    let ran = pool.run(&Tests { target, kind }, &tests, |index, ended| {
         progress(&ended);
         results[index] = Some(ended);
     });
@@ -39,19 +38,23 @@ pub(crate) fn run_isolated(
     all.context("a test has no result")
 }
 
+/// Runs a test: what a worker is told of it, and the device.
+pub(crate) type RunTest = fn(&str, &Device) -> Ended;
+
 /// Runs the tests in this process, where a crash ends everything.
 ///
 /// # Errors
 /// The target cannot be opened.
 pub(crate) fn run_in_process(
     target: &Target,
+    run: RunTest,
     tests: &[Test],
     mut progress: impl FnMut(&Ended),
 ) -> anyhow::Result<Vec<Ended>> {
     let mut place = Place::open(target)?;
     let mut results = Vec::with_capacity(tests.len());
     for test in tests {
-        let ended = place.run(&test.folder);
+        let ended = place.run(run, &test.to_string());
         progress(&ended);
         results.push(ended);
         if place.is_lost() {
@@ -61,21 +64,21 @@ pub(crate) fn run_in_process(
     Ok(results)
 }
 
-/// What a worker does after [`Request::OpenForOnnx`]: it answers every folder that comes.
+/// What a worker does after [`Request::OpenForModels`]: it answers every line that comes.
 ///
 /// # Errors
 /// The target cannot be opened, or nobody reads.
-pub(crate) fn serve(target: &Target, folders: &Receiver<String>) -> anyhow::Result<()> {
+pub(crate) fn serve(target: &Target, run: RunTest, tests: &Receiver<String>) -> anyhow::Result<()> {
     let fault = Fault::from_environment(fault::VARIABLE, &fault::KINDS)?;
     let place = Place::open(target)?;
     answer(&Reply::Ready)?;
-    for folder in folders {
+    for test in tests {
         if let Some(fault) = &fault {
-            fault.strike(&folder);
+            fault.strike(&test);
         }
-        let ended = place.run(Path::new(&folder));
+        let ended = place.run(run, &test);
         let is_last = place.is_lost();
-        answer(&Reply::Tested { folder, ended, is_last })?;
+        answer(&Reply::Tested { test, ended, is_last })?;
         if is_last {
             break;
         }
@@ -91,12 +94,13 @@ struct Place {
 
 impl Place {
     fn open(target: &Target) -> anyhow::Result<Self> {
-        let (instance, device) = target.device()?.context("tests of ONNX need a Vulkan device")?;
+        let (instance, device) =
+            target.device()?.context("tests of models need a Vulkan device")?;
         Ok(Self { instance, device })
     }
 
-    fn run(&self, folder: &Path) -> Ended {
-        let ended = test::run(folder, &self.device);
+    fn run(&self, run: RunTest, test: &str) -> Ended {
+        let ended = run(test, &self.device);
         match self.instance.take_validation_messages().first() {
             None => ended,
             Some(message) => Ended::because(Outcome::Failed, message.to_string()),
@@ -109,16 +113,17 @@ impl Place {
 }
 
 /// Tests, for workers.
-struct OnnxTests<'a> {
+struct Tests<'a> {
     target: &'a Target,
+    kind: ModelTests,
 }
 
-impl Work for OnnxTests<'_> {
+impl Work for Tests<'_> {
     type Case = Test;
     type Result = Ended;
 
     fn request(&self) -> Request {
-        Request::OpenForOnnx { target: Box::new(self.target.clone()) }
+        Request::OpenForModels { target: Box::new(self.target.clone()), kind: self.kind }
     }
 
     fn are_together(&self, _: &Test, _: &Test) -> bool {
@@ -127,7 +132,7 @@ impl Work for OnnxTests<'_> {
 
     fn result(&self, test: &Test, reply: Reply) -> Option<(Ended, bool)> {
         match reply {
-            Reply::Tested { folder, ended, is_last } if folder == test.to_string() => {
+            Reply::Tested { test: told, ended, is_last } if told == test.to_string() => {
                 Some((ended, is_last))
             }
             _ => None,

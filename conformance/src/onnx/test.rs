@@ -11,9 +11,9 @@ use super::suite::{Contents, Set};
 use crate::results::onnx::{Ended, Outcome};
 
 /// Runs the test in `folder`.
-pub(crate) fn run(folder: &Path, device: &Device) -> Ended {
-    match attempt(folder, device) {
-        Ok(()) => Ended { outcome: Outcome::Passed, detail: None },
+pub(crate) fn run(folder: &str, device: &Device) -> Ended {
+    match attempt(Path::new(folder), device) {
+        Ok(()) => Ended::passed(None),
         Err(ended) => ended,
     }
 }
@@ -49,20 +49,32 @@ fn answer(contents: &Contents, set: &Set, model: &Model, device: &Device) -> Res
     }
     let inputs =
         given.into_iter().fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
-    let program = model.bind(&inputs).map_err(|error| not_run(&error))?;
-    let executable = program.compile(device).map_err(|error| match is_of_vulkan(&error) {
-        true => failed(&error),
-        false => not_run(&error),
-    })?;
-    let outputs = executable.run(&Inputs::new()).map_err(|error| failed(&error))?;
+    let outputs = run_model(model, &inputs, device)?;
     match difference(contents, &outputs, &expected) {
         None => Ok(()),
         Some(detail) => Err(Ended::because(Outcome::Wrong, detail)),
     }
 }
 
+/// Runs a model.
+///
+/// # Errors
+/// How a test of it ends: it is not run where the importer or the device refuses it.
+pub(crate) fn run_model(
+    model: &Model,
+    inputs: &Inputs,
+    device: &Device,
+) -> Result<Vec<Output>, Ended> {
+    let program = model.bind(inputs).map_err(|error| not_run(&error))?;
+    let executable = program.compile(device).map_err(|error| match is_of_vulkan(&error) {
+        true => failed(&error),
+        false => not_run(&error),
+    })?;
+    executable.run(&Inputs::new()).map_err(|error| failed(&error))
+}
+
 /// The importer's or the device's own message, without the file, which is another in every test.
-fn not_run(error: &Error) -> Ended {
+pub(crate) fn not_run(error: &Error) -> Ended {
     Ended::because(Outcome::NotRun, error.kind().to_string())
 }
 

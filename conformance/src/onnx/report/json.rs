@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Counts, Reason, Run};
 use crate::onnx::passing::Changes;
-use crate::results::onnx::{Outcome, TargetResults};
+use crate::results::onnx::{Distance, Outcome, TargetResults};
 
 /// Counts up when a member changes its meaning or goes away.
 const FORMAT: u32 = 1;
@@ -38,6 +38,8 @@ struct Test<'a> {
     outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distance: Option<Distance>,
 }
 
 /// Writes `run`: for each target its counts, in all and by operator, the reasons of what was not run, and
@@ -62,6 +64,7 @@ fn target<'a>(run: &'a Run, target: &'a TargetResults) -> Target<'a> {
         operators: test.operators.iter().map(String::as_str).collect(),
         outcome: ended.outcome,
         detail: ended.detail.as_deref(),
+        distance: ended.distance,
     });
     Target {
         device: &target.title,

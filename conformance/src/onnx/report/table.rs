@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::{Counts, Run};
 use crate::report::text::{count, one_line, thousands};
-use crate::results::onnx::{Outcome, TargetResults};
+use crate::results::onnx::{Distance, Outcome, TargetResults};
 
 /// So many of the tests that have one reason are named.
 const NAMED: usize = 3;
@@ -44,15 +44,16 @@ fn operators(run: &Run, target: &TargetResults) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED);
     let outcomes = Outcome::ALL.map(Outcome::name);
-    table.set_header(["operator"].into_iter().chain(outcomes));
+    let distances = run.distances(target);
+    let furthest = (!distances.is_empty()).then_some("furthest");
+    table.set_header(["operator"].into_iter().chain(outcomes).chain(furthest));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let row = |name: &str, counts: Counts| {
-        [one_line(name).into_owned()]
-            .into_iter()
-            .chain(counts.all().map(thousands))
-            .collect::<Vec<_>>()
+        let distance = distances.get(name).map(Distance::to_string);
+        let cells = [one_line(name).into_owned()].into_iter().chain(counts.all().map(thousands));
+        cells.chain(furthest.map(|_| distance.unwrap_or_default())).collect::<Vec<_>>()
     };
     for (name, counts) in run.operators(target) {
         table.add_row(row(name, counts));

@@ -1,0 +1,184 @@
+//! A model of ONNX as it is built.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use dml::DataType;
+use dml_import::ElementType;
+use serde_json::Value;
+
+use super::json::{self, Number, Operator, names};
+use super::proto;
+
+/// What a value is, as far as the test says.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) element: ElementType,
+    pub(super) shape: Vec<u64>,
+}
+
+/// The model as it grows.
+#[derive(Default)]
+pub(super) struct Builder {
+    pub(super) graph: proto::Graph,
+    pub(super) known: BTreeMap<String, Known>,
+    count: usize,
+}
+
+/// An operation with its arguments.
+pub(super) struct Call<'a> {
+    pub(super) operator: &'a Operator,
+    pub(super) builder: &'a mut Builder,
+}
+
+pub(super) fn value(name: &str, known: Option<&Known>) -> anyhow::Result<proto::Value> {
+    let kind = |known: &Known| {
+        let size = |size: &u64| anyhow::Ok(proto::Dimension { value: Some((*size).try_into()?) });
+        let dimension = known.shape.iter().map(size).collect::<anyhow::Result<Vec<_>>>()?;
+        let shape = Some(proto::Shape { dimension });
+        let tensor = Some(proto::TensorType { element: number(known.element)?, shape });
+        anyhow::Ok(proto::Type { tensor })
+    };
+    Ok(proto::Value { name: name.to_owned(), r#type: known.map(kind).transpose()? })
+}
+
+/// TensorProto.DataType.
+pub(super) fn number(element: ElementType) -> anyhow::Result<i32> {
+    Ok(match element {
+        ElementType::Dml(DataType::Float32) => 1,
+        ElementType::Dml(DataType::Uint8) => 2,
+        ElementType::Dml(DataType::Int8) => 3,
+        ElementType::Dml(DataType::Int32) => 6,
+        ElementType::Dml(DataType::Int64) => 7,
+        ElementType::Bool => 9,
+        ElementType::Dml(DataType::Float16) => 10,
+        ElementType::Dml(DataType::Uint32) => 12,
+        ElementType::Dml(DataType::Uint64) => 13,
+        ElementType::Uint4 => 21,
+        ElementType::Int4 => 22,
+        other => anyhow::bail!("{other} is no type of WebNN"),
+    })
+}
+
+impl Builder {
+    pub(super) fn node_to(
+        &mut self,
+        op_type: &str,
+        input: &[String],
+        attribute: Vec<proto::Attribute>,
+        output: Vec<String>,
+    ) {
+        let (op_type, input) = (op_type.to_owned(), input.to_vec());
+        self.graph.node.push(proto::Node { input, output, op_type, attribute });
+    }
+
+    /// A name that no test has.
+    fn fresh(&mut self) -> String {
+        self.count += 1;
+        format!("#{}", self.count)
+    }
+
+    /// The outputs of a new node.
+    pub(super) fn nodes(
+        &mut self,
+        op_type: &str,
+        input: &[String],
+        attribute: Vec<proto::Attribute>,
+        outputs: usize,
+    ) -> Vec<String> {
+        let outputs: Vec<String> = (0..outputs).map(|_| self.fresh()).collect();
+        self.node_to(op_type, input, attribute, outputs.clone());
+        outputs
+    }
+
+    /// The output of a new node.
+    pub(super) fn node(
+        &mut self,
+        op_type: &str,
+        input: &[String],
+        attribute: Vec<proto::Attribute>,
+    ) -> String {
+        let output = self.fresh();
+        self.node_to(op_type, input, attribute, vec![output.clone()]);
+        output
+    }
+
+    pub(super) fn cast(&mut self, input: &str, element: ElementType) -> anyhow::Result<String> {
+        let to = proto::Attribute::int("to", number(element)?.into());
+        Ok(self.node("Cast", &[input.to_owned()], vec![to]))
+    }
+
+    /// A constant.
+    pub(super) fn constant(
+        &mut self,
+        element: ElementType,
+        shape: &[u64],
+        numbers: &[Number],
+    ) -> anyhow::Result<String> {
+        let (name, tensor) = (self.fresh(), json::tensor(element, shape, numbers)?);
+        let dims = shape.iter().map(|it| i64::try_from(*it)).collect::<Result<_, _>>()?;
+        self.graph.initializer.push(proto::Tensor {
+            dims,
+            data_type: number(element)?,
+            name: name.clone(),
+            raw_data: tensor.bytes().to_vec(),
+        });
+        Ok(name)
+    }
+
+    /// A constant of one dimension.
+    pub(super) fn integers(&mut self, values: &[i64]) -> anyhow::Result<String> {
+        let numbers: Vec<Number> = values.iter().map(|it| Number::Integer((*it).into())).collect();
+        self.constant(ElementType::INT64, &[values.len() as u64], &numbers)
+    }
+}
+
+impl Call<'_> {
+    /// The operand that an argument names; `None` where it is not given.
+    pub(super) fn operand(&self, name: &str) -> anyhow::Result<Option<String>> {
+        let found = self.operator.argument(name).map(names).transpose()?;
+        found.map(|it| it.into_iter().next().with_context(|| name.to_owned())).transpose()
+    }
+
+    /// The operand that an argument has to name.
+    pub(super) fn required(&self, name: &str) -> anyhow::Result<String> {
+        self.operand(name)?.with_context(|| format!("argument {name}: it is missing"))
+    }
+
+    /// The type and shape of an operand of the graph.
+    pub(super) fn known(&self, name: &str) -> anyhow::Result<Known> {
+        let operand = self.required(name)?;
+        let known = self.builder.known.get(&operand).cloned();
+        known.with_context(|| format!("'{operand}' is no operand of the graph"))
+    }
+
+    pub(super) fn number(&self, name: &str) -> anyhow::Result<Option<Number>> {
+        self.operator.argument(name).map(Number::of).transpose().with_context(|| name.to_owned())
+    }
+
+    pub(super) fn integer(&self, name: &str) -> anyhow::Result<Option<i64>> {
+        self.operator.argument(name).map(|it| integer(it, name)).transpose()
+    }
+
+    /// A list of integers.
+    pub(super) fn list(&self, name: &str) -> anyhow::Result<Option<Vec<i64>>> {
+        let Some(value) = self.operator.argument(name) else { return Ok(None) };
+        let all = value.as_array().with_context(|| format!("{name}: {value} is no list"))?;
+        all.iter().map(|it| integer(it, name)).collect::<anyhow::Result<_>>().map(Some)
+    }
+
+    pub(super) fn flag(&self, name: &str) -> bool {
+        self.operator.argument(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.operator.argument(name).and_then(Value::as_str)
+    }
+}
+
+fn integer(value: &Value, name: &str) -> anyhow::Result<i64> {
+    match Number::of(value).with_context(|| name.to_owned())? {
+        Number::Integer(value) => Ok(value.try_into()?),
+        Number::Float(value) => anyhow::bail!("{name}: {value} is no integer"),
+    }
+}

@@ -1,0 +1,122 @@
+//! How far results may be from what WebNN's tests expect.
+
+use dml::DataType;
+use dml_import::ElementType;
+
+use super::json::{Graph, Operand, Operator, names};
+
+/// A distance that is allowed: in units of the last place, or as a difference. Either is enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Tolerance {
+    pub(super) ulp: u64,
+    pub(super) difference: f64,
+}
+
+/// What an operation allows with each type of its results.
+enum Allowed {
+    /// Units in the last place of FLOAT32 and of FLOAT16.
+    Ulp(u64, u64),
+    /// A difference of FLOAT32 and of FLOAT16.
+    Difference(f64, f64),
+    /// So many units for each element that a result is made of, and so many more.
+    Elements(u64, u64, fn(&Operator, &Graph) -> Option<u64>),
+}
+
+use Allowed::{Difference, Elements, Ulp};
+
+const TRIGONOMETRIC: Allowed = Difference(1.0 / 1024.0, 1.0 / 512.0);
+
+/// Web platform tests' figures. Operations that are not here are exact.
+static ALLOWED: &[(&str, Allowed)] = &[
+    ("add", Ulp(1, 1)),
+    ("sub", Ulp(1, 1)),
+    ("mul", Ulp(1, 1)),
+    ("div", Ulp(2, 2)),
+    ("pow", Ulp(32, 2)),
+    ("exp", Ulp(32, 1)),
+    ("log", Difference(1.0 / 1024.0, 1.0 / 1024.0)),
+    ("reciprocal", Ulp(2, 2)),
+    ("sqrt", Ulp(1, 1)),
+    ("sin", TRIGONOMETRIC),
+    ("cos", TRIGONOMETRIC),
+    ("tan", TRIGONOMETRIC),
+    ("tanh", TRIGONOMETRIC),
+    ("erf", TRIGONOMETRIC),
+    ("elu", Ulp(18, 18)),
+    ("gelu", Ulp(18, 18)),
+    ("hardSigmoid", Ulp(2, 2)),
+    ("hardSwish", Ulp(4, 4)),
+    ("leakyRelu", Ulp(1, 2)),
+    ("linear", Ulp(2, 2)),
+    ("prelu", Ulp(1, 1)),
+    ("sigmoid", Ulp(34, 10)),
+    ("softplus", Ulp(18, 18)),
+    ("softsign", Ulp(3, 3)),
+    ("cast", Ulp(1, 1)),
+    ("quantizeLinear", Ulp(1, 1)),
+    ("dequantizeLinear", Ulp(1, 1)),
+    ("softmax", Elements(3, 3, along_axis)),
+    ("cumulativeSum", Elements(1, 0, along_axis)),
+    ("matmul", Elements(2, 0, |it, graph| input(it, graph, "a")?.shape().last().copied())),
+    ("gemm", Elements(2, 3, inner)),
+    ("reduceSum", Elements(1, 0, reduced)),
+    ("reduceProduct", Elements(1, 0, reduced)),
+    ("reduceL1", Elements(1, 0, reduced)),
+    ("reduceMean", Elements(1, 2, reduced)),
+    ("reduceSumSquare", Elements(2, 0, reduced)),
+    ("reduceL2", Elements(2, 2, reduced)),
+    ("reduceLogSum", Elements(1, 18, reduced)),
+    ("reduceLogSumExp", Elements(2, 18, reduced)),
+];
+
+/// What the operations of a graph allow together where its results have this type.
+pub(super) fn of(graph: &Graph, element: ElementType) -> Tolerance {
+    let is_half = element == ElementType::Dml(DataType::Float16);
+    let mut sum = Tolerance::default();
+    for operator in &graph.operators {
+        match ALLOWED.iter().find(|(name, _)| *name == operator.name).map(|(_, it)| it) {
+            Some(Ulp(single, half)) => sum.ulp += if is_half { half } else { single },
+            Some(Difference(single, half)) => {
+                sum.difference += if is_half { half } else { single };
+            }
+            Some(Elements(each, more, count)) => {
+                sum.ulp += each * count(operator, graph).unwrap_or(0) + more;
+            }
+            None => {}
+        }
+    }
+    sum
+}
+
+fn input<'a>(operator: &Operator, graph: &'a Graph, name: &str) -> Option<&'a Operand> {
+    let names = names(operator.argument(name)?).ok()?;
+    graph.inputs.get(names.first()?)
+}
+
+impl Operand {
+    fn shape(&self) -> &[u64] {
+        &self.descriptor.shape
+    }
+}
+
+fn size(shape: &[u64], axis: &serde_json::Value) -> Option<u64> {
+    shape.get(usize::try_from(axis.as_u64()?).ok()?).copied()
+}
+
+fn along_axis(operator: &Operator, graph: &Graph) -> Option<u64> {
+    size(input(operator, graph, "input")?.shape(), operator.argument("axis")?)
+}
+
+fn inner(operator: &Operator, graph: &Graph) -> Option<u64> {
+    let is_transposed = operator.argument("aTranspose").and_then(serde_json::Value::as_bool);
+    let shape = input(operator, graph, "a")?.shape();
+    shape.get(usize::from(!is_transposed.unwrap_or(false))).copied()
+}
+
+fn reduced(operator: &Operator, graph: &Graph) -> Option<u64> {
+    let shape = input(operator, graph, "input")?.shape();
+    match operator.argument("axes") {
+        None => Some(shape.iter().product()),
+        Some(axes) => axes.as_array()?.iter().map(|axis| size(shape, axis)).product(),
+    }
+}
