@@ -96,15 +96,24 @@ macro_rules! functions {
     };
 }
 
+mod activations;
 mod arithmetic;
 mod conversions;
+mod quantization;
+mod real;
 
+pub use activations::*;
 pub use arithmetic::*;
 pub use conversions::*;
+pub use quantization::*;
+pub use real::*;
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Function> {
-    arithmetic::ROWS.iter().chain(conversions::ROWS).copied()
+    [activations::ROWS, arithmetic::ROWS, conversions::ROWS, quantization::ROWS, real::ROWS]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 fn f32(bits: u64) -> f32 {

@@ -6,6 +6,14 @@ use dml_core::plan::Access;
 use crate::{Kernel, twins};
 use crate::link::{Interface, Source};
 
+/// Activations on single precision.
+pub static ACTIVATIONS: Source = Source {
+    name: "activations",
+    spirv: include_bytes!("../compiled/activations.spv"),
+    relocations: include_bytes!("../compiled/activations.ids"),
+    interface: Interface::NONE,
+};
+
 /// Writes a value to the elements of a tensor in a band of diagonals, and nothing else.
 pub static DIAGONAL_BAND: Kernel = Kernel {
     b8: &DIAGONAL_BAND_B8,
@@ -862,6 +870,14 @@ pub static MEMORY_B64: Source = Source {
     interface: Interface::NONE,
 };
 
+/// Single precision as integers in the same type.
+pub static ROUNDING: Source = Source {
+    name: "rounding",
+    spirv: include_bytes!("../compiled/rounding.spv"),
+    relocations: include_bytes!("../compiled/rounding.ids"),
+    interface: Interface::NONE,
+};
+
 /// Integers of 64 bits.
 pub static WIDE: Source = Source {
     name: "wide",
@@ -872,6 +888,7 @@ pub static WIDE: Source = Source {
 
 /// Every skeleton and every library.
 pub static LINKED: &[&Source] = &[
+    &ACTIVATIONS,
     &ELEMENT_WISE_0,
     &ELEMENT_WISE_1,
     &ELEMENT_WISE_2,
@@ -885,6 +902,7 @@ pub static LINKED: &[&Source] = &[
     &MEMORY_B16,
     &MEMORY_B32,
     &MEMORY_B64,
+    &ROUNDING,
     &WIDE,
 ];
 

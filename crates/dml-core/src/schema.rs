@@ -68,6 +68,11 @@ pub struct FieldSchema {
 }
 
 impl FieldSchema {
+    /// Whether it is one of an enumeration's choices that says more than the type of a tensor.
+    pub const fn is_choice(&self) -> bool {
+        self.enumeration.is_some() && self.type_of.is_none()
+    }
+
     /// A field that cannot be left out.
     pub const fn new(name: &'static str, kind: FieldKind, field_type: FieldType) -> Self {
         Self {

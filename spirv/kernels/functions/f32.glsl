@@ -1,5 +1,8 @@
 // Functions on four f32, each the bits of one word.
 #version 450
+#extension GL_GOOGLE_include_directive : require
+
+#include "include/f32.glsl"
 
 uvec4 add(const uvec4 a, const uvec4 b) {
     return floatBitsToUint(uintBitsToFloat(a) + uintBitsToFloat(b));
@@ -26,87 +29,6 @@ uvec4 opposite(const uvec4 a) {
     return a ^ 0x80000000u;
 }
 
-uvec4 scale_bias(const uvec4 a, const uint scale, const uint bias) {
-    const vec4 scaled = uintBitsToFloat(a) * uintBitsToFloat(scale);
-    return floatBitsToUint(scaled + uintBitsToFloat(bias));
-}
-
-const int INFINITY = 0x7f800000;
-const int NAN = 0x7fc00000;
-
-// What is asked of numbers is answered by masks, all bits of which are set or none: branches and selections
-// cost more, and on bits nothing depends on what a device makes of subnormal numbers or NaN.
-
-ivec4 is_nan(const uvec4 a) {
-    return (INFINITY - ivec4(a & 0x7fffffffu)) >> 31;
-}
-
-// `b` where the mask is set.
-uvec4 masked(const uvec4 a, const uvec4 b, const ivec4 mask) {
-    return (a & uvec4(~mask)) | (b & uvec4(mask));
-}
-
-// A number as integers: the significand, with its leading bit at bit 23, and what the stored exponent would
-// be if there were no least one. Of zero, and of what is beyond the range, some number.
-ivec2 significand_and_exponent(const int magnitude) {
-    const int subnormal = (magnitude - 0x00800000) >> 31;
-    // The integer 2^149 times a subnormal number is a normal one, and exact.
-    const int difference = magnitude ^ floatBitsToInt(float(magnitude));
-    const int normal = magnitude ^ (difference & subnormal);
-    return ivec2((normal & 0x007fffff) | 0x00800000, (normal >> 23) - (149 & subnormal));
-}
-
-// The magnitude of n / d, rounded once: to the nearest, to the even one of two. Least and greatest numbers
-// are taken by masks where they can be: a selection costs a CPU driver four instructions.
-int rounded_quotient(const ivec2 n, const ivec2 d) {
-    // From 1 up to 2 when the dividend is doubled where it is the lesser.
-    const int is_less = (n.x - d.x) >> 31;
-    const int dividend = n.x + (n.x & is_less);
-    const int divisor = d.x << 2;
-    // One less than the stored exponent, and what it is below 0.
-    const int exponent = n.y - d.y + 126 + is_less;
-    const int lacking = exponent & (exponent >> 31);
-    // 2^25, as 24 bits of dividend / divisor are wanted; of a subnormal result as many fewer as it lacks.
-    const float scale = intBitsToFloat((max(lacking, -25) + 152) << 23);
-    const float inverse = 1.0 / float(divisor);
-    // The device's division may be wrong by 2.5 units (Vulkan), which count twice where the product is larger,
-    // the product by half a unit, truncation by one: 7 in the last bit. So the rest is less than 2^29, and the
-    // low words tell all of it.
-    const int estimate = int(float(dividend) * inverse * scale);
-    const int rest = dividend * int(scale) - estimate * divisor;
-    const int more = int(float(rest) * inverse);
-    // What is left is less than the divisor, or just beyond, and may be negative.
-    const int twice = 2 * (rest - more * divisor);
-    const int result = estimate + more;
-    const int half_way = divisor - (result & 1);
-    const int nearest = result - ((half_way - twice) >> 31) + ((half_way + twice) >> 31);
-    // The leading bit adds one to the exponent, and so does a carry into it.
-    const int is_beyond = (253 - exponent) >> 31;
-    return ((((exponent - lacking) << 23) + nearest) & ~is_beyond) | (INFINITY & is_beyond);
-}
-
-// a / b, rounded once, whatever the device's own division makes of it. One at a time, since few registers
-// are enough for that.
-uint quotient(const uint a, const uint b) {
-    const int dividend = int(a & 0x7fffffffu);
-    const int divisor = int(b & 0x7fffffffu);
-    const int zero_dividend = (dividend - 1) >> 31;
-    const int zero_divisor = (divisor - 1) >> 31;
-    // Infinity or NaN.
-    const int large_dividend = (INFINITY - 1 - dividend) >> 31;
-    const int large_divisor = (INFINITY - 1 - divisor) >> 31;
-    const int is_zero = zero_dividend | large_divisor;
-    const int is_infinite = large_dividend | zero_divisor;
-    // 0 / 0 and infinity / infinity have no value, nor has what has none.
-    const int undefined =
-        (is_zero & is_infinite) | (((INFINITY - dividend) | (INFINITY - divisor)) >> 31);
-    const int sign = int((a ^ b) & 0x80000000u);
-    const int result =
-        rounded_quotient(significand_and_exponent(dividend), significand_and_exponent(divisor));
-    return uint((((result & ~(is_zero | is_infinite)) | (INFINITY & is_infinite) | sign) & ~undefined)
-        | (NAN & undefined));
-}
-
 uvec4 divide(const uvec4 a, const uvec4 b) {
     return uvec4(quotient(a.x, b.x), quotient(a.y, b.y), quotient(a.z, b.z), quotient(a.w, b.w));
 }
@@ -114,13 +36,6 @@ uvec4 divide(const uvec4 a, const uvec4 b) {
 // Integers with the order of the numbers, of which -0 is below +0; and back.
 ivec4 total_order(const ivec4 a) {
     return a ^ ((a >> 31) & 0x7fffffff);
-}
-
-// The same with one integer for both zeros.
-ivec4 order(const uvec4 a) {
-    const ivec4 magnitude = ivec4(a & 0x7fffffffu);
-    const ivec4 negative = ivec4(a) >> 31;
-    return (magnitude ^ negative) - negative;
 }
 
 // The greater and the lesser number; a NaN where one of them is, of two the second.
@@ -132,12 +47,6 @@ uvec4 maximum(const uvec4 a, const uvec4 b) {
 uvec4 minimum(const uvec4 a, const uvec4 b) {
     const ivec4 lesser = min(total_order(ivec4(a)), total_order(ivec4(b)));
     return masked(masked(uvec4(total_order(lesser)), a, is_nan(a)), b, is_nan(b));
-}
-
-// The greater of the number and 0. As integers, those below are at most negative infinity, and NaNs with a
-// minus are more.
-uvec4 relu(const uvec4 a) {
-    return mix(a, uvec4(0), lessThanEqual(ivec4(a), ivec4(0xff800000)));
 }
 
 // minimum(maximum(a, least), most).
@@ -152,16 +61,8 @@ uvec4 clip(const uvec4 a, const uint least, const uint most) {
     return masked(uvec4(total_order(within)), a, is_nan(a));
 }
 
-uvec4 less_than(const uvec4 a, const uvec4 b) {
-    return uvec4(lessThan(order(a), order(b))) & uvec4(~(is_nan(a) | is_nan(b)));
-}
-
 uvec4 greater_than(const uvec4 a, const uvec4 b) {
     return less_than(b, a);
-}
-
-uvec4 at_most(const uvec4 a, const uvec4 b) {
-    return uvec4(lessThanEqual(order(a), order(b))) & uvec4(~(is_nan(a) | is_nan(b)));
 }
 
 uvec4 at_least(const uvec4 a, const uvec4 b) {
@@ -172,7 +73,120 @@ uvec4 equals(const uvec4 a, const uvec4 b) {
     return uvec4(equal(order(a), order(b))) & uvec4(~(is_nan(a) | is_nan(b)));
 }
 
-uvec4 leaky_relu(const uvec4 a, const uint alpha) {
-    const uvec4 scaled = floatBitsToUint(uintBitsToFloat(a) * uintBitsToFloat(alpha));
-    return masked(a, scaled, (ivec4(a) >> 31) & ~is_nan(a));
+// Half the sum, rounded once: halves are added where the sum could be too large, which are exact there or too
+// small to count.
+uvec4 mean(const uvec4 a, const uvec4 b) {
+    const uvec4 large = uvec4(-ivec4(greaterThanEqual(max(a & 0x7fffffffu, b & 0x7fffffffu), uvec4(0x7e800000u))));
+    const vec4 before = uintBitsToFloat(0x3f800000u - (large & 0x00800000u));
+    const vec4 after = uintBitsToFloat(0x3f000000u + (large & 0x00800000u));
+    return floatBitsToUint((uintBitsToFloat(a) * before + uintBitsToFloat(b) * before) * after);
+}
+
+uvec4 reciprocal(const uvec4 a) {
+    const uint one = 0x3f800000u;
+    return uvec4(quotient(one, a.x), quotient(one, a.y), quotient(one, a.z), quotient(one, a.w));
+}
+
+// The root of a number, rounded once, whatever the device makes of floats on the way.
+uint root(const uint a) {
+    const int magnitude = int(a & 0x7fffffffu);
+    const ivec2 number = significand_and_exponent(magnitude);
+    // The number is radicand * 2^(2 n), where 2 n is what is left of an exponent without its odd part.
+    const int odd = (number.y & 1) ^ 1;
+    const int radicand = number.x << odd;
+    // The same from 1 up to 4, and 1 / sqrt of that: a first guess (Lomont, Kadlec), wrong by less than 6.6e-4
+    // after one of Newton's steps with other constants, by less than 7e-7 after the next.
+    const float x = intBitsToFloat(floatBitsToInt(float(radicand)) - (23 << 23));
+    float inverse = intBitsToFloat(0x5f1ffff9 - (floatBitsToInt(x) >> 1));
+    inverse *= 0.703952253 * (2.38924456 - x * inverse * inverse);
+    inverse *= 1.5 - 0.5 * x * inverse * inverse;
+    // 24 bits, wrong by less than 16. So the rest is less than 2^29, and the low words tell all of it.
+    const int estimate = int(x * inverse * 8388608.0);
+    const int rest = (radicand << 23) - estimate * estimate;
+    const int more = int(float(rest) * (inverse * 5.9604644775390625e-8));
+    const int left = rest - more * (2 * estimate + more);
+    // (n + 1/2)^2 is no integer, so there are no ties: up beyond n, down from -n on.
+    const int result = estimate + more;
+    const int nearest = result - ((result - left) >> 31) + ((result + left - 1) >> 31);
+    // The leading bit adds one to the exponent.
+    const int positive = (((number.y - odd - 25) >> 1) << 23) + nearest;
+    const int zero = (magnitude - 1) >> 31;
+    // Infinity is its own root, a negative number has none.
+    const int infinite = (INFINITY - 1 - magnitude) >> 31;
+    const int undefined = ((int(a) >> 31) & ~zero) | ((INFINITY - magnitude) >> 31);
+    const int kept = zero | infinite;
+    return uint((((int(a) & kept) | (positive & ~kept)) & ~undefined) | (NAN & undefined));
+}
+
+uvec4 square_root(const uvec4 a) {
+    return uvec4(root(a.x), root(a.y), root(a.z), root(a.w));
+}
+
+// The bits of count * 2^(exponent - 150), a magnitude that single precision has. Above 0.
+int scaled(const float count, const int exponent) {
+    const int bits = floatBitsToInt(count);
+    const int stored = (bits >> 23) - 150 + exponent;
+    const int subnormal = int(count * float(1 << min(exponent - 1, 23)));
+    return stored < 1 ? subnormal : (stored << 23) | (bits & 0x007fffff);
+}
+
+// What is left of a after whole multiples of b are taken away, with the sign of a; or, where `down`, with
+// that of b, for which there may be one multiple more. 8 bits of the quotient at a time; exponents are at
+// most 253 apart, which takes 32 iterations.
+uint rest_of(const uint a, const uint b, const bool down) {
+    const int dividend = int(a & 0x7fffffffu);
+    const int divisor = int(b & 0x7fffffffu);
+    // Significands without a leading bit where the number is subnormal, and exponents from 1 on.
+    const ivec2 exponents = max(ivec2(dividend, divisor) >> 23, 1);
+    const uvec2 significands = uvec2(dividend, divisor) - uvec2((exponents - 1) << 23);
+    const uint step = max(significands.y, 1u);
+    uint rest = significands.x % step;
+    for (int left = exponents.x - exponents.y; left > 0; left -= 8) {
+        rest = (rest << min(left, 8)) % step;
+    }
+    // In units of the divisor's last bit. Where the dividend is less it is the rest, and what is below 2^-64
+    // counts as much as 2^-64.
+    const bool is_less = exponents.x < exponents.y;
+    const float power = intBitsToFloat((127 - clamp(exponents.y - exponents.x, 0, 64)) << 23);
+    const float count = float(is_less ? significands.x : rest) * power;
+    const bool some = count != 0.0;
+    const bool across = down && some && int(a ^ b) < 0;
+    // Rounded once: a result that is subnormal has no bits below the last.
+    const float remaining = across ? float(significands.y) - count : count;
+    int magnitude = is_less && !across ? dividend : scaled(remaining, exponents.y);
+    magnitude = some ? across && divisor == INFINITY ? INFINITY : magnitude : 0;
+    const bool undefined = dividend >= INFINITY || divisor > INFINITY || divisor == 0;
+    return undefined ? uint(NAN) : uint(magnitude) | ((down ? b : a) & 0x80000000u);
+}
+
+// Exact.
+uvec4 modulus_truncate(const uvec4 a, const uvec4 b) {
+    return uvec4(rest_of(a.x, b.x, false), rest_of(a.y, b.y, false), rest_of(a.z, b.z, false),
+        rest_of(a.w, b.w, false));
+}
+
+// Rounded once.
+uvec4 modulus_floor(const uvec4 a, const uvec4 b) {
+    return uvec4(rest_of(a.x, b.x, true), rest_of(a.y, b.y, true), rest_of(a.z, b.z, true),
+        rest_of(a.w, b.w, true));
+}
+
+uvec4 threshold(const uvec4 a, const uint least) {
+    return maximum(a, uvec4(least));
+}
+
+// -1, 0 or 1; 0 of a NaN as well.
+uvec4 sign_of(const uvec4 a) {
+    const ivec4 some = -ivec4(greaterThan(a & 0x7fffffffu, uvec4(0u))) & ~is_nan(a);
+    return (0x3f800000u | (a & 0x80000000u)) & uvec4(some);
+}
+
+uvec4 not_a_number(const uvec4 a) {
+    return uvec4(-is_nan(a));
+}
+
+// Of either sign (0), of numbers above 0 (1) or below (2).
+uvec4 infinite(const uvec4 a, const uint mode) {
+    const uvec4 signs = a & (mode == 0u ? 0x7fffffffu : 0xffffffffu);
+    return uvec4(equal(signs, uvec4(mode == 2u ? 0xff800000u : 0x7f800000u)));
 }

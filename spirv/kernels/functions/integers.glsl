@@ -206,3 +206,107 @@ uvec4 bit_count(const uvec4 a) {
 uvec4 choose(const uvec4 condition, const uvec4 a, const uvec4 b) {
     return mix(a, b, equal(condition, uvec4(0u)));
 }
+
+uvec4 threshold_i32(const uvec4 a, const uint least) {
+    return uvec4(max(ivec4(a), ivec4(int(least))));
+}
+
+uvec4 threshold_u32(const uvec4 a, const uint least) {
+    return max(a, uvec4(least));
+}
+
+uvec4 sign_i32(const uvec4 a) {
+    return uvec4(clamp(ivec4(a), ivec4(-1), ivec4(1)));
+}
+
+uvec4 sign_u32(const uvec4 a) {
+    return min(a, uvec4(1u));
+}
+
+// What both have, and half of what one has.
+uvec4 mean_u32(const uvec4 a, const uvec4 b) {
+    return (a & b) + ((a ^ b) >> 1);
+}
+
+// Rounded down, and one more where that is below 0 and not exact.
+uvec4 mean_i32(const uvec4 a, const uvec4 b) {
+    const uvec4 below = (a & b) + uvec4(ivec4(a ^ b) >> 1);
+    return below + ((a ^ b) & (below >> 31));
+}
+
+// All bits where the shift is less than 32: a longer one leaves nothing.
+uvec4 within(const uvec4 shift) {
+    return uvec4(-ivec4(lessThan(shift, uvec4(32u))));
+}
+
+uvec4 shift_left(const uvec4 a, const uvec4 b) {
+    return (a << (b & 31u)) & within(b);
+}
+
+uvec4 shift_right(const uvec4 a, const uvec4 b) {
+    return (a >> (b & 31u)) & within(b);
+}
+
+// What is divided by 0 has the rest 0.
+uvec4 modulus_u32(const uvec4 a, const uvec4 b) {
+    return a % max(b, uvec4(1u));
+}
+
+// With the sign of a.
+uvec4 modulus_truncate_i32(const uvec4 a, const uvec4 b) {
+    const uvec4 magnitude = modulus_u32(magnitude_of(a), magnitude_of(b));
+    return mix(magnitude, ~magnitude + 1u, lessThan(ivec4(a), ivec4(0)));
+}
+
+// With the sign of b.
+uvec4 modulus_floor_i32(const uvec4 a, const uvec4 b) {
+    const uvec4 rest = modulus_truncate_i32(a, b);
+    const uvec4 differs = uvec4(ivec4((rest ^ b) & uvec4(-ivec4(notEqual(rest, uvec4(0u))))) >> 31);
+    return rest + (b & differs);
+}
+
+uvec4 parameterized_relu_i32(const uvec4 a, const uvec4 slope) {
+    return mix(a, a * slope, lessThan(ivec4(a), ivec4(0)));
+}
+
+// Where a < -threshold, -a - 1 = ~a is at least that: no integer overflows.
+uvec4 shrink_i32(const uvec4 a, const uint bias, const uint threshold) {
+    const ivec4 limit = ivec4(int(threshold));
+    const uvec4 raised = mix(uvec4(0u), a + bias, greaterThanEqual(ivec4(~a), limit));
+    return mix(raised, a - bias, greaterThan(ivec4(a), limit));
+}
+
+uvec4 shrink_u32(const uvec4 a, const uint bias, const uint threshold) {
+    return mix(uvec4(0u), a - bias, greaterThan(a, uvec4(threshold)));
+}
+
+uvec4 relu_gradient_i32(const uvec4 a, const uvec4 gradient) {
+    return mix(uvec4(0u), gradient, greaterThan(ivec4(a), ivec4(0)));
+}
+
+// 0 where a is not above the least or not below the greatest.
+uvec4 clip_gradient_u32(const uvec4 a, const uvec4 gradient, const uint least, const uint most) {
+    const uvec4 above = mix(uvec4(0u), gradient, greaterThan(a, uvec4(least)));
+    return mix(uvec4(0u), above, lessThan(a, uvec4(most)));
+}
+
+uvec4 clip_gradient_i32(const uvec4 a, const uvec4 gradient, const uint least, const uint most) {
+    return clip_gradient_u32(a ^ 0x80000000u, gradient, least ^ 0x80000000u, most ^ 0x80000000u);
+}
+
+// The difference as an integer rounds once where it is made a float: its sign, and a magnitude of 32 bits.
+uvec4 scaled(const uvec4 magnitude, const uvec4 sign, const uvec4 scale) {
+    const vec4 difference = uintBitsToFloat(u32_to_f32(magnitude) | sign);
+    return floatBitsToUint(difference * uintBitsToFloat(scale));
+}
+
+uvec4 dequantize_u32(const uvec4 a, const uvec4 scale, const uvec4 zero_point) {
+    const uvec4 less = uvec4(-ivec4(lessThan(a, zero_point)));
+    const uvec4 difference = ((a - zero_point) ^ less) - less;
+    return scaled(difference, less & 0x80000000u, scale);
+}
+
+// With the sign flipped, integers have the same differences.
+uvec4 dequantize_i32(const uvec4 a, const uvec4 scale, const uvec4 zero_point) {
+    return dequantize_u32(a ^ 0x80000000u, scale, zero_point ^ 0x80000000u);
+}

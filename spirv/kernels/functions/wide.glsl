@@ -15,8 +15,8 @@ uvec4 add(const uvec4 a, const uvec4 b) {
     return uvec4(low.x, high.x, low.y, high.y);
 }
 
-// Truncated, bit by bit: 64 iterations. What is divided by 0 is 0.
-uvec2 quotient(const uvec2 a, const uvec2 b) {
+// The quotient, truncated, and what is left: bit by bit, 64 iterations. Both are 0 of what is divided by 0.
+uvec4 divided(const uvec2 a, const uvec2 b) {
     uvec2 q = uvec2(0u);
     uvec2 rest = uvec2(0u);
     for (uint i = 0u; i < 64u; ++i) {
@@ -28,11 +28,11 @@ uvec2 quotient(const uvec2 a, const uvec2 b) {
         rest -= fits ? uvec2(b.x, b.y + borrow) : uvec2(0u);
         q = uvec2(q.x << 1 | (fits ? 1u : 0u), q.y << 1 | q.x >> 31);
     }
-    return (b.x | b.y) == 0u ? uvec2(0u) : q;
+    return (b.x | b.y) == 0u ? uvec4(0u) : uvec4(q, rest);
 }
 
 uvec4 divide_u64(const uvec4 a, const uvec4 b) {
-    return uvec4(quotient(a.xy, b.xy), quotient(a.zw, b.zw));
+    return uvec4(divided(a.xy, b.xy).xy, divided(a.zw, b.zw).xy);
 }
 
 uvec2 magnitude_of(const uvec2 a) {
@@ -40,7 +40,7 @@ uvec2 magnitude_of(const uvec2 a) {
 }
 
 uvec2 signed_quotient(const uvec2 a, const uvec2 b) {
-    const uvec2 magnitude = quotient(magnitude_of(a), magnitude_of(b));
+    const uvec2 magnitude = divided(magnitude_of(a), magnitude_of(b)).xy;
     return (a.y ^ b.y) >> 31 != 0u ? negate(magnitude) : magnitude;
 }
 
@@ -241,4 +241,63 @@ uvec4 f32_to_u64(const uvec4 a, const uint part) {
 uvec4 f32_to_i64(const uvec4 a, const uint part) {
     const uvec2 bits = half_of(a, part);
     return uvec4(signed_of_f32(bits.x), signed_of_f32(bits.y));
+}
+
+uvec4 sign_u64(const uvec4 a) {
+    return uvec4(min(a.xz | a.yw, uvec2(1u)), uvec2(0u)).xzyw;
+}
+
+// All bits where it is negative, else 1 where it is not 0.
+uvec4 sign_i64(const uvec4 a) {
+    const uvec4 negative = uvec4(ivec4(a.yyww) >> 31);
+    return negative | sign_u64(a);
+}
+
+// A shift by 64 and more leaves nothing.
+bool is_within(const uvec2 shift) {
+    return shift.y == 0u && shift.x < 64u;
+}
+
+uvec4 bits_left(const uvec4 a, const uvec4 b) {
+    return uvec4(is_within(b.xy) ? shift_left(a.xy, b.x) : uvec2(0u),
+        is_within(b.zw) ? shift_left(a.zw, b.z) : uvec2(0u));
+}
+
+uvec4 bits_right(const uvec4 a, const uvec4 b) {
+    return uvec4(is_within(b.xy) ? shift_right(a.xy, b.x) : uvec2(0u),
+        is_within(b.zw) ? shift_right(a.zw, b.z) : uvec2(0u));
+}
+
+uvec4 modulus_u64(const uvec4 a, const uvec4 b) {
+    return uvec4(divided(a.xy, b.xy).zw, divided(a.zw, b.zw).zw);
+}
+
+// With the sign of a.
+uvec4 modulus_truncate_i64(const uvec4 a, const uvec4 b) {
+    const uvec4 rest = modulus_u64(absolute(a), absolute(b));
+    return mix(rest, opposite(rest), lessThan(ivec4(a.yyww), ivec4(0)));
+}
+
+// With the sign of b.
+uvec4 modulus_floor_i64(const uvec4 a, const uvec4 b) {
+    const uvec4 rest = modulus_truncate_i64(a, b);
+    const bvec4 some = notEqual(rest | rest.yxwz, uvec4(0u));
+    const bvec4 other_sign = lessThan(ivec4((rest ^ b).yyww), ivec4(0));
+    return add(rest, b & uvec4(ivec4(some) * -ivec4(other_sign)));
+}
+
+uvec2 inside(const uvec2 a, const uvec2 gradient, const uvec4 ends) {
+    return less(ends.xy, a) && less(a, ends.zw) ? gradient : uvec2(0u);
+}
+
+// 0 where a is not above the least or not below the greatest.
+uvec4 clip_gradient_u64(const uvec4 a, const uvec4 gradient, const uint least, const uint least_high, const uint most, const uint most_high) {
+    const uvec4 ends = uvec4(least, least_high, most, most_high);
+    return uvec4(inside(a.xy, gradient.xy, ends), inside(a.zw, gradient.zw, ends));
+}
+
+uvec4 clip_gradient_i64(const uvec4 a, const uvec4 gradient, const uint least, const uint least_high, const uint most, const uint most_high) {
+    const uvec4 ends = uvec4(least, least_high, most, most_high) ^ SIGNS;
+    const uvec4 flipped = a ^ SIGNS;
+    return uvec4(inside(flipped.xy, gradient.xy, ends), inside(flipped.zw, gradient.zw, ends));
 }

@@ -24,10 +24,6 @@ functions! {
     };
     /// `x * scale + bias`, with two roundings to nearest.
     SCALE_BIAS_F32 = F32.scale_bias(1; 2) Alike |a| (f32(a[0]) * f32(a[1]) + f32(a[2])).to_bits().into();
-    /// The greater number of this and 0; a NaN stays one.
-    RELU_F32 = F32.relu(1) Alike |a| maximum(a[0], 0);
-    /// The greater number of this and 0.
-    RELU_I32 = INTEGERS.relu_i32(1) Alike |a| word(i32(a[0]).max(0));
     /// The number, at least the first parameter and then at most the second; a NaN where one of them is.
     CLIP_F32 = F32.clip(1; 2) Alike |a| minimum(maximum(a[0], a[1]), a[2]);
     /// The same with integers of up to 32 bits.
@@ -105,11 +101,6 @@ functions! {
     MINIMUM_I64 = WIDE.minimum_i64(2) Alike |a| a[0].cast_signed().min(a[1].cast_signed()).cast_unsigned();
     /// The same without a sign.
     MINIMUM_U64 = WIDE.minimum_u64(2) Alike |a| a[0].min(a[1]);
-    /// `x * Alpha` of a number with a minus, -0 included, else the number; a NaN stays one.
-    LEAKY_RELU_F32 = F32.leaky_relu(1; 1) Alike |a| {
-        let is_kept = f32(a[0]).is_nan() || f32(a[0]).is_sign_positive();
-        if is_kept { a[0] } else { (f32(a[0]) * f32(a[1])).to_bits().into() }
-    };
     /// 1 where the first number is greater than the second, else 0.
     GREATER_THAN_F32 = F32.greater_than(2) Alike |a| (f32(a[0]) > f32(a[1])).into();
     /// The same with integers of up to 32 bits.
@@ -199,18 +190,18 @@ fn in_lanes<const BITS: usize>(a: &[u64], of: fn(u64, u64) -> u64) -> u64 {
 }
 
 /// The greater of two numbers of 32 bits, of which +0 is above -0; a NaN where one is, of two the second.
-fn maximum(a: u64, b: u64) -> u64 {
+pub(super) fn maximum(a: u64, b: u64) -> u64 {
     let is_greater = f32(a).total_cmp(&f32(b)).is_gt();
     if f32(b).is_nan() || !(f32(a).is_nan() || is_greater) { b } else { a }
 }
 
 /// The lesser one in the same way.
-fn minimum(a: u64, b: u64) -> u64 {
+pub(super) fn minimum(a: u64, b: u64) -> u64 {
     let is_less = f32(a).total_cmp(&f32(b)).is_lt();
     if f32(b).is_nan() || !(f32(a).is_nan() || is_less) { b } else { a }
 }
 
 /// 64 bits of two words, the low one first.
-fn wide(words: &[u64]) -> u64 {
+pub(super) fn wide(words: &[u64]) -> u64 {
     words[0] | words[1] << 32
 }

@@ -77,6 +77,18 @@ const CAST_19: [(&str, Kind); 2] = [("to", Kind::Int), ("saturate", Kind::Int)];
 const CAST_24: [(&str, Kind); 3] =
     [("to", Kind::Int), ("saturate", Kind::Int), ("round_mode", Kind::Text)];
 const CAST_LIKE: [(&str, Kind); 2] = [("saturate", Kind::Int), ("round_mode", Kind::Text)];
+const IS_INF: [(&str, Kind); 2] = [("detect_negative", Kind::Int), ("detect_positive", Kind::Int)];
+// `saturate` and `precision` are of types that are not run.
+const QUANTIZE_19: [(&str, Kind); 2] = [("axis", Kind::Int), ("saturate", Kind::Int)];
+const QUANTIZE_21: [(&str, Kind); 5] = [
+    ("axis", Kind::Int),
+    ("saturate", Kind::Int),
+    ("block_size", Kind::Int),
+    ("output_dtype", Kind::Int),
+    ("precision", Kind::Int),
+];
+const DEQUANTIZE_21: [(&str, Kind); 3] =
+    [("axis", Kind::Int), ("block_size", Kind::Int), ("output_dtype", Kind::Int)];
 const REDUCE_1: [(&str, Kind); 2] = [("axes", Kind::Ints), ("keepdims", Kind::Int)];
 const REDUCE_18: [(&str, Kind); 2] = [("keepdims", Kind::Int), ("noop_with_empty_axes", Kind::Int)];
 
@@ -125,6 +137,15 @@ static OTHERS: &[Row] = &[
     row("Einsum", 12, &[("equation", Kind::Text)], 1..=ANY, build::einsum),
     row("Clip", 6, &CLIP, 1..=1, build::clip_6),
     row("Clip", 11, &[], 1..=3, build::clip),
+    row("BitShift", 11, &[("direction", Kind::Text)], 2..=2, build::bit_shift),
+    row("IsInf", 10, &IS_INF, 1..=1, build::is_infinity),
+    row("QuantizeLinear", 10, &[], 2..=3, build::quantize),
+    row("QuantizeLinear", 13, &AXIS, 2..=3, build::quantize),
+    row("QuantizeLinear", 19, &QUANTIZE_19, 2..=3, build::quantize),
+    row("QuantizeLinear", 21, &QUANTIZE_21, 2..=3, build::quantize),
+    row("DequantizeLinear", 10, &[], 2..=3, build::dequantize),
+    row("DequantizeLinear", 13, &AXIS, 2..=3, build::dequantize),
+    row("DequantizeLinear", 21, &DEQUANTIZE_21, 2..=3, build::dequantize),
     row("Mod", 10, &[("fmod", Kind::Int)], 2..=2, build::modulus),
     row("ReduceSum", 1, &REDUCE_1, 1..=1, build::reduce_sum),
     row("ReduceSum", 13, &REDUCE_18, 1..=2, build::reduce_sum),

@@ -19,7 +19,7 @@ use crate::Operator;
 use functions::Functions;
 use lowering::{form, lower};
 #[cfg(feature = "reference")]
-use reference::{ElementWise, Oracle, maximum, minimum, single};
+use reference::{ElementWise, Oracle, hard_sigmoid, maximum, minimum, single};
 
 /// An operator: what computes it, and what it means.
 struct Row {
@@ -104,10 +104,70 @@ rows! {
     // `-x`; the least integer is itself.
     ELEMENT_WISE_NEGATE = functions!(f32 OPPOSITE_F32, i32 OPPOSITE_I32, i64 OPPOSITE_I64),
         Oracle::numbers(|x| -x[0], |x| -x[0]);
+    // The next integer from `x` up, and from `x` down.
+    ELEMENT_WISE_CEIL = functions!(f32 CEIL_F32), Oracle::floats(|x| x[0].ceil());
+    ELEMENT_WISE_FLOOR = functions!(f32 FLOOR_F32), Oracle::floats(|x| x[0].floor());
+    // To the nearest integer, of two to the even one (0) or away from 0 (2), or towards 0 (1).
+    ELEMENT_WISE_ROUND = functions!(f32 ROUND_F32),
+        Oracle::floats(|x| match x[1] {
+            0.0 => x[0].round_ties_even(),
+            1.0 => x[0].trunc(),
+            _ => x[0].round(),
+        });
+    // `(x > 0) - (x < 0)`.
+    ELEMENT_WISE_SIGN =
+        functions!(f32 SIGN_F32, i32 SIGN_I32, u32 SIGN_U32, i64 SIGN_I64, u64 SIGN_U64),
+        Oracle::numbers(
+            |x| f64::from(i8::from(x[0] > 0.0) - i8::from(x[0] < 0.0)),
+            |x| x[0].signum(),
+        );
     // `min(max(x, Min), Max)`; a NaN stays one.
-    ELEMENT_WISE_CLIP1 =
-        functions!(f32 CLIP_F32, i32 CLIP_I32, u32 CLIP_U32, i64 CLIP_I64, u64 CLIP_U64),
-        Oracle::numbers(|x| minimum(maximum(x[0], x[1]), x[2]), |x| x[0].max(x[1]).min(x[2]));
+    ELEMENT_WISE_CLIP = CLIP, LIMITED;
+    ELEMENT_WISE_CLIP1 = CLIP, LIMITED;
+    // `max(x, Min)`; a NaN stays one.
+    ELEMENT_WISE_THRESHOLD = functions!(f32 THRESHOLD_F32, i32 THRESHOLD_I32, u32 THRESHOLD_U32),
+        Oracle::numbers(|x| maximum(x[0], x[1]), |x| x[0].max(x[1]));
+    // `(a + b) / 2`; integers are truncated.
+    ELEMENT_WISE_MEAN = functions!(f32 MEAN_F32, i32 MEAN_I32, u32 MEAN_U32),
+        Oracle::steps(|x, step| step(x[0] + x[1]) / 2.0).or_integers(|x| (x[0] + x[1]) / 2);
+    // `1 / x`.
+    ELEMENT_WISE_RECIP = functions!(f32 RECIPROCAL_F32), Oracle::floats(|x| 1.0 / x[0]);
+    ELEMENT_WISE_SQRT = functions!(f32 SQUARE_ROOT_F32), Oracle::floats(|x| x[0].sqrt());
+    // `a - b * trunc(a / b)`; integers divided by 0 leave 0.
+    ELEMENT_WISE_MODULUS_TRUNCATE =
+        functions!(f32 MODULUS_TRUNCATE_F32, i32 MODULUS_TRUNCATE_I32, u32 MODULUS_U32,
+            i64 MODULUS_TRUNCATE_I64, u64 MODULUS_U64),
+        Oracle::numbers(|x| x[0] % x[1], |x| x[0].checked_rem(x[1]).unwrap_or(0));
+    // `a - b * floor(a / b)`, in the same way.
+    ELEMENT_WISE_MODULUS_FLOOR =
+        functions!(f32 MODULUS_FLOOR_F32, i32 MODULUS_FLOOR_I32, u32 MODULUS_U32,
+            i64 MODULUS_FLOOR_I64, u64 MODULUS_U64),
+        Oracle::numbers(
+            |x| match x[0] % x[1] {
+                0.0 => 0.0_f64.copysign(x[1]),
+                rest if (rest < 0.0) == (x[1] < 0.0) => rest,
+                rest => rest + x[1],
+            },
+            |x| match x[0].checked_rem(x[1]).unwrap_or(0) {
+                rest if rest == 0 || (rest < 0) == (x[1] < 0) => rest,
+                rest => rest + x[1],
+            },
+        );
+    ELEMENT_WISE_IS_NAN = functions!(f32 IS_NAN_F32; give_integers),
+        Oracle::floats(|x| x[0].is_nan().into());
+    // Of either sign (0), above 0 (1) or below (2).
+    ELEMENT_WISE_IS_INFINITY = functions!(f32 IS_INFINITY_F32; give_integers),
+        Oracle::floats(|x| match x[1] {
+            0.0 => x[0].is_infinite(),
+            1.0 => x[0] == f64::INFINITY,
+            _ => x[0] == f64::NEG_INFINITY,
+        }
+        .into());
+    // `a << b` and `a >> b`, 0 where no bit is left.
+    ELEMENT_WISE_BIT_SHIFT_LEFT = functions!(u32 SHIFT_LEFT_U32, u64 SHIFT_LEFT_U64),
+        Oracle::integers(|x| if x[1] < 64 { x[0] << x[1] } else { 0 });
+    ELEMENT_WISE_BIT_SHIFT_RIGHT = functions!(u32 SHIFT_RIGHT_U32, u64 SHIFT_RIGHT_U64),
+        Oracle::integers(|x| if x[1] < 64 { x[0] >> x[1] } else { 0 });
     // `a < b`.
     ELEMENT_WISE_LOGICAL_LESS_THAN =
         functions!(f32 LESS_THAN_F32, i32 LESS_THAN_I32, u32 LESS_THAN_U32, i64 LESS_THAN_I64,
@@ -166,9 +226,62 @@ rows! {
     // `x < 0 ? Alpha * x : x`, where -0 is below 0: on a device that takes it for a subnormal number as well.
     ACTIVATION_LEAKY_RELU = functions!(f32 LEAKY_RELU_F32),
         Oracle::steps(|x, _| if x[0].is_sign_negative() { x[0] * x[1] } else { x[0] });
+    // `x < 0 ? slope * x : x`, in the same way; integers wrap around.
+    ACTIVATION_PARAMETERIZED_RELU =
+        functions!(f32 PARAMETERIZED_RELU_F32, i32 PARAMETERIZED_RELU_I32),
+        Oracle::steps(|x, _| if x[0].is_sign_negative() { x[0] * x[1] } else { x[0] })
+            .or_integers(|x| if x[0] < 0 { x[0] * x[1] } else { x[0] });
+    // `x > Alpha ? x : 0`.
+    ACTIVATION_THRESHOLDED_RELU = functions!(f32 THRESHOLDED_RELU_F32),
+        Oracle::floats(|x| if x[0] > x[1] { x[0] } else { 0.0 });
+    // `max(0, min(Alpha * x + Beta, 1))`, and `x` times that; a NaN stays one.
+    ACTIVATION_HARD_SIGMOID = functions!(f32 HARD_SIGMOID_F32), Oracle::steps(hard_sigmoid);
+    ACTIVATION_HARD_SWISH = functions!(f32 HARD_SWISH_F32),
+        Oracle::steps(|x, step| x[0] * step(single(hard_sigmoid(x, step))));
+    // `x / (1 + |x|)`.
+    ACTIVATION_SOFTSIGN = functions!(f32 SOFTSIGN_F32), Oracle::floats(|x| x[0] / single(1.0 + x[0].abs()));
+    // `x - Bias` above Threshold, `x + Bias` below its opposite, else 0; integers wrap around.
+    ACTIVATION_SHRINK = functions!(f32 SHRINK_F32, i32 SHRINK_I32, u32 SHRINK_U32),
+        Oracle::steps(|x, step| match x[0] {
+            it if it > x[2] => it - step(x[1]),
+            it if it < -x[2] => it + step(x[1]),
+            _ => 0.0,
+        })
+        .or_integers(|x| match x[0] {
+            it if it > x[2] => it - x[1],
+            it if it < -x[2] => it + x[1],
+            _ => 0,
+        });
+    // `x > 0 ? gradient : 0`.
+    ACTIVATION_RELU_GRAD = functions!(f32 RELU_GRADIENT_F32, i32 RELU_GRADIENT_I32),
+        Oracle::numbers(
+            |x| if x[0] > 0.0 { x[1] } else { 0.0 },
+            |x| if x[0] > 0 { x[1] } else { 0 },
+        );
+    // `x <= Min || x >= Max ? 0 : gradient`.
+    ELEMENT_WISE_CLIP_GRAD = CLIP_GRADIENT, GRADIENT_WITHIN;
+    ELEMENT_WISE_CLIP_GRAD1 = CLIP_GRADIENT, GRADIENT_WITHIN;
+    // `round(x / scale) + zero point`, limited to the output's type.
+    ELEMENT_WISE_QUANTIZE_LINEAR = functions!(f32 QUANTIZE_F32; in_single),
+        Oracle::steps(|x, step| step(single(single(x[0]) / x[1])).round_ties_even() + x[2]);
+    // `(x - zero point) * scale`.
+    ELEMENT_WISE_DEQUANTIZE_LINEAR = functions!(i32 DEQUANTIZE_I32, u32 DEQUANTIZE_U32),
+        Oracle::steps(|x, _| single(x[0] - x[2]) * x[1]);
     // `x` in another type.
     CAST = Functions::NONE, Oracle::CONVERSION;
 }
 
 const ADD: Functions = functions!(f32 ADD_F32, i32 ADD_I32, u32 ADD_I32, i64 ADD_I64, u64 ADD_I64,
     in_bytes ADD_I8X4, in_halves ADD_I16X2);
+const CLIP: Functions =
+    functions!(f32 CLIP_F32, i32 CLIP_I32, u32 CLIP_U32, i64 CLIP_I64, u64 CLIP_U64);
+#[cfg(feature = "reference")]
+const LIMITED: Oracle =
+    Oracle::numbers(|x| minimum(maximum(x[0], x[1]), x[2]), |x| x[0].max(x[1]).min(x[2]));
+const CLIP_GRADIENT: Functions = functions!(f32 CLIP_GRADIENT_F32, i32 CLIP_GRADIENT_I32, u32 CLIP_GRADIENT_U32,
+        i64 CLIP_GRADIENT_I64, u64 CLIP_GRADIENT_U64);
+#[cfg(feature = "reference")]
+const GRADIENT_WITHIN: Oracle = Oracle::numbers(
+    |x| if x[0] <= x[2] || x[0] >= x[3] { 0.0 } else { x[1] },
+    |x| if x[0] <= x[2] || x[0] >= x[3] { 0 } else { x[1] },
+);

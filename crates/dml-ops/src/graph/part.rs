@@ -129,9 +129,9 @@ fn element_wise_part(
     let name = operator.map_or("GRAPH", |it| it.schema().name);
     let output = graph.nodes()[last].tensor(FieldKind::Output, 0);
     let output = output.ok_or_else(|| Error::internal(name, "no output"))?;
-    let tensors = merged.inputs.iter().map(|(_, tensor)| *tensor);
+    let tensors = (0..).zip(merged.inputs.iter().map(|(_, tensor)| *tensor));
     let Lowered { init, exec, in_place, persistent_size, constants } =
-        merged.form.lower(name, tensors, target)?;
+        merged.form.lower(name, "OutputTensor", tensors, target)?;
     Ok(Part {
         nodes: nodes.to_vec(),
         writes_output: None,

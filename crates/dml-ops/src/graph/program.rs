@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use dml_core::graph::{Source, ValidatedGraph};
+use dml_core::plan::Slot;
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout};
 use dml_spirv::element_wise::{Program, Value, estimated_bytes};
@@ -56,8 +57,9 @@ pub(super) fn merged<'a>(
     for node in nodes.iter().copied() {
         let form = &forms[&node];
         let mut reads: Vec<Read> = Vec::new();
-        for (at, operand) in form.space.inputs.iter().enumerate() {
-            let of = &graph.nodes()[node];
+        for operand in &form.space.inputs {
+            let Slot::Input(at) = operand.slot else { continue };
+            let (at, of) = (at as usize, &graph.nodes()[node]);
             let tensor = of.tensor(FieldKind::Input, at);
             let (Some(source), Some(tensor)) = (of.inputs[at], tensor) else { continue };
             let source = values.root(source);

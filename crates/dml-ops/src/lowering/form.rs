@@ -30,29 +30,30 @@ pub(crate) struct Lowered {
 }
 
 impl Form {
-    /// The steps for inputs that are `tensors`; those that are OWNED_BY_DML are kept. Refusals name
-    /// `operator`.
+    /// The steps for inputs that are `tensors`, each with the number of its binding; those that are
+    /// OWNED_BY_DML are kept. Refusals name `operator` and its `output`.
     ///
     /// # Errors
     /// As [`element_wise::steps`].
     pub(crate) fn lower<'a>(
         &self,
         operator: &'static str,
-        tensors: impl IntoIterator<Item = &'a TensorLayout>,
+        output: &'static str,
+        tensors: impl IntoIterator<Item = (u32, &'a TensorLayout)>,
         target: &Target<'_>,
     ) -> Result<Lowered, Error> {
         let (mut constants, mut kept) = (Constants::default(), Kept::default());
         let mut space = self.space.clone();
         let mut in_place = Vec::new();
-        for ((operand, tensor), index) in space.inputs.iter_mut().zip(tensors).zip(0..) {
+        for (operand, (index, tensor)) in space.inputs.iter_mut().zip(tensors) {
             *operand = kept.operand(operator, index, tensor, target, &mut constants)?;
             if operand.slot == Slot::Input(index) && operand.lies_as(&space.output, &space.sizes) {
                 in_place.push(InPlace::by_same_steps(index, 0));
             }
         }
-        let (field, computation) = ("OutputTensor", &self.computation);
+        let computation = &self.computation;
         let exec =
-            element_wise::steps(operator, field, space, computation, target, &mut constants)?;
+            element_wise::steps(operator, output, space, computation, target, &mut constants)?;
         let (init, persistent_size) = (kept.init, kept.size);
         Ok(Lowered { init, exec, in_place, persistent_size, constants: constants.bytes })
     }

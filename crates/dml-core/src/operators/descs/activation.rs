@@ -40,16 +40,17 @@ impl From<ActivationEluDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC: a sigmoid made of straight lines.
 ///
-/// This runtime does not execute it yet.
+/// `out = max(0, min(Alpha * x + Beta, 1))`: the product is rounded to single precision, and then
+/// the sum. A NaN stays one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationHardSigmoidDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Alpha.
+    /// What elements are multiplied by.
     pub alpha: f32,
-    /// DirectML's Beta.
+    /// What is added.
     pub beta: f32,
 }
 
@@ -148,14 +149,14 @@ impl From<ActivationLinearDesc> for AbstractOperator {
 /// DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC: each element, times a slope of its own where it
 /// is negative.
 ///
-/// This runtime does not execute it yet.
+/// `out = x < 0 ? slope * x : x`, where -0 is below 0; a NaN stays one. Integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationParameterizedReluDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's SlopeTensor.
+    /// What negative elements are multiplied by, in the same way.
     pub slope_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -334,7 +335,8 @@ impl From<ActivationSoftplusDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC: each element divided by one more than its absolute value.
 ///
-/// This runtime does not execute it yet.
+/// `out = x / (1 + |x|)`: the sum is rounded to single precision, and then the quotient. Of an
+/// infinity it is a NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSoftsignDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -381,14 +383,14 @@ impl From<ActivationTanhDesc> for AbstractOperator {
 /// DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC: each element, or 0 where it is not above a
 /// threshold.
 ///
-/// This runtime does not execute it yet.
+/// `out = x > Alpha ? x : 0`; of a NaN it is 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationThresholdedReluDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Alpha.
+    /// What elements have to be above.
     pub alpha: f32,
 }
 
@@ -407,16 +409,18 @@ impl From<ActivationThresholdedReluDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SHRINK_OPERATOR_DESC: each element moved towards 0, and 0 near it.
 ///
-/// This runtime does not execute it yet.
+/// `out` is `x - Bias` where `x > Threshold`, else `x + Bias` where `x < -Threshold`, else 0, also
+/// of a NaN. Of integers
+/// both are truncated towards 0 and saturate, and the result wraps around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationShrinkDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Bias.
+    /// What elements are moved by.
     pub bias: f32,
-    /// DirectML's Threshold.
+    /// What elements have to be beyond.
     pub threshold: f32,
 }
 
@@ -511,16 +515,17 @@ impl From<ActivationSwishDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC: each element times a hard sigmoid of it.
 ///
-/// This runtime does not execute it yet.
+/// `out = x * max(0, min(Alpha * x + Beta, 1))`, each step rounded to single precision. A NaN stays
+/// one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationHardSwishDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Alpha.
+    /// What elements are multiplied by in the sigmoid.
     pub alpha: f32,
-    /// DirectML's Beta.
+    /// What is added there.
     pub beta: f32,
 }
 

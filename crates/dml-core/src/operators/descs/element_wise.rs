@@ -99,7 +99,7 @@ impl From<ElementWiseAddDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_CEIL_OPERATOR_DESC: each element rounded up to an integer.
 ///
-/// This runtime does not execute it yet.
+/// `out` is the least integer that is not below `x`. An infinity and a NaN stay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCeilDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -126,18 +126,22 @@ impl From<ElementWiseCeilDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_CLIP_OPERATOR_DESC: each element, limited to a range.
 ///
-/// This runtime does not execute it yet.
+/// `out = min(max(x, min), max)`, with `x` scaled and biased first where `scale_bias` is given. A
+/// NaN among
+/// the three is the result; where `min` is above `max`, that is `max`. Of integers the limits are
+/// truncated towards 0
+/// and saturate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseClipDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by first, and the bias that is added; left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
-    /// DirectML's Min.
+    /// The least result.
     pub min: f32,
-    /// DirectML's Max.
+    /// The greatest result.
     pub max: f32,
 }
 
@@ -186,7 +190,7 @@ impl From<ElementWiseDivideDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC: each element rounded down to an integer.
 ///
-/// This runtime does not execute it yet.
+/// `out` is the greatest integer that is not above `x`. An infinity and a NaN stay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseFloorDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -239,7 +243,8 @@ impl From<ElementWiseMaxDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_MEAN_OPERATOR_DESC: the mean of two tensors, element by element.
 ///
-/// This runtime does not execute it yet.
+/// `out = (a + b) / 2`, rounded once: floats to nearest, integers towards 0. The sum neither
+/// overflows nor wraps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMeanDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -343,16 +348,18 @@ impl From<ElementWiseSubtractDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC: each element, but at least a minimum.
 ///
-/// This runtime does not execute it yet.
+/// `out = max(x, min)`, with `x` scaled and biased first where `scale_bias` is given. A NaN on
+/// either side is the
+/// result. Of integers the limit is truncated towards 0 and saturates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseThresholdDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by first, and the bias that is added; left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
-    /// DirectML's Min.
+    /// The least result.
     pub min: f32,
 }
 
@@ -372,12 +379,12 @@ impl From<ElementWiseThresholdDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_SIGN_OPERATOR_DESC: -1, 0 or 1 by the sign of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out` is -1 where `x < 0`, 1 where `x > 0`, else 0: of -0 and of a NaN as well.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSignDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -424,14 +431,16 @@ impl From<ElementWiseAdd1Desc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ROUND_OPERATOR_DESC: each element rounded to an integer in a chosen direction.
 ///
-/// This runtime does not execute it yet.
+/// `out` is an integer near `x`: the nearest, of two the even one or the one away from 0, or the
+/// next one towards 0.
+/// The sign stays, that of 0 as well. An infinity and a NaN stay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseRoundDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's RoundingMode.
+    /// Which integer that is. TOWARD_INFINITY is the nearest one, of two the one away from 0.
     pub rounding_mode: RoundingMode,
 }
 
@@ -451,7 +460,10 @@ impl From<ElementWiseRoundDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC: the remainder of a division that truncates,
 /// with the dividend's sign.
 ///
-/// This runtime does not execute it yet.
+/// `out = a - b * trunc(a / b)`, exactly, with the sign of `a`. Of integers, what is divided by 0
+/// leaves 0. Of floats,
+/// what is divided by 0 leaves a NaN, and so does an infinity; what is divided by an infinity is
+/// itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseModulusTruncateDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -478,7 +490,9 @@ impl From<ElementWiseModulusTruncateDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC: the remainder of a division that rounds down, with
 /// the divisor's sign.
 ///
-/// This runtime does not execute it yet.
+/// `out = a - b * floor(a / b)`, rounded once, with the sign of `b`. Of integers, what is divided
+/// by 0 leaves 0. Of
+/// floats, what is divided by 0 leaves a NaN, and so does an infinity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseModulusFloorDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.

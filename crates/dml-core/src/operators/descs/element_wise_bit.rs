@@ -11,7 +11,7 @@ use crate::tensor::TensorDesc;
 /// DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC: each element's bits moved towards the higher
 /// ones.
 ///
-/// This runtime does not execute it yet.
+/// `out = a << b`; a shift by as many bits as an element has, or more, leaves 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitShiftLeftDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
@@ -38,7 +38,8 @@ impl From<ElementWiseBitShiftLeftDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC: each element's bits moved towards the lower
 /// ones.
 ///
-/// This runtime does not execute it yet.
+/// `out = a >> b`, with zeros from above; a shift by as many bits as an element has, or more,
+/// leaves 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitShiftRightDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.

@@ -196,12 +196,12 @@ impl From<ElementWiseLogicalXorDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC: whether an element is not a number.
 ///
-/// This runtime does not execute it yet.
+/// `out` is 1 where `x` is a NaN, else 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseIsNanDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: 1 where it holds, else 0.
     pub output_tensor: TensorDesc,
 }
 
@@ -251,14 +251,14 @@ impl From<ElementWiseIfDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC: whether an element is infinite, of either or of a
 /// chosen sign.
 ///
-/// This runtime does not execute it yet.
+/// `out` is 1 where `x` is an infinity of the sign that is asked for, else 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseIsInfinityDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: 1 where it holds, else 0.
     pub output_tensor: TensorDesc,
-    /// DirectML's InfinityMode.
+    /// Which infinities are looked for.
     pub infinity_mode: IsInfinityMode,
 }
 

@@ -233,7 +233,7 @@ impl From<ElementWiseConstantPowDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_RECIP_OPERATOR_DESC: one divided by each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = 1 / x`, rounded once, to nearest; of a zero the infinity with its sign.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseRecipDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -287,7 +287,7 @@ impl From<ElementWiseSinDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_SQRT_OPERATOR_DESC: the square root of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out` is the square root of `x`, rounded once, to nearest: a NaN below 0, and -0 of -0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSqrtDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.

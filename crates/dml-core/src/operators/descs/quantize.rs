@@ -12,16 +12,18 @@ use crate::types::enums::QuantizationType;
 /// DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC: real numbers as small integers, by a scale and a
 /// zero point.
 ///
-/// This runtime does not execute it yet.
+/// `out = round(x / scale) + zero_point`, limited to what the output can hold. The quotient is
+/// rounded to single precision, and
+/// then to the nearest integer, of two to the even one; a NaN becomes 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseQuantizeLinearDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// What elements are divided by, in the same way. The type need not be the input's.
     pub scale_tensor: TensorDesc,
-    /// DirectML's ZeroPointTensor.
+    /// What is added, of the output's type, in the same way; left out, nothing is.
     pub zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 
@@ -42,16 +44,17 @@ impl From<ElementWiseQuantizeLinearDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC: small integers back to real numbers, by a
 /// scale and a zero point.
 ///
-/// This runtime does not execute it yet.
+/// `out = (x - zero_point) * scale`: the difference is exact, rounded to single precision, and then
+/// the product.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseDequantizeLinearDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// What the differences are multiplied by, of the output's type, in the same way.
     pub scale_tensor: TensorDesc,
-    /// DirectML's ZeroPointTensor.
+    /// What is subtracted, of the input's type, in the same way; left out, nothing is.
     pub zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 

@@ -14,14 +14,15 @@ use crate::types::{DataType, ScalarUnion};
 
 /// DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC: the gradient of the rectifier.
 ///
-/// This runtime does not execute it yet.
+/// `out = x > 0 ? gradient : 0`; of a NaN `x` it is 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationReluGradDesc {
-    /// DirectML's InputTensor.
+    /// What the function was computed of: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputGradientTensor.
+    /// The gradient of what the function gave, in the same way.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// What is written.
     pub output_gradient_tensor: TensorDesc,
 }
 
@@ -247,18 +248,21 @@ impl From<AdamOptimizerDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC: the gradient of limiting to a range.
 ///
-/// This runtime does not execute it yet.
+/// `out = x <= min || x >= max ? 0 : gradient`; where one of the three is a NaN it is compared with
+/// nothing. Of integers
+/// the limits are truncated towards 0 and saturate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseClipGradDesc {
-    /// DirectML's InputTensor.
+    /// What the function was computed of: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputGradientTensor.
+    /// The gradient of what the function gave, in the same way.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// What is written.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's Min.
+    /// Up to here the gradient is 0.
     pub min: f32,
-    /// DirectML's Max.
+    /// From here on the gradient is 0.
     pub max: f32,
 }
 
@@ -518,20 +522,22 @@ impl From<BatchNormalizationTrainingGradDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC: the gradient of limiting to a range given in the
 /// tensor's own type.
 ///
-/// This runtime does not execute it yet.
+/// `out = x <= min || x >= max ? 0 : gradient`; where one of the three is a NaN it is compared with
+/// nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseClipGrad1Desc {
-    /// DirectML's InputTensor.
+    /// What the function was computed of: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputGradientTensor.
+    /// The gradient of what the function gave, in the same way.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// What is written.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's MinMaxDataType.
+    /// The type of `min` and `max`: the tensors'.
     pub min_max_data_type: DataType,
-    /// DirectML's Min.
+    /// Up to here the gradient is 0.
     pub min: ScalarUnion,
-    /// DirectML's Max.
+    /// From here on the gradient is 0.
     pub max: ScalarUnion,
 }
 

@@ -53,11 +53,13 @@ pub static ACTIVATION_HARD_SIGMOID: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_HARD_SIGMOID",
     operator_type: 37,
     summary: "a sigmoid made of straight lines",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Alpha", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Beta", FieldKind::Attribute, FieldType::Float),
@@ -220,12 +222,16 @@ pub static ACTIVATION_PARAMETERIZED_RELU: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_PARAMETERIZED_RELU",
     operator_type: 42,
     summary: "each element, times a slope of its own where it is negative",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("SlopeTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("SlopeTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -523,9 +529,9 @@ pub static ACTIVATION_SOFTSIGN: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_SOFTSIGN",
     operator_type: 50,
     summary: "each element divided by one more than its absolute value",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -605,11 +611,13 @@ pub static ACTIVATION_THRESHOLDED_RELU: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_THRESHOLDED_RELU",
     operator_type: 52,
     summary: "each element, or 0 where it is not above a threshold",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Alpha", FieldKind::Attribute, FieldType::Float),
     ],
@@ -645,11 +653,13 @@ pub static ACTIVATION_SHRINK: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_SHRINK",
     operator_type: 90,
     summary: "each element moved towards 0, and 0 near it",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Bias", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Threshold", FieldKind::Attribute, FieldType::Float),
@@ -759,11 +769,13 @@ pub static ACTIVATION_HARD_SWISH: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_HARD_SWISH",
     operator_type: 168,
     summary: "each element times a hard sigmoid of it",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Alpha", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Beta", FieldKind::Attribute, FieldType::Float),

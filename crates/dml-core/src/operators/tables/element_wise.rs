@@ -177,9 +177,9 @@ pub static ELEMENT_WISE_CEIL: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_CEIL",
     operator_type: 7,
     summary: "each element rounded up to an integer",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -212,11 +212,13 @@ pub static ELEMENT_WISE_CLIP: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_CLIP",
     operator_type: 8,
     summary: "each element, limited to a range",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
         FieldSchema::new("Min", FieldKind::Attribute, FieldType::Float),
@@ -324,9 +326,9 @@ pub static ELEMENT_WISE_FLOOR: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_FLOOR",
     operator_type: 12,
     summary: "each element rounded down to an integer",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -414,9 +416,9 @@ pub static ELEMENT_WISE_MEAN: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_MEAN",
     operator_type: 22,
     summary: "the mean of two tensors, element by element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -642,11 +644,13 @@ pub static ELEMENT_WISE_THRESHOLD: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_THRESHOLD",
     operator_type: 32,
     summary: "each element, but at least a minimum",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
         FieldSchema::new("Min", FieldKind::Attribute, FieldType::Float),
@@ -683,11 +687,13 @@ pub static ELEMENT_WISE_SIGN: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_SIGN",
     operator_type: 79,
     summary: "-1, 0 or 1 by the sign of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -770,11 +776,13 @@ pub static ELEMENT_WISE_ROUND: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ROUND",
     operator_type: 99,
     summary: "each element rounded to an integer in a chosen direction",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("RoundingMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&ROUNDING_MODE),
@@ -804,9 +812,9 @@ pub static ELEMENT_WISE_MODULUS_TRUNCATE: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_MODULUS_TRUNCATE",
     operator_type: 101,
     summary: "the remainder of a division that truncates, with the dividend's sign",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -851,9 +859,9 @@ pub static ELEMENT_WISE_MODULUS_FLOOR: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_MODULUS_FLOOR",
     operator_type: 102,
     summary: "the remainder of a division that rounds down, with the divisor's sign",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")

@@ -13,9 +13,9 @@ pub static ELEMENT_WISE_BIT_SHIFT_LEFT: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_BIT_SHIFT_LEFT",
     operator_type: 97,
     summary: "each element's bits moved towards the higher ones",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -60,9 +60,9 @@ pub static ELEMENT_WISE_BIT_SHIFT_RIGHT: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_BIT_SHIFT_RIGHT",
     operator_type: 98,
     summary: "each element's bits moved towards the lower ones",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")

@@ -437,11 +437,12 @@ pub static ELEMENT_WISE_IS_NAN: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_IS_NAN",
     operator_type: 80,
     summary: "whether an element is not a number",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -545,11 +546,12 @@ pub static ELEMENT_WISE_IS_INFINITY: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_IS_INFINITY",
     operator_type: 100,
     summary: "whether an element is infinite, of either or of a chosen sign",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("InfinityMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&IS_INFINITY_MODE),

@@ -3,9 +3,10 @@
 // From schema/element_wise_math.toml
 use super::{FLOAT_16_32, SCALAR_8_32};
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable, TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable,
+    TensorSupport,
 };
-use crate::types::FeatureLevel;
+use crate::types::{DataTypeSet, FeatureLevel};
 
 /// DML_OPERATOR_ELEMENT_WISE_ACOS, introduced at level 1_0.
 pub static ELEMENT_WISE_ACOS: OperatorSchema = OperatorSchema {
@@ -292,9 +293,9 @@ pub static ELEMENT_WISE_RECIP: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_RECIP",
     operator_type: 27,
     summary: "one divided by each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -362,9 +363,9 @@ pub static ELEMENT_WISE_SQRT: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_SQRT",
     operator_type: 29,
     summary: "the square root of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")

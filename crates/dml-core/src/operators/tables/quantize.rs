@@ -3,8 +3,8 @@
 // From schema/quantize.toml
 use super::{FLOAT_16_32, FLOAT_16_32_INT_4_8, INT_4_8, INT_8, INT_8_32};
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, OperatorSchema, QUANTIZATION_TYPE, RankSet, SupportTable,
-    TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, QUANTIZATION_TYPE, RankSet,
+    SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -13,14 +13,18 @@ pub static ELEMENT_WISE_QUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_QUANTIZE_LINEAR",
     operator_type: 33,
     summary: "real numbers as small integers, by a scale and a zero point",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("ZeroPointTensor", FieldKind::Input, FieldType::Tensor)
-            .optional_from(FeatureLevel::V6_2),
+            .optional_from(FeatureLevel::V6_2)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -119,14 +123,19 @@ pub static ELEMENT_WISE_DEQUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_DEQUANTIZE_LINEAR",
     operator_type: 34,
     summary: "small integers back to real numbers, by a scale and a zero point",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("ZeroPointTensor", FieldKind::Input, FieldType::Tensor)
-            .optional_from(FeatureLevel::V6_2),
+            .optional_from(FeatureLevel::V6_2)
+            .with_type_of("InputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,

@@ -3,8 +3,8 @@
 // From schema/training.toml
 use super::{FLOAT_16_32, FLOAT_16_32_INT_8_64, FLOAT_16_32_SINT_8_32, SCALAR_8_32, SCALAR_8_64};
 use crate::schema::{
-    AXIS_DIRECTION, FieldKind, FieldSchema, FieldType, INTERPOLATION_MODE, OperatorSchema,
-    REDUCE_FUNCTION, RankSet, SupportTable, TENSOR_DATA_TYPE, TensorSupport,
+    AXIS_DIRECTION, Comparison, FieldKind, FieldSchema, FieldType, INTERPOLATION_MODE,
+    OperatorSchema, REDUCE_FUNCTION, RankSet, SupportTable, TENSOR_DATA_TYPE, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -13,12 +13,16 @@ pub static ACTIVATION_RELU_GRAD: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_RELU_GRAD",
     operator_type: 129,
     summary: "the gradient of the rectifier",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -284,12 +288,16 @@ pub static ELEMENT_WISE_CLIP_GRAD: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_CLIP_GRAD",
     operator_type: 142,
     summary: "the gradient of limiting to a range",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Min", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Max", FieldKind::Attribute, FieldType::Float),
@@ -514,15 +522,20 @@ pub static ELEMENT_WISE_CLIP_GRAD1: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_CLIP_GRAD1",
     operator_type: 154,
     summary: "the gradient of limiting to a range given in the tensor's own type",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("MinMaxDataType", FieldKind::Attribute, FieldType::Uint)
-            .with_enumeration(&TENSOR_DATA_TYPE),
+            .with_enumeration(&TENSOR_DATA_TYPE)
+            .with_type_of("OutputGradientTensor"),
         FieldSchema::new("Min", FieldKind::Attribute, FieldType::ScalarUnion)
             .with_scalar_type("MinMaxDataType"),
         FieldSchema::new("Max", FieldKind::Attribute, FieldType::ScalarUnion)

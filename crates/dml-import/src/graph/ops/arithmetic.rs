@@ -163,8 +163,11 @@ fn floor_remainder(a: i128, b: i128) -> i128 {
 }
 
 fn floor_rest(a: f64, b: f64) -> f64 {
-    let rest = a % b;
-    if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+    match a % b {
+        0.0 => 0.0_f64.copysign(b),
+        rest if (rest < 0.0) == (b < 0.0) => rest,
+        rest => rest + b,
+    }
 }
 
 /// NaN where one is NaN.

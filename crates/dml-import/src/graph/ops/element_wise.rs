@@ -159,7 +159,7 @@ impl Op for Mean {
 }
 
 /// The operator with these tensors.
-fn built(
+pub(super) fn built(
     schema: &'static OperatorSchema,
     inputs: Vec<TensorDesc>,
     output: TensorDesc,

@@ -1,13 +1,14 @@
 //! Operators that are more than a row: what their attributes say.
 
-use dml_core::DataType;
+use dml_core::operators as tables;
+use dml_core::{DataType, FieldValue, IsInfinityMode};
 
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{
-    BitCast, Bounds, Broadcast, Cast, Clip, Concat, Dropout, Einsum, ElementWise, Equal, Equation,
-    EyeLike, FLOOR_REMAINDER, Flatten, Gather, Op, Parts, REMAINDER, Reduce, Reduction, Reshape,
-    ShapeOf, Slice, Split, Transpose, Trilu, Unsqueeze, Zero,
+    BitCast, Bounds, Broadcast, Cast, Clip, Concat, Direction, Dropout, Einsum, ElementWise, Equal,
+    Equation, EyeLike, FLOOR_REMAINDER, Flatten, Function, Gather, Op, Parts, Quantize, REMAINDER,
+    Reduce, Reduction, Reshape, ShapeOf, Slice, Split, Transpose, Trilu, Types, Unsqueeze, Zero,
 };
 
 use crate::onnx::attributes::Attributes;
@@ -175,4 +176,53 @@ pub(super) fn reduce_min(it: &Attributes<'_>) -> Built {
 
 pub(super) fn reduce_max(it: &Attributes<'_>) -> Built {
     reduce(it, Reduction::Maximum)
+}
+
+/// Zeros come from beyond both ends.
+pub(super) fn bit_shift(it: &Attributes<'_>) -> Built {
+    let direction = it.text("direction").ok_or_else(|| it.missing("direction"))?;
+    let schema = match direction.as_str() {
+        "LEFT" => &tables::ELEMENT_WISE_BIT_SHIFT_LEFT,
+        "RIGHT" => &tables::ELEMENT_WISE_BIT_SHIFT_RIGHT,
+        other => {
+            let (path, accepted) = ("attribute direction", "LEFT, RIGHT");
+            return Err(it.node.invalid(path, other, "is no direction", accepted));
+        }
+    };
+    Ok(Box::new(ElementWise::new(Function::new(Types::Numbers, schema))))
+}
+
+pub(super) fn is_infinity(it: &Attributes<'_>) -> Built {
+    let detects = ["detect_positive", "detect_negative"].map(|name| it.flag(name, true));
+    let mode = match detects {
+        [true, true] => IsInfinityMode::Either,
+        [true, false] => IsInfinityMode::Positive,
+        [false, true] => IsInfinityMode::Negative,
+        [false, false] => {
+            return Err(it
+                .node
+                .not_supported("DirectML looks for infinities of one sign at least"));
+        }
+    };
+    let function = Function::new(Types::Numbers, &tables::ELEMENT_WISE_IS_INFINITY).truth();
+    let attributes = vec![FieldValue::Uint(mode.dml_value())];
+    Ok(Box::new(ElementWise { attributes, ..ElementWise::new(function) }))
+}
+
+fn linear(it: &Attributes<'_>, direction: Direction) -> Built {
+    if it.int("block_size").is_some_and(|size| size != 0) {
+        return Err(it.node.not_supported("scales of blocks are not run"));
+    }
+    let output = it.int("output_dtype").filter(|number| *number != 0);
+    let output = output.map(|number| element(it, "output_dtype", number)).transpose()?;
+    let axis = it.int("axis").unwrap_or(1);
+    Ok(Box::new(Quantize { direction, axis, output }))
+}
+
+pub(super) fn quantize(it: &Attributes<'_>) -> Built {
+    linear(it, Direction::Forth)
+}
+
+pub(super) fn dequantize(it: &Attributes<'_>) -> Built {
+    linear(it, Direction::Back)
 }

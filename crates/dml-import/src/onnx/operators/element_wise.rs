@@ -130,6 +130,8 @@ pub(super) static ROWS: &[Row] = &[
     activation("Celu", 12, &tables::ACTIVATION_CELU, &ALPHA, &[1.0]),
     activation("Elu", 6, &tables::ACTIVATION_ELU, &ALPHA, &[1.0]),
     activation("HardSigmoid", 6, &tables::ACTIVATION_HARD_SIGMOID, &ALPHA_BETA, &[0.2, 0.5]),
+    // Its slope and its middle are no attributes.
+    activation("HardSwish", 14, &tables::ACTIVATION_HARD_SWISH, &[], &[1.0 / 6.0, 0.5]),
     activation("LeakyRelu", 6, &tables::ACTIVATION_LEAKY_RELU, &ALPHA, &[0.01]),
     activation("Selu", 6, &tables::ACTIVATION_SCALED_ELU, &ALPHA_GAMMA, &SELU),
     activation("Shrink", 9, &tables::ACTIVATION_SHRINK, &SHRINK, &[0.0, 0.5]),

@@ -16,7 +16,8 @@ const ROWS: Sizes = [1, 1, 1, 2, 1, 2, 3, 32];
 pub(super) fn all(tensors: Tensors<'_>) -> Vec<Case> {
     let make = Maker { tensors };
     let groups = [make.values(), make.shapes(), make.layouts(), make.broadcasts(), make.buffers()];
-    groups.concat()
+    let without = tensors.without_optional().map(|tensors| Maker { tensors }.left_out());
+    groups.into_iter().chain(without).flatten().collect()
 }
 
 /// So many values of the attributes are tried.
@@ -67,10 +68,16 @@ impl Maker<'_> {
             for number in 0..ATTRIBUTE_CASES {
                 let name = format!("values_{of}_attributes_{number}");
                 let random = &mut Random::new(&name);
-                cases.push(case(name.clone(), Attributes::Drawn { random, optional }));
+                cases.push(case(name.clone(), Attributes::Drawn { random, optional, number }));
             }
         }
         cases
+    }
+
+    /// Of an operator whose optional tensors are left out.
+    fn left_out(&self) -> Vec<Case> {
+        let named = |case: Case| Case { name: format!("{}_left_out", case.name).into(), ..case };
+        self.values().into_iter().chain(self.buffers()).map(named).collect()
     }
 
     fn shapes(&self) -> Vec<Case> {
@@ -178,6 +185,8 @@ impl Maker<'_> {
 }
 
 pub(super) fn random(tensors: Tensors<'_>, random: &mut Random) -> Case {
+    let without = tensors.without_optional().filter(|_| random.one_in(4));
+    let tensors = without.unwrap_or(tensors);
     let sizes = random.sizes(tensors.signature.rank);
     let types = tensors.types();
     let (inputs, output) = types.split_at(types.len() - 1);
@@ -186,7 +195,8 @@ pub(super) fn random(tensors: Tensors<'_>, random: &mut Random) -> Case {
     descs.push(random.tensor(output[0], &sizes));
     let in_place = random_in_place(tensors, random, &mut descs);
     let optional = random.one_in(2);
-    let operator = tensors.of(descs, Attributes::Drawn { random, optional });
+    let number = random.below(8) as usize;
+    let operator = tensors.of(descs, Attributes::Drawn { random, optional, number });
     Case::new("random", operator).in_place(in_place).with_random_buffers(random)
 }
 

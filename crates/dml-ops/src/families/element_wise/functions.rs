@@ -23,6 +23,8 @@ pub(super) struct Functions {
     pub(super) in_halves: Option<&'static Function>,
     /// Whether they give integers without a sign, whatever they take.
     pub(super) give_integers: bool,
+    /// Whether they take single precision and give it, whatever the types of the tensors.
+    pub(super) in_single: bool,
 }
 
 impl Functions {
@@ -38,6 +40,7 @@ impl Functions {
         in_bytes: None,
         in_halves: None,
         give_integers: false,
+        in_single: false,
     };
 
     /// Whether there is no function for anything.

@@ -2,20 +2,19 @@
 
 use dml_core::plan::{BindingRequirement, Plan, Slot};
 use dml_core::schema::{FieldKind, TensorPath};
-use dml_core::{Error, Strategy, Validated};
+use dml_core::{Error, Strategy, TensorLayout, Validated};
 
-use super::program::computation;
+use super::program::{computation, output};
 use crate::Target;
 use crate::lowering::form::{Form, Lowered};
 use crate::lowering::iteration::{IterationSpace, Operand, leading};
 
-/// What an operator with the output `OutputTensor` and inputs of the same sizes computes, and where.
+/// What an operator with one output and inputs of the same sizes computes, and where.
 pub(super) fn form(operator: &Validated) -> Result<Form, Error> {
     let name = operator.schema().name;
-    let output = operator.required_tensor("OutputTensor")?;
+    let (_, output) = output(operator)?;
     let mut inputs = Vec::new();
-    for ((path, tensor), index) in operator.tensors(FieldKind::Input).zip(0..) {
-        let tensor = tensor.ok_or_else(|| Error::internal(name, format!("{path} is left out")))?;
+    for (index, tensor) in present(operator) {
         inputs.push(Operand::of(name, Slot::Input(index), tensor)?);
     }
     let sizes = leading(output.sizes(), 1);
@@ -24,18 +23,25 @@ pub(super) fn form(operator: &Validated) -> Result<Form, Error> {
     Ok(Form { space, computation: computation(operator)? })
 }
 
+/// The inputs that are not left out, each with the number of its binding.
+fn present(operator: &Validated) -> impl Iterator<Item = (u32, &TensorLayout)> {
+    let inputs = (0..).zip(operator.tensors(FieldKind::Input));
+    inputs.filter_map(|(index, (_, tensor))| Some((index, tensor?)))
+}
+
 /// The plan of such an operator.
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let (schema, output) = (operator.schema(), operator.required_tensor("OutputTensor")?);
-    let inputs = || operator.present_tensors(FieldKind::Input);
+    let (schema, (path, output)) = (operator.schema(), output(operator)?);
     let Lowered { init, exec, in_place, persistent_size, constants } =
-        form(operator)?.lower(schema.name, inputs().map(|(_, tensor)| tensor), target)?;
-    let requirement = |(path, tensor): (TensorPath, _)| BindingRequirement::of(path.name(), tensor);
+        form(operator)?.lower(schema.name, path.field.name, present(operator), target)?;
+    let requirement = |(path, tensor): (TensorPath, Option<&TensorLayout>)| {
+        tensor.map(|tensor| BindingRequirement::of(path.name(), tensor))
+    };
     Ok(Plan {
         operator: schema.name,
         strategy: Strategy::Kernel,
-        inputs: inputs().map(|input| Some(requirement(input))).collect(),
-        outputs: vec![Some(BindingRequirement::of("OutputTensor", output))],
+        inputs: operator.tensors(FieldKind::Input).map(requirement).collect(),
+        outputs: vec![Some(BindingRequirement::of(path.name(), output))],
         init,
         exec,
         in_place: if schema.in_place { in_place } else { vec![] },

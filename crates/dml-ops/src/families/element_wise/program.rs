@@ -7,8 +7,8 @@
 //! precision has more than twice the digits (Figueroa, 1995). Scaled and biased elements and fused
 //! activations are computed in single precision, whatever the type of the tensors.
 
-use dml_core::schema::{FieldKind, FieldType};
-use dml_core::{DataType, Error, FieldValue, Validated};
+use dml_core::schema::{FieldKind, FieldType, TensorPath};
+use dml_core::{DataType, Error, FieldValue, TensorLayout, Validated};
 use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions::{self as f, Function};
 
@@ -20,47 +20,56 @@ use crate::lowering::element_wise::Computation;
 
 /// What `operator` computes.
 pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {
-    let row = row(operator)?;
-    let mut inputs = Vec::new();
-    for (path, tensor) in operator.tensors(FieldKind::Input) {
-        let left_out = || Error::internal(operator.schema().name, format!("{path} is left out"));
-        inputs.push(tensor.ok_or_else(left_out)?.data_type());
+    let functions = &row(operator)?.functions;
+    let inputs = operator.tensors(FieldKind::Input).map(|(_, it)| it.map(TensorLayout::data_type));
+    let inputs: Vec<Option<DataType>> = inputs.collect();
+    let output = output(operator)?.1.data_type();
+    let fused = fused(operator)?;
+    let plain = !functions.in_single && scale_bias(operator)?.is_none() && fused.is_none();
+    let present = || inputs.iter().copied().flatten();
+    // What a condition chooses from follows it.
+    let leading = if functions.take_bits() { present().last() } else { present().next() };
+    let leading = leading.unwrap_or(output);
+    if functions.are_none() && plain {
+        return Ok(converted(leading, output));
     }
-    let output = operator.required_tensor("OutputTensor")?.data_type();
-    let (scale_bias, fused) = (scale_bias(operator)?, fused(operator)?);
-    let plain = scale_bias.is_none() && fused.is_none();
-    let last = inputs.last().copied().unwrap_or(output);
-    if row.functions.are_none() && plain {
-        return Ok(converted(last, output));
-    }
-    let computed = if plain { last } else { DataType::Float32 };
+    let computed = if plain { leading } else { DataType::Float32 };
     let mut builder = Builder::default();
     let mut operands: Vec<Value> = Vec::new();
-    for (data_type, index) in inputs.iter().zip(0..) {
+    let mut index = 0;
+    for data_type in &inputs {
+        let Some(data_type) = data_type else {
+            operands.push(builder.zero(operands[0]));
+            continue;
+        };
         let chain = match plain {
-            true => operand(*data_type, computed, &row.functions),
+            true => operand(*data_type, computed, functions),
             false => conversion(*data_type, computed),
         };
         operands.push(builder.program.apply_all(chain, Value::Input(index)));
-    }
-    if let Some([scale, bias]) = scale_bias {
-        operands.splice(..1, [builder.scaled(operands[0], scale, bias)]);
+        index += 1;
     }
     let mut result = builder.apply(operator, computed, operands)?;
     if let Some(activation) = fused {
         result = builder.apply(activation, computed, vec![result])?;
     }
-    let chain = match row.functions.give_integers {
+    let chain = match functions.give_integers {
         true if computed.bits() == 64 => vec![&f::LOW_WORDS],
         true => vec![],
-        false if row.functions.take_bits() => vec![],
+        false if functions.take_bits() => vec![],
         false if plain => narrowed(output),
         false => conversion(computed, output),
     };
     builder.program.apply_all(chain, result);
-    let packed = row.functions.packed(output).filter(|_| plain && builder.parameters.is_empty());
+    let packed = functions.packed(output).filter(|_| plain && builder.parameters.is_empty());
     let packed = packed.map(Program::of);
     Ok(Computation { program: builder.program, packed, parameters: builder.parameters })
+}
+
+/// The operator's only output, and which field that is.
+pub(super) fn output(operator: &Validated) -> Result<(TensorPath, &TensorLayout), Error> {
+    let output = operator.present_tensors(FieldKind::Output).next();
+    output.ok_or_else(|| Error::internal(operator.schema().name, "has no output"))
 }
 
 fn row(operator: &Validated) -> Result<&'static Row, Error> {
@@ -115,19 +124,28 @@ impl Builder {
         Value::Parameter(u32::try_from(self.parameters.len() - 1).unwrap_or(u32::MAX))
     }
 
+    /// What stands for a tensor that is left out: zeros, of any value of 32 bits.
+    fn zero(&mut self, value: Value) -> Value {
+        self.program.apply(&f::BIT_XOR_WORD, vec![value, value])
+    }
+
     fn scaled(&mut self, value: Value, scale: f32, bias: f32) -> Value {
         let parameters = [scale, bias].map(|it| self.parameter(it.to_bits()));
         let arguments = [&[value], parameters.as_slice()].concat();
         self.program.apply(&f::SCALE_BIAS_F32, arguments)
     }
 
-    /// The operator's function, where it has one, of `operands` and its attributes.
+    /// The operator's function, where it has one, of `operands` and its attributes; the first operand is
+    /// scaled and biased before, where the operator says so.
     fn apply(
         &mut self,
         operator: &Validated,
         computed: DataType,
         mut operands: Vec<Value>,
     ) -> Result<Value, Error> {
+        if let Some([scale, bias]) = scale_bias(operator)? {
+            operands[0] = self.scaled(operands[0], scale, bias);
+        }
         let functions = &row(operator)?.functions;
         if functions.are_none() {
             return Ok(operands[0]);
@@ -136,25 +154,26 @@ impl Builder {
             let problem = format!("no function computes with {computed}");
             Error::internal(operator.schema().name, problem)
         })?;
-        for element in attributes(operator, computed)? {
-            // Of elements with 64 bits the low word is first.
-            for word in (0..computed.bits().div_ceil(32)).map(|at| element >> (32 * at)) {
-                operands
-                    .push(self.parameter(u32::try_from(word & 0xffff_ffff).unwrap_or_default()));
-            }
+        for word in attributes(operator, computed)? {
+            operands.push(self.parameter(word));
         }
         Ok(self.program.apply(function, operands))
     }
 }
 
-/// The numbers among the operator's attributes, as what is computed with.
-fn attributes(operator: &Validated, computed: DataType) -> Result<Vec<u64>, Error> {
+/// The operator's attributes: numbers as what is computed with, those of 64 bits with the low word first,
+/// and what enumerations say.
+fn attributes(operator: &Validated, computed: DataType) -> Result<Vec<u32>, Error> {
     // Halves are computed in single precision.
     let computed = if computed == DataType::Float16 { DataType::Float32 } else { computed };
     let schema = operator.schema();
-    let mut elements = Vec::new();
+    let mut words = Vec::new();
     for (field, value) in schema.fields.iter().zip(operator.values()) {
         let (bits, data_type) = match (value, field.scalar_type) {
+            (FieldValue::Uint(value), _) if field.is_choice() => {
+                words.push(*value);
+                continue;
+            }
             (FieldValue::Float(value), _) => (value.to_bits().into(), DataType::Float32),
             (FieldValue::ScalarUnion(value), Some(data_type)) => {
                 let data_type = operator.data_type_field(data_type)?;
@@ -166,7 +185,9 @@ fn attributes(operator: &Validated, computed: DataType) -> Result<Vec<u64>, Erro
             true => widened(data_type),
             false => conversion(data_type, computed),
         };
-        elements.push(chain.iter().fold(bits, |bits, function| (function.twin)(&[bits])));
+        let element = chain.iter().fold(bits, |bits, function| (function.twin)(&[bits]));
+        let of_element = (0..computed.bits().div_ceil(32)).map(|at| element >> (32 * at));
+        words.extend(of_element.map(|it| u32::try_from(it & 0xffff_ffff).unwrap_or_default()));
     }
-    Ok(elements)
+    Ok(words)
 }

@@ -49,6 +49,16 @@ impl Oracle {
         Self { float: Some(Float::AtOnce(float)), ..Self::CONVERSION.or_integers(integer) }
     }
 
+    /// Of floats alone.
+    pub(super) const fn floats(float: fn(&[f64]) -> f64) -> Self {
+        Self::CONVERSION.or_float(float)
+    }
+
+    /// Of integers alone, which wrap.
+    pub(super) const fn integers(integer: fn(&[i128]) -> i128) -> Self {
+        Self::CONVERSION.or_integers(integer)
+    }
+
     /// Of floats alone, a step after the other: what a device may take for zero goes through the second
     /// argument.
     pub(super) const fn steps(float: fn(&[f64], Step) -> f64) -> Self {
@@ -85,23 +95,30 @@ pub(super) fn minimum(a: f64, b: f64) -> f64 {
     -maximum(-a, -b)
 }
 
+/// `max(0, min(a * x + b, 1))`, of which the product is rounded by itself.
+pub(super) fn hard_sigmoid(x: &[f64], step: Step) -> f64 {
+    let line = single(step(single(step(x[0] * x[1]))) + x[2]);
+    maximum(minimum(step(line), 1.0), 0.0)
+}
+
 /// The reference of an operator that has a row.
 pub(super) struct ElementWise(pub(super) &'static OperatorSchema);
 
-/// The types of an operator's inputs and its output.
+/// The types of an operator's inputs and its output; of what is left out any.
 fn types(operator: &Validated) -> (Vec<DataType>, DataType) {
     let of = |kind| {
-        let tensors = operator.tensors(kind).filter_map(|(_, tensor)| tensor);
-        tensors.map(dml_core::TensorLayout::data_type).collect::<Vec<_>>()
+        let types = operator.tensors(kind).map(|(_, it)| it.map(dml_core::TensorLayout::data_type));
+        types.map(|it| it.unwrap_or(DataType::Float32)).collect::<Vec<_>>()
     };
     let output = of(FieldKind::Output).first().copied().unwrap_or(DataType::Float32);
     (of(FieldKind::Input), output)
 }
 
-/// The operator's attributes that are numbers, each with its type.
+/// The operator's attributes that are numbers, and what its enumerations say, each with its type.
 fn attributes(operator: &Validated) -> Vec<(DataType, u64)> {
     let fields = operator.schema().fields.iter().zip(operator.values());
     let number = |(field, value): (&dml_core::schema::FieldSchema, &FieldValue)| match value {
+        FieldValue::Uint(value) if field.is_choice() => Some((DataType::Uint32, (*value).into())),
         FieldValue::Float(value) => Some((DataType::Float32, value.to_bits().into())),
         FieldValue::ScalarUnion(value) => {
             let data_type = operator.data_type_field(field.scalar_type?).ok()?;
@@ -136,8 +153,19 @@ fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) 
     }
     let given = inputs.iter().copied().zip(elements.iter().copied());
     let given: Vec<(DataType, u64)> = given.chain(attributes(operator)).collect();
-    let integer = |(data_type, bits): &(DataType, u64)| data_type.integer_value(*bits);
-    let integers: Option<Vec<i128>> = given.iter().map(integer).collect();
+    // An attribute that is a float becomes an integer where the elements are.
+    let integer = |(data_type, bits): &(DataType, u64)| {
+        let truncated = || output.saturated_bits(double((*data_type, *bits)));
+        match data_type.integer_value(*bits) {
+            None => truncated().and_then(|bits| output.integer_value(bits)),
+            value => value,
+        }
+    };
+    let are_integers = inputs.iter().all(|it| it.integer_range().is_some());
+    let integers: Option<Vec<i128>> = match are_integers {
+        true => given.iter().map(integer).collect(),
+        false => None,
+    };
     match (integers, oracle.integer, oracle.float) {
         (Some(integers), Some(of), _) if !staged => output.integer_bits(of(&integers)),
         (_, _, Some(of)) => {
@@ -168,18 +196,27 @@ fn float(operator: &Validated, of: Float, given: &[(DataType, u64)], step: Step)
     if !is_staged(operator) {
         return single(step(of.of(&numbers, step)));
     }
-    let rounded = |value| step(single(step(value)));
-    numbers.iter_mut().for_each(|it| *it = rounded(*it));
-    if let Ok(Some([scale, bias])) = scale_bias(operator) {
-        let [scale, bias] = [scale, bias].map(|it| step(it.into()));
-        numbers[0] = rounded(rounded(numbers[0] * scale) + bias);
-    }
-    let result = rounded(of.of(&numbers, step));
+    numbers.iter_mut().for_each(|it| *it = rounded(*it, step));
+    let result = scaled(operator, of, numbers, step);
     let Ok(Some(activation)) = fused(operator) else { return result };
     let attributes = attributes(activation).into_iter().map(double);
-    let arguments: Vec<f64> = [result].into_iter().chain(attributes).collect();
+    let arguments = [result].into_iter().chain(attributes).collect();
     let oracle = Row::of(activation.schema()).and_then(|row| row.oracle.float);
-    oracle.map_or(f64::NAN, |of| rounded(of.of(&arguments, step)))
+    oracle.map_or(f64::NAN, |of| scaled(activation, of, arguments, step))
+}
+
+/// A number of single precision on the way.
+fn rounded(value: f64, step: Step) -> f64 {
+    step(single(step(value)))
+}
+
+/// A function of numbers of which the first is scaled and biased before, where the operator says so.
+fn scaled(operator: &Validated, of: Float, mut numbers: Vec<f64>, step: Step) -> f64 {
+    if let Ok(Some([scale, bias])) = scale_bias(operator) {
+        let [scale, bias] = [scale, bias].map(|it| step(it.into()));
+        numbers[0] = rounded(rounded(numbers[0] * scale, step) + bias, step);
+    }
+    rounded(of.of(&numbers, step), step)
 }
 
 impl ElementWise {
@@ -189,12 +226,12 @@ impl ElementWise {
         inputs: &[Option<Vec<u64>>],
         step: Step,
     ) -> Result<Vec<Vec<u64>>, Error> {
-        let inputs: Option<Vec<&Vec<u64>>> = inputs.iter().map(Option::as_ref).collect();
-        let inputs = inputs.ok_or_else(|| Error::internal(self.0.name, "no input"))?;
         let row = Row::of(self.0).ok_or_else(|| Error::internal(self.0.name, "no row"))?;
-        let count = inputs.iter().map(|input| input.len()).min().unwrap_or_default();
+        let count = inputs.iter().flatten().map(Vec::len).min().unwrap_or_default();
         let at = |at: usize| {
-            let elements: Vec<u64> = inputs.iter().map(|input| input[at]).collect();
+            // What is left out is zeros.
+            let of = |input: &Option<Vec<u64>>| input.as_ref().map_or(0, |input| input[at]);
+            let elements: Vec<u64> = inputs.iter().map(of).collect();
             element(operator, &row.oracle, &elements, step)
         };
         Ok(vec![(0..count).map(at).collect()])

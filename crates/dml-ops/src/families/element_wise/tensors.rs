@@ -11,23 +11,36 @@ use crate::reference::{Random, Signature, TensorMaker, edges};
 pub(super) struct Tensors<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
+    /// Whether tensors that are optional are left out.
+    pub(super) only_required: bool,
 }
 
 /// Which values attributes get.
 pub(super) enum Attributes<'a> {
     /// The same everywhere; what is optional is left out.
     Usual,
-    /// Any that the operator takes, and what is optional or not.
-    Drawn { random: &'a mut Random, optional: bool },
+    /// Any that the operator takes, of choices one after the other by `number`, and what is optional or not.
+    Drawn { random: &'a mut Random, optional: bool, number: usize },
 }
 
 impl<'a> Tensors<'a> {
     pub(super) fn new(schema: &'static OperatorSchema, signature: &'a Signature) -> Self {
-        Self { schema, signature }
+        Self { schema, signature, only_required: false }
+    }
+
+    /// The same without the tensors that are optional, where there are some.
+    pub(super) fn without_optional(self) -> Option<Self> {
+        let only_required = Self { only_required: true, ..self };
+        (only_required.arity() < self.arity()).then_some(only_required)
     }
 
     fn fields(self) -> impl Iterator<Item = &'static FieldSchema> {
-        self.schema.fields.iter().filter(|field| field.kind != FieldKind::Attribute)
+        let tensors = self.schema.fields.iter().filter(|it| it.kind != FieldKind::Attribute);
+        tensors.filter(move |it| !self.leaves_out(it))
+    }
+
+    fn leaves_out(self, field: &FieldSchema) -> bool {
+        self.only_required && field.optional
     }
 
     /// The attributes that tell more than the type of a tensor.
@@ -62,6 +75,7 @@ impl<'a> Tensors<'a> {
         let mut tensors = tensors.into_iter();
         let fields = self.schema.fields.iter().map(|field| match field.kind {
             FieldKind::Attribute => self.attribute(field, &mut attributes),
+            _ if self.leaves_out(field) => FieldValue::Tensor(None),
             _ => FieldValue::Tensor(tensors.next()),
         });
         AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
@@ -71,7 +85,9 @@ impl<'a> Tensors<'a> {
         if let Some(like) = field.type_of {
             return FieldValue::Uint(self.signature.type_of(self.schema, like).dml_value());
         }
-        let Attributes::Drawn { random, optional } = attributes else { return self.usual(field) };
+        let Attributes::Drawn { random, optional, number } = attributes else {
+            return self.usual(field);
+        };
         if field.optional && !*optional {
             return field.field_type.empty_value();
         }
@@ -87,8 +103,8 @@ impl<'a> Tensors<'a> {
             }
             FieldType::Uint => {
                 let values = field.enumeration.map_or(&[][..], |it| it.values);
-                let numbers: Vec<u32> = values.iter().map(|(_, number)| *number).collect();
-                FieldValue::Uint(if numbers.is_empty() { 0 } else { random.pick(&numbers) })
+                let chosen = values.iter().cycle().nth(*number);
+                FieldValue::Uint(chosen.map_or(0, |(_, number)| *number))
             }
             other => other.empty_value(),
         }
@@ -129,7 +145,8 @@ impl<'a> Tensors<'a> {
 fn nested(schema: &'static OperatorSchema, random: &mut Random) -> AbstractOperator {
     let signature = Signature::of(DataType::Float32, 1);
     let tensors = Tensors::new(schema, &signature);
-    let mut drawn = Attributes::Drawn { random, optional: true };
+    let number = random.below(8) as usize;
+    let mut drawn = Attributes::Drawn { random, optional: true, number };
     let attributes = schema.fields.iter().filter(|it| it.kind == FieldKind::Attribute);
     let values = attributes.map(|field| tensors.attribute(field, &mut drawn)).collect();
     AbstractOperator::nested(schema, values).expect("the fields of the row")

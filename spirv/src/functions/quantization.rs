@@ -1,0 +1,24 @@
+//! Between real numbers and integers with a scale and a zero point.
+
+use super::{Function, Shape, f32, i32};
+use crate::kernels::{INTEGERS, ROUNDING};
+
+functions! {
+    /// `round(x / scale) + zero point`, each step rounded, the quotient to the nearest integer, of two to the even one.
+    QUANTIZE_F32 = ROUNDING.quantize(3) Alike |a| {
+        ((f32(a[0]) / f32(a[1])).round_ties_even() + f32(a[2])).to_bits().into()
+    };
+    /// `(x - zero point) * scale` of integers of up to 32 bits and a scale in single precision: the difference is
+    /// rounded once, and then the product.
+    DEQUANTIZE_I32 = INTEGERS.dequantize_i32(3) Alike |a| {
+        dequantized(i64::from(i32(a[0])) - i64::from(i32(a[2])), a[1])
+    };
+    /// The same without a sign.
+    DEQUANTIZE_U32 = INTEGERS.dequantize_u32(3) Alike |a| {
+        dequantized(a[0].cast_signed() - a[2].cast_signed(), a[1])
+    };
+}
+
+fn dequantized(difference: i64, scale: u64) -> u64 {
+    (difference as f32 * f32(scale)).to_bits().into()
+}
