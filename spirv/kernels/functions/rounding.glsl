@@ -54,3 +54,8 @@ uvec4 quantize(const uvec4 a, const uvec4 scale, const uvec4 zero_point) {
     const uvec4 rounded = round_by(divide(a, scale), 0u);
     return floatBitsToUint(uintBitsToFloat(rounded) + uintBitsToFloat(zero_point));
 }
+
+// As the device's sums and products take it: where those are zeros of subnormal numbers, this is.
+uvec4 as_operand(const uvec4 a) {
+    return floatBitsToUint(uintBitsToFloat(a) * 1.0);
+}

@@ -8,6 +8,8 @@ functions! {
     QUANTIZE_F32 = ROUNDING.quantize(3) Alike |a| {
         ((f32(a[0]) / f32(a[1])).round_ties_even() + f32(a[2])).to_bits().into()
     };
+    /// The number as sums and products take it: on devices that take zeros for subnormal ones it may be 0.
+    AS_OPERAND_F32 = ROUNDING.as_operand(1) Alike |a| a[0];
     /// `(x - zero point) * scale` of integers of up to 32 bits and a scale in single precision: the difference is
     /// rounded once, and then the product.
     DEQUANTIZE_I32 = INTEGERS.dequantize_i32(3) Alike |a| {

@@ -6,6 +6,7 @@ pub(crate) mod cases;
 mod functions;
 mod lowering;
 mod program;
+mod quantized_add;
 #[cfg(feature = "reference")]
 mod reference;
 #[cfg(feature = "reference")]
@@ -36,9 +37,27 @@ impl Row {
     }
 }
 
-/// Rows: `NAME = functions, oracle;`.
+/// How a row is lowered: as its functions say, or in its own way, which is never fused.
+macro_rules! lowering {
+    () => {
+        lower
+    };
+    ($lower:path) => {
+        $lower
+    };
+}
+macro_rules! fused_form {
+    () => {
+        Some(form)
+    };
+    ($lower:path) => {
+        None
+    };
+}
+
+/// Rows: `NAME = functions, oracle;`, with a lowering of its own after them where there is one.
 macro_rules! rows {
-    ($($name:ident = $functions:expr, $oracle:expr;)*) => {
+    ($($name:ident = $functions:expr, $oracle:expr $(, $lower:path)?;)*) => {
         static ROWS: &[Row] = &[$(Row {
             schema: &operators::$name,
             functions: $functions,
@@ -49,8 +68,8 @@ macro_rules! rows {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
-            lower,
-            form: Some(form),
+            lower: lowering!($($lower)?),
+            form: fused_form!($($lower)?),
             #[cfg(feature = "reference")]
             reference: &ElementWise(&operators::$name),
         }),*];
@@ -267,6 +286,13 @@ rows! {
     // `(x - zero point) * scale`.
     ELEMENT_WISE_DEQUANTIZE_LINEAR = functions!(i32 DEQUANTIZE_I32, u32 DEQUANTIZE_U32),
         Oracle::steps(|x, _| single(x[0] - x[2]) * x[1]);
+    // The sum of two dequantized tensors, quantized.
+    ELEMENT_WISE_QUANTIZED_LINEAR_ADD = Functions::NONE,
+        Oracle::steps(|x, step| {
+            let [a, b] = [(0, 1, 2), (3, 4, 5)].map(|(at, scale, zero)| step(single((x[at] - x[zero]) * x[scale])));
+            step(single(step(single(a + b)) / x[6])).round_ties_even() + x[7]
+        }),
+        quantized_add::lower;
     // `x` in another type.
     CAST = Functions::NONE, Oracle::CONVERSION;
 }

@@ -43,18 +43,32 @@ impl Form {
         target: &Target<'_>,
     ) -> Result<Lowered, Error> {
         let (mut constants, mut kept) = (Constants::default(), Kept::default());
+        let (exec, in_place) =
+            self.steps((operator, output), tensors, target, &mut constants, &mut kept)?;
+        let (init, persistent_size) = (kept.init, kept.size);
+        Ok(Lowered { init, exec, in_place, persistent_size, constants: constants.bytes })
+    }
+
+    /// The same as a part of a plan, and which inputs may be the output. `tensors` are those of the first
+    /// operands; the others are where they are said to be.
+    pub(crate) fn steps<'a>(
+        &self,
+        (operator, output): (&'static str, &'static str),
+        tensors: impl IntoIterator<Item = (u32, &'a TensorLayout)>,
+        target: &Target<'_>,
+        constants: &mut Constants,
+        kept: &mut Kept,
+    ) -> Result<(Vec<Step>, Vec<InPlace>), Error> {
         let mut space = self.space.clone();
         let mut in_place = Vec::new();
         for (operand, (index, tensor)) in space.inputs.iter_mut().zip(tensors) {
-            *operand = kept.operand(operator, index, tensor, target, &mut constants)?;
+            *operand = kept.operand(operator, index, tensor, target, constants)?;
             if operand.slot == Slot::Input(index) && operand.lies_as(&space.output, &space.sizes) {
                 in_place.push(InPlace::by_same_steps(index, 0));
             }
         }
         let computation = &self.computation;
-        let exec =
-            element_wise::steps(operator, output, space, computation, target, &mut constants)?;
-        let (init, persistent_size) = (kept.init, kept.size);
-        Ok(Lowered { init, exec, in_place, persistent_size, constants: constants.bytes })
+        let exec = element_wise::steps(operator, output, space, computation, target, constants)?;
+        Ok((exec, in_place))
     }
 }

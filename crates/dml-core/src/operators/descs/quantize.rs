@@ -75,26 +75,30 @@ impl From<ElementWiseDequantizeLinearDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC: the sum of two quantized tensors,
 /// quantized.
 ///
-/// This runtime does not execute it yet.
+/// `out = round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale) +
+/// output_zero_point`, limited to what the
+/// output can hold. Products, sum and quotient are rounded to single precision, and the quotient
+/// then to the nearest integer, of two to the even one;
+/// a NaN becomes 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseQuantizedLinearAddDesc {
-    /// DirectML's ATensor.
+    /// The first summand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's AScaleTensor.
+    /// What its elements are multiplied by, in the same way.
     pub a_scale_tensor: TensorDesc,
-    /// DirectML's AZeroPointTensor.
+    /// What is subtracted from them before, of their type, in the same way; left out, nothing is.
     pub a_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's BTensor.
+    /// The second summand, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's BScaleTensor.
+    /// What its elements are multiplied by, in the same way.
     pub b_scale_tensor: TensorDesc,
-    /// DirectML's BZeroPointTensor.
+    /// What is subtracted from them before, of their type, in the same way; left out, nothing is.
     pub b_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's OutputScaleTensor.
+    /// What the sum is divided by, in the same way.
     pub output_scale_tensor: TensorDesc,
-    /// DirectML's OutputZeroPointTensor.
+    /// What is added to the quotient, of the output's type, in the same way; left out, nothing is.
     pub output_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
 }
 

@@ -226,18 +226,34 @@ pub static ELEMENT_WISE_QUANTIZED_LINEAR_ADD: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
     operator_type: 147,
     summary: "the sum of two quantized tensors, quantized",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("OutputScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("ATensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("AScaleTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("BTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("OutputScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("AScaleTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,

@@ -1,0 +1,137 @@
+//! ELEMENT_WISE_QUANTIZED_LINEAR_ADD: eight inputs, which are more than one kernel has. The first summand
+//! is made FLOAT32 in the temporary resource before.
+
+use dml_core::plan::{BindingRequirement, Plan, Slot};
+use dml_core::schema::FieldKind;
+use dml_core::{DataType, Error, Strategy, TensorLayout, Validated};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
+use dml_spirv::functions as f;
+
+use crate::Target;
+use crate::lowering::constants::Constants;
+use crate::lowering::conversion::{conversion, widened};
+use crate::lowering::element_wise::Computation;
+use crate::lowering::form::Form;
+use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::lowering::owned::Kept;
+
+/// The inputs of each part.
+const FIRST: [&str; 3] = ["ATensor", "AScaleTensor", "AZeroPointTensor"];
+const REST: [&str; 5] =
+    ["BTensor", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor"];
+const OUTPUT: &str = "OutputTensor";
+
+/// The plan of such an operator.
+pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let (schema, output) = (operator.schema(), operator.required_tensor(OUTPUT)?);
+    let sizes = leading(output.sizes(), 1);
+    let between = packed(sizes);
+    let mut first = Part::default();
+    let operands = FIRST.map(|name| first.input(operator, name)).into_iter();
+    let operands = operands.collect::<Result<Vec<_>, Error>>()?;
+    first.dequantized(&operands);
+    let mut rest = Part::default();
+    let operands = REST.map(|name| rest.input(operator, name)).into_iter();
+    let operands = operands.collect::<Result<Vec<_>, Error>>()?;
+    rest.quantized_sum(&operands, output.data_type());
+    let (mut constants, mut kept) = (Constants::default(), Kept::default());
+    let written = Operand::of(schema.name, Slot::Output(0), output)?;
+    let mut exec = Vec::new();
+    for (part, read, written) in [(first, None, between.clone()), (rest, Some(between), written)] {
+        let mut inputs = Vec::new();
+        for (index, tensor) in &part.inputs {
+            inputs.push(Operand::of(schema.name, Slot::Input(*index), tensor)?);
+        }
+        inputs.extend(read);
+        let space = IterationSpace { sizes, inputs, output: written };
+        let computation = Computation { program: part.program, ..Computation::default() };
+        let names = (schema.name, OUTPUT);
+        let form = Form { space, computation };
+        let (steps, _) = form.steps(names, part.inputs, target, &mut constants, &mut kept)?;
+        exec.extend(steps);
+    }
+    let inputs = operator.tensors(FieldKind::Input);
+    let requirement = |(path, tensor): (dml_core::schema::TensorPath, Option<&TensorLayout>)| {
+        tensor.map(|tensor| BindingRequirement::of(path.name(), tensor))
+    };
+    Ok(Plan {
+        operator: schema.name,
+        strategy: Strategy::Kernel,
+        inputs: inputs.map(requirement).collect(),
+        outputs: vec![Some(BindingRequirement::of(OUTPUT, output))],
+        init: kept.init,
+        exec,
+        in_place: vec![],
+        temporary_size: sizes.iter().map(|size| u64::from(*size)).product::<u64>() * 4,
+        persistent_size: kept.size,
+        constants: constants.bytes,
+    })
+}
+
+/// Elements of FLOAT32 in the temporary resource, in row-major order.
+fn packed(sizes: [u32; DIMENSIONS]) -> Operand {
+    let mut strides = [1; DIMENSIONS];
+    for at in (0..DIMENSIONS - 1).rev() {
+        strides[at] = strides[at + 1] * i64::from(sizes[at + 1]);
+    }
+    Operand { slot: Slot::Temporary, width: ElementWidth::B32, base: 0, strides }
+}
+
+/// What is computed at once.
+#[derive(Default)]
+struct Part<'a> {
+    program: Program,
+    /// With the numbers of their bindings.
+    inputs: Vec<(u32, &'a TensorLayout)>,
+}
+
+/// An input while a program is made; `None` where it is left out.
+type Input = Option<(Value, DataType)>;
+
+impl<'a> Part<'a> {
+    fn input(&mut self, operator: &'a Validated, name: &str) -> Result<Input, Error> {
+        let inputs = || operator.schema().fields.iter().filter(|it| it.kind == FieldKind::Input);
+        let index = (0..).zip(inputs()).find(|(_, field)| field.name == name);
+        let (Some(tensor), Some((index, _))) = (operator.tensor(name)?, index) else {
+            return Ok(None);
+        };
+        self.inputs.push((index, tensor));
+        Ok(Some((Value::Input(self.inputs.len() - 1), tensor.data_type())))
+    }
+
+    /// `(x - zero point) * scale`.
+    fn dequantized(&mut self, operands: &[Input]) -> Value {
+        let element = operands[0].map_or(DataType::Uint8, |(_, data_type)| data_type);
+        let is_signed = element.integer_range().is_some_and(|(least, _)| least < 0);
+        let function = if is_signed { &f::DEQUANTIZE_I32 } else { &f::DEQUANTIZE_U32 };
+        let arguments = [0, 1, 2].map(|at| self.operand(operands, at, widened));
+        self.program.apply(function, arguments.to_vec())
+    }
+
+    /// The sum with what the other part gave, which is read last, as integers of `output`.
+    fn quantized_sum(&mut self, operands: &[Input], output: DataType) {
+        let other = Value::Input(self.inputs.len());
+        let own = self.dequantized(&operands[..3]);
+        let sum = self.program.apply(&f::ADD_F32, vec![other, own]);
+        let to_single = |data_type| conversion(data_type, DataType::Float32);
+        let [scale, zero_point] = [3, 4].map(|at| self.operand(operands, at, to_single));
+        // Quotients know all numbers; a sum that is 0 for a subnormal one is divided by a scale like it.
+        let scale = self.program.apply(&f::AS_OPERAND_F32, vec![scale]);
+        let quantized = self.program.apply(&f::QUANTIZE_F32, vec![sum, scale, zero_point]);
+        self.program.apply_all(conversion(DataType::Float32, output), quantized);
+    }
+
+    /// An operand as what is computed with; zeros where it is left out.
+    fn operand(
+        &mut self,
+        operands: &[Input],
+        at: usize,
+        chain: impl Fn(DataType) -> Vec<&'static f::Function>,
+    ) -> Value {
+        match operands[at] {
+            Some((value, data_type)) => self.program.apply_all(chain(data_type), value),
+            None => self.program.apply(&f::BIT_XOR_WORD, vec![Value::Input(0), Value::Input(0)]),
+        }
+    }
+}
