@@ -1,4 +1,4 @@
-//! The division of `kernels/functions/f32.glsl` is exact whatever the device's own division makes of the
+//! The division of `kernels/include/f32.glsl` is exact whatever the device's own division makes of the
 //! estimate, within the 2.5 units in the last place that Vulkan allows.
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 #![allow(
