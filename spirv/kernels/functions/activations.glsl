@@ -4,9 +4,10 @@
 
 #include "include/f32.glsl"
 
-// The greater of the number and 0.
+// The greater of the number and 0. As integers, those below are at most negative infinity, and NaNs with a
+// minus are more.
 uvec4 relu(const uvec4 a) {
-    return a & uvec4(~(ivec4(a) >> 31) | is_nan(a));
+    return mix(a, uvec4(0), lessThanEqual(ivec4(a), ivec4(0xff800000)));
 }
 
 uvec4 parameterized_relu(const uvec4 a, const uvec4 slope) {

@@ -109,7 +109,7 @@ uint root(const uint a) {
     const int result = estimate + more;
     const int nearest = result - ((result - left) >> 31) + ((result + left - 1) >> 31);
     // The leading bit adds one to the exponent.
-    const int positive = (((number.y - odd - 25) >> 1) << 23) + nearest;
+    const int positive = (((number.y - odd + 125) >> 1) << 23) + nearest;
     const int zero = (magnitude - 1) >> 31;
     // Infinity is its own root, a negative number has none.
     const int infinite = (INFINITY - 1 - magnitude) >> 31;
