@@ -34,10 +34,10 @@ pub fn estimated_bytes(program: &Program, inputs: usize) -> usize {
 
 /// What a function and all that it calls take, by a kernel that has nothing else.
 fn bytes_of(function: &'static Function) -> usize {
-    static KNOWN: LazyLock<Mutex<HashMap<&'static str, usize>>> = LazyLock::new(Mutex::default);
-    let key: &'static str = function.name;
+    static KNOWN: LazyLock<Mutex<HashMap<&'static Function, usize>>> =
+        LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    *known.entry(key).or_insert_with(|| {
+    *known.entry(function).or_insert_with(|| {
         let [taken, given] = function.widths();
         let kernel = |program: Program, output| {
             let operand = |width| Operand { width, access: Access::Whole };
