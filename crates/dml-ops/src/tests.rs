@@ -7,6 +7,7 @@ use crate::reference::{Case, Memory, Signature, run_on_host};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
 mod huge;
+mod proofs;
 
 /// How far tensors are moved, so that they do not start where descriptors may.
 const MOVED: u64 = 64;
