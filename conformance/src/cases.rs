@@ -177,7 +177,10 @@ impl Cell {
 
     fn outputs(&self, corner: CornerCase) -> Case {
         let (name, operator) = (corner.name.clone(), corner.operator.clone());
-        self.case(&name, operator, Expectation::Outputs(Box::new(corner)))
+        match documents::level_of_parts(&operator).filter(|needs| *needs > self.level) {
+            Some(needs) => self.case(&name, operator, Expectation::NeedsLevel(Some(needs))),
+            None => self.case(&name, operator, Expectation::Outputs(Box::new(corner))),
+        }
     }
 
     fn random(&self, seed: u64, index: u32) -> Case {
@@ -252,6 +255,19 @@ mod tests {
                     assert!(ids.iter().any(|id| id.starts_with(&prefix)), "{prefix}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_a_level_does_not_leave_out_or_nest_is_refused_there() {
+        let name = "element_wise_dequantize_linear/int8-float32/rank4/values_left_out";
+        for (level, is_refused) in [("6_1", true), ("6_2", false)] {
+            let case = Finder::default().find(&format!("{level}/{name}").parse().unwrap());
+            let needs = Expectation::NeedsLevel(Some(FeatureLevel::V6_2));
+            assert_eq!(
+                format!("{:?}", case.unwrap().expectation) == format!("{needs:?}"),
+                is_refused
+            );
         }
     }
 

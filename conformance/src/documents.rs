@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
+use dml::core::FieldValue;
+use dml::core::schema::FieldSchema;
 use dml::{AbstractOperator, DataType, FeatureLevel};
 use serde::Deserialize;
 use serde_json::Value;
@@ -104,6 +106,35 @@ pub(crate) fn ask(operator: &str, level: FeatureLevel, tensors: &[Tensor<'_>]) -
 pub(crate) fn needed_level(operator: &str, tensors: &[Tensor<'_>]) -> Option<FeatureLevel> {
     let takes = |level: &FeatureLevel| ask(operator, *level, tensors) == Answer::Accepted;
     FeatureLevel::ALL.into_iter().find(takes)
+}
+
+/// Tensors that may be left out from a level on, which pages and the history say beside the tables.
+const OPTIONAL: [(&str, &str, FeatureLevel); 2] = [
+    ("ELEMENT_WISE_QUANTIZE_LINEAR", "ZeroPointTensor", FeatureLevel::V6_2),
+    ("ELEMENT_WISE_DEQUANTIZE_LINEAR", "ZeroPointTensor", FeatureLevel::V6_2),
+];
+
+/// Operators that may be nested later than they may be used, likewise.
+const NESTED: [(&str, FeatureLevel); 1] = [("ELEMENT_WISE_CLIP", FeatureLevel::V6_0)];
+
+/// The lowest level that takes what `operator` leaves out and what is nested in it; `None` where that
+/// decides about no level.
+pub(crate) fn level_of_parts(operator: &AbstractOperator) -> Option<FeatureLevel> {
+    let name = operator.schema().name;
+    let level = |(field, value): (&FieldSchema, &FieldValue)| match value {
+        FieldValue::Tensor(None) => {
+            let row = OPTIONAL.iter().find(|row| (row.0, row.1) == (name, field.name));
+            row.map(|row| row.2)
+        }
+        FieldValue::OperatorDesc(Some(nested)) => {
+            let nested = nested.schema().name;
+            let introduced =
+                FeatureLevel::ALL.into_iter().find(|it| table_at(nested, *it).is_some());
+            introduced.max(NESTED.iter().find(|row| row.0 == nested).map(|row| row.1))
+        }
+        _ => None,
+    };
+    operator.schema().fields.iter().zip(operator.fields()).filter_map(level).max()
 }
 
 /// The first type and the first rank that `level` takes for the tensor `field` of `operator`; what the

@@ -14,6 +14,9 @@ use crate::target::{Survey, Target};
 /// A process that runs cases.
 type Worker = child::Worker<Reply>;
 
+/// A worker gets at most this many cases at once.
+const LARGEST_BATCH: usize = 256;
+
 /// How cases are run.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
@@ -76,7 +79,9 @@ impl Pool {
         mut done: impl FnMut(usize, W::Result),
     ) -> anyhow::Result<()> {
         let numbered: Vec<(usize, &W::Case)> = cases.iter().copied().enumerate().collect();
-        let batches = numbered.chunk_by(|(_, first), (_, second)| work.are_together(first, second));
+        let together =
+            numbered.chunk_by(|(_, first), (_, second)| work.are_together(first, second));
+        let batches = together.flat_map(|cases| cases.chunks(LARGEST_BATCH));
         let batches = Mutex::new(batches);
         let stopped = AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -57,7 +57,7 @@ fn distances_are_measured_and_too_large_ones_are_wrong() {
         test("far", "neg", &[], &json!([1.5, 2]), &json!([-1.5, -2.000_000_2])),
         test("opposite", "neg", &[], &json!([1.5, "Infinity"]), &json!([-1.5, "Infinity"])),
         test("swapped", "neg", &[], &json!([1, 2]), &json!([-2, -1])),
-        test("zeros", "neg", &[], &json!([1, 2]), &json!([0])),
+        test("zeros", "neg", &[], &json!([1, 2]), &json!(0)),
     ];
     let (output, target) = run(&tests, &[]);
     assert_eq!(output.status.code(), Some(1));

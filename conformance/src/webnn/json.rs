@@ -143,6 +143,9 @@ impl Number {
                 f16::from_f64(self.float()).to_le_bytes().to_vec()
             }
             (_, Self::Integer(value)) => {
+                let range = element.storage().and_then(DataType::integer_range);
+                let fits = range.is_some_and(|(least, most)| (least..=most).contains(&value));
+                ensure!(fits, "{value} is no {element}");
                 let size = element.size().and_then(|it| usize::try_from(it).ok());
                 value.to_le_bytes()[..size.unwrap_or(0).min(16)].to_vec()
             }
@@ -154,33 +157,38 @@ impl Number {
     }
 }
 
-/// A tensor of these numbers; one alone is every element.
+/// How many elements a tensor of a test has.
+fn count(shape: &[u64]) -> anyhow::Result<usize> {
+    const MOST: u64 = 1 << 26;
+    let count = shape.iter().try_fold(1u64, |all, it| all.checked_mul(*it));
+    let count =
+        count.filter(|it| *it <= MOST).with_context(|| format!("{shape:?} is too large"))?;
+    Ok(usize::try_from(count)?)
+}
+
+/// A tensor of these numbers.
 pub(super) fn tensor(
     element: ElementType,
     shape: &[u64],
     numbers: &[Number],
 ) -> anyhow::Result<Tensor> {
-    const MOST: u64 = 1 << 26;
-    let count = shape.iter().try_fold(1u64, |all, it| all.checked_mul(*it));
-    let count =
-        count.filter(|it| *it <= MOST).with_context(|| format!("{shape:?} is too large"))?;
-    let count = usize::try_from(count)?;
-    let bytes = match numbers {
-        [every] => every.bytes(element)?.repeat(count),
-        each => {
-            ensure!(each.len() == count, "{} numbers are no {shape:?}", each.len());
-            each.iter().map(|it| it.bytes(element)).collect::<anyhow::Result<Vec<_>>>()?.concat()
-        }
-    };
-    Ok(Tensor::new(element, shape, bytes)?)
+    ensure!(numbers.len() == count(shape)?, "{} numbers are no {shape:?}", numbers.len());
+    let bytes = numbers.iter().map(|it| it.bytes(element)).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(Tensor::new(element, shape, bytes.concat())?)
 }
 
 impl Operand {
     pub(super) fn tensor(&self) -> anyhow::Result<Tensor> {
-        let numbers = match &self.data {
-            Value::Array(all) => all.iter().map(Number::of).collect::<anyhow::Result<Vec<_>>>()?,
-            one => vec![Number::of(one)?],
-        };
-        tensor(self.descriptor.element()?, &self.descriptor.shape, &numbers)
+        let (element, shape) = (self.descriptor.element()?, &self.descriptor.shape);
+        match &self.data {
+            Value::Array(all) => {
+                let numbers = all.iter().map(Number::of).collect::<anyhow::Result<Vec<_>>>()?;
+                tensor(element, shape, &numbers)
+            }
+            every => {
+                let bytes = Number::of(every)?.bytes(element)?.repeat(count(shape)?);
+                Ok(Tensor::new(element, shape.as_slice(), bytes)?)
+            }
+        }
     }
 }

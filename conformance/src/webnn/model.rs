@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use dml::DataType;
 use dml_import::ElementType;
 use serde_json::Value;
@@ -115,6 +115,10 @@ impl Builder {
         shape: &[u64],
         numbers: &[Number],
     ) -> anyhow::Result<String> {
+        ensure!(
+            !matches!(element, ElementType::Int4 | ElementType::Uint4),
+            "constants of {element} are not written"
+        );
         let (name, tensor) = (self.fresh(), json::tensor(element, shape, numbers)?);
         let dims = shape.iter().map(|it| i64::try_from(*it)).collect::<Result<_, _>>()?;
         self.graph.initializer.push(proto::Tensor {

@@ -49,7 +49,8 @@ pub(super) fn transpose(call: &mut Call<'_>) -> Results {
 pub(super) fn slice(call: &mut Call<'_>) -> Results {
     let (starts, sizes) = (listed(call, "starts")?, listed(call, "sizes")?);
     let steps = call.list("strides")?.unwrap_or_else(|| vec![1; starts.len()]);
-    let ends: Vec<i64> = starts.iter().zip(&sizes).map(|(start, size)| start + size).collect();
+    let ends = starts.iter().zip(&sizes).map(|(start, size)| start.checked_add(*size));
+    let ends: Vec<i64> = ends.collect::<Option<_>>().context("sizes: they are too large")?;
     sliced(call, &starts, &ends, &axes(starts.len())?, &steps)
 }
 
@@ -160,12 +161,13 @@ pub(super) fn quantized(call: &mut Call<'_>, operator: &str) -> Results {
     let (input, scale) = (call.known("input")?.shape, call.known("scale")?.shape);
     let given = [call.required("scale")?, call.required("zeroPoint")?];
     let mut inputs = vec![call.required("input")?];
-    let differing: Vec<usize> =
-        (0..scale.len()).filter(|at| input.get(*at) != scale.get(*at)).collect();
+    let (ranks, accepted) = ((input.len(), scale.len()), "the input's rank");
+    ensure!(ranks.0 == ranks.1, "scale: it has {} dimensions; accepted: {accepted}", ranks.1);
+    let differing: Vec<usize> = (0..scale.len()).filter(|at| input[*at] != scale[*at]).collect();
     let own: Vec<usize> = (0..scale.len()).filter(|at| scale[*at] != 1).collect();
     let (shape, attributes) = match (own.as_slice(), differing.as_slice()) {
         ([], _) => (vec![], vec![]),
-        ([axis], rest) if !rest.contains(axis) && rest.len() + 1 == input.len() => {
+        ([axis], blocks) if !blocks.contains(axis) => {
             (vec![i64::try_from(scale[*axis])?], vec![Attribute::int("axis", (*axis).try_into()?)])
         }
         (_, blocks) => {

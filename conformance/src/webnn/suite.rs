@@ -23,6 +23,7 @@ pub fn find(path: &Path, filter: Option<&Pattern>) -> anyhow::Result<Vec<Test>> 
     let mut tests = Vec::new();
     for path in &files {
         let file = read(path)?;
+        ensure!(!file.tests.is_empty(), "{}: there is no test in it", path.display());
         let stem = path.file_stem().map(|it| it.to_string_lossy().into_owned());
         let stem = stem.unwrap_or_default();
         let absolute = path.canonicalize().with_context(|| path.display().to_string())?;
@@ -38,7 +39,6 @@ pub fn find(path: &Path, filter: Option<&Pattern>) -> anyhow::Result<Vec<Test>> 
             });
         }
     }
-    ensure!(!tests.is_empty(), "{}: there is no test in it", path.display());
     tests.retain(|test| filter.is_none_or(|it| it.is_match(&test.id)));
     Ok(tests)
 }

@@ -100,7 +100,7 @@ fn typos(sh: &Shell) -> Result<()> {
 
 /// Devices as they are at every level, under the validation layer; then, at the one that accepts whatever
 /// any does, with operands that no descriptor shows as a whole and without what would hide a stray access.
-/// How operands are shown depends on the widths of elements alone: two types are enough for that.
+/// How operands are shown depends on the widths of elements alone: the other two widths are nightly.
 fn ci_conformance(sh: &Shell) -> Result<()> {
     const CAPPED: [&str; 8] = [
         "--feature-level",
