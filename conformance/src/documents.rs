@@ -27,6 +27,41 @@ static PAGES: LazyLock<BTreeMap<String, Page>> = LazyLock::new(|| {
     rows.iter().map(page).collect()
 });
 
+const PART_LEVELS: &str =
+    include_str!("../../crates/dml-core/tests/data/directml_part_levels.json");
+
+static PARTS: LazyLock<Vec<Part>> = LazyLock::new(|| {
+    let rows: Vec<PartRow> = serde_json::from_str(PART_LEVELS).expect("a test reads the levels");
+    rows.into_iter().map(|row| row.part().expect("a test reads the levels")).collect()
+});
+
+/// What an operator's page or the history says beside the tables: from which level on a tensor may be left
+/// out, or, without one, the operator be nested, where that is later than its use.
+struct Part {
+    row: PartRow,
+    from: FeatureLevel,
+}
+
+#[derive(Deserialize)]
+struct PartRow {
+    operator: String,
+    left_out: Option<String>,
+    from: String,
+}
+
+impl PartRow {
+    fn part(self) -> Option<Part> {
+        let from = self.from.parse().ok()?;
+        Some(Part { row: self, from })
+    }
+}
+
+impl Part {
+    fn is(&self, operator: &str, left_out: Option<&str>) -> bool {
+        (self.row.operator.as_str(), self.row.left_out.as_deref()) == (operator, left_out)
+    }
+}
+
 /// An operator's page: a table for each level that changed something, the lowest level first.
 struct Page(Vec<(FeatureLevel, Table)>);
 
@@ -108,29 +143,19 @@ pub(crate) fn needed_level(operator: &str, tensors: &[Tensor<'_>]) -> Option<Fea
     FeatureLevel::ALL.into_iter().find(takes)
 }
 
-/// Tensors that may be left out from a level on, which pages and the history say beside the tables.
-const OPTIONAL: [(&str, &str, FeatureLevel); 2] = [
-    ("ELEMENT_WISE_QUANTIZE_LINEAR", "ZeroPointTensor", FeatureLevel::V6_2),
-    ("ELEMENT_WISE_DEQUANTIZE_LINEAR", "ZeroPointTensor", FeatureLevel::V6_2),
-];
-
-/// Operators that may be nested later than they may be used, likewise.
-const NESTED: [(&str, FeatureLevel); 1] = [("ELEMENT_WISE_CLIP", FeatureLevel::V6_0)];
-
 /// The lowest level that takes what `operator` leaves out and what is nested in it; `None` where that
 /// decides about no level.
 pub(crate) fn level_of_parts(operator: &AbstractOperator) -> Option<FeatureLevel> {
     let name = operator.schema().name;
     let level = |(field, value): (&FieldSchema, &FieldValue)| match value {
         FieldValue::Tensor(None) => {
-            let row = OPTIONAL.iter().find(|row| (row.0, row.1) == (name, field.name));
-            row.map(|row| row.2)
+            PARTS.iter().find(|it| it.is(name, Some(field.name))).map(|it| it.from)
         }
         FieldValue::OperatorDesc(Some(nested)) => {
             let nested = nested.schema().name;
             let introduced =
                 FeatureLevel::ALL.into_iter().find(|it| table_at(nested, *it).is_some());
-            introduced.max(NESTED.iter().find(|row| row.0 == nested).map(|row| row.1))
+            introduced.max(PARTS.iter().find(|it| it.is(nested, None)).map(|it| it.from))
         }
         _ => None,
     };

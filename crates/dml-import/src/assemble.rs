@@ -124,19 +124,21 @@ impl Assembler<'_> {
             Origin::Device(at) => Some(*at),
             Origin::Known(_) => None,
         });
-        let mut published: Vec<(usize, usize)> = of_graph.collect();
+        let mut published: Vec<Vec<(usize, usize)>> = vec![vec![]; stages.len()];
+        of_graph.for_each(|at| published[stage_of[at.0]].push(at));
         for index in stages.iter().skip(1).flatten() {
             let earlier = nodes[*index].inputs.iter().flatten().filter_map(device_value);
-            published.extend(earlier.filter(|at| stage_of[at.0] < stage_of[*index]));
+            let earlier = earlier.filter(|at| stage_of[at.0] < stage_of[*index]);
+            earlier.for_each(|at| published[stage_of[at.0]].push(at));
         }
-        for (number, own) in stages.iter().enumerate() {
+        for (own, published) in stages.iter().zip(&published) {
             let mut stage = Stage::default();
             let mut values: HashMap<usize, GraphValue> = HashMap::new();
             for index in own {
                 let value = self.node(&mut stage, &nodes[*index], &values)?;
                 values.insert(*index, value);
             }
-            for at in published.iter().filter(|at| stage_of[at.0] == number) {
+            for at in published {
                 if self.written.contains_key(at) {
                     continue;
                 }

@@ -35,3 +35,6 @@ pub(crate) const LOOP_VALUES: u64 = 1 << 20;
 pub(crate) const SUBGRAPHS: usize = 8;
 /// Bytes of a constant that a program has a copy of, together with others like it.
 pub(crate) const SMALL_CONSTANT: usize = 1 << 10;
+
+/// Bytes of an Einsum's equation.
+pub(crate) const EQUATION: usize = 4096;

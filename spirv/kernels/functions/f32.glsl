@@ -126,7 +126,9 @@ uvec4 square_root(const uvec4 a) {
 int scaled(const float count, const int exponent) {
     const int bits = floatBitsToInt(count);
     const int stored = (bits >> 23) - 150 + exponent;
-    const int subnormal = int(count * float(1 << min(exponent - 1, 23)));
+    // What is used of it is less than 2^23; more need not fit.
+    const float product = count * float(1 << min(exponent - 1, 23));
+    const int subnormal = int(intBitsToFloat(min(floatBitsToInt(product), 0x4b000000)));
     return stored < 1 ? subnormal : (stored << 23) | (bits & 0x007fffff);
 }
 

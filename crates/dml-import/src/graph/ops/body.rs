@@ -140,6 +140,8 @@ pub(super) fn slices(
     if length == 0 {
         return Ok(vec![]);
     }
+    // They are made at once, however many iterations follow.
+    operands.budget.take_values(operands.node, length as u64)?;
     let slices = parts(operands, value, axis, &vec![1; length])?;
     let slice = |it: &Value| operands.reshaped(it, &shape);
     let mut slices = slices.iter().map(slice).collect::<Result<Vec<Value>>>()?;

@@ -5,6 +5,7 @@ use crate::graph::ops::arithmetic::MULTIPLY;
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
+use crate::limits;
 use crate::tensor::text;
 
 /// A dimension of an equation.
@@ -27,6 +28,9 @@ pub(crate) struct Equation {
 impl Equation {
     /// Reads `ij,jk->ik`, or says what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+        if text.len() > limits::EQUATION {
+            return Err("has too many bytes");
+        }
         let text: String = text.chars().filter(|it| *it != ' ').collect();
         let (inputs, output) = match text.split_once("->") {
             Some((inputs, output)) => (inputs, Some(term(output)?)),
