@@ -256,6 +256,7 @@ mod tests {
         let all: usize = dml_ops::OPERATORS.iter().map(signatures).sum();
         let places: u64 = answers.iter().map(|it| it.at.places_at_a_level()).sum();
         assert_eq!(places, all as u64);
-        assert!(answers.len() < 200, "{}", answers.len());
+        // Few enough to be read.
+        assert!(answers.len() < 4 * dml_ops::OPERATORS.len(), "{}", answers.len());
     }
 }
