@@ -117,7 +117,9 @@ struct Cell {
 impl Cell {
     fn all(level: FeatureLevel) -> impl Iterator<Item = Self> {
         dml_ops::OPERATORS.iter().flat_map(move |operator| {
+            let parameters = Parameters::of(operator, level);
             let signatures = Signature::all(operator.schema());
+            let signatures = signatures.filter(move |it| parameters.may_have_cases(it));
             signatures.map(move |signature| Self { operator: *operator, level, signature })
         })
     }
@@ -220,6 +222,31 @@ impl Cell {
             Answer::NoRank => "refused_dimension_count",
         };
         Some((case, documents::needed_level(name, &tensors)))
+    }
+}
+
+/// What a level takes for each type parameter of an operator: most of all combinations have no case, which
+/// this tells before anything is made.
+struct Parameters {
+    types: Vec<&'static [DataType]>,
+    first: Vec<Option<DataType>>,
+}
+
+impl Parameters {
+    fn of(operator: &Operator, level: FeatureLevel) -> Self {
+        let (schema, name) = (operator.schema(), operator.schema().name);
+        let types = schema.type_parameters().map(|it| documents::types(name, level, it.name));
+        let first = schema.type_parameters().map(|it| documents::first(name, level, it.name));
+        Self { types: types.collect(), first: first.map(|it| it.map(|(it, _)| it)).collect() }
+    }
+
+    /// Whether the level may take the signature, or refuse one type of it.
+    fn may_have_cases(&self, signature: &Signature) -> bool {
+        let types = || signature.types.iter();
+        let differing = types().zip(&self.first).filter(|(it, first)| Some(**it) != **first);
+        signature.types.len() < 2
+            || types().zip(&self.types).all(|(it, accepted)| accepted.contains(it))
+            || differing.count() < 2
     }
 }
 

@@ -171,6 +171,12 @@ pub(crate) fn first(operator: &str, level: FeatureLevel, field: &str) -> Option<
 }
 
 /// The highest table at or below `level`, which is the one that applies.
+/// The types that `level` takes for the tensor `field` of `operator`.
+pub(crate) fn types(operator: &str, level: FeatureLevel, field: &str) -> &'static [DataType] {
+    let row = table_at(operator, level).and_then(|table| table.get(field));
+    row.map_or(&[], |row| &row.data_types)
+}
+
 fn table_at(operator: &str, level: FeatureLevel) -> Option<&'static Table> {
     let mut tables = PAGES.get(operator)?.0.iter().rev();
     tables.find(|(from, _)| *from <= level).map(|(_, table)| table)
