@@ -3,6 +3,7 @@
 //! A twin computes on the bits of single elements; those of fewer than 64 bits have zeros above.
 #![allow(
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
     reason = "Rust's conversions of floats are those that the functions promise"
 )]
@@ -99,21 +100,41 @@ macro_rules! functions {
 mod activations;
 mod arithmetic;
 mod conversions;
+mod error;
+mod exponential;
+mod hyperbolic;
+mod pairs;
+mod power;
 mod quantization;
 mod real;
+mod trigonometric;
 
 pub use activations::*;
 pub use arithmetic::*;
 pub use conversions::*;
+pub use error::*;
+pub use exponential::*;
+pub use hyperbolic::*;
+pub use power::*;
 pub use quantization::*;
 pub use real::*;
+pub use trigonometric::*;
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Function> {
-    [activations::ROWS, arithmetic::ROWS, conversions::ROWS, quantization::ROWS, real::ROWS]
-        .into_iter()
-        .flatten()
-        .copied()
+    let themes = [
+        activations::ROWS,
+        arithmetic::ROWS,
+        conversions::ROWS,
+        error::ROWS,
+        exponential::ROWS,
+        hyperbolic::ROWS,
+        power::ROWS,
+        quantization::ROWS,
+        real::ROWS,
+        trigonometric::ROWS,
+    ];
+    themes.into_iter().flatten().copied()
 }
 
 fn f32(bits: u64) -> f32 {
