@@ -640,6 +640,22 @@ pub static ELEMENT_WISE_7: Source = Source {
     },
 };
 
+/// The Gauss error function and what is made of it.
+pub static ERROR: Source = Source {
+    name: "error",
+    spirv: include_bytes!("../compiled/error.spv"),
+    relocations: include_bytes!("../compiled/error.ids"),
+    interface: Interface::NONE,
+};
+
+/// The exponential function, the logarithm, and what is made of them.
+pub static EXPONENTIAL: Source = Source {
+    name: "exponential",
+    spirv: include_bytes!("../compiled/exponential.spv"),
+    relocations: include_bytes!("../compiled/exponential.ids"),
+    interface: Interface::NONE,
+};
+
 /// Half precision to single and back.
 pub static F16: Source = Source {
     name: "f16",
@@ -830,6 +846,14 @@ const _: () = assert!(are_same_fields(
     twins::fill_write::PushConstants::FIELDS,
 ));
 
+/// Hyperbolic functions and their inverses.
+pub static HYPERBOLIC: Source = Source {
+    name: "hyperbolic",
+    spirv: include_bytes!("../compiled/hyperbolic.spv"),
+    relocations: include_bytes!("../compiled/hyperbolic.ids"),
+    interface: Interface::NONE,
+};
+
 /// Integers of up to 32 bits.
 pub static INTEGERS: Source = Source {
     name: "integers",
@@ -870,11 +894,27 @@ pub static MEMORY_B64: Source = Source {
     interface: Interface::NONE,
 };
 
+/// Powers.
+pub static POWER: Source = Source {
+    name: "power",
+    spirv: include_bytes!("../compiled/power.spv"),
+    relocations: include_bytes!("../compiled/power.ids"),
+    interface: Interface::NONE,
+};
+
 /// Single precision as integers in the same type.
 pub static ROUNDING: Source = Source {
     name: "rounding",
     spirv: include_bytes!("../compiled/rounding.spv"),
     relocations: include_bytes!("../compiled/rounding.ids"),
+    interface: Interface::NONE,
+};
+
+/// Sine, cosine, tangent and their inverses.
+pub static TRIGONOMETRIC: Source = Source {
+    name: "trigonometric",
+    spirv: include_bytes!("../compiled/trigonometric.spv"),
+    relocations: include_bytes!("../compiled/trigonometric.ids"),
     interface: Interface::NONE,
 };
 
@@ -894,15 +934,20 @@ pub static LINKED: &[&Source] = &[
     &ELEMENT_WISE_2,
     &ELEMENT_WISE_4,
     &ELEMENT_WISE_7,
+    &ERROR,
+    &EXPONENTIAL,
     &F16,
     &F32,
     &F64,
+    &HYPERBOLIC,
     &INTEGERS,
     &MEMORY_B8,
     &MEMORY_B16,
     &MEMORY_B32,
     &MEMORY_B64,
+    &POWER,
     &ROUNDING,
+    &TRIGONOMETRIC,
     &WIDE,
 ];
 

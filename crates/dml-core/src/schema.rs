@@ -25,7 +25,7 @@ pub enum Comparison {
     /// Floating-point numbers are at most so many units in the last place away. A NaN is equal to any
     /// NaN and to nothing else, and zeros have the same sign. Where a FLOAT32 operand or result is
     /// subnormal, a zero of its sign may take its place, as Vulkan allows it. Integers are equal bit by
-    /// bit.
+    /// bit where the bound is 0, else they may be truncated from FLOAT32 numbers that far away.
     Ulp(u32),
     /// Not decided yet; only operators that are not implemented have this.
     Undecided,

@@ -17,6 +17,8 @@ pub(crate) mod value;
 
 use std::borrow::Cow;
 
+#[cfg(test)]
+pub(crate) use compare::accepts;
 pub(crate) use compare::canonical;
 pub use edges::edges;
 pub use elements::{element, elements_in};

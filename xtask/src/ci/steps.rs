@@ -57,6 +57,7 @@ const SHADER_BUILD: &[&str] = &[
 /// What takes longer than somebody who waits for a merge has.
 pub(super) static NIGHTLY: &[Step] = &[
     step("release-test", 25, |sh| tests(sh, &["--release", "--no-fail-fast"])),
+    step("functions", 240, every_input),
     step("html-report", 4, html_report::check),
     step("leaks", 6, leaks::run),
     step("sanitizer", 15, sanitizer::run),
@@ -74,6 +75,12 @@ pub(super) static NIGHTLY: &[Step] = &[
 fn tests(sh: &Shell, args: &[&str]) -> Result<()> {
     let args = args.iter().map(|&it| it.to_owned()).collect();
     no_failure("the tests", test::run(sh, &test::Args { args })?)
+}
+
+/// Functions of one number, of every number: some 35 functions of 2^32.
+fn every_input(sh: &Shell) -> Result<()> {
+    let arguments = ["--release", "--all-features", "--lib", "--", "--ignored", "of_every_number"];
+    succeed(cmd!(sh, "cargo test --locked -p dml-ops {arguments...}"))
 }
 
 fn clippy(sh: &Shell) -> Result<()> {

@@ -147,6 +147,7 @@ static OTHERS: &[Row] = &[
     row("DequantizeLinear", 13, &AXIS, 2..=3, build::dequantize),
     row("DequantizeLinear", 21, &DEQUANTIZE_21, 2..=3, build::dequantize),
     row("Mod", 10, &[("fmod", Kind::Int)], 2..=2, build::modulus),
+    row("Gelu", 20, &[("approximate", Kind::Text)], 1..=1, build::gelu),
     row("ReduceSum", 1, &REDUCE_1, 1..=1, build::reduce_sum),
     row("ReduceSum", 13, &REDUCE_18, 1..=2, build::reduce_sum),
     row("ReduceProd", 1, &REDUCE_1, 1..=1, build::reduce_prod),

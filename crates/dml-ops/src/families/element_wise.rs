@@ -1,12 +1,16 @@
 //! Operators that compute each element of the output from the elements at the same coordinates of the
 //! inputs: a row for each. Inputs of any strides, 0 included, so broadcasts as well.
 
+#[cfg(all(test, feature = "reference"))]
+mod accuracy;
 #[cfg(feature = "reference")]
 pub(crate) mod cases;
 mod functions;
 mod lowering;
 mod program;
 mod quantized_add;
+#[cfg(feature = "reference")]
+mod real;
 #[cfg(feature = "reference")]
 mod reference;
 #[cfg(feature = "reference")]
@@ -19,6 +23,8 @@ use dml_spirv::functions as f;
 use crate::Operator;
 use functions::Functions;
 use lowering::{form, lower};
+#[cfg(feature = "reference")]
+use real::{erf, error_complement, integer_power, soft_maximum};
 #[cfg(feature = "reference")]
 use reference::{ElementWise, Oracle, hard_sigmoid, maximum, minimum, single};
 
@@ -293,6 +299,48 @@ rows! {
             step(single(step(single(a + b)) / x[6])).round_ties_even() + x[7]
         }),
         quantized_add::lower;
+    // The exponential function, and activations that are made of it.
+    ELEMENT_WISE_EXP = functions!(f32 EXP_F32), Oracle::real(|x| x[0].exp());
+    ELEMENT_WISE_LOG = functions!(f32 LOG_F32), Oracle::real(|x| x[0].ln());
+    ELEMENT_WISE_TANH = functions!(f32 TANH_F32), Oracle::real(|x| x[0].tanh());
+    ELEMENT_WISE_ERF = functions!(f32 ERF_F32), Oracle::real(|x| erf(x[0]));
+    ACTIVATION_TANH = functions!(f32 TANH_F32), Oracle::real(|x| x[0].tanh());
+    ACTIVATION_SCALED_TANH = functions!(f32 SCALED_TANH_F32),
+        Oracle::real(|x| x[1] * (x[2] * x[0]).tanh());
+    ACTIVATION_SIGMOID = functions!(f32 SIGMOID_F32), Oracle::real(|x| 1.0 / (1.0 + (-x[0]).exp()));
+    ACTIVATION_SWISH = functions!(f32 SWISH_F32),
+        Oracle::real(|x| x[0] * (1.0 / (1.0 + (-x[1] * x[0]).exp())));
+    ACTIVATION_GELU = functions!(f32 GELU_F32),
+        Oracle::real(|x| 0.5 * x[0] * error_complement(-x[0] * std::f64::consts::FRAC_1_SQRT_2));
+    ACTIVATION_ELU = functions!(f32 ELU_F32),
+        Oracle::real(|x| if x[0] >= 0.0 { x[0] } else { x[1] * x[0].exp_m1() });
+    ACTIVATION_CELU = functions!(f32 CELU_F32),
+        Oracle::real(|x| if x[0] >= 0.0 { x[0] } else { x[1] * (x[0] / x[1]).exp_m1() });
+    ACTIVATION_SCALED_ELU = functions!(f32 SCALED_ELU_F32),
+        Oracle::real(|x| x[2] * if x[0] > 0.0 { x[0] } else { x[1] * x[0].exp_m1() });
+    ACTIVATION_SOFTPLUS = functions!(f32 SOFTPLUS_F32),
+        Oracle::real(|x| soft_maximum(x[1] * x[0]) / x[1]);
+    ACTIVATION_PARAMETRIC_SOFTPLUS = functions!(f32 PARAMETRIC_SOFTPLUS_F32),
+        Oracle::real(|x| x[1] * soft_maximum(x[2] * x[0]));
+    // Powers; of integers they wrap, and with a negative exponent they are truncated towards 0, 0 of 0.
+    ELEMENT_WISE_POW =
+        functions!(f32 POW_F32, i32 POW_I32, u32 POW_U32, u32_i32 POW_U32_I32),
+        Oracle::real(|x| x[0].powf(x[1])).or_integers(|x| integer_power(x[0], x[1]));
+    ELEMENT_WISE_CONSTANT_POW = functions!(f32 CONSTANT_POW_F32), Oracle::real(|x| x[0].powf(x[1]));
+    // Trigonometric functions and their inverses.
+    ELEMENT_WISE_SIN = functions!(f32 SIN_F32), Oracle::real(|x| x[0].sin());
+    ELEMENT_WISE_COS = functions!(f32 COS_F32), Oracle::real(|x| x[0].cos());
+    ELEMENT_WISE_TAN = functions!(f32 TAN_F32), Oracle::real(|x| x[0].tan());
+    ELEMENT_WISE_ASIN = functions!(f32 ASIN_F32), Oracle::real(|x| x[0].asin());
+    ELEMENT_WISE_ACOS = functions!(f32 ACOS_F32), Oracle::real(|x| x[0].acos());
+    ELEMENT_WISE_ATAN = functions!(f32 ATAN_F32), Oracle::real(|x| x[0].atan());
+    ELEMENT_WISE_ATAN_YX = functions!(f32 ATAN_YX_F32), Oracle::real(|x| x[0].atan2(x[1]));
+    // Hyperbolic functions and their inverses.
+    ELEMENT_WISE_SINH = functions!(f32 SINH_F32), Oracle::real(|x| x[0].sinh());
+    ELEMENT_WISE_COSH = functions!(f32 COSH_F32), Oracle::real(|x| x[0].cosh());
+    ELEMENT_WISE_ASINH = functions!(f32 ASINH_F32), Oracle::real(|x| x[0].asinh());
+    ELEMENT_WISE_ACOSH = functions!(f32 ACOSH_F32), Oracle::real(|x| x[0].acosh());
+    ELEMENT_WISE_ATANH = functions!(f32 ATANH_F32), Oracle::real(|x| x[0].atanh());
     // `x` in another type.
     CAST = Functions::NONE, Oracle::CONVERSION;
 }

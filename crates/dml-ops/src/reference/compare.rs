@@ -66,15 +66,25 @@ pub(super) fn distance(data_type: DataType, expected: u64, found: u64) -> Option
 
 /// Whether `comparison` takes `found` where the reference says `expected`. Without a bound, or for
 /// integers, that is every bit.
-pub(super) fn accepts(
+pub(crate) fn accepts(
     comparison: Comparison,
     data_type: DataType,
     expected: u64,
     found: u64,
 ) -> bool {
     let Comparison::Ulp(bound) = comparison else { return found == expected };
-    found == expected
-        || distance(data_type, expected, found).is_some_and(|distance| distance <= bound.into())
+    let distance = distance(data_type, expected, found)
+        .or_else(|| distance_of_truncated(data_type, expected, found));
+    found == expected || distance.is_some_and(|distance| distance <= bound.into())
+}
+
+/// How many units in the last place of single precision lie between two integers, at least 1 where they
+/// differ; `None` for floats.
+fn distance_of_truncated(data_type: DataType, one: u64, other: u64) -> Option<u128> {
+    let [one, other] = [data_type.integer_value(one)?, data_type.integer_value(other)?];
+    let greater = one.unsigned_abs().max(other.unsigned_abs());
+    let digits = u128::BITS - greater.leading_zeros();
+    Some(one.abs_diff(other).div_ceil(1 << digits.saturating_sub(24)))
 }
 
 #[cfg(test)]
@@ -109,7 +119,15 @@ mod tests {
             }
             assert!(!accepts(Comparison::Ulp(1), data_type, one, one + 2), "{data_type}");
         }
-        assert!(!accepts(Comparison::Ulp(9), Int32, 1, 2), "integers have every bit");
+    }
+
+    #[test]
+    fn integers_have_every_bit_but_where_a_bound_was_given_to_what_they_were_truncated_from() {
+        assert!(!accepts(EXACT, Int32, 1, 2));
+        assert!(!accepts(Comparison::Ulp(1), Int32, 1, 3));
+        assert!(accepts(Comparison::Ulp(1), Int32, 1, 2));
+        assert!(accepts(Comparison::Ulp(1), Int32, (1 << 26) + 4, (1 << 26) + 12));
+        assert!(!accepts(Comparison::Ulp(1), Int32, (1 << 26) + 4, (1 << 26) + 13));
     }
 
     #[test]

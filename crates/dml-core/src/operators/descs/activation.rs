@@ -14,14 +14,14 @@ use crate::tensor::TensorDesc;
 
 /// DML_ACTIVATION_ELU_OPERATOR_DESC: the exponential linear unit.
 ///
-/// This runtime does not execute it yet.
+/// `out = x >= 0 ? x : Alpha * (e^x - 1)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationEluDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Alpha.
+    /// What negative results are multiplied by; often 1.
     pub alpha: f32,
 }
 
@@ -176,16 +176,16 @@ impl From<ActivationParameterizedReluDesc> for AbstractOperator {
 /// DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC: a smooth form of the rectifier with two
 /// parameters.
 ///
-/// This runtime does not execute it yet.
+/// `out = Alpha * ln(1 + e^(Beta * x))`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationParametricSoftplusDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Alpha.
+    /// What results are multiplied by.
     pub alpha: f32,
-    /// DirectML's Beta.
+    /// What elements are multiplied by.
     pub beta: f32,
 }
 
@@ -228,16 +228,16 @@ impl From<ActivationReluDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC: the exponential linear unit, scaled.
 ///
-/// This runtime does not execute it yet.
+/// `out = Gamma * (x > 0 ? x : Alpha * (e^x - 1))`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationScaledEluDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Alpha.
+    /// What negative results are multiplied by; often 1.6732.
     pub alpha: f32,
-    /// DirectML's Gamma.
+    /// What all results are multiplied by; often 1.0507.
     pub gamma: f32,
 }
 
@@ -257,16 +257,16 @@ impl From<ActivationScaledEluDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC: the hyperbolic tangent, scaled in both directions.
 ///
-/// This runtime does not execute it yet.
+/// `out = Alpha * tanh(Beta * x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationScaledTanhDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Alpha.
+    /// What results are multiplied by; often 1.
     pub alpha: f32,
-    /// DirectML's Beta.
+    /// What elements are multiplied by; often 0.5.
     pub beta: f32,
 }
 
@@ -286,7 +286,7 @@ impl From<ActivationScaledTanhDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SIGMOID_OPERATOR_DESC: the logistic function.
 ///
-/// This runtime does not execute it yet.
+/// `out = 1 / (1 + e^-x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSigmoidDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -309,14 +309,14 @@ impl From<ActivationSigmoidDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC: a smooth form of the rectifier.
 ///
-/// This runtime does not execute it yet.
+/// `out = ln(1 + e^(Steepness * x)) / Steepness`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSoftplusDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Steepness.
+    /// What elements are multiplied by, and results divided by; often 1.
     pub steepness: f32,
 }
 
@@ -359,7 +359,7 @@ impl From<ActivationSoftsignDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_TANH_OPERATOR_DESC: the hyperbolic tangent.
 ///
-/// This runtime does not execute it yet.
+/// `out = tanh(x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationTanhDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -440,14 +440,14 @@ impl From<ActivationShrinkDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_CELU_OPERATOR_DESC: the continuously differentiable exponential linear unit.
 ///
-/// This runtime does not execute it yet.
+/// `out = max(0, x) + min(0, Alpha * (e^(x / Alpha) - 1))`: of what is not negative `x` itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationCeluDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Alpha.
+    /// What negative elements are divided by, and their results multiplied by; often 1.
     pub alpha: f32,
 }
 
@@ -466,7 +466,7 @@ impl From<ActivationCeluDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_GELU_OPERATOR_DESC: the Gaussian error linear unit.
 ///
-/// This runtime does not execute it yet.
+/// `out = x / 2 * (1 + erf(x / sqrt(2)))`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationGeluDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -489,14 +489,14 @@ impl From<ActivationGeluDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SWISH_OPERATOR_DESC: each element times a sigmoid of it.
 ///
-/// This runtime does not execute it yet.
+/// `out = x / (1 + e^(-SigmoidInputScale * x))`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSwishDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's SigmoidInputScale.
+    /// What elements are multiplied by before their sigmoid is taken; often 1.
     pub sigmoid_input_scale: f32,
 }
 

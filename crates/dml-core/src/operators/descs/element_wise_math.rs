@@ -13,7 +13,7 @@ use crate::tensor::TensorDesc;
 
 /// DML_ELEMENT_WISE_ACOS_OPERATOR_DESC: the inverse cosine of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = acos(x)`, from 0 to pi; beyond -1 and 1 NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAcosDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -40,7 +40,7 @@ impl From<ElementWiseAcosDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ASIN_OPERATOR_DESC: the inverse sine of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = asin(x)`, from -pi / 2 to pi / 2; beyond -1 and 1 NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAsinDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -67,7 +67,7 @@ impl From<ElementWiseAsinDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ATAN_OPERATOR_DESC: the inverse tangent of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = atan(x)`, from -pi / 2 to pi / 2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -94,7 +94,7 @@ impl From<ElementWiseAtanDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_COS_OPERATOR_DESC: the cosine of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = cos(x)` of any angle in radians; of infinity NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCosDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -121,7 +121,7 @@ impl From<ElementWiseCosDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_EXP_OPERATOR_DESC: e to the power of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = e^x`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseExpDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -148,7 +148,7 @@ impl From<ElementWiseExpDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_LOG_OPERATOR_DESC: the natural logarithm of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = ln(x)`; of negative numbers NaN, of 0 minus infinity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -175,16 +175,22 @@ impl From<ElementWiseLogDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_POW_OPERATOR_DESC: the elements of one tensor to the powers in another.
 ///
-/// This runtime does not execute it yet.
+/// `out = x^e`. Negative bases have a power where the exponent is an integer, of whichever type,
+/// else NaN. Powers of
+/// integers with exponents of integers are exact and wrap; where the exponent is negative they are
+/// truncated towards
+/// 0, and 0 of 0. Where one is a float, both are cast to single precision, and the result to the
+/// output's type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWisePowDesc {
-    /// DirectML's InputTensor.
+    /// The bases: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's ExponentTensor.
+    /// The exponents, of any type that the level has, in the same way.
     pub exponent_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every base is scaled by before it is raised, and the bias that is added; left out,
+    /// nothing is.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -204,16 +210,17 @@ impl From<ElementWisePowDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC: each element to one and the same power.
 ///
-/// This runtime does not execute it yet.
+/// `out = x^Exponent`; negative bases have a power where the exponent is an integer, else NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseConstantPowDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleBias.
+    /// What every element is scaled by before the function is taken, and the bias that is added;
+    /// left out, nothing is.
     pub scale_bias: Option<[f32; 2]>,
-    /// DirectML's Exponent.
+    /// What every element is raised to.
     pub exponent: f32,
 }
 
@@ -260,7 +267,7 @@ impl From<ElementWiseRecipDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_SIN_OPERATOR_DESC: the sine of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = sin(x)` of any angle in radians; of infinity NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSinDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -314,7 +321,7 @@ impl From<ElementWiseSqrtDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_TAN_OPERATOR_DESC: the tangent of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = tan(x)` of any angle in radians; of infinity NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseTanDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -341,7 +348,7 @@ impl From<ElementWiseTanDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ERF_OPERATOR_DESC: the Gauss error function of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = erf(x)`, the Gauss error function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseErfDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -368,7 +375,7 @@ impl From<ElementWiseErfDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_SINH_OPERATOR_DESC: the hyperbolic sine of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = sinh(x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSinhDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -395,7 +402,7 @@ impl From<ElementWiseSinhDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_COSH_OPERATOR_DESC: the hyperbolic cosine of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = cosh(x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCoshDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -422,7 +429,7 @@ impl From<ElementWiseCoshDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_TANH_OPERATOR_DESC: the hyperbolic tangent of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = tanh(x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseTanhDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -449,7 +456,7 @@ impl From<ElementWiseTanhDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ASINH_OPERATOR_DESC: the inverse hyperbolic sine of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = asinh(x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAsinhDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -476,7 +483,7 @@ impl From<ElementWiseAsinhDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC: the inverse hyperbolic cosine of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = acosh(x)`; below 1 NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAcoshDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -503,7 +510,7 @@ impl From<ElementWiseAcoshDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ATANH_OPERATOR_DESC: the inverse hyperbolic tangent of each element.
 ///
-/// This runtime does not execute it yet.
+/// `out = atanh(x)`; beyond -1 and 1 NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanhDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -531,7 +538,7 @@ impl From<ElementWiseAtanhDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC: the angle of the point that two elements give as y and
 /// x.
 ///
-/// This runtime does not execute it yet.
+/// `out = atan2(a, b)`: the angle of the point with `b` as x and `a` as y, from -pi to pi.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanYxDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.

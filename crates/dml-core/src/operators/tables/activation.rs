@@ -13,11 +13,13 @@ pub static ACTIVATION_ELU: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_ELU",
     operator_type: 35,
     summary: "the exponential linear unit",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Alpha", FieldKind::Attribute, FieldType::Float),
     ],
@@ -277,11 +279,13 @@ pub static ACTIVATION_PARAMETRIC_SOFTPLUS: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_PARAMETRIC_SOFTPLUS",
     operator_type: 43,
     summary: "a smooth form of the rectifier with two parameters",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Alpha", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Beta", FieldKind::Attribute, FieldType::Float),
@@ -366,11 +370,13 @@ pub static ACTIVATION_SCALED_ELU: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_SCALED_ELU",
     operator_type: 45,
     summary: "the exponential linear unit, scaled",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Alpha", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Gamma", FieldKind::Attribute, FieldType::Float),
@@ -407,11 +413,13 @@ pub static ACTIVATION_SCALED_TANH: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_SCALED_TANH",
     operator_type: 46,
     summary: "the hyperbolic tangent, scaled in both directions",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Alpha", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Beta", FieldKind::Attribute, FieldType::Float),
@@ -448,9 +456,9 @@ pub static ACTIVATION_SIGMOID: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_SIGMOID",
     operator_type: 47,
     summary: "the logistic function",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -489,11 +497,13 @@ pub static ACTIVATION_SOFTPLUS: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_SOFTPLUS",
     operator_type: 49,
     summary: "a smooth form of the rectifier",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Steepness", FieldKind::Attribute, FieldType::Float),
     ],
@@ -570,9 +580,9 @@ pub static ACTIVATION_TANH: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_TANH",
     operator_type: 51,
     summary: "the hyperbolic tangent",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -696,11 +706,13 @@ pub static ACTIVATION_CELU: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_CELU",
     operator_type: 128,
     summary: "the continuously differentiable exponential linear unit",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Alpha", FieldKind::Attribute, FieldType::Float),
     ],
@@ -720,9 +732,9 @@ pub static ACTIVATION_GELU: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_GELU",
     operator_type: 157,
     summary: "the Gaussian error linear unit",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(2))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -745,11 +757,13 @@ pub static ACTIVATION_SWISH: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_SWISH",
     operator_type: 167,
     summary: "each element times a sigmoid of it",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("SigmoidInputScale", FieldKind::Attribute, FieldType::Float),
     ],

@@ -6,16 +6,16 @@ use crate::schema::{
     Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable,
     TensorSupport,
 };
-use crate::types::{DataTypeSet, FeatureLevel};
+use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
 /// DML_OPERATOR_ELEMENT_WISE_ACOS, introduced at level 1_0.
 pub static ELEMENT_WISE_ACOS: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ACOS",
     operator_type: 3,
     summary: "the inverse cosine of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -48,9 +48,9 @@ pub static ELEMENT_WISE_ASIN: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ASIN",
     operator_type: 5,
     summary: "the inverse sine of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -83,9 +83,9 @@ pub static ELEMENT_WISE_ATAN: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ATAN",
     operator_type: 6,
     summary: "the inverse tangent of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -118,9 +118,9 @@ pub static ELEMENT_WISE_COS: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_COS",
     operator_type: 9,
     summary: "the cosine of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -153,9 +153,9 @@ pub static ELEMENT_WISE_EXP: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_EXP",
     operator_type: 11,
     summary: "e to the power of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -188,9 +188,9 @@ pub static ELEMENT_WISE_LOG: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_LOG",
     operator_type: 13,
     summary: "the natural logarithm of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -223,12 +223,33 @@ pub static ELEMENT_WISE_POW: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_POW",
     operator_type: 25,
     summary: "the elements of one tensor to the powers in another",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ExponentTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("ExponentTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
     ],
@@ -259,11 +280,13 @@ pub static ELEMENT_WISE_CONSTANT_POW: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_CONSTANT_POW",
     operator_type: 26,
     summary: "each element to one and the same power",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ScaleBias", FieldKind::Attribute, FieldType::ScaleBias).optional(),
         FieldSchema::new("Exponent", FieldKind::Attribute, FieldType::Float),
@@ -328,9 +351,9 @@ pub static ELEMENT_WISE_SIN: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_SIN",
     operator_type: 28,
     summary: "the sine of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -398,9 +421,9 @@ pub static ELEMENT_WISE_TAN: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_TAN",
     operator_type: 31,
     summary: "the tangent of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -433,9 +456,9 @@ pub static ELEMENT_WISE_ERF: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ERF",
     operator_type: 81,
     summary: "the Gauss error function of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -468,9 +491,9 @@ pub static ELEMENT_WISE_SINH: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_SINH",
     operator_type: 82,
     summary: "the hyperbolic sine of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -503,9 +526,9 @@ pub static ELEMENT_WISE_COSH: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_COSH",
     operator_type: 83,
     summary: "the hyperbolic cosine of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -538,9 +561,9 @@ pub static ELEMENT_WISE_TANH: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_TANH",
     operator_type: 84,
     summary: "the hyperbolic tangent of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -573,9 +596,9 @@ pub static ELEMENT_WISE_ASINH: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ASINH",
     operator_type: 85,
     summary: "the inverse hyperbolic sine of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -608,9 +631,9 @@ pub static ELEMENT_WISE_ACOSH: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ACOSH",
     operator_type: 86,
     summary: "the inverse hyperbolic cosine of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -643,9 +666,9 @@ pub static ELEMENT_WISE_ATANH: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ATANH",
     operator_type: 87,
     summary: "the inverse hyperbolic tangent of each element",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -678,9 +701,9 @@ pub static ELEMENT_WISE_ATAN_YX: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ATAN_YX",
     operator_type: 141,
     summary: "the angle of the point that two elements give as y and x",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")

@@ -72,6 +72,8 @@ pub(crate) const FLOOR_REMAINDER: Function =
     Function::new(Numbers, &tables::ELEMENT_WISE_MODULUS_FLOOR)
         .fold(binary!(floor_remainder, floor_rest));
 
+pub(crate) const GELU: Function = Function::new(Numbers, &tables::ACTIVATION_GELU);
+
 pub(crate) const MINIMUM: Function = Function::new(Numbers, &tables::ELEMENT_WISE_MIN)
     .chain()
     .fold(binary!(i128::min, |a: f64, b: f64| least(a, b)));

@@ -7,8 +7,9 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{
     BitCast, Bounds, Broadcast, Cast, Clip, Concat, Direction, Dropout, Einsum, ElementWise, Equal,
-    Equation, EyeLike, FLOOR_REMAINDER, Flatten, Function, Gather, Op, Parts, Quantize, REMAINDER,
-    Reduce, Reduction, Reshape, ShapeOf, Slice, Split, Transpose, Trilu, Types, Unsqueeze, Zero,
+    Equation, EyeLike, FLOOR_REMAINDER, Flatten, Function, GELU, Gather, Op, Parts, Quantize,
+    REMAINDER, Reduce, Reduction, Reshape, ShapeOf, Slice, Split, Transpose, Trilu, Types,
+    Unsqueeze, Zero,
 };
 
 use crate::onnx::attributes::Attributes;
@@ -154,6 +155,17 @@ pub(super) fn modulus(it: &Attributes<'_>) -> Built {
     let truncates = it.flag("fmod", false);
     let function = if truncates { REMAINDER } else { FLOOR_REMAINDER };
     Ok(Box::new(ElementWise::new(function)))
+}
+
+pub(super) fn gelu(it: &Attributes<'_>) -> Built {
+    match it.text("approximate").as_deref() {
+        None | Some("none") => Ok(Box::new(ElementWise::new(GELU))),
+        Some("tanh") => Err(it.node.not_supported("its approximation by tanh is no operator")),
+        Some(other) => {
+            let (path, accepted) = ("attribute approximate", "\"none\" or \"tanh\"");
+            Err(it.node.invalid(path, format!("{other:?}"), "is unknown", accepted))
+        }
+    }
 }
 
 fn reduce(it: &Attributes<'_>, reduction: Reduction) -> Built {

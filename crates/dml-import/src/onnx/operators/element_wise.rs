@@ -129,6 +129,7 @@ pub(super) static ROWS: &[Row] = &[
     unary("Tanh", 6, &tables::ACTIVATION_TANH),
     activation("Celu", 12, &tables::ACTIVATION_CELU, &ALPHA, &[1.0]),
     activation("Elu", 6, &tables::ACTIVATION_ELU, &ALPHA, &[1.0]),
+    activation("Swish", 24, &tables::ACTIVATION_SWISH, &ALPHA, &[1.0]),
     activation("HardSigmoid", 6, &tables::ACTIVATION_HARD_SIGMOID, &ALPHA_BETA, &[0.2, 0.5]),
     // Its slope and its middle are no attributes.
     activation("HardSwish", 14, &tables::ACTIVATION_HARD_SWISH, &[], &[1.0 / 6.0, 0.5]),

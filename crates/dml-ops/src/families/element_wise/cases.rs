@@ -159,11 +159,14 @@ impl Maker<'_> {
         cases
     }
 
-    /// Each input as the output by itself, and all of them at once.
+    /// Each input of the output's type as the output by itself, and all of them at once.
     fn in_place(&self) -> Vec<Case> {
-        let arity = u32::try_from(self.tensors.arity()).unwrap_or_default();
-        let all = (arity > 1).then(|| (0..arity).collect());
-        let choices = (0..arity).map(|input| vec![input]).chain(all);
+        let types = self.tensors.types();
+        let inputs = types[..self.output()].iter().zip(0..);
+        let alike: Vec<u32> =
+            inputs.filter(|(it, _)| **it == types[self.output()]).map(|(_, index)| index).collect();
+        let all = (alike.len() > 1).then(|| alike.clone());
+        let choices = alike.into_iter().map(|input| vec![input]).chain(all);
         let case = |inputs: Vec<u32>| {
             let number = |it: &u32| it.to_string();
             let which = inputs.iter().map(number).collect::<Vec<_>>().join("_");

@@ -12,6 +12,8 @@ pub(super) struct Functions {
     /// For integers of up to 32 bits, with a sign and without.
     pub(super) i32: Option<&'static Function>,
     pub(super) u32: Option<&'static Function>,
+    /// For a first operand without a sign and a last one with it, where that is another function.
+    pub(super) u32_i32: Option<&'static Function>,
     /// For those of 64 bits.
     pub(super) i64: Option<&'static Function>,
     pub(super) u64: Option<&'static Function>,
@@ -33,6 +35,7 @@ impl Functions {
         f32: None,
         i32: None,
         u32: None,
+        u32_i32: None,
         i64: None,
         u64: None,
         word: None,
@@ -53,6 +56,12 @@ impl Functions {
         self.word.is_some() || self.wide.is_some()
     }
 
+    /// Whether the last operand's type decides: what a condition chooses from follows it, and so does an
+    /// exponent.
+    pub(super) fn follow_last(&self) -> bool {
+        self.take_bits() || self.u32_i32.is_some()
+    }
+
     /// The one that computes with elements of `data_type`.
     pub(super) fn of(&self, data_type: DataType) -> Option<&'static Function> {
         if self.take_bits() {
@@ -66,6 +75,13 @@ impl Functions {
             DataType::Uint64 => self.u64,
             DataType::Float64 | DataType::Uint4 | DataType::Int4 => None,
         }
+    }
+
+    /// The one that computes with a first operand of the type `first` and others of `last`.
+    pub(super) fn of_both(&self, first: DataType, last: DataType) -> Option<&'static Function> {
+        let is_mixed = self.of(first).is_some_and(|it| Some(it) == self.u32)
+            && self.of(last).is_some_and(|it| Some(it) == self.i32);
+        self.u32_i32.filter(|_| is_mixed).or_else(|| self.of(last))
     }
 
     /// The one that computes with several elements of `data_type` in a word.

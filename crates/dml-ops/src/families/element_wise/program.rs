@@ -23,17 +23,18 @@ pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {
     let functions = &row(operator)?.functions;
     let inputs = operator.tensors(FieldKind::Input).map(|(_, it)| it.map(TensorLayout::data_type));
     let inputs: Vec<Option<DataType>> = inputs.collect();
+    let present: Vec<DataType> = inputs.iter().copied().flatten().collect();
     let output = output(operator)?.1.data_type();
     let fused = fused(operator)?;
-    let plain = !functions.in_single && scale_bias(operator)?.is_none() && fused.is_none();
-    let present = || inputs.iter().copied().flatten();
-    // What a condition chooses from follows it.
-    let leading = if functions.take_bits() { present().last() } else { present().next() };
-    let leading = leading.unwrap_or(output);
-    if functions.are_none() && plain {
+    let plain = scale_bias(operator)?.is_none() && fused.is_none();
+    let is_single = functions.in_single || !plain || is_mixed(functions, &present);
+    let first = present.first().copied().unwrap_or(output);
+    let leading = if functions.follow_last() { present.last().copied() } else { None };
+    let leading = leading.unwrap_or(first);
+    if functions.are_none() && !is_single {
         return Ok(converted(leading, output));
     }
-    let computed = if plain { leading } else { DataType::Float32 };
+    let [first, computed] = if is_single { [DataType::Float32; 2] } else { [first, leading] };
     let mut builder = Builder::default();
     let mut operands: Vec<Value> = Vec::new();
     let mut index = 0;
@@ -42,26 +43,26 @@ pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {
             operands.push(builder.zero(operands[0]));
             continue;
         };
-        let chain = match plain {
-            true => operand(*data_type, computed, functions),
-            false => conversion(*data_type, computed),
+        let chain = match is_single {
+            true => conversion(*data_type, computed),
+            false => operand(*data_type, computed, functions),
         };
         operands.push(builder.program.apply_all(chain, Value::Input(index)));
         index += 1;
     }
-    let mut result = builder.apply(operator, computed, operands)?;
+    let mut result = builder.apply(operator, [first, computed], operands)?;
     if let Some(activation) = fused {
-        result = builder.apply(activation, computed, vec![result])?;
+        result = builder.apply(activation, [computed; 2], vec![result])?;
     }
     let chain = match functions.give_integers {
         true if computed.bits() == 64 => vec![&f::LOW_WORDS],
         true => vec![],
         false if functions.take_bits() => vec![],
-        false if plain => narrowed(output),
-        false => conversion(computed, output),
+        false if is_single => conversion(computed, output),
+        false => narrowed(output),
     };
     builder.program.apply_all(chain, result);
-    let packed = functions.packed(output).filter(|_| plain && builder.parameters.is_empty());
+    let packed = functions.packed(output).filter(|_| !is_single && builder.parameters.is_empty());
     let packed = packed.map(Program::of);
     Ok(Computation { program: builder.program, packed, parameters: builder.parameters })
 }
@@ -96,6 +97,14 @@ fn converted(from: DataType, to: DataType) -> Computation {
         return Computation::copy();
     }
     Computation { program: Program::chain(chain), ..Computation::default() }
+}
+
+/// Whether there are floats and integers, or floats of different types: functions that compute with floats do
+/// so with all of them, in single precision.
+pub(super) fn is_mixed(functions: &Functions, inputs: &[DataType]) -> bool {
+    let is_float = |it: &DataType| it.integer_range().is_none();
+    let differ = inputs.iter().any(|it| *it != inputs[0]);
+    differ && functions.f32.is_some() && inputs.iter().any(is_float)
 }
 
 /// What makes elements of `data_type` what `functions` compute with beside those of `computed`.
@@ -135,12 +144,12 @@ impl Builder {
         self.program.apply(&f::SCALE_BIAS_F32, arguments)
     }
 
-    /// The operator's function, where it has one, of `operands` and its attributes; the first operand is
-    /// scaled and biased before, where the operator says so.
+    /// The operator's function, where it has one, of `operands` and its attributes: for a first operand
+    /// and others of these types. The first is scaled and biased before, where the operator says so.
     fn apply(
         &mut self,
         operator: &Validated,
-        computed: DataType,
+        [first, computed]: [DataType; 2],
         mut operands: Vec<Value>,
     ) -> Result<Value, Error> {
         if let Some([scale, bias]) = scale_bias(operator)? {
@@ -150,7 +159,7 @@ impl Builder {
         if functions.are_none() {
             return Ok(operands[0]);
         }
-        let function = functions.of(computed).ok_or_else(|| {
+        let function = functions.of_both(first, computed).ok_or_else(|| {
             let problem = format!("no function computes with {computed}");
             Error::internal(operator.schema().name, problem)
         })?;

@@ -5,7 +5,8 @@ use dml_core::{AbstractOperator, DataType, Error, FieldValue, Validated};
 
 use super::Row;
 use super::cases;
-use super::program::{fused, scale_bias};
+use super::functions::Functions;
+use super::program::{fused, is_mixed, scale_bias};
 use super::tensors::{Attributes, Tensors};
 use crate::reference::number::Number;
 use crate::reference::{Case, Random, Reference, Signature};
@@ -65,9 +66,26 @@ impl Oracle {
         Self { float: Some(Float::InSteps(float)), ..Self::CONVERSION }
     }
 
+    /// A function of real numbers. Its result may be subnormal.
+    pub(super) const fn real(float: fn(&[f64]) -> f64) -> Self {
+        Self { float: Some(Float::AtOnce(float)), ..Self::CONVERSION }
+    }
+
     /// The same, and integers that wrap.
     pub(super) const fn or_integers(self, integer: fn(&[i128]) -> i128) -> Self {
         Self { integer: Some(integer), ..self }
+    }
+
+    /// Whether there is a function of floats alone, not of bits.
+    #[cfg(test)]
+    pub(super) fn is_of_floats(&self) -> bool {
+        self.float.is_some() && self.bits.is_none()
+    }
+
+    /// The function of floats, rounded to single precision.
+    #[cfg(test)]
+    pub(super) fn of_floats(&self, x: &[f64]) -> f64 {
+        self.float.map_or(f64::NAN, |float| single(float.of(x, |it| it)))
     }
 
     /// Of bits, whatever they mean.
@@ -171,7 +189,9 @@ fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) 
         (_, _, Some(of)) => {
             // Doubles have more than twice the digits of single precision, so that what is rounded twice
             // is rounded once.
-            let result = float(operator, of, &given, step);
+            // A subnormal FLOAT32 is compared with its zero as well, and integers may have made it.
+            let last = if output == DataType::Float32 { |it| it } else { step };
+            let result = float(operator, of, &given, [step, last]);
             Number::decode(DataType::Float64, result.to_bits()).encode(output)
         }
         // Nothing is converted to its own type.
@@ -189,20 +209,34 @@ fn is_staged(operator: &Validated) -> bool {
     has_scale || fused(operator).is_ok_and(|it| it.is_some())
 }
 
+/// The operator's functions, by the types that they compute with.
+fn functions(operator: &Validated) -> Functions {
+    Row::of(operator.schema()).map_or(Functions::NONE, |row| row.functions)
+}
+
 /// A function of floats, before it of elements that are scaled and biased and after it of the fused
-/// activation, as the operator says.
-fn float(operator: &Validated, of: Float, given: &[(DataType, u64)], step: Step) -> f64 {
+/// activation, as the operator says. The result goes through the second step.
+fn float(
+    operator: &Validated,
+    of: Float,
+    given: &[(DataType, u64)],
+    [step, last]: [Step; 2],
+) -> f64 {
     let mut numbers: Vec<f64> = given.iter().map(|it| double(*it)).collect();
+    // Integers beside floats are cast.
+    if is_mixed(&functions(operator), &types(operator).0) {
+        numbers.iter_mut().for_each(|it| *it = single(*it));
+    }
     if !is_staged(operator) {
-        return single(step(of.of(&numbers, step)));
+        return single(last(of.of(&numbers, step)));
     }
     numbers.iter_mut().for_each(|it| *it = rounded(*it, step));
     let result = scaled(operator, of, numbers, step);
-    let Ok(Some(activation)) = fused(operator) else { return result };
+    let Ok(Some(activation)) = fused(operator) else { return rounded(result, last) };
     let attributes = attributes(activation).into_iter().map(double);
-    let arguments = [result].into_iter().chain(attributes).collect();
+    let arguments = [rounded(result, step)].into_iter().chain(attributes).collect();
     let oracle = Row::of(activation.schema()).and_then(|row| row.oracle.float);
-    oracle.map_or(f64::NAN, |of| scaled(activation, of, arguments, step))
+    oracle.map_or(f64::NAN, |of| rounded(scaled(activation, of, arguments, step), last))
 }
 
 /// A number of single precision on the way.
@@ -216,7 +250,7 @@ fn scaled(operator: &Validated, of: Float, mut numbers: Vec<f64>, step: Step) ->
         let [scale, bias] = [scale, bias].map(|it| step(it.into()));
         numbers[0] = rounded(rounded(numbers[0] * scale, step) + bias, step);
     }
-    rounded(of.of(&numbers, step), step)
+    of.of(&numbers, step)
 }
 
 impl ElementWise {
@@ -269,7 +303,19 @@ impl Reference for ElementWise {
             Some(_) => !is_staged(operator),
             None => oracle.float.is_none() && inputs == [output],
         };
-        if is_moved { Comparison::BitExact } else { operator.schema().comparison(data_type) }
+        let is_single = is_staged(operator) || is_mixed(&functions(operator), &inputs);
+        let own = operator.schema().comparison(data_type);
+        match fused(operator).map(|it| it.map(|it| it.schema().comparison(data_type))) {
+            // What it is applied to is exact but for the rounding that the oracle has as well.
+            Ok(Some(Comparison::Ulp(bound))) => Comparison::Ulp(bound),
+            Ok(Some(_)) => own,
+            _ if is_moved => Comparison::BitExact,
+            // What is computed in single precision is off as FLOAT32 is, and truncated after that.
+            _ if is_single && output.integer_range().is_some() => {
+                operator.schema().comparison(DataType::Float32)
+            }
+            _ => own,
+        }
     }
 
     fn minimal(&self, signature: &Signature) -> AbstractOperator {

@@ -1,0 +1,108 @@
+//! How far the functions of operators are from their oracles, against the bounds that the schema states: of
+//! a sample of all numbers in every run of the tests, of each one at night.
+
+use dml_core::DataType::{self, Float16, Float32};
+use dml_spirv::functions::{self as f, Function};
+
+use super::{ROWS, Row};
+use crate::reference::number::Number;
+use crate::reference::{Random, accepts, edges};
+
+/// One of so many single-precision numbers is tried, a prime.
+const STEP: usize = 4099;
+/// So many arguments of functions of several.
+const DRAWN: usize = 1 << 18;
+
+/// The operators that compute floats of floats.
+fn functions() -> impl Iterator<Item = (&'static Row, &'static Function)> {
+    let computes = |row: &&Row| row.oracle.is_of_floats() && !row.functions.give_integers;
+    ROWS.iter().filter(computes).filter_map(|row| Some((row, row.functions.f32?)))
+}
+
+/// What is wrong where `function` gives for `arguments` of single precision what is further from the oracle
+/// than the schema allows for a result of `data_type`.
+fn defect(
+    row: &Row,
+    function: &Function,
+    arguments: &[u64],
+    data_type: DataType,
+) -> Option<String> {
+    let single = |bits: &u64| f32::from_bits(u32::try_from(*bits).unwrap_or(u32::MAX));
+    let numbers: Vec<f64> = arguments.iter().map(|it| single(it).into()).collect();
+    let expected = Number::decode(DataType::Float64, row.oracle.of_floats(&numbers).to_bits());
+    let expected = expected.encode(data_type);
+    let found = (function.twin)(arguments);
+    let found = if data_type == Float16 { (f::F32_TO_F16.twin)(&[found]) } else { found };
+    let comparison = row.schema.comparison(data_type);
+    (!accepts(comparison, data_type, expected, found)).then(|| {
+        let name = row.schema.name;
+        format!("{name} of {numbers:?} ({arguments:x?}) is {found:#x}, not {expected:#x}: {comparison:?}")
+    })
+}
+
+/// Fails with the first defect of each function.
+fn check<A: AsRef<[u64]>, I: Iterator<Item = A>>(
+    data_type: DataType,
+    is_meant: fn(&Function) -> bool,
+    arguments: impl Fn(&Function) -> I,
+) {
+    let of = |(row, function): (&Row, &Function)| {
+        arguments(function).find_map(|it| defect(row, function, it.as_ref(), data_type))
+    };
+    let defects: Vec<String> = functions().filter(|(_, it)| is_meant(it)).filter_map(of).collect();
+    assert!(defects.is_empty(), "{}", defects.join("\n"));
+}
+
+fn is_unary(function: &Function) -> bool {
+    function.arity + function.parameters == 1
+}
+
+fn check_unary(step: usize) {
+    check(Float32, is_unary, |_| {
+        (0..=u64::from(u32::MAX)).step_by(step).chain(edges(Float32)).map(|it| [it])
+    });
+}
+
+#[test]
+fn unary_functions_are_within_their_bounds_of_a_sample_of_all_numbers() {
+    check_unary(STEP);
+}
+
+#[test]
+#[ignore = "takes an hour: `cargo xtask nightly` runs it"]
+fn unary_functions_are_within_their_bounds_of_every_number() {
+    check_unary(1);
+}
+
+#[test]
+fn unary_functions_are_within_their_bounds_of_every_half() {
+    check(Float16, is_unary, |_| (0..=u64::from(u16::MAX)).map(|it| [(f::F16_TO_F32.twin)(&[it])]));
+}
+
+/// A number at an edge, of a size that a sum or an exponent may have, or any.
+fn argument(random: &mut Random, edges: &[u64]) -> u64 {
+    match random.below(4) {
+        0 => random.pick(edges),
+        1 => random.word().into(),
+        _ => (random.word() & 0x807f_ffff | (112 + random.below(24)) << 23).into(),
+    }
+}
+
+#[test]
+fn functions_of_several_numbers_are_within_their_bounds_of_edges_and_drawn_ones() {
+    let edges = edges(Float32);
+    check(
+        Float32,
+        |it| !is_unary(it),
+        |function| {
+            let count = function.arity + function.parameters;
+            let of_two = if count == 2 { edges.as_slice() } else { &[] };
+            let pairs = of_two.iter().flat_map(|a| of_two.iter().map(|b| vec![*a, *b]));
+            let mut random = Random::new(function.name);
+            let edges = &edges;
+            let drawn = (0..DRAWN)
+                .map(move |_| (0..count).map(|_| argument(&mut random, edges)).collect::<Vec<_>>());
+            pairs.chain(drawn)
+        },
+    );
+}
