@@ -52,7 +52,7 @@ uint erf_of(const uint x) {
 }
 
 uvec4 erf(const uvec4 a) {
-    return uvec4(erf_of(a.x), erf_of(a.y), erf_of(a.z), erf_of(a.w));
+    EACH(erf_of(a[at]))
 }
 
 // x / 2 * (1 + erf(x / sqrt(2))), below 2 units.
@@ -76,5 +76,5 @@ uint gelu_of(const uint x) {
 }
 
 uvec4 gelu(const uvec4 a) {
-    return uvec4(gelu_of(a.x), gelu_of(a.y), gelu_of(a.z), gelu_of(a.w));
+    EACH(gelu_of(a[at]))
 }

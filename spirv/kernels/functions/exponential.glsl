@@ -7,12 +7,6 @@
 #include "include/pairs.glsl"
 #include "include/exponential.glsl"
 
-// A function of four elements, one at a time, since few registers are enough for that.
-#define EACH(function) uvec4(function(a.x), function(a.y), function(a.z), function(a.w))
-#define EACH_BY(function, p) uvec4(function(a.x, p), function(a.y, p), function(a.z, p), function(a.w, p))
-#define EACH_BY_2(function, p, q) \
-    uvec4(function(a.x, p, q), function(a.y, p, q), function(a.z, p, q), function(a.w, p, q))
-
 // e^x.
 uint exp_of(const uint x) {
     const uint result = rounded(exponential(pair(x)));
@@ -20,7 +14,7 @@ uint exp_of(const uint x) {
 }
 
 uvec4 exp_f32(const uvec4 a) {
-    return EACH(exp_of);
+    EACH(exp_of(a[at]))
 }
 
 // ln(x), of negative numbers none.
@@ -34,7 +28,7 @@ uint log_of(const uint x) {
 }
 
 uvec4 log_f32(const uvec4 a) {
-    return EACH(log_of);
+    EACH(log_of(a[at]))
 }
 
 // 1 / (1 + e^-x).
@@ -48,7 +42,7 @@ uint sigmoid_of(const uint x) {
 }
 
 uvec4 sigmoid(const uvec4 a) {
-    return EACH(sigmoid_of);
+    EACH(sigmoid_of(a[at]))
 }
 
 // x / (1 + e^(-scale x)).
@@ -61,7 +55,7 @@ uint swish_of(const uint x, const uint scale) {
 }
 
 uvec4 swish(const uvec4 a, const uint scale) {
-    return EACH_BY(swish_of, scale);
+    EACH(swish_of(a[at], scale))
 }
 
 // (e^2x - 1) / (e^2x + 1).
@@ -76,7 +70,7 @@ uint tanh_of(const uint x) {
 }
 
 uvec4 tanh_f32(const uvec4 a) {
-    return EACH(tanh_of);
+    EACH(tanh_of(a[at]))
 }
 
 // alpha * tanh(beta x).
@@ -89,7 +83,7 @@ uint scaled_tanh_of(const uint x, const uint alpha, const uint beta) {
 }
 
 uvec4 scaled_tanh(const uvec4 a, const uint alpha, const uint beta) {
-    return EACH_BY_2(scaled_tanh_of, alpha, beta);
+    EACH(scaled_tanh_of(a[at], alpha, beta))
 }
 
 // Neither negative nor without a value.
@@ -104,7 +98,7 @@ uint elu_of(const uint x, const uint alpha) {
 }
 
 uvec4 elu(const uvec4 a, const uint alpha) {
-    return EACH_BY(elu_of, alpha);
+    EACH(elu_of(a[at], alpha))
 }
 
 // x >= 0 ? x : alpha (e^(x / alpha) - 1).
@@ -117,7 +111,7 @@ uint celu_of(const uint x, const uint alpha) {
 }
 
 uvec4 celu(const uvec4 a, const uint alpha) {
-    return EACH_BY(celu_of, alpha);
+    EACH(celu_of(a[at], alpha))
 }
 
 // gamma * (x > 0 ? x : alpha (e^x - 1)).
@@ -134,7 +128,7 @@ uint scaled_elu_of(const uint x, const uint alpha, const uint gamma) {
 }
 
 uvec4 scaled_elu(const uvec4 a, const uint alpha, const uint gamma) {
-    return EACH_BY_2(scaled_elu_of, alpha, gamma);
+    EACH(scaled_elu_of(a[at], alpha, gamma))
 }
 
 // ln(1 + e^z), which is ln(1 + e^-|z|), and z more where that is positive.
@@ -158,7 +152,7 @@ uint softplus_of(const uint x, const uint steepness) {
 }
 
 uvec4 softplus(const uvec4 a, const uint steepness) {
-    return EACH_BY(softplus_of, steepness);
+    EACH(softplus_of(a[at], steepness))
 }
 
 // alpha ln(1 + e^(beta x)).
@@ -172,5 +166,5 @@ uint parametric_softplus_of(const uint x, const uint alpha, const uint beta) {
 }
 
 uvec4 parametric_softplus(const uvec4 a, const uint alpha, const uint beta) {
-    return EACH_BY_2(parametric_softplus_of, alpha, beta);
+    EACH(parametric_softplus_of(a[at], alpha, beta))
 }

@@ -7,9 +7,6 @@
 #include "include/exponential.glsl"
 #include "include/square_root.glsl"
 
-// A function of four elements, one at a time, since few registers are enough for that.
-#define EACH(function) uvec4(function(a.x), function(a.y), function(a.z), function(a.w))
-
 vec3 halved(const vec3 a) {
     return vec3(a.x, a.y, a.z - 1.0);
 }
@@ -23,7 +20,7 @@ uint sinh_of(const uint x) {
 }
 
 uvec4 sinh_f32(const uvec4 a) {
-    return EACH(sinh_of);
+    EACH(sinh_of(a[at]))
 }
 
 // (e^x + e^-x) / 2.
@@ -34,7 +31,7 @@ uint cosh_of(const uint x) {
 }
 
 uvec4 cosh_f32(const uvec4 a) {
-    return EACH(cosh_of);
+    EACH(cosh_of(a[at]))
 }
 
 // ln(x + sqrt(x^2 + 1)); below 2^-12 x itself, which is off by a tenth of a unit.
@@ -47,7 +44,7 @@ uint asinh_of(const uint x) {
 }
 
 uvec4 asinh_f32(const uvec4 a) {
-    return EACH(asinh_of);
+    EACH(asinh_of(a[at]))
 }
 
 // ln(x + sqrt((x - 1) (x + 1))).
@@ -59,7 +56,7 @@ uint acosh_of(const uint x) {
 }
 
 uvec4 acosh_f32(const uvec4 a) {
-    return EACH(acosh_of);
+    EACH(acosh_of(a[at]))
 }
 
 // ln((1 + x) / (1 - x)) / 2; below 2^-12 x itself, which is off by a fifth of a unit.
@@ -72,5 +69,5 @@ uint atanh_of(const uint x) {
 }
 
 uvec4 atanh_f32(const uvec4 a) {
-    return EACH(atanh_of);
+    EACH(atanh_of(a[at]))
 }

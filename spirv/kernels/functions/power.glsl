@@ -33,11 +33,11 @@ uint pow_of(const uint x, const uint y) {
 }
 
 uvec4 pow_f32(const uvec4 a, const uvec4 b) {
-    return uvec4(pow_of(a.x, b.x), pow_of(a.y, b.y), pow_of(a.z, b.z), pow_of(a.w, b.w));
+    EACH(pow_of(a[at], b[at]))
 }
 
 uvec4 constant_pow(const uvec4 a, const uint exponent) {
-    return uvec4(pow_of(a.x, exponent), pow_of(a.y, exponent), pow_of(a.z, exponent), pow_of(a.w, exponent));
+    return pow_f32(a, uvec4(exponent));
 }
 
 // Powers of integers wrap. 32 squares are enough for any exponent.

@@ -6,9 +6,6 @@
 #include "include/pairs.glsl"
 #include "include/square_root.glsl"
 
-// A function of four elements, one at a time, since few registers are enough for that.
-#define EACH(function) uvec4(function(a.x), function(a.y), function(a.z), function(a.w))
-
 const vec3 QUARTER_TURN = vec3(1.5707963705062866, -4.371138828673793e-08, 0.0);
 const vec3 EIGHTH_TURN = vec3(0.7853981852531433, -2.1855694143348964e-08, 0.0);
 // pi / 4, rounded down.
@@ -97,7 +94,7 @@ uint sin_of(const uint x) {
 }
 
 uvec4 sin_f32(const uvec4 a) {
-    return EACH(sin_of);
+    EACH(sin_of(a[at]))
 }
 
 uint cos_of(const uint x) {
@@ -109,7 +106,7 @@ uint cos_of(const uint x) {
 }
 
 uvec4 cos_f32(const uvec4 a) {
-    return EACH(cos_of);
+    EACH(cos_of(a[at]))
 }
 
 uint tan_of(const uint x) {
@@ -123,7 +120,7 @@ uint tan_of(const uint x) {
 }
 
 uvec4 tan_f32(const uvec4 a) {
-    return EACH(tan_of);
+    EACH(tan_of(a[at]))
 }
 
 // atan(a) where |a| is at most tan(pi / 8): a + a^3 * T(a^2), T interpolated at Chebyshev's nodes.
@@ -162,7 +159,7 @@ uint atan_of(const uint x) {
 }
 
 uvec4 atan_f32(const uvec4 a) {
-    return EACH(atan_of);
+    EACH(atan_of(a[at]))
 }
 
 // pi less an angle.
@@ -181,8 +178,7 @@ uint atan_yx_of(const uint y, const uint x) {
 }
 
 uvec4 atan_yx(const uvec4 a, const uvec4 b) {
-    return uvec4(
-        atan_yx_of(a.x, b.x), atan_yx_of(a.y, b.y), atan_yx_of(a.z, b.z), atan_yx_of(a.w, b.w));
+    EACH(atan_yx_of(a[at], b[at]))
 }
 
 // The other side of a right triangle with the hypotenuse 1: sqrt((1 - x) (1 + x)).
@@ -197,7 +193,7 @@ uint asin_of(const uint x) {
 }
 
 uvec4 asin_f32(const uvec4 a) {
-    return EACH(asin_of);
+    EACH(asin_of(a[at]))
 }
 
 uint acos_of(const uint x) {
@@ -208,5 +204,5 @@ uint acos_of(const uint x) {
 }
 
 uvec4 acos_f32(const uvec4 a) {
-    return EACH(acos_of);
+    EACH(acos_of(a[at]))
 }

@@ -5,6 +5,15 @@
 //
 // Mirrored by src/functions/pairs.rs, operation by operation.
 
+// The body of a function of four elements: what `of` is for the one `at`. A loop, since a CPU driver's
+// compiler takes more than linear time; of its four iterations nobody runs short.
+#define EACH(of) \
+    uvec4 result = uvec4(0u); \
+    for (int at = 0; at < 4; ++at) { \
+        result[at] = of; \
+    } \
+    return result;
+
 const int INFINITY = 0x7f800000;
 const uint NAN = 0x7fc00000u;
 const uint SIGN = 0x80000000u;
