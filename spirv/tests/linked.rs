@@ -11,7 +11,8 @@ use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step};
 use dml_spirv::functions::{self, Function};
 use dml_spirv::{ElementWidth, kernels};
 
-/// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows.
+/// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows. The largest are of
+/// functions that loop over the elements of a quad.
 const MOST_BYTES: usize = 24 << 10;
 
 /// A kernel of one function.
