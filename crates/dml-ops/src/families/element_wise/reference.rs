@@ -76,12 +76,6 @@ impl Oracle {
         Self { integer: Some(integer), ..self }
     }
 
-    /// Whether there is a function of floats alone, not of bits.
-    #[cfg(test)]
-    pub(super) fn is_of_floats(&self) -> bool {
-        self.float.is_some() && self.bits.is_none()
-    }
-
     /// The function of floats, rounded to single precision.
     #[cfg(test)]
     pub(super) fn of_floats(&self, x: &[f64]) -> f64 {
