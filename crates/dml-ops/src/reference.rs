@@ -49,7 +49,7 @@ pub trait Reference: Sync {
     ) -> Result<Vec<Vec<u64>>, Error>;
 
     /// The same on a device that takes zeros for subnormals of FLOAT32, of which `inputs` have none any
-    /// more: differs where there are some between an input and its output.
+    /// more where [`Self::may_flush`]: differs where there are some between an input and its output.
     ///
     /// # Errors
     /// As [`Self::outputs`].
@@ -59,6 +59,12 @@ pub trait Reference: Sync {
         inputs: &[Option<Vec<u64>>],
     ) -> Result<Vec<Vec<u64>>, Error> {
         self.outputs(operator, inputs)
+    }
+
+    /// Whether a device may take zeros for the subnormals of FLOAT32 in the input at `index`: not where its
+    /// kernels read their bits as integers.
+    fn may_flush(&self, _operator: &Validated, _index: usize) -> bool {
+        true
     }
 
     /// Whether there may be subnormals of FLOAT32 between inputs that are none and their outputs.

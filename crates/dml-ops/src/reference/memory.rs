@@ -168,18 +168,23 @@ fn flushed_outputs(
     if !outputs.any(|layout| matches!(comparison(layout), Comparison::Ulp(_))) {
         return Ok(None);
     }
-    let types = operator.tensors(FieldKind::Input).map(|(_, it)| it.map(TensorLayout::data_type));
+    // Without a type is what is read as integers.
+    let types = operator.tensors(FieldKind::Input).enumerate().map(|(index, (_, layout))| {
+        let data_type = layout?.data_type();
+        Some(reference.may_flush(operator, index).then_some(data_type))
+    });
     let with_types: Vec<_> = types.zip(inputs).map(|(it, input)| it.zip(input.as_ref())).collect();
-    let has_subnormal = |(data_type, elements): &(DataType, &Vec<u64>)| {
-        elements.iter().any(|bits| is_subnormal(*data_type, *bits))
+    let has_subnormal = |(data_type, elements): &(Option<DataType>, &Vec<u64>)| {
+        data_type.is_some_and(|it| elements.iter().any(|bits| is_subnormal(it, *bits)))
     };
     if !reference.may_be_subnormal_within(operator)
         && !with_types.iter().flatten().any(has_subnormal)
     {
         return Ok(None);
     }
-    let flush = |(data_type, elements): (DataType, &Vec<u64>)| {
-        elements.iter().map(|bits| flushed(data_type, *bits)).collect()
+    let flush = |(data_type, elements): (Option<DataType>, &Vec<u64>)| {
+        let of = |bits: &u64| data_type.map_or(*bits, |it| flushed(it, *bits));
+        elements.iter().map(of).collect()
     };
     let inputs: Vec<_> = with_types.into_iter().map(|input| input.map(flush)).collect();
     reference.flushed_outputs(operator, &inputs).map(Some).map_err(|error| error.to_string())

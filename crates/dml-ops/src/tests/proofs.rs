@@ -81,6 +81,10 @@ impl Reference for Wrong<'_> {
         Ok(self.of(operator, self.right.flushed_outputs(operator, &self.inputs(inputs))?))
     }
 
+    fn may_flush(&self, operator: &Validated, index: usize) -> bool {
+        self.right.may_flush(operator, index)
+    }
+
     fn may_be_subnormal_within(&self, operator: &Validated) -> bool {
         self.right.may_be_subnormal_within(operator)
     }

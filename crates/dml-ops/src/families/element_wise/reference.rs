@@ -21,12 +21,14 @@ enum Float {
     AtOnce(fn(&[f64]) -> f64),
     /// With numbers on the way, or a result before it is rounded, that may be subnormal.
     InSteps(fn(&[f64], Step) -> f64),
+    /// At once, by kernels that take no operand for zero: the bits of a subnormal number are integers.
+    Real(fn(&[f64]) -> f64),
 }
 
 impl Float {
     fn of(self, x: &[f64], step: Step) -> f64 {
         match self {
-            Self::AtOnce(of) => of(x),
+            Self::AtOnce(of) | Self::Real(of) => of(x),
             Self::InSteps(of) => of(x, step),
         }
     }
@@ -68,7 +70,7 @@ impl Oracle {
 
     /// A function of real numbers. Its result may be subnormal.
     pub(super) const fn real(float: fn(&[f64]) -> f64) -> Self {
-        Self { float: Some(Float::AtOnce(float)), ..Self::CONVERSION }
+        Self { float: Some(Float::Real(float)), ..Self::CONVERSION }
     }
 
     /// The same, and integers that wrap.
@@ -217,14 +219,17 @@ fn float(
     [step, last]: [Step; 2],
 ) -> f64 {
     let mut numbers: Vec<f64> = given.iter().map(|it| double(*it)).collect();
+    let is_staged = is_staged(operator);
     // Integers beside floats are cast.
-    if is_mixed(&functions(operator), &types(operator).0) {
+    if is_staged || is_mixed(&functions(operator), &types(operator).0) {
         numbers.iter_mut().for_each(|it| *it = single(*it));
     }
-    if !is_staged(operator) {
+    if !is_staged {
         return single(last(of.of(&numbers, step)));
     }
-    numbers.iter_mut().for_each(|it| *it = rounded(*it, step));
+    // What is scaled may be taken for zero, and so may the others unless their bits are read as integers.
+    let stepped = if matches!(of, Float::Real(_)) { 1 } else { numbers.len() };
+    numbers.iter_mut().take(stepped).for_each(|it| *it = step(*it));
     let result = scaled(operator, of, numbers, step);
     let Ok(Some(activation)) = fused(operator) else { return rounded(result, last) };
     let attributes = attributes(activation).into_iter().map(double);
@@ -281,6 +286,12 @@ impl Reference for ElementWise {
         inputs: &[Option<Vec<u64>>],
     ) -> Result<Vec<Vec<u64>>, Error> {
         self.by_elements(operator, inputs, flush)
+    }
+
+    fn may_flush(&self, operator: &Validated, index: usize) -> bool {
+        let is_real =
+            Row::of(self.0).is_some_and(|row| matches!(row.oracle.float, Some(Float::Real(_))));
+        !is_real || (index == 0 && is_staged(operator))
     }
 
     fn may_be_subnormal_within(&self, operator: &Validated) -> bool {
