@@ -144,8 +144,7 @@ impl Cell {
         Case { id, level, operator, expectation }
     }
 
-    /// The cases of a run: each at every rank with some types and with all types at some rank
-    /// ([`Operator::has_case`]), and of refusals [some](Self::is_chosen_refusal).
+    /// The cases of a run, of each some types and ranks ([`Operator::has_case`]), and of refusals [some](Self::is_chosen_refusal).
     fn cases(&self) -> Vec<Case> {
         if !self.is_chosen_refusal() && self.refusal().is_some() {
             return vec![];

@@ -21,7 +21,7 @@ pub struct Selection {
     #[arg(long, value_name = "GLOB")]
     filter: Option<Pattern>,
     /// Random cases for each operator, data type and rank, at the highest of the levels
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     random: u32,
     /// What random cases are made from; their ids carry it
     #[arg(long, value_name = "S", default_value_t = 0)]

@@ -91,8 +91,8 @@ const BAD_BINDINGS: &[(&str, BadBinding)] = &[
     ("binding_missing", BadBinding::Missing),
 ];
 
-/// The broken rules for an operator that `level` accepts with this signature: each at every rank with some
-/// types, and with all types at some rank ([`Operator::has_case`]).
+/// The broken rules for an operator that `level` accepts with this signature, of those that it is tested with
+/// ([`Operator::has_case`]).
 pub(super) fn cases(
     operator: &Operator,
     level: FeatureLevel,

@@ -91,6 +91,11 @@ pub trait Reference: Sync {
     /// Corner cases for tensors of this signature, which some level accepts.
     fn cases(&self, signature: &Signature) -> Vec<Case>;
 
+    /// Whether other operators have the same cases and kernels, but for what they compute.
+    fn shares_cases(&self) -> bool {
+        false
+    }
+
     /// A case for tensors of this signature, which some level accepts, that depends on `random`
     /// alone. It gets its name from whoever asked for it.
     fn random(&self, random: &mut Random, signature: &Signature) -> Case;

@@ -332,6 +332,10 @@ impl Reference for ElementWise {
         cases::all(Tensors::new(self.0, signature))
     }
 
+    fn shares_cases(&self) -> bool {
+        true
+    }
+
     fn random(&self, random: &mut Random, signature: &Signature) -> Case {
         cases::random(Tensors::new(self.0, signature), random)
     }
