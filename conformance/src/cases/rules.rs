@@ -298,9 +298,15 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_has_every_rank_and_all_types() {
+    fn every_rule_has_every_rank_and_all_types_or_every_type_where_cases_are_shared() {
         for operator in dml_ops::OPERATORS.iter() {
             let (level, schema) = (FeatureLevel::HIGHEST, operator.schema());
+            let is_shared = operator.reference().shares_cases();
+            // Types of all tensors or of one by its number, or a rank.
+            let places = |Signature { types, rank }: &Signature| match is_shared {
+                true => (0..).zip(types).map(|(at, it)| (Some(at), vec![*it], None)).collect(),
+                false => vec![(None, types.clone(), None), (None, vec![], Some(*rank))],
+            };
             let [mut all_pairs, mut pairs] = [HashSet::new(), HashSet::new()];
             let mut counts = [0, 0];
             for signature in Signature::all(schema) {
@@ -313,8 +319,8 @@ mod tests {
                 for ((cases, pairs), count) in found.into_iter().zip(&mut counts) {
                     *count += cases.len();
                     for case in cases {
-                        pairs.insert((case.name.clone(), Some(signature.types.clone()), None));
-                        pairs.insert((case.name, None, Some(signature.rank)));
+                        let places = places(&signature).into_iter();
+                        pairs.extend(places.map(|it: (Option<u32>, _, _)| (case.name.clone(), it)));
                     }
                 }
             }

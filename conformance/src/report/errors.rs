@@ -8,6 +8,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::text::{one_line, thousands};
 use crate::results::{LargestError, Run};
+use crate::webnn::tolerance;
 
 /// The errors of all targets of one operator, data type and bound.
 pub(super) struct Row<'a> {
@@ -65,7 +66,8 @@ impl LargestError {
     }
 }
 
-/// Writes the largest errors as a table in Markdown with a column for each target.
+/// Writes the largest errors as a table in Markdown with a column for each target, and with what WebNN's
+/// tests allow.
 pub(super) fn write(run: &Run, output: &mut dyn Write) -> io::Result<()> {
     let rows = rows(run);
     if rows.is_empty() {
@@ -74,11 +76,12 @@ pub(super) fn write(run: &Run, output: &mut dyn Write) -> io::Result<()> {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN);
     let titles = run.targets.iter().map(|target| one_line(&target.title()).replace('|', "\\|"));
-    let names = ["Operator", "Data type", "Allowed, ULP"].map(str::to_owned);
+    let names = ["Operator", "Data type", "Allowed, ULP", "By WebNN"].map(str::to_owned);
     table.set_header(names.into_iter().chain(titles));
     for row in rows {
-        let cells =
-            [row.operator.to_owned(), row.data_type.to_owned(), thousands(row.allowed.into())];
+        let by_webnn = tolerance::of_operator(row.operator, row.data_type).unwrap_or_default();
+        let (operator, data_type) = (row.operator.to_owned(), row.data_type.to_owned());
+        let cells = [operator, data_type, thousands(row.allowed.into()), by_webnn];
         let error = |error: &Option<&LargestError>| {
             error.map_or_else(|| "not executed".to_owned(), LargestError::words)
         };
@@ -123,11 +126,11 @@ mod tests {
         let mut text = Vec::new();
         write(&run, &mut text).unwrap();
         let expected = "\
-| Operator | Data type | Allowed, ULP |          one |  two \\| half |
-|----------|-----------|--------------|--------------|--------------|
-| A        | FLOAT32   |        2,000 | not executed |    no number |
-| B        | FLOAT32   |        2,000 |            0 | not executed |
-| C        | FLOAT32   |        2,000 |        1,500 |            0 |
+| Operator | Data type | Allowed, ULP | By WebNN |          one |  two \\| half |
+|----------|-----------|--------------|----------|--------------|--------------|
+| A        | FLOAT32   |        2,000 |          | not executed |    no number |
+| B        | FLOAT32   |        2,000 |          |            0 | not executed |
+| C        | FLOAT32   |        2,000 |          |        1,500 |            0 |
 ";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
     }

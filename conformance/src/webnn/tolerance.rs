@@ -90,6 +90,32 @@ pub(super) fn of(graph: &Graph, element: ElementType) -> Tolerance {
     sum
 }
 
+/// Operators of DirectML that are not called as the operations are.
+static OTHER_NAMES: &[(&str, &str)] = &[
+    ("SUBTRACT", "sub"),
+    ("MULTIPLY", "mul"),
+    ("DIVIDE", "div"),
+    ("RECIP", "reciprocal"),
+    ("PARAMETERIZED_RELU", "prelu"),
+];
+
+/// What is allowed of the results of one operator of DirectML, by its name, where an operation of WebNN is
+/// the same and its figure is a single one: such as `18` units in the last place, or `0.001` at most.
+pub(crate) fn of_operator(operator: &str, data_type: &str) -> Option<String> {
+    let kinds = ["ELEMENT_WISE_", "ACTIVATION_"];
+    let name = kinds.iter().find_map(|kind| operator.strip_prefix(kind)).unwrap_or(operator);
+    let other = OTHER_NAMES.iter().find(|(it, _)| *it == name).map(|(_, it)| *it);
+    let plain = name.to_lowercase().replace('_', "");
+    let is_same = |it: &str| other.map_or_else(|| it.to_lowercase() == plain, |other| it == other);
+    match (&ALLOWED.iter().find(|(it, _)| is_same(it))?.1, data_type) {
+        (Ulp(single, _), "FLOAT32") => Some(single.to_string()),
+        (Ulp(_, half), "FLOAT16") => Some(half.to_string()),
+        (Difference(single, _), "FLOAT32") => Some(format!("{single:.4} at most")),
+        (Difference(_, half), "FLOAT16") => Some(format!("{half:.4} at most")),
+        _ => None,
+    }
+}
+
 fn input<'a>(operator: &Operator, graph: &'a Graph, name: &str) -> Option<&'a Operand> {
     let names = names(operator.argument(name)?).ok()?;
     graph.inputs.get(names.first()?)
@@ -127,5 +153,20 @@ fn reduced(operator: &Operator, graph: &Graph) -> Option<u64> {
     match operator.argument("axes") {
         None => Some(shape.iter().product()),
         Some(axes) => axes.as_array()?.iter().map(|axis| size(shape, axis)).product(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_have_the_figures_of_the_operation_that_is_the_same() {
+        let of = |operator, data_type| of_operator(operator, data_type).unwrap_or_default();
+        assert_eq!(of("ELEMENT_WISE_MULTIPLY", "FLOAT16"), "1");
+        assert_eq!(of("ACTIVATION_SIGMOID", "FLOAT32"), "34");
+        assert_eq!(of("ACTIVATION_HARD_SWISH", "FLOAT32"), "4");
+        assert_eq!(of("ELEMENT_WISE_SIN", "FLOAT32"), "0.0010 at most");
+        assert_eq!(of("ELEMENT_WISE_DIFFERENCE_SQUARE", "FLOAT32"), "");
     }
 }
