@@ -224,12 +224,12 @@ fn float(
     if is_staged || is_mixed(&functions(operator), &types(operator).0) {
         numbers.iter_mut().for_each(|it| *it = single(*it));
     }
+    // What is scaled may be taken for zero, and so may the others unless their bits are read as integers.
+    let stepped = if matches!(of, Float::Real(_)) { usize::from(is_staged) } else { numbers.len() };
+    numbers.iter_mut().take(stepped).for_each(|it| *it = step(*it));
     if !is_staged {
         return single(last(of.of(&numbers, step)));
     }
-    // What is scaled may be taken for zero, and so may the others unless their bits are read as integers.
-    let stepped = if matches!(of, Float::Real(_)) { 1 } else { numbers.len() };
-    numbers.iter_mut().take(stepped).for_each(|it| *it = step(*it));
     let result = scaled(operator, of, numbers, step);
     let Ok(Some(activation)) = fused(operator) else { return rounded(result, last) };
     let attributes = attributes(activation).into_iter().map(double);
