@@ -23,6 +23,7 @@ pub mod execute;
 mod exit;
 pub mod expectations;
 pub mod fault;
+mod figures;
 mod matrices;
 pub mod onnx;
 pub mod outcomes;

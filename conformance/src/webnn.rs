@@ -16,5 +16,5 @@ mod proto;
 mod shapes;
 pub mod suite;
 pub(crate) mod test;
-pub(crate) mod tolerance;
+mod tolerance;
 mod translate;

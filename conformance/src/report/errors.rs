@@ -7,8 +7,8 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
 use super::text::{one_line, thousands};
+use crate::figures;
 use crate::results::{LargestError, Run};
-use crate::webnn::tolerance;
 
 /// The errors of all targets of one operator, data type and bound.
 pub(super) struct Row<'a> {
@@ -79,7 +79,7 @@ pub(super) fn write(run: &Run, output: &mut dyn Write) -> io::Result<()> {
     let names = ["Operator", "Data type", "Allowed, ULP", "By WebNN"].map(str::to_owned);
     table.set_header(names.into_iter().chain(titles));
     for row in rows {
-        let by_webnn = tolerance::of_operator(row.operator, row.data_type).unwrap_or_default();
+        let by_webnn = figures::of_operator(row.operator, row.data_type).unwrap_or_default();
         let (operator, data_type) = (row.operator.to_owned(), row.data_type.to_owned());
         let cells = [operator, data_type, thousands(row.allowed.into()), by_webnn];
         let error = |error: &Option<&LargestError>| {

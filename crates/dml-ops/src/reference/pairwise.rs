@@ -13,7 +13,7 @@
 use dml_core::{DataType, MAX_DIMENSION_COUNT};
 
 use super::{Case, Signature};
-use crate::{OPERATORS, Operator};
+use crate::Operator;
 
 impl Operator {
     /// The cases that tensors of this signature are tested with.
@@ -65,8 +65,8 @@ impl Place {
             (1..=MAX_DIMENSION_COUNT).filter(|it| tensors.iter().all(|t| t.ranks.contains(*it)));
         let ranks: Vec<usize> = ranks.collect();
         let rank = ranks.iter().position(|it| *it == signature.rank)?;
-        let number = OPERATORS.iter().position(|it| it.schema().name == schema.name)?;
-        let first_rank = operator.reference().shares_cases().then_some(number);
+        let first_rank =
+            operator.reference().shares_cases().then_some(schema.operator_type as usize);
         Some(Self { types, rank: (rank, ranks.len()), first_rank })
     }
 
@@ -101,6 +101,7 @@ mod tests {
     use std::collections::{BTreeMap, HashSet};
 
     use super::*;
+    use crate::OPERATORS;
 
     type Pairs = HashSet<(String, String)>;
 
