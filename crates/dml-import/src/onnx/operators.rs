@@ -10,8 +10,8 @@ use dml_core::FieldValue;
 
 use crate::error::{Error, NodeName, Result, shortened};
 use crate::graph::{
-    Broadcasting, CastLike, ElementWise, Function, HasElement, Identity, Mean, Op, Range, Size,
-    Slice, Squeeze, Unsqueeze,
+    Broadcasting, CastLike, ElementWise, Function, HasElement, Identity, Mean, Op, Power, Range,
+    Size, Slice, Squeeze, Unsqueeze,
 };
 
 use super::attributes::{Attributes, Kind};
@@ -147,6 +147,7 @@ static OTHERS: &[Row] = &[
     row("DequantizeLinear", 13, &AXIS, 2..=3, build::dequantize),
     row("DequantizeLinear", 21, &DEQUANTIZE_21, 2..=3, build::dequantize),
     row("Mod", 10, &[("fmod", Kind::Int)], 2..=2, build::modulus),
+    row("Pow", 7, &[], 2..=2, |_| Ok(Box::new(Power))),
     row("Gelu", 20, &[("approximate", Kind::Text)], 1..=1, build::gelu),
     row("ReduceSum", 1, &REDUCE_1, 1..=1, build::reduce_sum),
     row("ReduceSum", 13, &REDUCE_18, 1..=2, build::reduce_sum),

@@ -74,6 +74,9 @@ pub(crate) const FLOOR_REMAINDER: Function =
 
 pub(crate) const GELU: Function = Function::new(Numbers, &tables::ACTIVATION_GELU);
 
+pub(crate) const POWER: Function =
+    Function::new(Numbers, &tables::ELEMENT_WISE_POW).with_exponent();
+
 pub(crate) const MINIMUM: Function = Function::new(Numbers, &tables::ELEMENT_WISE_MIN)
     .chain()
     .fold(binary!(i128::min, |a: f64, b: f64| least(a, b)));

@@ -46,7 +46,8 @@ impl Op for CastLike {
     }
 }
 
-fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> Result<Value> {
+/// `input` as another type.
+pub(super) fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> Result<Value> {
     let Kind { element: from, shape } = input.kind()?;
     if let Some(other) = [from, to].into_iter().find(|it| it.storage().is_none()) {
         return Err(no_counterpart(operands.node, other));

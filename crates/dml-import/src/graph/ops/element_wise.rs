@@ -124,7 +124,7 @@ impl ElementWise {
         let mut shape = first.shape()?.to_vec();
         for value in rest.iter().skip(1).chain(condition) {
             let is_condition = condition.is_some_and(|it| std::ptr::eq(it, value));
-            let same = is_condition || value.element()? == element;
+            let same = is_condition || self.function.has_exponent || value.element()? == element;
             let both = broadcast(&shape, value.shape()?).filter(|_| same);
             let Some(both) = both else {
                 let given = format!("{} {}", value.element()?, text(value.shape()?));

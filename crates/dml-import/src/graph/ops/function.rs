@@ -70,6 +70,8 @@ pub(crate) struct Function {
     pub(crate) is_truth: bool,
     /// Whether the first input is a truth value, whatever the others are.
     pub(crate) has_condition: bool,
+    /// Whether the last input has a type of its own, as exponents do.
+    pub(crate) has_exponent: bool,
     /// Whether two inputs at a time are enough for any number of them.
     pub(crate) is_chain: bool,
     /// The same on the host, of one element each; `None` where only a device computes it.
@@ -83,6 +85,7 @@ impl Function {
             operator: (types, schema),
             is_truth: false,
             has_condition: false,
+            has_exponent: false,
             is_chain: false,
             fold: None,
         }
@@ -94,6 +97,10 @@ impl Function {
 
     pub(crate) const fn conditional(self) -> Self {
         Self { has_condition: true, ..self }
+    }
+
+    pub(crate) const fn with_exponent(self) -> Self {
+        Self { has_exponent: true, ..self }
     }
 
     pub(crate) const fn chain(self) -> Self {

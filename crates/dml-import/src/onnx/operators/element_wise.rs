@@ -96,7 +96,12 @@ pub(super) static ROWS: &[Row] = &[
     legacy("Xor", 1, XOR),
     element_wise("Xor", 7, 2..=2, XOR),
     element_wise("Not", 1, 1..=1, NOT),
-    element_wise("Pow", 7, 2..=2, Function::new(Numbers, &tables::ELEMENT_WISE_POW)),
+    element_wise(
+        "Pow",
+        7,
+        2..=2,
+        Function::new(Numbers, &tables::ELEMENT_WISE_POW).with_exponent(),
+    ),
     element_wise("PRelu", 7, 2..=2, Function::new(Numbers, &tables::ACTIVATION_PARAMETERIZED_RELU)),
     element_wise("IsNaN", 9, 1..=1, Function::new(Numbers, &tables::ELEMENT_WISE_IS_NAN).truth()),
     element_wise("BitwiseAnd", 18, 2..=2, BIT_AND),
