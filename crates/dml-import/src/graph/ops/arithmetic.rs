@@ -77,6 +77,8 @@ pub(crate) const GELU: Function = Function::new(Numbers, &tables::ACTIVATION_GEL
 pub(crate) const POWER: Function =
     Function::new(Numbers, &tables::ELEMENT_WISE_POW).with_exponent();
 
+pub(crate) const TANH: Function = Function::new(Numbers, &tables::ELEMENT_WISE_TANH);
+
 pub(crate) const MINIMUM: Function = Function::new(Numbers, &tables::ELEMENT_WISE_MIN)
     .chain()
     .fold(binary!(i128::min, |a: f64, b: f64| least(a, b)));

@@ -6,10 +6,10 @@ use dml_core::{DataType, FieldValue, IsInfinityMode};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{
-    BitCast, Bounds, Broadcast, Cast, Clip, Concat, Direction, Dropout, Einsum, ElementWise, Equal,
-    Equation, EyeLike, FLOOR_REMAINDER, Flatten, Function, GELU, Gather, Op, Parts, Quantize,
-    REMAINDER, Reduce, Reduction, Reshape, ShapeOf, Slice, Split, Transpose, Trilu, Types,
-    Unsqueeze, Zero,
+    ApproximateGelu, BitCast, Bounds, Broadcast, Cast, Clip, Concat, Direction, Dropout, Einsum,
+    ElementWise, Equal, Equation, EyeLike, FLOOR_REMAINDER, Flatten, Function, GELU, Gather, Op,
+    Parts, Quantize, REMAINDER, Reduce, Reduction, Reshape, ShapeOf, Slice, Split, Transpose,
+    Trilu, Types, Unsqueeze, Zero,
 };
 
 use crate::onnx::attributes::Attributes;
@@ -160,7 +160,7 @@ pub(super) fn modulus(it: &Attributes<'_>) -> Built {
 pub(super) fn gelu(it: &Attributes<'_>) -> Built {
     match it.text("approximate").as_deref() {
         None | Some("none") => Ok(Box::new(ElementWise::new(GELU))),
-        Some("tanh") => Err(it.node.not_supported("its approximation by tanh is no operator")),
+        Some("tanh") => Ok(Box::new(ApproximateGelu)),
         Some(other) => {
             let (path, accepted) = ("attribute approximate", "\"none\" or \"tanh\"");
             Err(it.node.invalid(path, format!("{other:?}"), "is unknown", accepted))
