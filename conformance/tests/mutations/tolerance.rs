@@ -146,14 +146,15 @@ fn found_with_half(cases: &[Case], allowed: u32) -> Vec<String> {
     found
 }
 
-/// A tolerance of which half would do is too wide.
+/// A tolerance of which half would do is too wide. 1 unit is the least that anything has which is not rounded
+/// correctly, and has no half.
 #[test]
 fn half_the_tolerance_fails_somewhere_for_each_operator_that_has_one() {
     let all = generate(FeatureLevel::HIGHEST);
     for operator in dml_ops::OPERATORS.iter() {
         let schema = operator.schema();
         for data_type in DataType::ALL {
-            let Comparison::Ulp(allowed @ 1..) = schema.comparison(data_type) else { continue };
+            let Comparison::Ulp(allowed @ 2..) = schema.comparison(data_type) else { continue };
             let mut cases = cases_of(operator, &all);
             cases.retain(|case| output_types(case).contains(&data_type));
             let is_needed = cases.is_empty() || !found_with_half(&cases, allowed).is_empty();
