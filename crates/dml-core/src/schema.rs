@@ -209,7 +209,9 @@ impl OperatorSchema {
     }
 
     /// Every list of tables that the operator has, with the values of the attribute that it is for.
-    pub fn every_tables(&self) -> impl Iterator<Item = (&'static [u32], &'static [SupportTable])> {
+    pub fn every_tables(
+        &self,
+    ) -> impl Iterator<Item = (&'static [u32], &'static [SupportTable])> + Clone {
         let variants = self.varied.as_ref().map_or(&[][..], |varied| varied.variants);
         let all: (&[u32], _) = (&[], self.tables);
         std::iter::once(all).chain(variants.iter().map(|it| (it.values, it.tables)))

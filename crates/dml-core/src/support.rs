@@ -136,7 +136,7 @@ pub fn query(
     level: FeatureLevel,
     used: Features,
 ) -> Support {
-    answer(schema, data_type, rank, level, used, |_| true)
+    answer(schema, tables(schema), (data_type, rank), level, used, |_| true)
 }
 
 /// The same for one tensor of the operator; `None` where it has no tensor field of this name.
@@ -148,9 +148,10 @@ pub fn query_tensor(
     level: FeatureLevel,
     used: Features,
 ) -> Option<Support> {
-    let mut tables = schema.every_tables().flat_map(|(_, tables)| tables);
-    tables.find(|table| table.tensor(field).is_some())?;
-    Some(answer(schema, data_type, rank, level, used, |tensor| tensor.field == field))
+    let mut every = schema.every_tables().flat_map(|(_, tables)| tables);
+    every.find(|table| table.tensor(field).is_some())?;
+    let is_asked = |tensor: &TensorSupport| tensor.field == field;
+    Some(answer(schema, tables(schema), (data_type, rank), level, used, is_asked))
 }
 
 /// The same for `operator` with the types and dimension counts of its tensors: as the worst of the
@@ -159,8 +160,12 @@ pub fn query_tensors(operator: &AbstractOperator, level: FeatureLevel, used: Fea
     let schema = operator.schema();
     let ask = |(field, desc): (&'static str, &TensorDesc)| {
         let rank = desc.sizes.len();
-        let answer = query_tensor(schema, field, desc.data_type, rank, level, used);
-        answer.unwrap_or(Support::Undocumented)
+        let is_asked = |tensor: &TensorSupport| tensor.field == field;
+        if !operator.support_tables().iter().flat_map(|it| it.tensors).any(is_asked) {
+            return Support::Undocumented;
+        }
+        let tables = operator.support_tables().iter();
+        answer(schema, tables, (desc.data_type, rank), level, used, is_asked)
     };
     operator.tensors().map(ask).reduce(Support::worse).unwrap_or(Support::Undocumented)
 }
@@ -186,18 +191,18 @@ pub fn data_type_supported(data_type: DataType, level: FeatureLevel) -> bool {
     OPERATORS.iter().any(|schema| (1..=MAX_DIMENSION_COUNT).any(|rank| runs(schema, rank)))
 }
 
-/// The best answer for the tensors that are `chosen`.
+/// The best answer of `tables` for the tensors that are `chosen`.
 fn answer(
     schema: &OperatorSchema,
-    data_type: DataType,
-    rank: usize,
+    tables: impl Iterator<Item = &'static SupportTable> + Clone,
+    (data_type, rank): (DataType, usize),
     level: FeatureLevel,
     used: Features,
     chosen: impl Fn(&TensorSupport) -> bool,
 ) -> Support {
     let lowest = |accepts: &dyn Fn(&TensorSupport) -> bool| {
         let fits = |it: &TensorSupport| chosen(it) && it.ranks.contains(rank) && accepts(it);
-        let tables = tables(schema).filter(|table| table.tensors.iter().any(fits));
+        let tables = tables.clone().filter(|table| table.tensors.iter().any(fits));
         tables.map(|table| table.level).min()
     };
     match lowest(&|tensor| tensor.data_types.contains(data_type)) {
@@ -211,7 +216,7 @@ fn answer(
 
 /// The operator's tables. Where an attribute decides, those of its values: the tables that join them
 /// also accept combinations of type and rank that none of the values does.
-fn tables(schema: &OperatorSchema) -> impl Iterator<Item = &'static SupportTable> {
+fn tables(schema: &OperatorSchema) -> impl Iterator<Item = &'static SupportTable> + Clone {
     let is_varied = schema.varied.is_some();
     let chosen = move |values: &[u32]| !is_varied || !values.is_empty();
     schema.every_tables().filter(move |(values, _)| chosen(values)).flat_map(|(_, tables)| tables)

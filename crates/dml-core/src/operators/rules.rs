@@ -4,6 +4,12 @@
 //! A rule sees an operator whose fields are all valid by themselves. One of an operator that may be
 //! nested also sees it without its tensors, of which nothing has to hold then.
 
+mod indices;
+mod movement;
+mod products;
+mod rows;
+mod windows;
+
 use crate::error::Error;
 use crate::schema::validated::Validated;
 use crate::schema::{FieldKind, TensorPath};
@@ -18,6 +24,122 @@ pub(crate) fn inputs_are_parts_of_output(operator: &Validated) -> Result<(), Err
 /// The outputs are the parts of `InputTensor`, one after the other along `Axis`.
 pub(crate) fn outputs_are_parts_of_input(operator: &Validated) -> Result<(), Error> {
     parts_along_axis(operator, "InputTensor", FieldKind::Output)
+}
+
+/// SLICE: offsets, sizes and strides stay within the input.
+pub(crate) fn slice_is_within_input(operator: &Validated) -> Result<(), Error> {
+    movement::slice(operator)
+}
+
+/// SLICE1: the output has elements of the window, which is within the input.
+pub(crate) fn output_is_in_window(operator: &Validated) -> Result<(), Error> {
+    movement::window(operator, "InputTensor", "OutputTensor")
+}
+
+/// SLICE_GRAD: the input has elements of the window, which is within the output.
+pub(crate) fn input_is_in_window(operator: &Validated) -> Result<(), Error> {
+    movement::window(operator, "OutputGradientTensor", "InputGradientTensor")
+}
+
+/// PADDING: the output's sizes are the input's with both margins, and the level has the mode.
+pub(crate) fn margins_add_up(operator: &Validated) -> Result<(), Error> {
+    movement::padding(operator)
+}
+
+/// TILE: the output's sizes are the input's times the repeats.
+pub(crate) fn repeats_multiply_sizes(operator: &Validated) -> Result<(), Error> {
+    movement::tile(operator)
+}
+
+/// UPSAMPLE_2D: the output's height and width are the input's times the scales, which are nearest.
+pub(crate) fn scales_multiply_height_and_width(operator: &Validated) -> Result<(), Error> {
+    movement::upsample(operator)
+}
+
+/// SPACE_TO_DEPTH: the output's sizes follow from the input's and the block.
+pub(crate) fn blocks_become_channels(operator: &Validated) -> Result<(), Error> {
+    movement::blocks(operator, true)
+}
+
+/// DEPTH_TO_SPACE: the output's sizes follow from the input's and the block.
+pub(crate) fn channels_become_blocks(operator: &Validated) -> Result<(), Error> {
+    movement::blocks(operator, false)
+}
+
+/// GATHER: the output's sizes are the input's, with the indices' in place of the axis.
+pub(crate) fn indices_replace_axis(operator: &Validated) -> Result<(), Error> {
+    indices::along_axis(operator)
+}
+
+/// GATHER_ELEMENTS, SCATTER_ELEMENTS: the indices' sizes are the input's but along the axis.
+pub(crate) fn indices_differ_along_axis(operator: &Validated) -> Result<(), Error> {
+    indices::but_along_axis(operator, "InputTensor", "IndicesTensor", None)
+}
+
+/// GATHER_ND: the output's sizes are the indices' and those of the parts that they choose.
+pub(crate) fn output_has_parts(operator: &Validated) -> Result<(), Error> {
+    indices::at_coordinates(operator, "OutputTensor", 0)
+}
+
+/// GATHER_ND1: the same within batches.
+pub(crate) fn output_has_parts_of_batches(operator: &Validated) -> Result<(), Error> {
+    indices::at_coordinates(operator, "OutputTensor", operator.uint("BatchDimensionCount")?)
+}
+
+/// SCATTER_ND: the updates' sizes are the indices' and those of the parts that they choose.
+pub(crate) fn updates_are_parts(operator: &Validated) -> Result<(), Error> {
+    indices::at_coordinates(operator, "UpdatesTensor", 0)
+}
+
+/// ONE_HOT: one index for each sequence of the output, and two values at least.
+pub(crate) fn an_index_for_each_sequence(operator: &Validated) -> Result<(), Error> {
+    indices::at_least(operator, "ValuesTensor", 2)?;
+    indices::but_along_axis(operator, "OutputTensor", "IndicesTensor", Some(1))
+}
+
+/// REVERSE_SUBSEQUENCES: one length for each sequence of the input.
+pub(crate) fn a_length_for_each_sequence(operator: &Validated) -> Result<(), Error> {
+    indices::but_along_axis(operator, "InputTensor", "SequenceLengthsTensor", Some(1))
+}
+
+/// TOP_K: the outputs' sizes are the input's, but as many along the axis as are wanted.
+pub(crate) fn outputs_have_the_wanted_elements(operator: &Validated) -> Result<(), Error> {
+    indices::wanted(operator)
+}
+
+/// RANDOM_GENERATOR: a state is six words along the last dimension.
+pub(crate) fn states_have_six_words(operator: &Validated) -> Result<(), Error> {
+    indices::state(operator)
+}
+
+/// Pooling: the output has an element for each window of the input.
+pub(crate) fn windows_make_output(operator: &Validated) -> Result<(), Error> {
+    windows::pooling(operator)
+}
+
+/// QUANTIZED_LINEAR_AVERAGE_POOLING: the same, with scales for the tensors or for each channel.
+pub(crate) fn quantized_windows_make_output(operator: &Validated) -> Result<(), Error> {
+    windows::quantized_pooling(operator)
+}
+
+/// RESAMPLE and its successors: a scale for each dimension, and what is executed.
+pub(crate) fn a_scale_for_each_dimension(operator: &Validated) -> Result<(), Error> {
+    windows::resampling(operator)
+}
+
+/// LOCAL_RESPONSE_NORMALIZATION: a window has elements.
+pub(crate) fn local_size_is_not_0(operator: &Validated) -> Result<(), Error> {
+    windows::local_size(operator)
+}
+
+/// GEMM and products of matrices of integers: rows, columns and depths agree.
+pub(crate) fn rows_meet_columns(operator: &Validated) -> Result<(), Error> {
+    products::matrices(operator)
+}
+
+/// CONVOLUTION and those of integers: the output's sizes follow from the filter's.
+pub(crate) fn filter_passes_over_input(operator: &Validated) -> Result<(), Error> {
+    products::convolution(operator)
 }
 
 /// Every tensor of the kind `parts` has the sizes of `whole` but for the one along `Axis`; these add up.
@@ -62,66 +184,147 @@ fn part(
         }
     }
 }
-#[cfg(test)]
-mod tests {
-    use crate::operators::{JoinDesc, SplitDesc};
-    use crate::schema::operator::AbstractOperator;
-    use crate::tensor::TensorDesc;
-    use crate::types::{DataType, FeatureLevel};
-    use crate::validate::validate;
 
-    fn tensors(sizes: &[&[u32]]) -> Vec<TensorDesc> {
-        sizes.iter().map(|sizes| TensorDesc::packed(DataType::Float32, sizes)).collect()
-    }
-
-    fn checked(operator: impl Into<AbstractOperator>) -> Result<(), String> {
-        let checked = validate(&operator.into(), FeatureLevel::HIGHEST);
-        checked.map(drop).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn parts_have_the_sizes_of_the_whole_and_add_up_along_the_axis() {
-        let join = |parts: &[&[u32]], whole: &[u32], axis| {
-            let output_tensor = tensors(&[whole]).remove(0);
-            checked(JoinDesc { input_tensors: tensors(parts), output_tensor, axis })
+/// `Axes` has dimensions of `InputTensor`, none of them twice.
+pub(crate) fn axes_are_dimensions(operator: &Validated) -> Result<(), Error> {
+    let Some(input) = operator.tensor("InputTensor")? else { return Ok(()) };
+    let (axes, rank) = (operator.uint_array("Axes")?, input.sizes().len());
+    for (at, axis) in axes.iter().enumerate() {
+        let problem = match *axis as usize >= rank {
+            true => "is no dimension of InputTensor",
+            false if axes[..at].contains(axis) => "stands in it twice",
+            false => continue,
         };
-        assert_eq!(join(&[&[2, 3], &[2, 1]], &[2, 4], 1), Ok(()));
-        assert_eq!(join(&[&[4]], &[4], 0), Ok(()));
-        for (parts, whole, axis, message) in [
-            (
-                &[&[2, 3][..]][..],
-                &[2, 3][..],
-                2,
-                "Axis: 2 is no dimension of OutputTensor; accepted: 0 to 1",
-            ),
-            (
-                &[&[2, 3], &[1, 2, 1]],
-                &[2, 4],
-                1,
-                "InputTensors[1].DimensionCount: 3 differs from OutputTensor.DimensionCount; accepted: 2",
-            ),
-            (
-                &[&[2, 3], &[3, 1]],
-                &[2, 4],
-                1,
-                "InputTensors[1].Sizes[0]: 3 differs from OutputTensor.Sizes[0]; accepted: 2",
-            ),
-            (
-                &[&[2, 3], &[2, 2]],
-                &[2, 4],
-                1,
-                "OutputTensor.Sizes[1]: 4 is not what the sizes of the parts add up to; accepted: 5",
-            ),
-        ] {
-            assert_eq!(join(parts, whole, axis), Err(format!("JOIN: {message}")));
+        let accepted = format!("each of 0 to {} once", rank - 1);
+        let field = InvalidField::new(format!("Axes[{at}]"), axis, problem, accepted);
+        return Err(Error::Invalid { operator: operator.schema().name, field });
+    }
+    Ok(())
+}
+
+/// `OutputTensor` has the sizes of `InputTensor`, but 1 along `Axes`.
+pub(crate) fn output_has_one_for_each_row(operator: &Validated) -> Result<(), Error> {
+    axes_are_dimensions(operator)?;
+    rows::one_for_each(operator)
+}
+
+/// `Axis` is a dimension of `InputTensor`.
+pub(crate) fn axis_is_a_dimension(operator: &Validated) -> Result<(), Error> {
+    rows::axis(operator)
+}
+
+/// LP_NORMALIZATION: the axis is a dimension, and the norm one of the two that there are.
+pub(crate) fn norm_is_known(operator: &Validated) -> Result<(), Error> {
+    rows::axis(operator)?;
+    rows::norm(operator)
+}
+
+/// DYNAMIC_QUANTIZE_LINEAR: the scale and the zero point are one element each.
+pub(crate) fn scale_of_all(operator: &Validated) -> Result<(), Error> {
+    rows::single(operator, "OutputScaleTensor")?;
+    rows::single(operator, "OutputZeroPointTensor")
+}
+
+/// Inputs have the sizes of `OutputTensor`, or 1.
+pub(crate) fn sizes_are_repeated(operator: &Validated) -> Result<(), Error> {
+    rows::repeated(operator)
+}
+
+/// The same, and `Axes` are dimensions.
+pub(crate) fn axes_and_repeated_sizes(operator: &Validated) -> Result<(), Error> {
+    axes_are_dimensions(operator)?;
+    rows::repeated(operator)
+}
+
+/// All dimensions of `InputTensor` but the last two have a size of 1.
+pub(crate) fn input_has_two_dimensions(operator: &Validated) -> Result<(), Error> {
+    let Some(input) = operator.tensor("InputTensor")? else { return Ok(()) };
+    let outer = input.sizes().iter().rev().skip(2).rev().enumerate();
+    let Some((at, size)) = outer.into_iter().find(|(_, size)| **size != 1) else { return Ok(()) };
+    let problem = "is more than two dimensions need";
+    let field = InvalidField::new(format!("InputTensor.Sizes[{at}]"), size, problem, "1");
+    Err(Error::Invalid { operator: operator.schema().name, field })
+}
+
+/// There are 1 or 3 channels, and the second dimension of `OutputTensor` is these.
+pub(crate) fn bias_of_channels(operator: &Validated) -> Result<(), Error> {
+    let (count, sizes) =
+        (operator.uint("ChannelCount")?, operator.required_tensor("OutputTensor")?.sizes());
+    let channels = sizes.get(1).copied().unwrap_or_default();
+    let problem = match count {
+        1 | 3 if count == channels => return Ok(()),
+        1 | 3 => ("is not OutputTensor.Sizes[1]", channels.to_string()),
+        _ => ("channels are not taken", "1 or 3".to_owned()),
+    };
+    let field = InvalidField::new("ChannelCount", count, problem.0, problem.1);
+    Err(Error::Invalid { operator: operator.schema().name, field })
+}
+
+/// There are as many `QuantizationTensors` as `QuantizationType` says, of the same sizes, each of which divides
+/// that of `OutputTensor`; the first are floats.
+pub(crate) fn quantization_tensors_of_blocks(operator: &Validated) -> Result<(), Error> {
+    let invalid = |field| Error::Invalid { operator: operator.schema().name, field };
+    let (name, kind) = ("QuantizationTensors", operator.uint("QuantizationType")?);
+    let (tensors, output) =
+        (operator.tensor_array(name)?, operator.required_tensor("OutputTensor")?);
+    // No quantization would have no tensors, and an array has at least one.
+    if u32::try_from(tensors.len()) != Ok(kind) {
+        let problem = "is not the number of tensors for the QuantizationType";
+        let field = InvalidField::new(
+            "QuantizationTensorCount",
+            tensors.len(),
+            problem,
+            kind.max(1).to_string(),
+        );
+        return Err(invalid(field));
+    }
+    let scale = &tensors[0];
+    if scale.data_type().integer_range().is_some() {
+        let path = format!("{name}[0].DataType");
+        let given = scale.data_type();
+        return Err(invalid(InvalidField::new(
+            path,
+            given,
+            "is no type of scales",
+            "FLOAT32, FLOAT16",
+        )));
+    }
+    for (index, tensor) in tensors.iter().enumerate() {
+        blocks(&format!("{name}[{index}]"), tensor.sizes(), output.sizes()).map_err(invalid)?;
+    }
+    match tensors.iter().position(|it| it.sizes() != scale.sizes()) {
+        None => Ok(()),
+        Some(other) => {
+            let (given, accepted) =
+                (format!("{:?}", tensors[other].sizes()), format!("{:?}", scale.sizes()));
+            let problem = format!("differs from {name}[0].Sizes");
+            Err(invalid(InvalidField::new(
+                format!("{name}[{other}].Sizes"),
+                given,
+                problem,
+                accepted,
+            )))
         }
     }
+}
 
-    #[test]
-    fn sizes_that_add_up_to_more_than_32_bits_are_no_whole() {
-        let input_tensor = tensors(&[&[1 << 31]]).remove(0);
-        let output_tensors = tensors(&[&[1 << 31], &[1 << 31], &[1 << 31]]);
-        let message = checked(SplitDesc { input_tensor, output_tensors, axis: 0 }).unwrap_err();
-        assert!(message.ends_with("add up to; accepted: 6442450944"), "{message}");
+/// A tensor with an element for each block of another one.
+fn blocks(path: &str, sizes: &[u32], whole: &[u32]) -> Result<(), InvalidField> {
+    if sizes.len() != whole.len() {
+        let problem = "differs from OutputTensor.DimensionCount";
+        let path = format!("{path}.DimensionCount");
+        return Err(InvalidField::new(path, sizes.len(), problem, whole.len().to_string()));
+    }
+    let mut pairs = sizes.iter().zip(whole).enumerate();
+    match pairs.find(|(_, (blocks, whole))| !whole.is_multiple_of(**blocks)) {
+        None => Ok(()),
+        Some((at, (blocks, whole))) => {
+            let problem = format!("does not divide OutputTensor.Sizes[{at}]");
+            let accepted = format!("a divisor of {whole}");
+            Err(InvalidField::new(format!("{path}.Sizes[{at}]"), blocks, problem, accepted))
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::{FieldKind, FieldSchema, OperatorSchema};
+use super::{FieldKind, FieldSchema, OperatorSchema, SupportTable};
 use crate::error::Error;
 use crate::tensor::TensorDesc;
 use crate::types::{InvalidField, ScalarUnion};
@@ -178,6 +178,15 @@ impl AbstractOperator {
     pub fn field(&self, name: &str) -> Option<&FieldValue> {
         let index = self.schema.fields.iter().position(|field| field.name == name)?;
         self.fields.get(index)
+    }
+
+    /// What each level accepts of the operator with the attribute that this depends on.
+    pub(crate) fn support_tables(&self) -> &'static [SupportTable] {
+        let value = self.schema.varied.as_ref().and_then(|varied| self.field(varied.field));
+        match value {
+            Some(FieldValue::Uint(value)) => self.schema.tables_where(*value),
+            _ => self.schema.tables,
+        }
     }
 
     /// The tensors that are not left out, each with the name of its field, in the schema's order.

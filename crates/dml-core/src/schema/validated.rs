@@ -45,6 +45,22 @@ macro_rules! attributes {
     )*};
 }
 
+/// A method for each type of array.
+macro_rules! arrays {
+    ($($method:ident, $variant:ident: $type:ty = $kind:literal;)*) => {$(
+        #[doc = concat!("The elements of a field that is a ", $kind, ".")]
+        ///
+        /// # Errors
+        /// [`Error::Internal`]: the schema has no such field.
+        pub fn $method(&self, name: &str) -> Result<&[$type], Error> {
+            match self.operator.field(name) {
+                Some(FieldValue::$variant(values)) => Ok(values),
+                _ => Err(self.no_such_field(name, $kind)),
+            }
+        }
+    )*};
+}
+
 impl Validated {
     /// `fields` are the checked ones, in the order of the schema's.
     pub(crate) fn new(
@@ -139,8 +155,16 @@ impl Validated {
         int, Int: i32 = "INT";
         uint, Uint: u32 = "UINT";
         float, Float: f32 = "FLOAT";
+        bool, Bool: bool = "BOOL";
         scalar, ScalarUnion: ScalarUnion = "scalar union";
         scale_bias, ScaleBias: Option<[f32; 2]> = "scale and bias";
+        size_2d, Size2d: [u32; 2] = "size of 2 dimensions";
+    }
+
+    arrays! {
+        uint_array, UintArray: u32 = "UINT array";
+        int_array, IntArray: i32 = "INT array";
+        float_array, FloatArray: f32 = "FLOAT array";
     }
 
     /// The value of a `UINT` field that holds a data type.

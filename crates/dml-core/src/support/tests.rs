@@ -128,7 +128,8 @@ fn a_data_type_is_supported_where_an_operator_runs_with_it() {
     assert!(supported(DataType::Float64, FeatureLevel::V4_1));
     assert!(!supported(DataType::Int64, FeatureLevel::V2_1));
     assert!(supported(DataType::Int64, FeatureLevel::V3_0));
-    assert!(!supported(DataType::Uint4, FeatureLevel::HIGHEST));
+    assert!(!supported(DataType::Uint4, FeatureLevel::V6_2));
+    assert!(supported(DataType::Uint4, FeatureLevel::V6_3));
 }
 
 /// A takes INT8 at 3_0 and INT64 at 5_0; the types of B are not stated.

@@ -22,11 +22,7 @@ impl Levels {
     /// Fails where the level does not have the operator.
     pub(super) fn new(operator: &AbstractOperator, level: FeatureLevel) -> Result<Self, Error> {
         let schema = operator.schema();
-        let value = schema.varied.as_ref().and_then(|varied| operator.field(varied.field));
-        let tables = match value {
-            Some(FieldValue::Uint(value)) => schema.tables_where(*value),
-            _ => schema.tables,
-        };
+        let tables = operator.support_tables();
         match table_at(tables, level) {
             Some(table) => Ok(Self { schema, tables, table, level }),
             None => Err(Error::FeatureLevel(Box::new(LevelRefusal {

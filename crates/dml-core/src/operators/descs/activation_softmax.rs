@@ -10,7 +10,7 @@ use crate::tensor::TensorDesc;
 
 /// DML_ACTIVATION_HARDMAX_OPERATOR_DESC: 1 at the first greatest element, 0 elsewhere.
 ///
-/// This runtime does not execute it yet.
+/// 1 at the first of the greatest elements of a row, 0 elsewhere. Rows are in the last dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationHardmaxDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -33,7 +33,8 @@ impl From<ActivationHardmaxDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC: the logarithm of the softmax.
 ///
-/// This runtime does not execute it yet.
+/// `x - m - ln(sum(e^(x - m)))` of each element of a row, of which `m` is the greatest. Rows are in
+/// the last dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationLogSoftmaxDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -56,7 +57,8 @@ impl From<ActivationLogSoftmaxDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SOFTMAX_OPERATOR_DESC: exponentials divided by their sum.
 ///
-/// This runtime does not execute it yet.
+/// `e^(x - m) / sum(e^(x - m))` of each element of a row, of which `m` is the greatest. Rows are in
+/// the last dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSoftmaxDesc {
     /// What is read: the output's type and sizes; a stride of 0 repeats elements.
@@ -79,14 +81,14 @@ impl From<ActivationSoftmaxDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC: exponentials divided by their sum over chosen dimensions.
 ///
-/// This runtime does not execute it yet.
+/// `e^(x - m) / sum(e^(x - m))` of each element of a row, of which `m` is the greatest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSoftmax1Desc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axes.
+    /// The dimensions of a row, each once; without any every element is a row.
     pub axes: Vec<u32>,
 }
 
@@ -107,14 +109,14 @@ impl From<ActivationSoftmax1Desc> for AbstractOperator {
 
 /// DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC: the logarithm of the softmax over chosen dimensions.
 ///
-/// This runtime does not execute it yet.
+/// `x - m - ln(sum(e^(x - m)))` of each element of a row, of which `m` is the greatest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationLogSoftmax1Desc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axes.
+    /// The dimensions of a row, each once; without any every element is a row.
     pub axes: Vec<u32>,
 }
 
@@ -136,14 +138,14 @@ impl From<ActivationLogSoftmax1Desc> for AbstractOperator {
 /// DML_ACTIVATION_HARDMAX1_OPERATOR_DESC: 1 at the first greatest element of chosen dimensions, 0
 /// elsewhere.
 ///
-/// This runtime does not execute it yet.
+/// 1 at the first of the greatest elements of a row, 0 elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationHardmax1Desc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axes.
+    /// The dimensions of a row, each once; without any every element is a row.
     pub axes: Vec<u32>,
 }
 

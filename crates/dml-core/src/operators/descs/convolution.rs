@@ -9,34 +9,43 @@ use crate::types::enums::{ConvolutionDirection, ConvolutionMode};
 /// DML_CONVOLUTION_OPERATOR_DESC: a convolution or its transpose, with an optional bias and
 /// activation.
 ///
-/// This runtime does not execute it yet.
+/// Each element of the output is the sum of products of the filter's elements with those of the
+/// input that it lies over, plus the bias of its channel, made
+/// into what the activation says. Transposed, input and output change places. FLOAT16 is computed
+/// in FLOAT32 and rounded once in the end. The products of an
+/// element are added one after the other; each may be off by half a unit in the last place of the
+/// sum so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvolutionDesc {
-    /// DirectML's InputTensor.
+    /// Batches, channels and places; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's FilterTensor.
+    /// For each channel of the output those of the input in a group, and places; of a transposed
+    /// convolution, for each channel of the input those of the output.
     pub filter_tensor: TensorDesc,
-    /// DirectML's BiasTensor.
+    /// What is added: one element for each channel of the output. Left out, nothing is.
     pub bias_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written: batches, channels and places.
     pub output_tensor: TensorDesc,
-    /// DirectML's Mode.
+    /// Whether the filter is reversed in every dimension of places.
     pub mode: ConvolutionMode,
-    /// DirectML's Direction.
+    /// Whether the convolution is transposed.
     pub direction: ConvolutionDirection,
-    /// DirectML's Strides.
+    /// How far the filter moves from an element of the output to the next, none 0; of a transposed
+    /// convolution, from one of the input.
     pub strides: Vec<u32>,
-    /// DirectML's Dilations.
+    /// How far the filter's elements are apart, none 0.
     pub dilations: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// Zeros before the input's elements; of a transposed convolution, elements that the output has
+    /// not.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// The same after them.
     pub end_padding: Vec<u32>,
-    /// DirectML's OutputPadding.
+    /// Elements that the output of a transposed convolution has more at its end; else they mean
+    /// nothing.
     pub output_padding: Vec<u32>,
-    /// DirectML's GroupCount.
+    /// In how many parts the channels are divided, each with a filter of its own.
     pub group_count: u32,
-    /// DirectML's FusedActivation.
+    /// What is applied to the result, in FLOAT32.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -67,28 +76,31 @@ impl From<ConvolutionDesc> for AbstractOperator {
 
 /// DML_CONVOLUTION_INTEGER_OPERATOR_DESC: a convolution of small integers, in 32 bits.
 ///
-/// This runtime does not execute it yet.
+/// The convolution of `input - input_zero_point` by `filter - filter_zero_point`, exactly; a sum
+/// that 32 bits do not hold wraps around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvolutionIntegerDesc {
-    /// DirectML's InputTensor.
+    /// Batches, channels and places; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputZeroPointTensor.
+    /// What is subtracted from the input, of its type: one element. Left out, nothing is. Zeros
+    /// around the input stay zeros.
     pub input_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's FilterTensor.
+    /// For each channel of the output those of the input in a group, and places.
     pub filter_tensor: TensorDesc,
-    /// DirectML's FilterZeroPointTensor.
+    /// What is subtracted from the filter, of its type: one element for all or one for each channel
+    /// of the output.
     pub filter_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written: batches, channels and places.
     pub output_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far the filter moves from an element of the output to the next, none 0.
     pub strides: Vec<u32>,
-    /// DirectML's Dilations.
+    /// How far the filter's elements are apart, none 0.
     pub dilations: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// Zeros before the input's elements.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// The same after them.
     pub end_padding: Vec<u32>,
-    /// DirectML's GroupCount.
+    /// In how many parts the channels are divided, each with a filter of its own.
     pub group_count: u32,
 }
 
@@ -116,38 +128,45 @@ impl From<ConvolutionIntegerDesc> for AbstractOperator {
 
 /// DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: a convolution of quantized tensors, quantized.
 ///
-/// This runtime does not execute it yet.
+/// `out = round((sum + bias) * (input_scale * filter_scale) / output_scale) + output_zero_point`,
+/// limited to what the output can hold, where `sum` is the
+/// convolution of `input - input_zero_point` by `filter - filter_zero_point`. Sum and bias are
+/// exact; they become FLOAT32, and each further step is rounded to
+/// that, the quotient then to the nearest integer, of two to the even one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizedLinearConvolutionDesc {
-    /// DirectML's InputTensor.
+    /// Batches, channels and places; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputScaleTensor.
+    /// What the input is multiplied by: one element.
     pub input_scale_tensor: TensorDesc,
-    /// DirectML's InputZeroPointTensor.
+    /// What is subtracted from the input, of its type: one element. Left out, nothing is. Zeros
+    /// around the input stay zeros.
     pub input_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's FilterTensor.
+    /// For each channel of the output those of the input in a group, and places.
     pub filter_tensor: TensorDesc,
-    /// DirectML's FilterScaleTensor.
+    /// What the filter is multiplied by: one element for all or one for each channel of the output.
     pub filter_scale_tensor: TensorDesc,
-    /// DirectML's FilterZeroPointTensor.
+    /// What is subtracted from the filter, of its type: one element for all or one for each channel
+    /// of the output.
     pub filter_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's BiasTensor.
+    /// What is added to sums, in units of the input's scale times the filter's: one element for
+    /// each channel of the output. Left out, nothing is.
     pub bias_tensor: Option<TensorDesc>,
-    /// DirectML's OutputScaleTensor.
+    /// What the result is divided by: one element.
     pub output_scale_tensor: TensorDesc,
-    /// DirectML's OutputZeroPointTensor.
+    /// What is added to the quotient, of the output's type: one element. Left out, nothing is.
     pub output_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written: batches, channels and places.
     pub output_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far the filter moves from an element of the output to the next, none 0.
     pub strides: Vec<u32>,
-    /// DirectML's Dilations.
+    /// How far the filter's elements are apart, none 0.
     pub dilations: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// Zeros before the input's elements.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// The same after them.
     pub end_padding: Vec<u32>,
-    /// DirectML's GroupCount.
+    /// In how many parts the channels are divided, each with a filter of its own.
     pub group_count: u32,
 }
 

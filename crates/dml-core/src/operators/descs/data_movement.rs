@@ -12,18 +12,18 @@ use crate::types::{DataType, ScalarUnion};
 
 /// DML_SLICE_OPERATOR_DESC: a part of a tensor, with steps.
 ///
-/// This runtime does not execute it yet.
+/// Element `i` of the output, in each dimension, is element `offsets + i * strides` of the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SliceDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, and the sizes that `sizes` says.
     pub output_tensor: TensorDesc,
-    /// DirectML's Offsets.
+    /// The first element in each dimension.
     pub offsets: Vec<u32>,
-    /// DirectML's Sizes.
+    /// The sizes of the output.
     pub sizes: Vec<u32>,
-    /// DirectML's Strides.
+    /// From an element to the next in each dimension, not 0.
     pub strides: Vec<u32>,
 }
 
@@ -131,20 +131,22 @@ impl From<JoinDesc> for AbstractOperator {
 
 /// DML_PADDING_OPERATOR_DESC: a tensor with a margin around it.
 ///
-/// This runtime does not execute it yet.
+/// The output has the input in it, and around that what `padding_mode` says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaddingDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, and its sizes with both margins.
     pub output_tensor: TensorDesc,
-    /// DirectML's PaddingMode.
+    /// What stands in the margin: the value, the nearest element, or the input mirrored without its
+    /// edge (REFLECTION), mirrored with it (SYMMETRIC, from 3_0) or repeated (WRAP, from 6_4), as
+    /// often as the margin needs.
     pub padding_mode: PaddingMode,
-    /// DirectML's PaddingValue.
+    /// What CONSTANT writes, converted as `Value` of DIAGONAL_MATRIX is.
     pub padding_value: f32,
-    /// DirectML's StartPadding.
+    /// The margin before the input in each dimension.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// The margin after the input in each dimension.
     pub end_padding: Vec<u32>,
 }
 
@@ -168,14 +170,15 @@ impl From<PaddingDesc> for AbstractOperator {
 
 /// DML_SPACE_TO_DEPTH_OPERATOR_DESC: blocks of height and width moved to channels.
 ///
-/// This runtime does not execute it yet.
+/// Each block of height and width becomes channels, in the order DEPTH_COLUMN_ROW.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpaceToDepthDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, as many elements, smaller by the block in height and
+    /// width.
     pub output_tensor: TensorDesc,
-    /// DirectML's BlockSize.
+    /// The height and the width of a block.
     pub block_size: u32,
 }
 
@@ -194,14 +197,15 @@ impl From<SpaceToDepthDesc> for AbstractOperator {
 
 /// DML_DEPTH_TO_SPACE_OPERATOR_DESC: channels moved to blocks of height and width.
 ///
-/// This runtime does not execute it yet.
+/// Channels become blocks of height and width, in the order DEPTH_COLUMN_ROW.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DepthToSpaceDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, as many elements, larger by the block in height and
+    /// width.
     pub output_tensor: TensorDesc,
-    /// DirectML's BlockSize.
+    /// The height and the width of a block.
     pub block_size: u32,
 }
 
@@ -220,14 +224,14 @@ impl From<DepthToSpaceDesc> for AbstractOperator {
 
 /// DML_TILE_OPERATOR_DESC: a tensor repeated along its dimensions.
 ///
-/// This runtime does not execute it yet.
+/// The input over and over in each dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TileDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, and its sizes times `repeats`.
     pub output_tensor: TensorDesc,
-    /// DirectML's Repeats.
+    /// How often the input stands in each dimension.
     pub repeats: Vec<u32>,
 }
 
@@ -248,16 +252,18 @@ impl From<TileDesc> for AbstractOperator {
 
 /// DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC: the first elements of each sequence in reverse.
 ///
-/// This runtime does not execute it yet.
+/// The first elements along `axis`, as many as the length says, stand in reverse order in the
+/// output; those
+/// after them stay. A length above the size of the dimension counts as that.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReverseSubsequencesDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's SequenceLengthsTensor.
+    /// How many elements are reversed: the output's sizes, but 1 along `axis`.
     pub sequence_lengths_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axis.
+    /// The dimension of the sequences.
     pub axis: u32,
 }
 
@@ -277,18 +283,21 @@ impl From<ReverseSubsequencesDesc> for AbstractOperator {
 
 /// DML_SLICE1_OPERATOR_DESC: a part of a tensor, with steps that may go backwards.
 ///
-/// This runtime does not execute it yet.
+/// Element `i` of the output, in each dimension, is element `i * stride` of the window, counted
+/// from its end where the stride is negative. Not every element of the window has to be reached.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice1Desc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, and in each dimension no more elements than the window
+    /// has for the stride.
     pub output_tensor: TensorDesc,
-    /// DirectML's InputWindowOffsets.
+    /// The first element of the window in each dimension.
     pub input_window_offsets: Vec<u32>,
-    /// DirectML's InputWindowSizes.
+    /// The elements of the window in each dimension.
     pub input_window_sizes: Vec<u32>,
-    /// DirectML's InputWindowStrides.
+    /// From an element to the next in each dimension, not 0; a negative one begins at the end of
+    /// the window.
     pub input_window_strides: Vec<i32>,
 }
 
@@ -312,16 +321,18 @@ impl From<Slice1Desc> for AbstractOperator {
 /// DML_DEPTH_TO_SPACE1_OPERATOR_DESC: channels moved to blocks of height and width, in a chosen
 /// order.
 ///
-/// This runtime does not execute it yet.
+/// Channels become blocks of height and width.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DepthToSpace1Desc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, as many elements, larger by the block in height and
+    /// width.
     pub output_tensor: TensorDesc,
-    /// DirectML's BlockSize.
+    /// The height and the width of a block.
     pub block_size: u32,
-    /// DirectML's Order.
+    /// Where the block lies in the channels: before those of the space (DEPTH_COLUMN_ROW), or
+    /// within each of them.
     pub order: DepthSpaceOrder,
 }
 
@@ -342,16 +353,18 @@ impl From<DepthToSpace1Desc> for AbstractOperator {
 /// DML_SPACE_TO_DEPTH1_OPERATOR_DESC: blocks of height and width moved to channels, in a chosen
 /// order.
 ///
-/// This runtime does not execute it yet.
+/// Each block of height and width becomes channels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpaceToDepth1Desc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, as many elements, smaller by the block in height and
+    /// width.
     pub output_tensor: TensorDesc,
-    /// DirectML's BlockSize.
+    /// The height and the width of a block.
     pub block_size: u32,
-    /// DirectML's Order.
+    /// Where the block lies in the channels: before those of the space (DEPTH_COLUMN_ROW), or
+    /// within each of them.
     pub order: DepthSpaceOrder,
 }
 
@@ -371,22 +384,24 @@ impl From<SpaceToDepth1Desc> for AbstractOperator {
 
 /// DML_PADDING1_OPERATOR_DESC: a tensor with a margin around it, of a value in its own type.
 ///
-/// This runtime does not execute it yet.
+/// The output has the input in it, and around that what `padding_mode` says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Padding1Desc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, and its sizes with both margins.
     pub output_tensor: TensorDesc,
-    /// DirectML's PaddingMode.
+    /// What stands in the margin: the value, the nearest element, or the input mirrored without its
+    /// edge (REFLECTION), mirrored with it (SYMMETRIC, from 3_0) or repeated (WRAP, from 6_4), as
+    /// often as the margin needs.
     pub padding_mode: PaddingMode,
-    /// DirectML's PaddingValueDataType.
+    /// The type of `padding_value`.
     pub padding_value_data_type: DataType,
-    /// DirectML's PaddingValue.
+    /// What CONSTANT writes.
     pub padding_value: ScalarUnion,
-    /// DirectML's StartPadding.
+    /// The margin before the input in each dimension.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// The margin after the input in each dimension.
     pub end_padding: Vec<u32>,
 }
 

@@ -35,9 +35,9 @@ impl From<FillValueConstantDesc> for AbstractOperator {
 /// DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC: a tensor whose values grow by the same step, in row-major
 /// order.
 ///
-/// The element with the row-major index `i` becomes `value_start + i * value_delta`.
-///
-/// This runtime does not execute it yet.
+/// The element with the row-major index `i` becomes `value_start + i * value_delta`: integers wrap
+/// around, floats are rounded
+/// once, to nearest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FillValueSequenceDesc {
     /// What is written: 1 to 8 dimensions.

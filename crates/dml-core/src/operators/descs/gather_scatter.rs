@@ -10,18 +10,23 @@ use crate::tensor::TensorDesc;
 
 /// DML_GATHER_OPERATOR_DESC: slices of a dimension, chosen by indices.
 ///
-/// This runtime does not execute it yet.
+/// The output has the input's elements, but along `axis` those at the indices:
+/// `output[.., i.., ..] = input[.., indices[i..], ..]`. An index with a sign that is below 0 counts
+/// from the
+/// end; one outside of the dimension is taken as the nearest one inside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatherDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's IndicesTensor.
+    /// Which coordinates along `axis` are read; its last dimensions, as many as `index_dimensions`,
+    /// count.
     pub indices_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, and its sizes with those of the indices in place of that
+    /// of `axis`, behind ones or without them where the number of dimensions asks for that.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axis.
+    /// The dimension of the input that the indices count along.
     pub axis: u32,
-    /// DirectML's IndexDimensions.
+    /// How many dimensions of the indices count; those before are 1.
     pub index_dimensions: u32,
 }
 
@@ -42,18 +47,23 @@ impl From<GatherDesc> for AbstractOperator {
 
 /// DML_SCATTER_ELEMENTS_OPERATOR_DESC: a tensor with single elements of a dimension replaced.
 ///
-/// This runtime does not execute it yet.
+/// The input, with the updates where the indices say:
+/// `output[indices[i, j, ..], j, ..] = updates[i, j, ..]` where `axis` is 0. An index with a sign
+/// that is below
+/// 0 counts from the end; one outside of the dimension writes nothing. Where two are equal, which
+/// update is
+/// written is not told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScatterElementsDesc {
-    /// DirectML's InputTensor.
+    /// What is copied first; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's IndicesTensor.
+    /// Coordinates along `axis`; the input's sizes but for that one.
     pub indices_tensor: TensorDesc,
-    /// DirectML's UpdatesTensor.
+    /// What is written at the indices: the output's type, the indices' sizes.
     pub updates_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's sizes.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axis.
+    /// The dimension that the indices count along.
     pub axis: u32,
 }
 
@@ -74,16 +84,21 @@ impl From<ScatterElementsDesc> for AbstractOperator {
 
 /// DML_ONE_HOT_OPERATOR_DESC: one value at an index along a dimension, another one elsewhere.
 ///
-/// This runtime does not execute it yet.
+/// Along `axis` every element of the output is the first of the values, but the second one at the
+/// index. An
+/// index with a sign that is below 0 counts from the end; where one is outside of the dimension,
+/// all are the
+/// first value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneHotDesc {
-    /// DirectML's IndicesTensor.
+    /// Coordinates along `axis`: the output's sizes, but 1 along it.
     pub indices_tensor: TensorDesc,
-    /// DirectML's ValuesTensor.
+    /// The value elsewhere, then the one at the index, along the innermost dimension that has
+    /// several elements; what follows is not read.
     pub values_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axis.
+    /// The dimension that the indices count along.
     pub axis: u32,
 }
 
@@ -103,16 +118,20 @@ impl From<OneHotDesc> for AbstractOperator {
 
 /// DML_GATHER_ELEMENTS_OPERATOR_DESC: single elements of a dimension, chosen by indices.
 ///
-/// This runtime does not execute it yet.
+/// Every element of the output is the input's at the same coordinate, but along `axis` at the
+/// index:
+/// `output[i, j, ..] = input[indices[i, j, ..], j, ..]` where `axis` is 0. An index with a sign
+/// that is below
+/// 0 counts from the end; one outside of the dimension is taken as the nearest one inside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatherElementsDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's IndicesTensor.
+    /// Coordinates along `axis`; the input's sizes but for that one.
     pub indices_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, the indices' sizes.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axis.
+    /// The dimension that the indices count along.
     pub axis: u32,
 }
 
@@ -132,18 +151,22 @@ impl From<GatherElementsDesc> for AbstractOperator {
 
 /// DML_GATHER_ND_OPERATOR_DESC: parts of a tensor, chosen by coordinates.
 ///
-/// This runtime does not execute it yet.
+/// Each tuple of indices is the coordinate of a part of the input, which is copied:
+/// `output[i.., ..] = input[indices[i.., 0], indices[i.., 1], .., ..]`. An index with a sign that
+/// is below 0
+/// counts from the end; one outside of its dimension is taken as the nearest one inside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatherNdDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's IndicesTensor.
+    /// Coordinates, those of a tuple along the last dimension.
     pub indices_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type; the indices' sizes but the last one, and then the input's
+    /// that no coordinate is for.
     pub output_tensor: TensorDesc,
-    /// DirectML's InputDimensionCount.
+    /// How many dimensions of the input count; those before are 1.
     pub input_dimension_count: u32,
-    /// DirectML's IndicesDimensionCount.
+    /// How many dimensions of the indices count, that of the tuples included; those before are 1.
     pub indices_dimension_count: u32,
 }
 
@@ -164,20 +187,26 @@ impl From<GatherNdDesc> for AbstractOperator {
 
 /// DML_SCATTER_ND_OPERATOR_DESC: a tensor with parts at given coordinates replaced.
 ///
-/// This runtime does not execute it yet.
+/// The input, with the updates where the tuples of indices say:
+/// `output[indices[i.., 0], indices[i.., 1], .., ..] = updates[i.., ..]`. An index with a sign that
+/// is below 0
+/// counts from the end; a tuple outside of the tensor writes nothing. Where two are equal, which
+/// update is
+/// written is not told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScatterNdDesc {
-    /// DirectML's InputTensor.
+    /// What is copied first; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's IndicesTensor.
+    /// Coordinates, those of a tuple along the last dimension.
     pub indices_tensor: TensorDesc,
-    /// DirectML's UpdatesTensor.
+    /// What is written: the output's type; the indices' sizes but the last one, and then the
+    /// input's that no coordinate is for.
     pub updates_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's sizes.
     pub output_tensor: TensorDesc,
-    /// DirectML's InputDimensionCount.
+    /// How many dimensions of the input count; those before are 1.
     pub input_dimension_count: u32,
-    /// DirectML's IndicesDimensionCount.
+    /// How many dimensions of the indices count, that of the tuples included; those before are 1.
     pub indices_dimension_count: u32,
 }
 
@@ -226,20 +255,23 @@ impl From<NonzeroCoordinatesDesc> for AbstractOperator {
 
 /// DML_GATHER_ND1_OPERATOR_DESC: parts of a tensor, chosen by coordinates within batches.
 ///
-/// This runtime does not execute it yet.
+/// As GATHER_ND, but the first dimensions are batches: their tuples are coordinates within a batch,
+/// `output[b.., i.., ..] = input[b.., indices[b.., i.., 0], .., ..]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatherNd1Desc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's IndicesTensor.
+    /// Coordinates, those of a tuple along the last dimension.
     pub indices_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type; the indices' sizes but the last one, and then the input's
+    /// that no coordinate is for.
     pub output_tensor: TensorDesc,
-    /// DirectML's InputDimensionCount.
+    /// How many dimensions of the input count; those before are 1.
     pub input_dimension_count: u32,
-    /// DirectML's IndicesDimensionCount.
+    /// How many dimensions of the indices count, that of the tuples included; those before are 1.
     pub indices_dimension_count: u32,
-    /// DirectML's BatchDimensionCount.
+    /// How many of the dimensions that count, the first ones, the input and the indices have in
+    /// common.
     pub batch_dimension_count: u32,
 }
 

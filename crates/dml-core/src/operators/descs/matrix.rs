@@ -11,26 +11,30 @@ use crate::types::enums::MatrixTransform;
 
 /// DML_GEMM_OPERATOR_DESC: the product of two matrices, scaled, plus a third one.
 ///
-/// This runtime does not execute it yet.
+/// `out = activation(Alpha * A x B + Beta * C)` for every matrix of a batch. FLOAT16 is computed in
+/// FLOAT32 and rounded once in the end. The products of
+/// an element are added one after the other; each may be off by half a unit in the last place of
+/// the sum so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GemmDesc {
-    /// DirectML's ATensor.
+    /// The first matrices: batches as the output, M rows and K columns, or K and M where they are
+    /// transposed; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's BTensor.
+    /// The second matrices: K rows and N columns, or N and K, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's CTensor.
+    /// What is added: the output's sizes; a stride of 0 repeats elements. Left out, nothing is.
     pub c_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written: M rows and N columns in the last two dimensions.
     pub output_tensor: TensorDesc,
-    /// DirectML's TransA.
+    /// Whether A's matrices are transposed first.
     pub trans_a: MatrixTransform,
-    /// DirectML's TransB.
+    /// Whether B's matrices are transposed first.
     pub trans_b: MatrixTransform,
-    /// DirectML's Alpha.
+    /// What the products are multiplied by.
     pub alpha: f32,
-    /// DirectML's Beta.
+    /// What C is multiplied by.
     pub beta: f32,
-    /// DirectML's FusedActivation.
+    /// What is applied to the result, in FLOAT32.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -56,18 +60,22 @@ impl From<GemmDesc> for AbstractOperator {
 /// DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC: the product of two matrices of small integers, in 32
 /// bits.
 ///
-/// This runtime does not execute it yet.
+/// `out = (A - a_zero_point) x (B - b_zero_point)` for every matrix of a batch, exactly; a sum that
+/// 32 bits do not hold wraps around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixMultiplyIntegerDesc {
-    /// DirectML's ATensor.
+    /// The first matrices: batches as the output, M rows and K columns; a stride of 0 repeats
+    /// elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's AZeroPointTensor.
+    /// What is subtracted from A, of its type: one element for all or one for each row, aligned at
+    /// the innermost dimension. Left out, nothing is.
     pub a_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's BTensor.
+    /// The second matrices: K rows and N columns, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's BZeroPointTensor.
+    /// What is subtracted from B, of its type: one element for all or one for each column, in the
+    /// same way.
     pub b_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written: M rows and N columns in the last two dimensions.
     pub output_tensor: TensorDesc,
 }
 
@@ -89,26 +97,34 @@ impl From<MatrixMultiplyIntegerDesc> for AbstractOperator {
 /// DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC: the product of two quantized matrices,
 /// quantized.
 ///
-/// This runtime does not execute it yet.
+/// `out = round((A - a_zero_point) x (B - b_zero_point) * (a_scale * b_scale) / output_scale) +
+/// output_zero_point`, limited to what the output can hold.
+/// The sum of products is exact; it becomes FLOAT32, and each further step is rounded to that, the
+/// quotient then to the nearest integer, of two to the even one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizedLinearMatrixMultiplyDesc {
-    /// DirectML's ATensor.
+    /// The first matrices: batches as the output, M rows and K columns; a stride of 0 repeats
+    /// elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's AScaleTensor.
+    /// What A is multiplied by: one element for all or one for each row, aligned at the innermost
+    /// dimension.
     pub a_scale_tensor: TensorDesc,
-    /// DirectML's AZeroPointTensor.
+    /// What is subtracted from A, of its type: one element for all or one for each row, aligned at
+    /// the innermost dimension. Left out, nothing is.
     pub a_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's BTensor.
+    /// The second matrices: K rows and N columns, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's BScaleTensor.
+    /// What B is multiplied by: one element for all or one for each column, in the same way.
     pub b_scale_tensor: TensorDesc,
-    /// DirectML's BZeroPointTensor.
+    /// What is subtracted from B, of its type: one element for all or one for each column, in the
+    /// same way.
     pub b_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's OutputScaleTensor.
+    /// What the product is divided by: one element for all or one for each row.
     pub output_scale_tensor: TensorDesc,
-    /// DirectML's OutputZeroPointTensor.
+    /// What is added to the quotient, of the output's type: one element for all or one for each
+    /// row. Left out, nothing is.
     pub output_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written: M rows and N columns in the last two dimensions.
     pub output_tensor: TensorDesc,
 }
 
@@ -134,24 +150,32 @@ impl From<QuantizedLinearMatrixMultiplyDesc> for AbstractOperator {
 /// DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC: the product of two matrices of integers, as
 /// real numbers.
 ///
-/// This runtime does not execute it yet.
+/// `out = ((A - a_zero_point) x (B - b_zero_point)) * (a_scale * b_scale) + bias` for every matrix
+/// of a batch. Sums of products of integers of 8 bits are
+/// exact, and wrap around where 32 bits do not hold them; those of larger ones are computed in
+/// FLOAT32, as are the other steps, each of which is rounded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixMultiplyIntegerToFloatDesc {
-    /// DirectML's ATensor.
+    /// The first matrices: batches as the output, M rows and K columns; a stride of 0 repeats
+    /// elements.
     pub a_tensor: TensorDesc,
-    /// DirectML's AScaleTensor.
+    /// What A is multiplied by: one element for all or one for each row, aligned at the innermost
+    /// dimension.
     pub a_scale_tensor: TensorDesc,
-    /// DirectML's AZeroPointTensor.
+    /// What is subtracted from A, of its type: one element for all or one for each row, aligned at
+    /// the innermost dimension. Left out, nothing is.
     pub a_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's BTensor.
+    /// The second matrices: K rows and N columns, in the same way.
     pub b_tensor: TensorDesc,
-    /// DirectML's BScaleTensor.
+    /// What B is multiplied by: one element for all or one for each column, in the same way.
     pub b_scale_tensor: TensorDesc,
-    /// DirectML's BZeroPointTensor.
+    /// What is subtracted from B, of its type: one element for all or one for each column, in the
+    /// same way.
     pub b_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's BiasTensor.
+    /// What is added: the output's sizes, or 1 where an element stands for all. Left out, nothing
+    /// is.
     pub bias_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written: M rows and N columns in the last two dimensions.
     pub output_tensor: TensorDesc,
 }
 

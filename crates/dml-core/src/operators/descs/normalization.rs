@@ -11,16 +11,16 @@ use crate::tensor::TensorDesc;
 
 /// DML_VALUE_SCALE_2D_OPERATOR_DESC: a picture scaled, with a bias for each channel.
 ///
-/// This runtime does not execute it yet.
+/// `out = scale * x + bias[channel]`: the product is rounded to single precision, and then the sum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueScale2dDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: pictures, channels, rows and columns.
     pub output_tensor: TensorDesc,
-    /// DirectML's Scale.
+    /// What all elements are multiplied by.
     pub scale: f32,
-    /// DirectML's Bias.
+    /// What is added, for each channel.
     pub bias: Vec<f32>,
 }
 
@@ -42,26 +42,28 @@ impl From<ValueScale2dDesc> for AbstractOperator {
 
 /// DML_BATCH_NORMALIZATION_OPERATOR_DESC: a tensor normalized by a given mean and variance.
 ///
-/// This runtime does not execute it yet.
+/// `activation(scale * ((x - mean) / sqrt(variance + epsilon)) + bias)`, each step rounded to
+/// single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNormalizationDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's MeanTensor.
+    /// The means: the output's sizes, or 1 where they are the same along a dimension.
     pub mean_tensor: TensorDesc,
-    /// DirectML's VarianceTensor.
+    /// The variances, in the same way.
     pub variance_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// What normalized elements are multiplied by: the output's sizes, or 1 where it is the same
+    /// along a dimension.
     pub scale_tensor: TensorDesc,
-    /// DirectML's BiasTensor.
+    /// What is added then, in the same way.
     pub bias_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Spatial.
+    /// Says nothing any more.
     pub spatial: bool,
-    /// DirectML's Epsilon.
+    /// What is added to the variance.
     pub epsilon: f32,
-    /// DirectML's FusedActivation.
+    /// What becomes of the results; left out, nothing.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -86,24 +88,27 @@ impl From<BatchNormalizationDesc> for AbstractOperator {
 
 /// DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC: a tensor normalized by its own mean and variance.
 ///
-/// This runtime does not execute it yet.
+/// `activation(scale * ((x - mean) / sqrt(variance + epsilon)) + bias)`, each step rounded to
+/// single precision, with the mean
+/// and the variance of each picture, or of each of its channels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeanVarianceNormalizationDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// What normalized elements are multiplied by: the output's sizes, or 1 where it is the same
+    /// along a dimension.
     pub scale_tensor: Option<TensorDesc>,
-    /// DirectML's BiasTensor.
+    /// What is added then, in the same way.
     pub bias_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's CrossChannel.
+    /// Whether a row has all channels of a picture, or one.
     pub cross_channel: bool,
-    /// DirectML's NormalizeVariance.
+    /// Whether elements are divided by the deviation.
     pub normalize_variance: bool,
-    /// DirectML's Epsilon.
+    /// What is added to the variance.
     pub epsilon: f32,
-    /// DirectML's FusedActivation.
+    /// What becomes of the results; left out, nothing.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -128,22 +133,26 @@ impl From<MeanVarianceNormalizationDesc> for AbstractOperator {
 /// DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC: each element divided by a measure of its
 /// neighbours.
 ///
-/// This runtime does not execute it yet.
+/// Every element becomes `x / (bias + alpha / local_size * sum)^beta`, of which `sum` is that of
+/// the squares in a window
+/// around it: of `(local_size - 1) / 2` elements before it, rounded down, and as many after it,
+/// rounded up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalResponseNormalizationDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's CrossChannel.
+    /// Whether windows are in the channels, else in height and width.
     pub cross_channel: bool,
-    /// DirectML's LocalSize.
+    /// How many elements a window has in each of its dimensions, at least 1; those outside of the
+    /// tensor count as zeros.
     pub local_size: u32,
-    /// DirectML's Alpha.
+    /// What the sum is multiplied by.
     pub alpha: f32,
-    /// DirectML's Beta.
+    /// The exponent.
     pub beta: f32,
-    /// DirectML's Bias.
+    /// What is added to the sum.
     pub bias: f32,
 }
 
@@ -166,18 +175,18 @@ impl From<LocalResponseNormalizationDesc> for AbstractOperator {
 
 /// DML_LP_NORMALIZATION_OPERATOR_DESC: a tensor divided by its p-norm along a dimension.
 ///
-/// This runtime does not execute it yet.
+/// `x / max(norm, epsilon)` of each element of a row, with the norm of the row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LpNormalizationDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axis.
+    /// The dimension of a row.
     pub axis: u32,
-    /// DirectML's Epsilon.
+    /// The least that elements are divided by.
     pub epsilon: f32,
-    /// DirectML's P.
+    /// Which norm: 1, the sum of magnitudes, or 2, the root of the sum of squares.
     pub p: u32,
 }
 
@@ -199,24 +208,27 @@ impl From<LpNormalizationDesc> for AbstractOperator {
 /// DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC: a tensor normalized by its mean and variance
 /// over chosen dimensions.
 ///
-/// This runtime does not execute it yet.
+/// `activation(scale * ((x - mean) / sqrt(variance + epsilon)) + bias)`, each step rounded to
+/// single precision, with the mean
+/// and the variance of each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeanVarianceNormalization1Desc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// What normalized elements are multiplied by: the output's sizes, or 1 where it is the same
+    /// along a dimension.
     pub scale_tensor: Option<TensorDesc>,
-    /// DirectML's BiasTensor.
+    /// What is added then, in the same way.
     pub bias_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axes.
+    /// The dimensions of a row, each once; without any every element is a row.
     pub axes: Vec<u32>,
-    /// DirectML's NormalizeVariance.
+    /// Whether elements are divided by the deviation.
     pub normalize_variance: bool,
-    /// DirectML's Epsilon.
+    /// What is added to the variance.
     pub epsilon: f32,
-    /// DirectML's FusedActivation.
+    /// What becomes of the results; left out, nothing.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -243,26 +255,30 @@ impl From<MeanVarianceNormalization1Desc> for AbstractOperator {
 /// DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC: a tensor normalized by either or both of mean
 /// and variance.
 ///
-/// This runtime does not execute it yet.
+/// `activation(scale * ((x - mean) / sqrt(variance + epsilon)) + bias)`, each step rounded to
+/// single precision, with the mean
+/// and the variance of each row, or either.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeanVarianceNormalization2Desc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// What normalized elements are multiplied by: the output's sizes, or 1 where it is the same
+    /// along a dimension.
     pub scale_tensor: Option<TensorDesc>,
-    /// DirectML's BiasTensor.
+    /// What is added then, in the same way.
     pub bias_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axes.
+    /// The dimensions of a row, each once; without any every element is a row.
     pub axes: Vec<u32>,
-    /// DirectML's UseMean.
+    /// Whether the mean is subtracted, and the variance is that about it; else it is the one about
+    /// 0.
     pub use_mean: bool,
-    /// DirectML's UseVariance.
+    /// Whether elements are divided by the deviation.
     pub use_variance: bool,
-    /// DirectML's Epsilon.
+    /// What is added to the variance.
     pub epsilon: f32,
-    /// DirectML's FusedActivation.
+    /// What becomes of the results; left out, nothing.
     pub fused_activation: Option<AbstractOperator>,
 }
 

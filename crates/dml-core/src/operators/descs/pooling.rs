@@ -12,22 +12,22 @@ use crate::types::enums::{InterpolationMode, ReduceFunction};
 
 /// DML_AVERAGE_POOLING_OPERATOR_DESC: the average of each window.
 ///
-/// This runtime does not execute it yet.
+/// Every element of the output is the average of a window of the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AveragePoolingDesc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: an element for each window.
     pub output_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
-    /// DirectML's IncludePadding.
+    /// Whether what a window has outside of the tensor counts, as zeros.
     pub include_padding: bool,
 }
 
@@ -52,22 +52,22 @@ impl From<AveragePoolingDesc> for AbstractOperator {
 
 /// DML_LP_POOLING_OPERATOR_DESC: the p-norm of each window.
 ///
-/// This runtime does not execute it yet.
+/// Every element of the output is `(sum of abs(x)^p)^(1 / p)` over a window of the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LpPoolingDesc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: an element for each window.
     pub output_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
-    /// DirectML's P.
+    /// The degree of the norm, at least 1.
     pub p: u32,
 }
 
@@ -92,20 +92,20 @@ impl From<LpPoolingDesc> for AbstractOperator {
 
 /// DML_MAX_POOLING_OPERATOR_DESC: the greatest element of each window.
 ///
-/// This runtime does not execute it yet.
+/// Every element of the output is the greatest of a window of the input; a NaN where there is one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxPoolingDesc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: an element for each window.
     pub output_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
 }
 
@@ -161,22 +161,23 @@ impl From<RoiPoolingDesc> for AbstractOperator {
 
 /// DML_MAX_POOLING1_OPERATOR_DESC: the greatest element of each window, and where it is.
 ///
-/// This runtime does not execute it yet.
+/// Every element of the output is the greatest of a window of the input; a NaN where there is one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxPooling1Desc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: an element for each window.
     pub output_tensor: TensorDesc,
-    /// DirectML's OutputIndicesTensor.
+    /// Where the greatest elements are: their numbers in the input, in row-major order over all its
+    /// dimensions. The first of equal ones counts.
     pub output_indices_tensor: Option<TensorDesc>,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
 }
 
@@ -201,14 +202,18 @@ impl From<MaxPooling1Desc> for AbstractOperator {
 
 /// DML_MAX_UNPOOLING_OPERATOR_DESC: the elements of a max pooling back where they were.
 ///
-/// This runtime does not execute it yet.
+/// The elements of the input are written where the indices say, which number the output's elements
+/// in row-major
+/// order, over all its dimensions; the others are 0. An index that is not below their number writes
+/// nothing.
+/// Where two are equal, which element is written is not told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxUnpoolingDesc {
-    /// DirectML's InputTensor.
+    /// What is written at the indices; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's IndicesTensor.
+    /// Numbers of the output's elements, such as MAX_POOLING1 gives; the input's sizes.
     pub indices_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written, of any sizes.
     pub output_tensor: TensorDesc,
 }
 
@@ -227,24 +232,26 @@ impl From<MaxUnpoolingDesc> for AbstractOperator {
 
 /// DML_MAX_POOLING2_OPERATOR_DESC: the greatest element of each window with gaps, and where it is.
 ///
-/// This runtime does not execute it yet.
+/// Every element of the output is the greatest of a window of the input, whose elements may lie
+/// apart; a NaN where there is one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxPooling2Desc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: an element for each window.
     pub output_tensor: TensorDesc,
-    /// DirectML's OutputIndicesTensor.
+    /// Where the greatest elements are: their numbers in the input, in row-major order over all its
+    /// dimensions. The first of equal ones counts.
     pub output_indices_tensor: Option<TensorDesc>,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
-    /// DirectML's Dilations.
+    /// How far an element of a window is from the one before, in each of them; 1 is next to it.
     pub dilations: Vec<u32>,
 }
 
@@ -380,24 +387,25 @@ impl From<RoiAlign1Desc> for AbstractOperator {
 
 /// DML_LP_POOLING1_OPERATOR_DESC: the p-norm of each window, which may have gaps.
 ///
-/// This runtime does not execute it yet.
+/// Every element of the output is `(sum of abs(x)^p)^(1 / p)` over a window of the input, whose
+/// elements may lie apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LpPooling1Desc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: an element for each window.
     pub output_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
-    /// DirectML's Dilations.
+    /// How far an element of a window is from the one before, in each of them; 1 is next to it.
     pub dilations: Vec<u32>,
-    /// DirectML's P.
+    /// The degree of the norm, at least 1.
     pub p: u32,
 }
 
@@ -423,24 +431,25 @@ impl From<LpPooling1Desc> for AbstractOperator {
 
 /// DML_AVERAGE_POOLING1_OPERATOR_DESC: the average of each window, which may have gaps.
 ///
-/// This runtime does not execute it yet.
+/// Every element of the output is the average of a window of the input, whose elements may lie
+/// apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AveragePooling1Desc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: an element for each window.
     pub output_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
-    /// DirectML's Dilations.
+    /// How far an element of a window is from the one before, in each of them; 1 is next to it.
     pub dilations: Vec<u32>,
-    /// DirectML's IncludePadding.
+    /// Whether what a window has outside of the tensor counts, as zeros.
     pub include_padding: bool,
 }
 
@@ -467,32 +476,34 @@ impl From<AveragePooling1Desc> for AbstractOperator {
 /// DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC: the average of each window of a quantized
 /// tensor, quantized.
 ///
-/// This runtime does not execute it yet.
+/// Every element of the output is the average of a window of the input, which is dequantized before
+/// and quantized after.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizedLinearAveragePoolingDesc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputScaleTensor.
+    /// What an element of the input less its zero point is multiplied by: one, or one for each
+    /// channel.
     pub input_scale_tensor: TensorDesc,
-    /// DirectML's InputZeroPointTensor.
+    /// What stands for 0 in the input, of the scale's sizes; left out, 0 does.
     pub input_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's OutputScaleTensor.
+    /// What the average is divided by: one, or one for each channel.
     pub output_scale_tensor: TensorDesc,
-    /// DirectML's OutputZeroPointTensor.
+    /// What stands for 0 in the output, of the scale's sizes; left out, 0 does.
     pub output_zero_point_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written: an element for each window.
     pub output_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
-    /// DirectML's Dilations.
+    /// How far an element of a window is from the one before, in each of them; 1 is next to it.
     pub dilations: Vec<u32>,
-    /// DirectML's IncludePadding.
+    /// Whether what a window has outside of the tensor counts, as zeros.
     pub include_padding: bool,
 }
 

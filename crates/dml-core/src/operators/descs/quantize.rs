@@ -124,16 +124,19 @@ impl From<ElementWiseQuantizedLinearAddDesc> for AbstractOperator {
 /// DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC: a quantized tensor with the scale and zero point that
 /// suit its values.
 ///
-/// This runtime does not execute it yet.
+/// `scale = (max - min) / 255`, of the greatest and the least element and 0; `zero_point =
+/// round(first - min / scale)`, of which
+/// `first` is the least integer; `out = round(x / scale) + zero_point`. Where all elements are 0
+/// the scale is 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DynamicQuantizeLinearDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// The integers.
     pub output_tensor: TensorDesc,
-    /// DirectML's OutputScaleTensor.
+    /// The scale: one element.
     pub output_scale_tensor: TensorDesc,
-    /// DirectML's OutputZeroPointTensor.
+    /// The zero point: one element.
     pub output_zero_point_tensor: TensorDesc,
 }
 
@@ -154,16 +157,22 @@ impl From<DynamicQuantizeLinearDesc> for AbstractOperator {
 /// DML_QUANTIZE_OPERATOR_DESC: real numbers as integers of 4 or 8 bits, with a scale for each
 /// block.
 ///
-/// This runtime does not execute it yet.
+/// `out = round(x / scale) + zero_point` with the scale and the zero point of the element's block,
+/// limited to what the output
+/// can hold. The quotient is rounded to single precision, and then to the nearest integer, of two
+/// to the even one; a NaN
+/// becomes 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizeDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's QuantizationType.
+    /// Which quantization tensors there are: a scale, or a scale and a zero point.
     pub quantization_type: QuantizationType,
-    /// DirectML's QuantizationTensors.
+    /// The scales, which are floats, and the zero points, which are 0 where they are left out. Both
+    /// have the same sizes, each of which divides the input's: an element of theirs is that of a
+    /// block of elements.
     pub quantization_tensors: Vec<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written. Of two elements of 4 bits that share a byte the first is its low half.
     pub output_tensor: TensorDesc,
 }
 
@@ -186,16 +195,20 @@ impl From<QuantizeDesc> for AbstractOperator {
 /// DML_DEQUANTIZE_OPERATOR_DESC: integers of 4 or 8 bits to real numbers, with a scale for each
 /// block.
 ///
-/// This runtime does not execute it yet.
+/// `out = (x - zero_point) * scale` with the scale and the zero point of the element's block. The
+/// difference is exact, the
+/// product is rounded to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DequantizeDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's QuantizationType.
+    /// Which quantization tensors there are: a scale, or a scale and a zero point.
     pub quantization_type: QuantizationType,
-    /// DirectML's QuantizationTensors.
+    /// The scales, which are floats, and the zero points, which are 0 where they are left out. Both
+    /// have the same sizes, each of which divides the input's: an element of theirs is that of a
+    /// block of elements.
     pub quantization_tensors: Vec<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// What is written. Of two elements of 4 bits that share a byte the first is its low half.
     pub output_tensor: TensorDesc,
 }
 

@@ -8,16 +8,19 @@ use crate::types::enums::RandomGeneratorType;
 
 /// DML_RANDOM_GENERATOR_OPERATOR_DESC: random bits, and the state of the generator after them.
 ///
-/// This runtime does not execute it yet.
+/// The words that Philox 4x32-10 gives, four for each value of a counter from that of the state on.
+/// The state
+/// after them has the counter that comes next: what is left of its last four words is given to
+/// nobody.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomGeneratorDesc {
-    /// DirectML's InputStateTensor.
+    /// Six words along the last dimension: the counter, its lowest word first, and the key.
     pub input_state_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// The random words.
     pub output_tensor: TensorDesc,
-    /// DirectML's OutputStateTensor.
+    /// The state after them.
     pub output_state_tensor: Option<TensorDesc>,
-    /// DirectML's Type.
+    /// PHILOX_4X32_10.
     pub r#type: RandomGeneratorType,
 }
 

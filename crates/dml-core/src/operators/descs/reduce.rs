@@ -10,16 +10,18 @@ use crate::types::enums::{AxisDirection, ReduceFunction};
 
 /// DML_REDUCE_OPERATOR_DESC: one value for each group of elements, by a chosen function.
 ///
-/// This runtime does not execute it yet.
+/// What `function` makes of the elements of a row, which are those along the axes. Floats are
+/// computed in single precision,
+/// sums and products with twice its digits; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReduceDesc {
-    /// DirectML's Function.
+    /// What becomes of a row.
     pub function: ReduceFunction,
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's sizes, but 1 along the axes.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axes.
+    /// The dimensions of a row, each once; without any every element is a row.
     pub axes: Vec<u32>,
 }
 
@@ -41,18 +43,20 @@ impl From<ReduceDesc> for AbstractOperator {
 
 /// DML_TOP_K_OPERATOR_DESC: the greatest elements along a dimension, with their indices.
 ///
-/// This runtime does not execute it yet.
+/// The greatest elements of each row along `axis`, in descending order. Of equal elements the first
+/// comes first; zeros are equal, and NaN is greater than
+/// all numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopKDesc {
-    /// DirectML's InputTensor.
+    /// What is searched.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputValueTensor.
+    /// The elements: the input's sizes, but `k` along `axis`.
     pub output_value_tensor: TensorDesc,
-    /// DirectML's OutputIndexTensor.
+    /// Their coordinates along `axis`.
     pub output_index_tensor: TensorDesc,
-    /// DirectML's Axis.
+    /// The dimension that is searched along.
     pub axis: u32,
-    /// DirectML's K.
+    /// How many elements are wanted.
     pub k: u32,
 }
 
@@ -73,18 +77,19 @@ impl From<TopKDesc> for AbstractOperator {
 
 /// DML_CUMULATIVE_SUMMATION_OPERATOR_DESC: the running sum along a dimension.
 ///
-/// This runtime does not execute it yet.
+/// The sum of each element and those before it in its row. Floats are computed in single precision,
+/// with twice its digits; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CumulativeSummationDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axis.
+    /// The dimension of a row.
     pub axis: u32,
-    /// DirectML's AxisDirection.
+    /// Which elements are before others: those with lower coordinates (0) or with higher ones (1).
     pub axis_direction: AxisDirection,
-    /// DirectML's HasExclusiveSum.
+    /// Whether the element itself does not count.
     pub has_exclusive_sum: bool,
 }
 
@@ -106,20 +111,22 @@ impl From<CumulativeSummationDesc> for AbstractOperator {
 /// DML_TOP_K1_OPERATOR_DESC: the greatest or the least elements along a dimension, with their
 /// indices.
 ///
-/// This runtime does not execute it yet.
+/// The greatest or the least elements of each row along `axis`, in their order. Of equal elements
+/// the first comes first; zeros are equal, and NaN is greater than
+/// all numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopK1Desc {
-    /// DirectML's InputTensor.
+    /// What is searched.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputValueTensor.
+    /// The elements: the input's sizes, but `k` along `axis`.
     pub output_value_tensor: TensorDesc,
-    /// DirectML's OutputIndexTensor.
+    /// Their coordinates along `axis`.
     pub output_index_tensor: TensorDesc,
-    /// DirectML's Axis.
+    /// The dimension that is searched along.
     pub axis: u32,
-    /// DirectML's K.
+    /// How many elements are wanted.
     pub k: u32,
-    /// DirectML's AxisDirection.
+    /// The least elements in ascending order, or the greatest in descending order.
     pub axis_direction: AxisDirection,
 }
 
@@ -141,16 +148,17 @@ impl From<TopK1Desc> for AbstractOperator {
 
 /// DML_ARGMIN_OPERATOR_DESC: the index of the least element along dimensions.
 ///
-/// This runtime does not execute it yet.
+/// The number of the least element of a row, whose elements are counted in row-major order. A NaN
+/// comes before all numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArgminDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's sizes, but 1 along the axes.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axes.
+    /// The dimensions of a row, each once; without any every element is a row.
     pub axes: Vec<u32>,
-    /// DirectML's AxisDirection.
+    /// Which of several such elements counts: the first one (0) or the last one (1).
     pub axis_direction: AxisDirection,
 }
 
@@ -172,16 +180,17 @@ impl From<ArgminDesc> for AbstractOperator {
 
 /// DML_ARGMAX_OPERATOR_DESC: the index of the greatest element along dimensions.
 ///
-/// This runtime does not execute it yet.
+/// The number of the greatest element of a row, whose elements are counted in row-major order. A
+/// NaN comes before all numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArgmaxDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's sizes, but 1 along the axes.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axes.
+    /// The dimensions of a row, each once; without any every element is a row.
     pub axes: Vec<u32>,
-    /// DirectML's AxisDirection.
+    /// Which of several such elements counts: the first one (0) or the last one (1).
     pub axis_direction: AxisDirection,
 }
 
@@ -203,18 +212,19 @@ impl From<ArgmaxDesc> for AbstractOperator {
 
 /// DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: the running product along a dimension.
 ///
-/// This runtime does not execute it yet.
+/// The product of each element and those before it in its row. Floats are computed in single
+/// precision, with twice its digits; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CumulativeProductDesc {
-    /// DirectML's InputTensor.
+    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written.
     pub output_tensor: TensorDesc,
-    /// DirectML's Axis.
+    /// The dimension of a row.
     pub axis: u32,
-    /// DirectML's AxisDirection.
+    /// Which elements are before others: those with lower coordinates (0) or with higher ones (1).
     pub axis_direction: AxisDirection,
-    /// DirectML's HasExclusiveProduct.
+    /// Whether the element itself does not count.
     pub has_exclusive_product: bool,
 }
 

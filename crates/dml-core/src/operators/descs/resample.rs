@@ -8,16 +8,16 @@ use crate::types::enums::{AxisDirection, InterpolationMode};
 
 /// DML_UPSAMPLE_2D_OPERATOR_DESC: height and width made larger by whole numbers.
 ///
-/// This runtime does not execute it yet.
+/// Every element becomes a block of `scale_size`. This runtime has NEAREST_NEIGHBOR alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Upsample2dDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, and its sizes, the last two times the scales.
     pub output_tensor: TensorDesc,
-    /// DirectML's ScaleSize.
+    /// The width and the height of a block, for the last dimension and the one before.
     pub scale_size: [u32; 2],
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR; LINEAR is refused.
     pub interpolation_mode: InterpolationMode,
 }
 
@@ -37,16 +37,17 @@ impl From<Upsample2dDesc> for AbstractOperator {
 
 /// DML_RESAMPLE_OPERATOR_DESC: another size along each dimension, by interpolation.
 ///
-/// This runtime does not execute it yet.
+/// Every element is made of the input's at `(x + 0.5) / scale - 0.5`: the nearest one, or the mean
+/// of two in each dimension. Beyond its edges the input goes on as it is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResampleDesc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, and any sizes.
     pub output_tensor: TensorDesc,
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// DirectML's Scales.
+    /// How many elements of the output each of the input makes, in each dimension; above 0.
     pub scales: Vec<f32>,
 }
 
@@ -68,20 +69,22 @@ impl From<ResampleDesc> for AbstractOperator {
 
 /// DML_RESAMPLE1_OPERATOR_DESC: another size by interpolation, with the offsets of pixels.
 ///
-/// This runtime does not execute it yet.
+/// Every element is made of the input's at `(x - output_pixel_offset) / scale -
+/// input_pixel_offset`: the nearest one, or the mean of two in each dimension. Beyond its edges the
+/// input goes on as it is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resample1Desc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, and any sizes.
     pub output_tensor: TensorDesc,
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// DirectML's Scales.
+    /// How many elements of the output each of the input makes, in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// DirectML's InputPixelOffsets.
+    /// What is added to a coordinate of the input before it is scaled.
     pub input_pixel_offsets: Vec<f32>,
-    /// DirectML's OutputPixelOffsets.
+    /// What is added to it after that.
     pub output_pixel_offsets: Vec<f32>,
 }
 
@@ -105,22 +108,24 @@ impl From<Resample1Desc> for AbstractOperator {
 
 /// DML_RESAMPLE2_OPERATOR_DESC: another size by interpolation, with a choice of rounding.
 ///
-/// This runtime does not execute it yet.
+/// Every element is made of the input's at `(x - output_pixel_offset) / scale -
+/// input_pixel_offset`: the next one in the direction, or the mean of two in each dimension. Beyond
+/// its edges the input goes on as it is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resample2Desc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, and any sizes.
     pub output_tensor: TensorDesc,
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// DirectML's RoundingDirection.
+    /// Whether a coordinate is rounded up (INCREASING) or down; of NEAREST_NEIGHBOR alone.
     pub rounding_direction: AxisDirection,
-    /// DirectML's Scales.
+    /// How many elements of the output each of the input makes, in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// DirectML's InputPixelOffsets.
+    /// What is added to a coordinate of the input before it is scaled.
     pub input_pixel_offsets: Vec<f32>,
-    /// DirectML's OutputPixelOffsets.
+    /// What is added to it after that.
     pub output_pixel_offsets: Vec<f32>,
 }
 
@@ -145,24 +150,26 @@ impl From<Resample2Desc> for AbstractOperator {
 
 /// DML_RESAMPLE3_OPERATOR_DESC: another size by interpolation, with optional smoothing.
 ///
-/// This runtime does not execute it yet.
+/// Every element is made of the input's at `(x - output_pixel_offset) / scale -
+/// input_pixel_offset`: the next one in the direction, or the mean of two in each dimension. Beyond
+/// its edges the input goes on as it is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resample3Desc {
-    /// DirectML's InputTensor.
+    /// What is read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: the input's type, and any sizes.
     pub output_tensor: TensorDesc,
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// DirectML's RoundingDirection.
+    /// Whether a coordinate is rounded up (INCREASING) or down; of NEAREST_NEIGHBOR alone.
     pub rounding_direction: AxisDirection,
-    /// DirectML's Scales.
+    /// How many elements of the output each of the input makes, in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// DirectML's InputPixelOffsets.
+    /// What is added to a coordinate of the input before it is scaled.
     pub input_pixel_offsets: Vec<f32>,
-    /// DirectML's OutputPixelOffsets.
+    /// What is added to it after that.
     pub output_pixel_offsets: Vec<f32>,
-    /// DirectML's Antialiased.
+    /// Whether the output is smoothed where it is smaller. This runtime does not.
     pub antialiased: bool,
 }
 

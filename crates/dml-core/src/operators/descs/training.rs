@@ -161,18 +161,19 @@ impl From<ResampleGradDesc> for AbstractOperator {
 
 /// DML_SLICE_GRAD_OPERATOR_DESC: the gradient of slicing.
 ///
-/// This runtime does not execute it yet.
+/// What SLICE1 would read is the gradient, the rest is 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SliceGradDesc {
-    /// DirectML's InputGradientTensor.
+    /// What is read: the gradient of what SLICE1 wrote; a stride of 0 repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// What is written: the input's type, and the sizes of what SLICE1 read.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's InputWindowOffsets.
+    /// The first element of the window in each dimension.
     pub input_window_offsets: Vec<u32>,
-    /// DirectML's InputWindowSizes.
+    /// The elements of the window in each dimension.
     pub input_window_sizes: Vec<u32>,
-    /// DirectML's InputWindowStrides.
+    /// From an element to the next in each dimension, not 0; a negative one begins at the end of
+    /// the window.
     pub input_window_strides: Vec<i32>,
 }
 

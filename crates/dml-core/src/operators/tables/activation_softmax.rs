@@ -2,26 +2,28 @@
 
 // From schema/activation_softmax.toml
 use super::FLOAT_16_32;
+use crate::operators::rules;
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable, TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule, SupportTable,
+    TensorSupport,
 };
-use crate::types::FeatureLevel;
+use crate::types::{DataTypeSet, FeatureLevel};
 
 /// DML_OPERATOR_ACTIVATION_HARDMAX, introduced at level 1_0.
 pub static ACTIVATION_HARDMAX: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_HARDMAX",
     operator_type: 36,
     summary: "1 at the first greatest element, 0 elsewhere",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
             .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: None,
+    rule: Some(Rule { name: "input_has_two_dimensions", check: rules::input_has_two_dimensions }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -53,16 +55,16 @@ pub static ACTIVATION_LOG_SOFTMAX: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_LOG_SOFTMAX",
     operator_type: 41,
     summary: "the logarithm of the softmax",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
             .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: None,
+    rule: Some(Rule { name: "input_has_two_dimensions", check: rules::input_has_two_dimensions }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -94,16 +96,16 @@ pub static ACTIVATION_SOFTMAX: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_SOFTMAX",
     operator_type: 48,
     summary: "exponentials divided by their sum",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
             .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: None,
+    rule: Some(Rule { name: "input_has_two_dimensions", check: rules::input_has_two_dimensions }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -135,17 +137,19 @@ pub static ACTIVATION_SOFTMAX1: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_SOFTMAX1",
     operator_type: 158,
     summary: "exponentials divided by their sum over chosen dimensions",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("AxisCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Axes", FieldKind::Attribute, FieldType::UintArray)
             .with_count("AxisCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "axes_are_dimensions", check: rules::axes_are_dimensions }),
     tables: &[SupportTable {
         level: FeatureLevel::V5_1,
         tensors: &[
@@ -161,17 +165,19 @@ pub static ACTIVATION_LOG_SOFTMAX1: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_LOG_SOFTMAX1",
     operator_type: 159,
     summary: "the logarithm of the softmax over chosen dimensions",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("AxisCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Axes", FieldKind::Attribute, FieldType::UintArray)
             .with_count("AxisCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "axes_are_dimensions", check: rules::axes_are_dimensions }),
     tables: &[SupportTable {
         level: FeatureLevel::V5_1,
         tensors: &[
@@ -187,17 +193,19 @@ pub static ACTIVATION_HARDMAX1: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_HARDMAX1",
     operator_type: 160,
     summary: "1 at the first greatest element of chosen dimensions, 0 elsewhere",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("AxisCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Axes", FieldKind::Attribute, FieldType::UintArray)
             .with_count("AxisCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "axes_are_dimensions", check: rules::axes_are_dimensions }),
     tables: &[SupportTable {
         level: FeatureLevel::V5_1,
         tensors: &[

@@ -2,9 +2,10 @@
 
 // From schema/convolution.toml
 use super::{FLOAT_16_32, INT_8};
+use crate::operators::rules;
 use crate::schema::{
-    CONVOLUTION_DIRECTION, CONVOLUTION_MODE, FieldKind, FieldSchema, FieldType, OperatorSchema,
-    RankSet, SupportTable, TensorSupport,
+    CONVOLUTION_DIRECTION, CONVOLUTION_MODE, Comparison, FieldKind, FieldSchema, FieldType,
+    OperatorSchema, RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -13,13 +14,17 @@ pub static CONVOLUTION: OperatorSchema = OperatorSchema {
     name: "CONVOLUTION",
     operator_type: 53,
     summary: "a convolution or its transpose, with an optional bias and activation",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(2))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("FilterTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("FilterTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Mode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&CONVOLUTION_MODE),
@@ -40,7 +45,7 @@ pub static CONVOLUTION: OperatorSchema = OperatorSchema {
         FieldSchema::new("FusedActivation", FieldKind::Attribute, FieldType::OperatorDesc)
             .optional(),
     ],
-    rule: None,
+    rule: Some(Rule { name: "filter_passes_over_input", check: rules::filter_passes_over_input }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -69,14 +74,18 @@ pub static CONVOLUTION_INTEGER: OperatorSchema = OperatorSchema {
     name: "CONVOLUTION_INTEGER",
     operator_type: 119,
     summary: "a convolution of small integers, in 32 bits",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("InputZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
         FieldSchema::new("FilterTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("FilterZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("FilterZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("FilterTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -89,7 +98,7 @@ pub static CONVOLUTION_INTEGER: OperatorSchema = OperatorSchema {
             .with_count("DimensionCount"),
         FieldSchema::new("GroupCount", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "filter_passes_over_input", check: rules::filter_passes_over_input }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -128,19 +137,27 @@ pub static QUANTIZED_LINEAR_CONVOLUTION: OperatorSchema = OperatorSchema {
     name: "QUANTIZED_LINEAR_CONVOLUTION",
     operator_type: 120,
     summary: "a convolution of quantized tensors, quantized",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("InputZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
         FieldSchema::new("FilterTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("FilterScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("FilterZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("FilterScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("InputScaleTensor"),
+        FieldSchema::new("FilterZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("FilterTensor"),
         FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("OutputScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("InputScaleTensor"),
+        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -153,7 +170,7 @@ pub static QUANTIZED_LINEAR_CONVOLUTION: OperatorSchema = OperatorSchema {
             .with_count("DimensionCount"),
         FieldSchema::new("GroupCount", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "filter_passes_over_input", check: rules::filter_passes_over_input }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,

@@ -17,12 +17,13 @@ pub static SLICE: OperatorSchema = OperatorSchema {
     name: "SLICE",
     operator_type: 60,
     summary: "a part of a tensor, with steps",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Offsets", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
@@ -31,7 +32,7 @@ pub static SLICE: OperatorSchema = OperatorSchema {
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "slice_is_within_input", check: rules::slice_is_within_input }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -230,12 +231,13 @@ pub static PADDING: OperatorSchema = OperatorSchema {
     name: "PADDING",
     operator_type: 64,
     summary: "a tensor with a margin around it",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("PaddingMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&PADDING_MODE),
         FieldSchema::new("PaddingValue", FieldKind::Attribute, FieldType::Float),
@@ -245,7 +247,7 @@ pub static PADDING: OperatorSchema = OperatorSchema {
         FieldSchema::new("EndPadding", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "margins_add_up", check: rules::margins_add_up }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -284,15 +286,16 @@ pub static SPACE_TO_DEPTH: OperatorSchema = OperatorSchema {
     name: "SPACE_TO_DEPTH",
     operator_type: 68,
     summary: "blocks of height and width moved to channels",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("BlockSize", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "blocks_become_channels", check: rules::blocks_become_channels }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -324,15 +327,16 @@ pub static DEPTH_TO_SPACE: OperatorSchema = OperatorSchema {
     name: "DEPTH_TO_SPACE",
     operator_type: 69,
     summary: "channels moved to blocks of height and width",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("BlockSize", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "channels_become_blocks", check: rules::channels_become_blocks }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -364,17 +368,18 @@ pub static TILE: OperatorSchema = OperatorSchema {
     name: "TILE",
     operator_type: 70,
     summary: "a tensor repeated along its dimensions",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("RepeatsCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Repeats", FieldKind::Attribute, FieldType::UintArray)
             .with_count("RepeatsCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "repeats_multiply_sizes", check: rules::repeats_multiply_sizes }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -413,16 +418,21 @@ pub static REVERSE_SUBSEQUENCES: OperatorSchema = OperatorSchema {
     name: "REVERSE_SUBSEQUENCES",
     operator_type: 106,
     summary: "the first elements of each sequence in reverse",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("SequenceLengthsTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "a_length_for_each_sequence",
+        check: rules::a_length_for_each_sequence,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -477,12 +487,13 @@ pub static SLICE1: OperatorSchema = OperatorSchema {
     name: "SLICE1",
     operator_type: 111,
     summary: "a part of a tensor, with steps that may go backwards",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("InputWindowOffsets", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
@@ -491,7 +502,7 @@ pub static SLICE1: OperatorSchema = OperatorSchema {
         FieldSchema::new("InputWindowStrides", FieldKind::Attribute, FieldType::IntArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "output_is_in_window", check: rules::output_is_in_window }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -523,17 +534,18 @@ pub static DEPTH_TO_SPACE1: OperatorSchema = OperatorSchema {
     name: "DEPTH_TO_SPACE1",
     operator_type: 113,
     summary: "channels moved to blocks of height and width, in a chosen order",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("BlockSize", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Order", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&DEPTH_SPACE_ORDER),
     ],
-    rule: None,
+    rule: Some(Rule { name: "channels_become_blocks", check: rules::channels_become_blocks }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -558,17 +570,18 @@ pub static SPACE_TO_DEPTH1: OperatorSchema = OperatorSchema {
     name: "SPACE_TO_DEPTH1",
     operator_type: 114,
     summary: "blocks of height and width moved to channels, in a chosen order",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("BlockSize", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Order", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&DEPTH_SPACE_ORDER),
     ],
-    rule: None,
+    rule: Some(Rule { name: "blocks_become_channels", check: rules::blocks_become_channels }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -593,16 +606,18 @@ pub static PADDING1: OperatorSchema = OperatorSchema {
     name: "PADDING1",
     operator_type: 155,
     summary: "a tensor with a margin around it, of a value in its own type",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("PaddingMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&PADDING_MODE),
         FieldSchema::new("PaddingValueDataType", FieldKind::Attribute, FieldType::Uint)
-            .with_enumeration(&TENSOR_DATA_TYPE),
+            .with_enumeration(&TENSOR_DATA_TYPE)
+            .with_type_of("InputTensor"),
         FieldSchema::new("PaddingValue", FieldKind::Attribute, FieldType::ScalarUnion)
             .with_scalar_type("PaddingValueDataType"),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
@@ -611,7 +626,7 @@ pub static PADDING1: OperatorSchema = OperatorSchema {
         FieldSchema::new("EndPadding", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "margins_add_up", check: rules::margins_add_up }),
     tables: &[SupportTable {
         level: FeatureLevel::V5_0,
         tensors: &[

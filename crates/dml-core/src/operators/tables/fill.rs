@@ -47,9 +47,9 @@ pub static FILL_VALUE_SEQUENCE: OperatorSchema = OperatorSchema {
     name: "FILL_VALUE_SEQUENCE",
     operator_type: 104,
     summary: "a tensor whose values grow by the same step, in row-major order",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)

@@ -2,8 +2,10 @@
 
 // From schema/gather_scatter.toml
 use super::{FLOAT_16_32, INT_32_64, SCALAR_8_32, SCALAR_8_64};
+use crate::operators::rules;
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable, TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule, SupportTable,
+    TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -12,17 +14,18 @@ pub static GATHER: OperatorSchema = OperatorSchema {
     name: "GATHER",
     operator_type: 67,
     summary: "slices of a dimension, chosen by indices",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("IndexDimensions", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "indices_replace_axis", check: rules::indices_replace_axis }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -73,17 +76,21 @@ pub static SCATTER_ELEMENTS: OperatorSchema = OperatorSchema {
     name: "SCATTER_ELEMENTS",
     operator_type: 94,
     summary: "a tensor with single elements of a dimension replaced",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("UpdatesTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("UpdatesTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("IndicesTensor"),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_sizes_of("InputTensor"),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "indices_differ_along_axis", check: rules::indices_differ_along_axis }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_0,
@@ -138,16 +145,20 @@ pub static ONE_HOT: OperatorSchema = OperatorSchema {
     name: "ONE_HOT",
     operator_type: 95,
     summary: "one value at an index along a dimension, another one elsewhere",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ValuesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ValuesTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "an_index_for_each_sequence",
+        check: rules::an_index_for_each_sequence,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_0,
@@ -198,16 +209,18 @@ pub static GATHER_ELEMENTS: OperatorSchema = OperatorSchema {
     name: "GATHER_ELEMENTS",
     operator_type: 107,
     summary: "single elements of a dimension, chosen by indices",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor")
+            .with_sizes_of("IndicesTensor"),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "indices_differ_along_axis", check: rules::indices_differ_along_axis }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -246,17 +259,18 @@ pub static GATHER_ND: OperatorSchema = OperatorSchema {
     name: "GATHER_ND",
     operator_type: 108,
     summary: "parts of a tensor, chosen by coordinates",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("InputDimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("IndicesDimensionCount", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "output_has_parts", check: rules::output_has_parts }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -295,18 +309,21 @@ pub static SCATTER_ND: OperatorSchema = OperatorSchema {
     name: "SCATTER_ND",
     operator_type: 109,
     summary: "a tensor with parts at given coordinates replaced",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("UpdatesTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("UpdatesTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_sizes_of("InputTensor"),
         FieldSchema::new("InputDimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("IndicesDimensionCount", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "updates_are_parts", check: rules::updates_are_parts }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -399,18 +416,22 @@ pub static GATHER_ND1: OperatorSchema = OperatorSchema {
     name: "GATHER_ND1",
     operator_type: 140,
     summary: "parts of a tensor, chosen by coordinates within batches",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("InputDimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("IndicesDimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("BatchDimensionCount", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "output_has_parts_of_batches",
+        check: rules::output_has_parts_of_batches,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_0,

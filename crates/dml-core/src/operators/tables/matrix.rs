@@ -2,9 +2,10 @@
 
 // From schema/matrix.toml
 use super::{FLOAT_16_32, INT_8, INT_8_32};
+use crate::operators::rules;
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, MATRIX_TRANSFORM, OperatorSchema, RankSet, SupportTable,
-    TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, MATRIX_TRANSFORM, OperatorSchema, RankSet, Rule,
+    SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -13,13 +14,18 @@ pub static GEMM: OperatorSchema = OperatorSchema {
     name: "GEMM",
     operator_type: 54,
     summary: "the product of two matrices, scaled, plus a third one",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(2))],
     fields: &[
-        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("CTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("CTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("TransA", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&MATRIX_TRANSFORM),
@@ -30,7 +36,7 @@ pub static GEMM: OperatorSchema = OperatorSchema {
         FieldSchema::new("FusedActivation", FieldKind::Attribute, FieldType::OperatorDesc)
             .optional(),
     ],
-    rule: None,
+    rule: Some(Rule { name: "rows_meet_columns", check: rules::rows_meet_columns }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -59,17 +65,21 @@ pub static MATRIX_MULTIPLY_INTEGER: OperatorSchema = OperatorSchema {
     name: "MATRIX_MULTIPLY_INTEGER",
     operator_type: 117,
     summary: "the product of two matrices of small integers, in 32 bits",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("ATensor"),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("BTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: None,
+    rule: Some(Rule { name: "rows_meet_columns", check: rules::rows_meet_columns }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -122,21 +132,29 @@ pub static QUANTIZED_LINEAR_MATRIX_MULTIPLY: OperatorSchema = OperatorSchema {
     name: "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
     operator_type: 118,
     summary: "the product of two quantized matrices, quantized",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("ATensor"),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("OutputScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("AScaleTensor"),
+        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("BTensor"),
+        FieldSchema::new("OutputScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("AScaleTensor"),
+        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: None,
+    rule: Some(Rule { name: "rows_meet_columns", check: rules::rows_meet_columns }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -199,20 +217,28 @@ pub static MATRIX_MULTIPLY_INTEGER_TO_FLOAT: OperatorSchema = OperatorSchema {
     name: "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
     operator_type: 170,
     summary: "the product of two matrices of integers, as real numbers",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("ATensor"),
         FieldSchema::new("BTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("BScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("BZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("BTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: None,
+    rule: Some(Rule { name: "rows_meet_columns", check: rules::rows_meet_columns }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_2,
         tensors: &[

@@ -2,28 +2,32 @@
 
 // From schema/normalization.toml
 use super::FLOAT_16_32;
+use crate::operators::rules;
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable, TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule, SupportTable,
+    TensorSupport,
 };
-use crate::types::FeatureLevel;
+use crate::types::{DataTypeSet, FeatureLevel};
 
 /// DML_OPERATOR_VALUE_SCALE_2D, introduced at level 1_0.
 pub static VALUE_SCALE_2D: OperatorSchema = OperatorSchema {
     name: "VALUE_SCALE_2D",
     operator_type: 65,
     summary: "a picture scaled, with a bias for each channel",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Scale", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("ChannelCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Bias", FieldKind::Attribute, FieldType::FloatArray)
             .with_count("ChannelCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "bias_of_channels", check: rules::bias_of_channels }),
     tables: &[SupportTable {
         level: FeatureLevel::V1_0,
         tensors: &[
@@ -39,22 +43,28 @@ pub static BATCH_NORMALIZATION: OperatorSchema = OperatorSchema {
     name: "BATCH_NORMALIZATION",
     operator_type: 72,
     summary: "a tensor normalized by a given mean and variance",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("MeanTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("VarianceTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("MeanTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("VarianceTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Spatial", FieldKind::Attribute, FieldType::Bool),
         FieldSchema::new("Epsilon", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("FusedActivation", FieldKind::Attribute, FieldType::OperatorDesc)
             .optional(),
     ],
-    rule: None,
+    rule: Some(Rule { name: "sizes_are_repeated", check: rules::sizes_are_repeated }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -87,13 +97,19 @@ pub static MEAN_VARIANCE_NORMALIZATION: OperatorSchema = OperatorSchema {
     name: "MEAN_VARIANCE_NORMALIZATION",
     operator_type: 73,
     summary: "a tensor normalized by its own mean and variance",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("CrossChannel", FieldKind::Attribute, FieldType::Bool),
         FieldSchema::new("NormalizeVariance", FieldKind::Attribute, FieldType::Bool),
@@ -101,7 +117,7 @@ pub static MEAN_VARIANCE_NORMALIZATION: OperatorSchema = OperatorSchema {
         FieldSchema::new("FusedActivation", FieldKind::Attribute, FieldType::OperatorDesc)
             .optional(),
     ],
-    rule: None,
+    rule: Some(Rule { name: "sizes_are_repeated", check: rules::sizes_are_repeated }),
     tables: &[SupportTable {
         level: FeatureLevel::V1_0,
         tensors: &[
@@ -119,11 +135,13 @@ pub static LOCAL_RESPONSE_NORMALIZATION: OperatorSchema = OperatorSchema {
     name: "LOCAL_RESPONSE_NORMALIZATION",
     operator_type: 74,
     summary: "each element divided by a measure of its neighbours",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("CrossChannel", FieldKind::Attribute, FieldType::Bool),
         FieldSchema::new("LocalSize", FieldKind::Attribute, FieldType::Uint),
@@ -131,7 +149,7 @@ pub static LOCAL_RESPONSE_NORMALIZATION: OperatorSchema = OperatorSchema {
         FieldSchema::new("Beta", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Bias", FieldKind::Attribute, FieldType::Float),
     ],
-    rule: None,
+    rule: Some(Rule { name: "local_size_is_not_0", check: rules::local_size_is_not_0 }),
     tables: &[SupportTable {
         level: FeatureLevel::V1_0,
         tensors: &[
@@ -147,17 +165,19 @@ pub static LP_NORMALIZATION: OperatorSchema = OperatorSchema {
     name: "LP_NORMALIZATION",
     operator_type: 75,
     summary: "a tensor divided by its p-norm along a dimension",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Epsilon", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("P", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "norm_is_known", check: rules::norm_is_known }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -182,13 +202,19 @@ pub static MEAN_VARIANCE_NORMALIZATION1: OperatorSchema = OperatorSchema {
     name: "MEAN_VARIANCE_NORMALIZATION1",
     operator_type: 115,
     summary: "a tensor normalized by its mean and variance over chosen dimensions",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("AxisCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Axes", FieldKind::Attribute, FieldType::UintArray)
@@ -198,7 +224,7 @@ pub static MEAN_VARIANCE_NORMALIZATION1: OperatorSchema = OperatorSchema {
         FieldSchema::new("FusedActivation", FieldKind::Attribute, FieldType::OperatorDesc)
             .optional(),
     ],
-    rule: None,
+    rule: Some(Rule { name: "axes_and_repeated_sizes", check: rules::axes_and_repeated_sizes }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -227,13 +253,19 @@ pub static MEAN_VARIANCE_NORMALIZATION2: OperatorSchema = OperatorSchema {
     name: "MEAN_VARIANCE_NORMALIZATION2",
     operator_type: 171,
     summary: "a tensor normalized by either or both of mean and variance",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("AxisCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Axes", FieldKind::Attribute, FieldType::UintArray)
@@ -244,7 +276,7 @@ pub static MEAN_VARIANCE_NORMALIZATION2: OperatorSchema = OperatorSchema {
         FieldSchema::new("FusedActivation", FieldKind::Attribute, FieldType::OperatorDesc)
             .optional(),
     ],
-    rule: None,
+    rule: Some(Rule { name: "axes_and_repeated_sizes", check: rules::axes_and_repeated_sizes }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_3,
         tensors: &[

@@ -2,9 +2,10 @@
 
 // From schema/pooling.toml
 use super::{FLOAT_16_32, FLOAT_16_32_INT_8, FLOAT_16_32_INT_8_64, INT_8, UINT_32_64};
+use crate::operators::rules;
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, INTERPOLATION_MODE, OperatorSchema, REDUCE_FUNCTION,
-    RankSet, SupportTable, TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, INTERPOLATION_MODE, OperatorSchema,
+    REDUCE_FUNCTION, RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -13,11 +14,30 @@ pub static AVERAGE_POOLING: OperatorSchema = OperatorSchema {
     name: "AVERAGE_POOLING",
     operator_type: 56,
     summary: "the average of each window",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(2)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -30,7 +50,7 @@ pub static AVERAGE_POOLING: OperatorSchema = OperatorSchema {
             .with_count("DimensionCount"),
         FieldSchema::new("IncludePadding", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule { name: "windows_make_output", check: rules::windows_make_output }),
     tables: &[SupportTable {
         level: FeatureLevel::V1_0,
         tensors: &[
@@ -46,11 +66,30 @@ pub static LP_POOLING: OperatorSchema = OperatorSchema {
     name: "LP_POOLING",
     operator_type: 57,
     summary: "the p-norm of each window",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(3)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -63,7 +102,7 @@ pub static LP_POOLING: OperatorSchema = OperatorSchema {
             .with_count("DimensionCount"),
         FieldSchema::new("P", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "windows_make_output", check: rules::windows_make_output }),
     tables: &[SupportTable {
         level: FeatureLevel::V1_0,
         tensors: &[
@@ -79,11 +118,30 @@ pub static MAX_POOLING: OperatorSchema = OperatorSchema {
     name: "MAX_POOLING",
     operator_type: 58,
     summary: "the greatest element of each window",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(0)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -95,7 +153,7 @@ pub static MAX_POOLING: OperatorSchema = OperatorSchema {
         FieldSchema::new("EndPadding", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "windows_make_output", check: rules::windows_make_output }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -154,13 +212,34 @@ pub static MAX_POOLING1: OperatorSchema = OperatorSchema {
     name: "MAX_POOLING1",
     operator_type: 91,
     summary: "the greatest element of each window, and where it is",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(0)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputIndicesTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputIndicesTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
@@ -171,7 +250,7 @@ pub static MAX_POOLING1: OperatorSchema = OperatorSchema {
         FieldSchema::new("EndPadding", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "windows_make_output", check: rules::windows_make_output }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_0,
@@ -214,12 +293,14 @@ pub static MAX_UNPOOLING: OperatorSchema = OperatorSchema {
     name: "MAX_UNPOOLING",
     operator_type: 92,
     summary: "the elements of a max pooling back where they were",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("IndicesTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("InputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
     rule: None,
@@ -253,13 +334,34 @@ pub static MAX_POOLING2: OperatorSchema = OperatorSchema {
     name: "MAX_POOLING2",
     operator_type: 110,
     summary: "the greatest element of each window with gaps, and where it is",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(0)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputIndicesTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputIndicesTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
@@ -272,7 +374,7 @@ pub static MAX_POOLING2: OperatorSchema = OperatorSchema {
         FieldSchema::new("Dilations", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "windows_make_output", check: rules::windows_make_output }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -420,11 +522,30 @@ pub static LP_POOLING1: OperatorSchema = OperatorSchema {
     name: "LP_POOLING1",
     operator_type: 165,
     summary: "the p-norm of each window, which may have gaps",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(3)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -439,7 +560,7 @@ pub static LP_POOLING1: OperatorSchema = OperatorSchema {
             .with_count("DimensionCount"),
         FieldSchema::new("P", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule { name: "windows_make_output", check: rules::windows_make_output }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_2,
         tensors: &[
@@ -455,11 +576,30 @@ pub static AVERAGE_POOLING1: OperatorSchema = OperatorSchema {
     name: "AVERAGE_POOLING1",
     operator_type: 166,
     summary: "the average of each window, which may have gaps",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(2)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -474,7 +614,7 @@ pub static AVERAGE_POOLING1: OperatorSchema = OperatorSchema {
             .with_count("DimensionCount"),
         FieldSchema::new("IncludePadding", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule { name: "windows_make_output", check: rules::windows_make_output }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_2,
         tensors: &[
@@ -490,15 +630,22 @@ pub static QUANTIZED_LINEAR_AVERAGE_POOLING: OperatorSchema = OperatorSchema {
     name: "QUANTIZED_LINEAR_AVERAGE_POOLING",
     operator_type: 169,
     summary: "the average of each window of a quantized tensor, quantized",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("InputScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("InputZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor")
+            .with_sizes_of("InputScaleTensor"),
         FieldSchema::new("OutputScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputZeroPointTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputScaleTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -513,7 +660,10 @@ pub static QUANTIZED_LINEAR_AVERAGE_POOLING: OperatorSchema = OperatorSchema {
             .with_count("DimensionCount"),
         FieldSchema::new("IncludePadding", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "quantized_windows_make_output",
+        check: rules::quantized_windows_make_output,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_2,
         tensors: &[

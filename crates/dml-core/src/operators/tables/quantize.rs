@@ -2,9 +2,10 @@
 
 // From schema/quantize.toml
 use super::{FLOAT_16_32, FLOAT_16_32_INT_4_8, INT_4_8, INT_8, INT_8_32};
+use crate::operators::rules;
 use crate::schema::{
     Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, QUANTIZATION_TYPE, RankSet,
-    SupportTable, TensorSupport,
+    Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -291,16 +292,37 @@ pub static DYNAMIC_QUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
     name: "DYNAMIC_QUANTIZE_LINEAR",
     operator_type: 148,
     summary: "a quantized tensor with the scale and zero point that suit its values",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(0)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("OutputScaleTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputZeroPointTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputZeroPointTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "scale_of_all", check: rules::scale_of_all }),
     tables: &[SupportTable {
         level: FeatureLevel::V4_0,
         tensors: &[
@@ -322,11 +344,12 @@ pub static QUANTIZE: OperatorSchema = OperatorSchema {
     name: "QUANTIZE",
     operator_type: 173,
     summary: "real numbers as integers of 4 or 8 bits, with a scale for each block",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("QuantizationType", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&QUANTIZATION_TYPE),
         FieldSchema::new("QuantizationTensorCount", FieldKind::Attribute, FieldType::Uint),
@@ -334,7 +357,10 @@ pub static QUANTIZE: OperatorSchema = OperatorSchema {
             .with_count("QuantizationTensorCount"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "quantization_tensors_of_blocks",
+        check: rules::quantization_tensors_of_blocks,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_3,
         tensors: &[
@@ -351,11 +377,12 @@ pub static DEQUANTIZE: OperatorSchema = OperatorSchema {
     name: "DEQUANTIZE",
     operator_type: 174,
     summary: "integers of 4 or 8 bits to real numbers, with a scale for each block",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("QuantizationType", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&QUANTIZATION_TYPE),
         FieldSchema::new("QuantizationTensorCount", FieldKind::Attribute, FieldType::Uint),
@@ -363,7 +390,10 @@ pub static DEQUANTIZE: OperatorSchema = OperatorSchema {
             .with_count("QuantizationTensorCount"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "quantization_tensors_of_blocks",
+        check: rules::quantization_tensors_of_blocks,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_3,
         tensors: &[

@@ -5,9 +5,10 @@ use super::{
     FLOAT_16_32, FLOAT_16_32_INT_8_64, FLOAT_16_32_INT_32, FLOAT_16_32_INT_32_64, INT_32_64,
     SCALAR_8_32, UINT_32_64,
 };
+use crate::operators::rules;
 use crate::schema::{
-    AXIS_DIRECTION, FieldKind, FieldSchema, FieldType, OperatorSchema, REDUCE_FUNCTION, RankSet,
-    SupportTable, SupportVariant, TensorSupport, VariedSupport,
+    AXIS_DIRECTION, Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, REDUCE_FUNCTION,
+    RankSet, Rule, SupportTable, SupportVariant, TensorSupport, VariedSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -16,9 +17,27 @@ pub static REDUCE: OperatorSchema = OperatorSchema {
     name: "REDUCE",
     operator_type: 55,
     summary: "one value for each group of elements, by a chosen function",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(2)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
         FieldSchema::new("Function", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&REDUCE_FUNCTION),
@@ -28,7 +47,10 @@ pub static REDUCE: OperatorSchema = OperatorSchema {
         FieldSchema::new("Axes", FieldKind::Attribute, FieldType::UintArray)
             .with_count("AxisCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "output_has_one_for_each_row",
+        check: rules::output_has_one_for_each_row,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -286,17 +308,22 @@ pub static TOP_K: OperatorSchema = OperatorSchema {
     name: "TOP_K",
     operator_type: 71,
     summary: "the greatest elements along a dimension, with their indices",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputValueTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputIndexTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputValueTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
+        FieldSchema::new("OutputIndexTensor", FieldKind::Output, FieldType::Tensor)
+            .with_sizes_of("OutputValueTensor"),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("K", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "outputs_have_the_wanted_elements",
+        check: rules::outputs_have_the_wanted_elements,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V1_0,
@@ -351,18 +378,38 @@ pub static CUMULATIVE_SUMMATION: OperatorSchema = OperatorSchema {
     name: "CUMULATIVE_SUMMATION",
     operator_type: 105,
     summary: "the running sum along a dimension",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(2)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("AxisDirection", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&AXIS_DIRECTION),
         FieldSchema::new("HasExclusiveSum", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule { name: "axis_is_a_dimension", check: rules::axis_is_a_dimension }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -394,19 +441,24 @@ pub static TOP_K1: OperatorSchema = OperatorSchema {
     name: "TOP_K1",
     operator_type: 112,
     summary: "the greatest or the least elements along a dimension, with their indices",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputValueTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputIndexTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputValueTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
+        FieldSchema::new("OutputIndexTensor", FieldKind::Output, FieldType::Tensor)
+            .with_sizes_of("OutputValueTensor"),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("K", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("AxisDirection", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&AXIS_DIRECTION),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "outputs_have_the_wanted_elements",
+        check: rules::outputs_have_the_wanted_elements,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -449,9 +501,9 @@ pub static ARGMIN: OperatorSchema = OperatorSchema {
     name: "ARGMIN",
     operator_type: 137,
     summary: "the index of the least element along dimensions",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -461,7 +513,10 @@ pub static ARGMIN: OperatorSchema = OperatorSchema {
         FieldSchema::new("AxisDirection", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&AXIS_DIRECTION),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "output_has_one_for_each_row",
+        check: rules::output_has_one_for_each_row,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_0,
@@ -486,9 +541,9 @@ pub static ARGMAX: OperatorSchema = OperatorSchema {
     name: "ARGMAX",
     operator_type: 138,
     summary: "the index of the greatest element along dimensions",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -498,7 +553,10 @@ pub static ARGMAX: OperatorSchema = OperatorSchema {
         FieldSchema::new("AxisDirection", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&AXIS_DIRECTION),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "output_has_one_for_each_row",
+        check: rules::output_has_one_for_each_row,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_0,
@@ -523,18 +581,38 @@ pub static CUMULATIVE_PRODUCT: OperatorSchema = OperatorSchema {
     name: "CUMULATIVE_PRODUCT",
     operator_type: 145,
     summary: "the running product along a dimension",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(2)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Axis", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("AxisDirection", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&AXIS_DIRECTION),
         FieldSchema::new("HasExclusiveProduct", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule { name: "axis_is_a_dimension", check: rules::axis_is_a_dimension }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_1,

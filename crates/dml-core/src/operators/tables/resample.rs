@@ -2,28 +2,33 @@
 
 // From schema/resample.toml
 use super::{FLOAT_16_32, FLOAT_16_32_INT_8};
+use crate::operators::rules;
 use crate::schema::{
-    AXIS_DIRECTION, FieldKind, FieldSchema, FieldType, INTERPOLATION_MODE, OperatorSchema, RankSet,
-    SupportTable, TensorSupport,
+    AXIS_DIRECTION, Comparison, FieldKind, FieldSchema, FieldType, INTERPOLATION_MODE,
+    OperatorSchema, RankSet, Rule, SupportTable, TensorSupport,
 };
-use crate::types::FeatureLevel;
+use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
 /// DML_OPERATOR_UPSAMPLE_2D, introduced at level 1_0.
 pub static UPSAMPLE_2D: OperatorSchema = OperatorSchema {
     name: "UPSAMPLE_2D",
     operator_type: 66,
     summary: "height and width made larger by whole numbers",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputTensor"),
         FieldSchema::new("ScaleSize", FieldKind::Attribute, FieldType::Size2d),
         FieldSchema::new("InterpolationMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&INTERPOLATION_MODE),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "scales_multiply_height_and_width",
+        check: rules::scales_multiply_height_and_width,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V1_0,
         tensors: &[
@@ -39,11 +44,30 @@ pub static RESAMPLE: OperatorSchema = OperatorSchema {
     name: "RESAMPLE",
     operator_type: 96,
     summary: "another size along each dimension, by interpolation",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(8)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("InterpolationMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&INTERPOLATION_MODE),
@@ -51,7 +75,10 @@ pub static RESAMPLE: OperatorSchema = OperatorSchema {
         FieldSchema::new("Scales", FieldKind::Attribute, FieldType::FloatArray)
             .with_count("ScaleCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "a_scale_for_each_dimension",
+        check: rules::a_scale_for_each_dimension,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_0,
@@ -83,11 +110,30 @@ pub static RESAMPLE1: OperatorSchema = OperatorSchema {
     name: "RESAMPLE1",
     operator_type: 116,
     summary: "another size by interpolation, with the offsets of pixels",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(8)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("InterpolationMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&INTERPOLATION_MODE),
@@ -99,7 +145,10 @@ pub static RESAMPLE1: OperatorSchema = OperatorSchema {
         FieldSchema::new("OutputPixelOffsets", FieldKind::Attribute, FieldType::FloatArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "a_scale_for_each_dimension",
+        check: rules::a_scale_for_each_dimension,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V2_1,
@@ -131,11 +180,30 @@ pub static RESAMPLE2: OperatorSchema = OperatorSchema {
     name: "RESAMPLE2",
     operator_type: 161,
     summary: "another size by interpolation, with a choice of rounding",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(8)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("InterpolationMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&INTERPOLATION_MODE),
@@ -149,7 +217,10 @@ pub static RESAMPLE2: OperatorSchema = OperatorSchema {
         FieldSchema::new("OutputPixelOffsets", FieldKind::Attribute, FieldType::FloatArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "a_scale_for_each_dimension",
+        check: rules::a_scale_for_each_dimension,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V5_1,
@@ -174,11 +245,30 @@ pub static RESAMPLE3: OperatorSchema = OperatorSchema {
     name: "RESAMPLE3",
     operator_type: 175,
     summary: "another size by interpolation, with optional smoothing",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(8)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("InterpolationMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&INTERPOLATION_MODE),
@@ -193,7 +283,10 @@ pub static RESAMPLE3: OperatorSchema = OperatorSchema {
             .with_count("DimensionCount"),
         FieldSchema::new("Antialiased", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "a_scale_for_each_dimension",
+        check: rules::a_scale_for_each_dimension,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_4,
         tensors: &[

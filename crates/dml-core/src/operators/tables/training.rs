@@ -2,9 +2,10 @@
 
 // From schema/training.toml
 use super::{FLOAT_16_32, FLOAT_16_32_INT_8_64, FLOAT_16_32_SINT_8_32, SCALAR_8_32, SCALAR_8_64};
+use crate::operators::rules;
 use crate::schema::{
     AXIS_DIRECTION, Comparison, FieldKind, FieldSchema, FieldType, INTERPOLATION_MODE,
-    OperatorSchema, REDUCE_FUNCTION, RankSet, SupportTable, TENSOR_DATA_TYPE, TensorSupport,
+    OperatorSchema, REDUCE_FUNCTION, RankSet, Rule, SupportTable, TENSOR_DATA_TYPE, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -188,12 +189,13 @@ pub static SLICE_GRAD: OperatorSchema = OperatorSchema {
     name: "SLICE_GRAD",
     operator_type: 135,
     summary: "the gradient of slicing",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("InputGradientTensor"),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("InputWindowOffsets", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
@@ -202,7 +204,7 @@ pub static SLICE_GRAD: OperatorSchema = OperatorSchema {
         FieldSchema::new("InputWindowStrides", FieldKind::Attribute, FieldType::IntArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule { name: "input_is_in_window", check: rules::input_is_in_window }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_0,

@@ -1,0 +1,112 @@
+//! Rules of operators on windows: how many windows a tensor has, and what their attributes may be.
+
+use super::movement::{INPUT, OUTPUT, invalid, no_zeros, same_ranks, sizes_are};
+use crate::error::Error;
+use crate::schema::validated::Validated;
+
+/// Dimensions without windows: batches and channels.
+const OUTER: usize = 2;
+
+/// The output has an element for each window; what the operator divides by is not 0.
+pub(super) fn pooling(operator: &Validated) -> Result<(), Error> {
+    let [input, output] = same_ranks(operator, [INPUT, OUTPUT])?;
+    let (count, rank) = (operator.uint("DimensionCount")?, input.len());
+    if count as usize + OUTER != rank {
+        let problem = "is not InputTensor.DimensionCount less batches and channels";
+        let accepted = rank.saturating_sub(OUTER).to_string();
+        return Err(invalid(operator, "DimensionCount", count, problem, accepted));
+    }
+    let [windows, steps, start, end] =
+        ["WindowSize", "Strides", "StartPadding", "EndPadding"].map(|it| operator.uint_array(it));
+    let (windows, steps, start, end) = (windows?, steps?, start?, end?);
+    no_zeros(operator, "WindowSize", windows)?;
+    no_zeros(operator, "Strides", steps)?;
+    let dilations = dilations(operator)?;
+    let mut sizes: Vec<u64> = input.iter().copied().map(u64::from).collect();
+    for (at, size) in sizes[OUTER..].iter_mut().enumerate() {
+        let padded = *size + u64::from(start[at]) + u64::from(end[at]);
+        if padded > u64::from(u32::MAX) {
+            let problem = format!("makes the padded size {padded}");
+            let accepted = format!("a padded size of up to {}", u32::MAX);
+            return Err(invalid(operator, format!("EndPadding[{at}]"), end[at], problem, accepted));
+        }
+        let apart = u64::from(dilations.map_or(1, |it| it[at]));
+        let reach = u64::from(windows[at] - 1).saturating_mul(apart);
+        let Some(room) = padded.checked_sub(reach.saturating_add(1)) else {
+            let path = format!("WindowSize[{at}]");
+            let problem = format!("is a window beyond the padded size of {padded}");
+            return Err(invalid(operator, path, windows[at], problem, "less"));
+        };
+        *size = room / u64::from(steps[at]) + 1;
+    }
+    let problem = "is not the number of windows";
+    sizes_are(operator, "OutputTensor.Sizes", output, problem, |at| sizes[at])?;
+    match operator.uint("P") {
+        Ok(0) => Err(invalid(operator, "P", 0, "is too small", "1 and more")),
+        _ => Ok(()),
+    }
+}
+
+/// `Dilations`, none of which is 0, where the operator has them.
+fn dilations(operator: &Validated) -> Result<Option<&[u32]>, Error> {
+    let mut fields = operator.schema().fields.iter();
+    if !fields.any(|field| field.name == "Dilations") {
+        return Ok(None);
+    }
+    let dilations = operator.uint_array("Dilations")?;
+    no_zeros(operator, "Dilations", dilations)?;
+    Ok(Some(dilations))
+}
+
+/// The same, with scales for all of the tensor or for each channel.
+pub(super) fn quantized_pooling(operator: &Validated) -> Result<(), Error> {
+    pooling(operator)?;
+    let sizes = operator.required_tensor(INPUT)?.sizes();
+    for name in ["InputScaleTensor", "OutputScaleTensor"] {
+        let scales = operator.required_tensor(name)?.sizes();
+        if scales.iter().all(|size| *size == 1) {
+            continue;
+        }
+        same_ranks(operator, [INPUT, name])?;
+        let of_channels = |at: usize| u64::from(if at == 1 { sizes[1] } else { 1 });
+        let problem = "is neither one scale nor one for each channel";
+        sizes_are(operator, &format!("{name}.Sizes"), scales, problem, of_channels)?;
+    }
+    Ok(())
+}
+
+/// LOCAL_RESPONSE_NORMALIZATION: a window has elements.
+pub(super) fn local_size(operator: &Validated) -> Result<(), Error> {
+    no_zeros(operator, "LocalSize", &[operator.uint("LocalSize")?])
+}
+
+/// The tensors have as many dimensions as there are scales, which are above 0; what is between coordinates is
+/// some number.
+pub(super) fn resampling(operator: &Validated) -> Result<(), Error> {
+    let [input, _] = same_ranks(operator, [INPUT, OUTPUT])?;
+    let scales = operator.float_array("Scales")?;
+    if scales.len() != input.len() {
+        let fields = &operator.schema().fields;
+        let count = fields.iter().find(|it| it.name.ends_with("Count")).map_or("", |it| it.name);
+        let problem = "differs from InputTensor.DimensionCount";
+        return Err(invalid(operator, count, scales.len(), problem, input.len().to_string()));
+    }
+    if let Some(at) = scales.iter().position(|scale| !(*scale > 0.0 && scale.is_finite())) {
+        let path = format!("Scales[{at}]");
+        return Err(invalid(operator, path, scales[at], "is no scale", "finite numbers above 0"));
+    }
+    for name in ["InputPixelOffsets", "OutputPixelOffsets"] {
+        let Ok(offsets) = operator.float_array(name) else { continue };
+        if let Some(at) = offsets.iter().position(|offset| !offset.is_finite()) {
+            let path = format!("{name}[{at}]");
+            return Err(invalid(operator, path, offsets[at], "is no offset", "finite numbers"));
+        }
+    }
+    match operator.bool("Antialiased") {
+        Ok(true) => {
+            let problem = "is not executed by this runtime";
+            Err(invalid(operator, "Antialiased", true, problem, "false"))
+        }
+        _ => Ok(()),
+    }
+}
