@@ -103,11 +103,17 @@ mod conversions;
 mod error;
 mod exponential;
 mod hyperbolic;
+mod index;
 mod pairs;
 mod power;
 mod quantization;
+mod random;
 mod real;
+mod reductions;
+mod row_shares;
+mod sequence;
 mod trigonometric;
+mod windows;
 
 pub use activations::*;
 pub use arithmetic::*;
@@ -115,10 +121,16 @@ pub use conversions::*;
 pub use error::*;
 pub use exponential::*;
 pub use hyperbolic::*;
+pub use index::*;
 pub use power::*;
 pub use quantization::*;
+pub use random::*;
 pub use real::*;
+pub use reductions::*;
+pub use row_shares::*;
+pub use sequence::*;
 pub use trigonometric::*;
+pub use windows::*;
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Function> {
@@ -129,10 +141,16 @@ pub fn all() -> impl Iterator<Item = &'static Function> {
         error::ROWS,
         exponential::ROWS,
         hyperbolic::ROWS,
+        index::ROWS,
         power::ROWS,
         quantization::ROWS,
+        random::ROWS,
         real::ROWS,
+        reductions::ROWS,
+        row_shares::ROWS,
+        sequence::ROWS,
         trigonometric::ROWS,
+        windows::ROWS,
     ];
     themes.into_iter().flatten().copied()
 }

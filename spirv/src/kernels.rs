@@ -854,6 +854,14 @@ pub static HYPERBOLIC: Source = Source {
     interface: Interface::NONE,
 };
 
+/// Where indices lead in a dimension.
+pub static INDEX: Source = Source {
+    name: "index",
+    spirv: include_bytes!("../compiled/index.spv"),
+    relocations: include_bytes!("../compiled/index.ids"),
+    interface: Interface::NONE,
+};
+
 /// Integers of up to 32 bits.
 pub static INTEGERS: Source = Source {
     name: "integers",
@@ -902,11 +910,269 @@ pub static POWER: Source = Source {
     interface: Interface::NONE,
 };
 
+/// Sums of products of floats, 1 row of eight columns.
+pub static PRODUCT_1_F32: Source = Source {
+    name: "product_1_f32",
+    spirv: include_bytes!("../compiled/product_1_f32.spv"),
+    relocations: include_bytes!("../compiled/product_1_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of products of integers, 1 row of eight columns.
+pub static PRODUCT_1_I32: Source = Source {
+    name: "product_1_i32",
+    spirv: include_bytes!("../compiled/product_1_i32.spv"),
+    relocations: include_bytes!("../compiled/product_1_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of products of floats, 1 row of eight columns, read as quads.
+pub static PRODUCT_1_WHOLE_F32: Source = Source {
+    name: "product_1_whole_f32",
+    spirv: include_bytes!("../compiled/product_1_whole_f32.spv"),
+    relocations: include_bytes!("../compiled/product_1_whole_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of products of integers, 1 row of eight columns, read as quads.
+pub static PRODUCT_1_WHOLE_I32: Source = Source {
+    name: "product_1_whole_i32",
+    spirv: include_bytes!("../compiled/product_1_whole_i32.spv"),
+    relocations: include_bytes!("../compiled/product_1_whole_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of products of floats, 8 rows of eight columns.
+pub static PRODUCT_8_F32: Source = Source {
+    name: "product_8_f32",
+    spirv: include_bytes!("../compiled/product_8_f32.spv"),
+    relocations: include_bytes!("../compiled/product_8_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of products of integers, 8 rows of eight columns.
+pub static PRODUCT_8_I32: Source = Source {
+    name: "product_8_i32",
+    spirv: include_bytes!("../compiled/product_8_i32.spv"),
+    relocations: include_bytes!("../compiled/product_8_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of products of floats, 8 rows of eight columns, read as quads.
+pub static PRODUCT_8_WHOLE_F32: Source = Source {
+    name: "product_8_whole_f32",
+    spirv: include_bytes!("../compiled/product_8_whole_f32.spv"),
+    relocations: include_bytes!("../compiled/product_8_whole_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of products of integers, 8 rows of eight columns, read as quads.
+pub static PRODUCT_8_WHOLE_I32: Source = Source {
+    name: "product_8_whole_i32",
+    spirv: include_bytes!("../compiled/product_8_whole_i32.spv"),
+    relocations: include_bytes!("../compiled/product_8_whole_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Random words.
+pub static RANDOM_WORDS: Source = Source {
+    name: "random_words",
+    spirv: include_bytes!("../compiled/random_words.spv"),
+    relocations: include_bytes!("../compiled/random_words.ids"),
+    interface: Interface::NONE,
+};
+
+/// Makes one element of a row.
+pub static REDUCE_0: Source = Source {
+    name: "reduce_0",
+    spirv: include_bytes!("../compiled/reduce_0.spv"),
+    relocations: include_bytes!("../compiled/reduce_0.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Makes one element of every row, by one dimension of rows.
+pub static REDUCE_1: Source = Source {
+    name: "reduce_1",
+    spirv: include_bytes!("../compiled/reduce_1.spv"),
+    relocations: include_bytes!("../compiled/reduce_1.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Makes one element of every row, by two dimensions of rows.
+pub static REDUCE_2: Source = Source {
+    name: "reduce_2",
+    spirv: include_bytes!("../compiled/reduce_2.spv"),
+    relocations: include_bytes!("../compiled/reduce_2.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Makes one element of every row, by up to four dimensions of rows.
+pub static REDUCE_4: Source = Source {
+    name: "reduce_4",
+    spirv: include_bytes!("../compiled/reduce_4.spv"),
+    relocations: include_bytes!("../compiled/reduce_4.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Makes one element of every row, by up to seven dimensions of rows.
+pub static REDUCE_7: Source = Source {
+    name: "reduce_7",
+    spirv: include_bytes!("../compiled/reduce_7.spv"),
+    relocations: include_bytes!("../compiled/reduce_7.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// What rows are made into, and parts of it.
+pub static REDUCTIONS: Source = Source {
+    name: "reductions",
+    spirv: include_bytes!("../compiled/reductions.spv"),
+    relocations: include_bytes!("../compiled/reductions.ids"),
+    interface: Interface::NONE,
+};
+
 /// Single precision as integers in the same type.
 pub static ROUNDING: Source = Source {
     name: "rounding",
     spirv: include_bytes!("../compiled/rounding.spv"),
     relocations: include_bytes!("../compiled/rounding.ids"),
+    interface: Interface::NONE,
+};
+
+/// The parts of softmax.
+pub static ROW_SHARES: Source = Source {
+    name: "row_shares",
+    spirv: include_bytes!("../compiled/row_shares.spv"),
+    relocations: include_bytes!("../compiled/row_shares.ids"),
     interface: Interface::NONE,
 };
 
@@ -926,6 +1192,14 @@ pub static WIDE: Source = Source {
     interface: Interface::NONE,
 };
 
+/// Where the elements of windows are.
+pub static WINDOWS: Source = Source {
+    name: "windows",
+    spirv: include_bytes!("../compiled/windows.spv"),
+    relocations: include_bytes!("../compiled/windows.ids"),
+    interface: Interface::NONE,
+};
+
 /// Every skeleton and every library.
 pub static LINKED: &[&Source] = &[
     &ACTIVATIONS,
@@ -940,15 +1214,33 @@ pub static LINKED: &[&Source] = &[
     &F32,
     &F64,
     &HYPERBOLIC,
+    &INDEX,
     &INTEGERS,
     &MEMORY_B8,
     &MEMORY_B16,
     &MEMORY_B32,
     &MEMORY_B64,
     &POWER,
+    &PRODUCT_1_F32,
+    &PRODUCT_1_I32,
+    &PRODUCT_1_WHOLE_F32,
+    &PRODUCT_1_WHOLE_I32,
+    &PRODUCT_8_F32,
+    &PRODUCT_8_I32,
+    &PRODUCT_8_WHOLE_F32,
+    &PRODUCT_8_WHOLE_I32,
+    &RANDOM_WORDS,
+    &REDUCE_0,
+    &REDUCE_1,
+    &REDUCE_2,
+    &REDUCE_4,
+    &REDUCE_7,
+    &REDUCTIONS,
     &ROUNDING,
+    &ROW_SHARES,
     &TRIGONOMETRIC,
     &WIDE,
+    &WINDOWS,
 ];
 
 /// Every variant of every kernel.

@@ -18,6 +18,8 @@ pub mod functions;
 #[rustfmt::skip] // Laid out by its generator.
 pub mod kernels;
 pub mod link;
+pub mod product;
+pub mod reduce;
 pub mod twins;
 
 pub use element_width::{ElementWidth, Kernel};

@@ -7,8 +7,10 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step};
+use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step, Value};
 use dml_spirv::functions::{self, Function};
+use dml_spirv::product::Product;
+use dml_spirv::reduce::{REDUCERS, Reduce, Reducer};
 use dml_spirv::{ElementWidth, kernels};
 
 /// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows. The largest are of
@@ -34,18 +36,59 @@ fn copy(width: ElementWidth, access: [Access; 2], outer_dimensions: usize) -> El
     ElementWise { program: Program::default(), inputs: vec![input], output, outer_dimensions }
 }
 
-/// Every function on rows without gaps, and every width, class of strides and number of dimensions.
-fn every_kernel() -> BTreeMap<String, ElementWise> {
-    let mut all = BTreeMap::new();
+/// A kernel that reads or writes elements where an index leads.
+fn displaced(width: ElementWidth, of_output: bool) -> ElementWise {
+    let mut program = Program::default();
+    let by = program.apply(
+        &functions::CHECKED_I32,
+        vec![Value::Input(1), Value::Parameter(0), Value::Parameter(1)],
+    );
+    program.apply(&functions::SAME, vec![Value::Input(0)]);
+    let access = |is_displaced| if is_displaced { Access::Displaced(by) } else { Access::Ragged };
+    let indices = Operand { width: ElementWidth::B32, access: Access::Ragged };
+    let [input, output] = [!of_output, of_output].map(|it| Operand { width, access: access(it) });
+    ElementWise { program, inputs: vec![input, indices], output, outer_dimensions: 2 }
+}
+
+/// A kernel that reduces rows.
+fn reduce(reducer: &'static Reducer, access: Access, outer_dimensions: usize) -> Reduce {
+    let [input, output] =
+        [access, Access::Ragged].map(|access| Operand { width: reducer.width(), access });
+    let (program, last) = (Program::default(), Program::default());
+    Reduce { program, reducer, last, inputs: vec![input], output, outer_dimensions }
+}
+
+/// Links a kernel.
+type Link = Box<dyn Fn() -> Vec<u32>>;
+
+/// Every function on rows without gaps, every width, class of strides and number of dimensions, every
+/// reducer and every kernel of products.
+fn every_kernel() -> BTreeMap<String, Link> {
+    let mut all: BTreeMap<String, Link> = BTreeMap::new();
+    for reducer in REDUCERS {
+        for (access, outer) in [(Access::Whole, 1), (Access::Ragged, 7), (Access::Ragged, 0)] {
+            let kernel = reduce(reducer, access, outer);
+            all.insert(format!("{reducer:?} {access:?} {outer}"), Box::new(move || kernel.spirv()));
+        }
+    }
+    for product in Product::all() {
+        all.insert(format!("{product:?}"), Box::new(move || product.spirv()));
+    }
     for function in functions::all() {
-        all.insert(format!("{function:?}"), kernel(function, [Access::Whole; 2], 0));
+        let kernel = kernel(function, [Access::Whole; 2], 0);
+        all.insert(format!("{function:?}"), Box::new(move || kernel.spirv()));
     }
     for width in ElementWidth::ALL {
+        for (name, of_output) in [("Displaced Ragged", false), ("Ragged Displaced", true)] {
+            let kernel = displaced(width, of_output);
+            all.insert(format!("{width:?} {name} 2"), Box::new(move || kernel.spirv()));
+        }
         for input in [Access::Whole, Access::Ragged, Access::Single] {
             for output in [Access::Whole, Access::Ragged] {
                 for outer in [0, 1, 2, 4, 7] {
                     let name = format!("{width:?} {input:?} {output:?} {outer}");
-                    all.insert(name, copy(width, [input, output], outer));
+                    let kernel = copy(width, [input, output], outer);
+                    all.insert(name, Box::new(move || kernel.spirv()));
                 }
             }
         }
@@ -73,8 +116,8 @@ fn complaint(words: &[u32]) -> String {
 
 #[test]
 fn every_kernel_is_valid_and_small() {
-    for (name, kernel) in every_kernel() {
-        let words = kernel.spirv();
+    for (name, link) in every_kernel() {
+        let words = link();
         assert_eq!(complaint(&words), "", "{name}");
         assert!(words.len() * 4 <= MOST_BYTES, "{name}: {} bytes", words.len() * 4);
     }
@@ -90,9 +133,9 @@ fn hash(words: &[u32]) -> u64 {
 #[test]
 fn every_kernel_is_what_it_was() {
     let mut text = String::new();
-    for (name, kernel) in every_kernel() {
-        let words = kernel.spirv();
-        assert_eq!(words, kernel.spirv(), "{name} is not linked alike twice");
+    for (name, link) in every_kernel() {
+        let words = link();
+        assert_eq!(words, link(), "{name} is not linked alike twice");
         let _ = writeln!(text, "{:016x} {} {name}", hash(&words), words.len() * 4);
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/linked.txt");
@@ -124,8 +167,8 @@ const STORAGE_BUFFER: u32 = 12;
 #[test]
 fn nothing_is_contracted_and_buffers_may_be_the_same() {
     let mut found = [0, 0];
-    for (name, kernel) in every_kernel() {
-        let words = kernel.spirv();
+    for (name, link) in every_kernel() {
+        let words = link();
         let is_decorated = |id: u32, decoration: u32| {
             instructions(&words)
                 .any(|it| it[0] & 0xffff == OP_DECORATE && it[1..] == [id, decoration])
@@ -160,7 +203,8 @@ fn every_function_of_a_library_has_its_rows() {
     let mut named: Vec<&str> = functions::all().map(|it| it.library.name).collect();
     named.dedup();
     for source in kernels::LINKED {
-        let is_other = source.name.starts_with("memory") || source.name.starts_with("element_wise");
+        let others = ["memory", "element_wise", "product_", "reduce_"];
+        let is_other = others.iter().any(|other| source.name.starts_with(other));
         assert!(is_other || named.contains(&source.name), "{} has no row", source.name);
     }
 }

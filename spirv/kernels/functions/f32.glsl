@@ -33,6 +33,10 @@ uvec4 divide(const uvec4 a, const uvec4 b) {
     return uvec4(quotient(a.x, b.x), quotient(a.y, b.y), quotient(a.z, b.z), quotient(a.w, b.w));
 }
 
+uvec4 divide_by(const uvec4 a, const uint divisor) {
+    return divide(a, uvec4(divisor));
+}
+
 // Integers with the order of the numbers, of which -0 is below +0; and back.
 ivec4 total_order(const ivec4 a) {
     return a ^ ((a >> 31) & 0x7fffffff);
@@ -191,4 +195,9 @@ uvec4 not_a_number(const uvec4 a) {
 uvec4 infinite(const uvec4 a, const uint mode) {
     const uvec4 signs = a & (mode == 0u ? 0x7fffffffu : 0xffffffffu);
     return uvec4(equal(signs, uvec4(mode == 2u ? 0xff800000u : 0x7f800000u)));
+}
+
+// Integers without a sign in the order of the numbers: zeros are equal, and NaN is above all.
+uvec4 sort_key(const uvec4 a) {
+    return masked(uvec4(order(a)) ^ 0x80000000u, uvec4(0xffffffffu), is_nan(a));
 }

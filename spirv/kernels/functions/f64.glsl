@@ -178,3 +178,31 @@ uvec4 f64_to_i32(const uvec4 first, const uvec4 last) {
     return uvec4(signed_of(first.xy, 32).x, signed_of(first.zw, 32).x, signed_of(last.xy, 32).x,
         signed_of(last.zw, 32).x);
 }
+
+// The double of (start + index * delta) * 2^exponent, or one that rounds to fewer digits as that does: bits
+// below its last one set that. All modulo 2^64, with signs. Where `far` is set the product counts as its upper
+// word alone, with a last bit that tells whether there is more.
+uvec2 member_of(const uint index, const uvec2 start, const uvec2 delta, const uint far, const int exponent) {
+    uvec2 product;
+    umulExtended(index, delta.x, product.y, product.x);
+    product.y += index * delta.y;
+    const uvec2 upper = uvec2(product.y | min(product.x, 1u), uint(int(product.y) >> 31));
+    product = (product & ~far) | (upper & far);
+    const uint low = product.x + start.x;
+    const uvec2 sum = uvec2(low, product.y + start.y + (low < start.x ? 1u : 0u));
+    const uint sign = sum.y & 0x80000000u;
+    const uvec2 magnitude = sign != 0u ? negate(sum) : sum;
+    const uint lost = magnitude.y >> 21 != 0u ? 11u : 0u;
+    const uint rest = min(magnitude.x & (1u << lost) - 1u, 1u);
+    const uvec2 kept = shift_right(magnitude, lost) | uvec2(rest, 0u);
+    return double_of(kept, exponent + int(lost), sign);
+}
+
+// The member of a sequence with each index: `first` has the index 0.
+uvec4 sequence(const uvec4 a, const uint part, const uint start, const uint start_high, const uint delta, const uint delta_high, const uint far, const uint exponent, const uint first, const uint first_high) {
+    const uvec2 index = half_of(a, part);
+    const uvec4 ends = uvec4(start, start_high, delta, delta_high);
+    const uvec2 given = uvec2(first, first_high);
+    return uvec4(index.x == 0u ? given : member_of(index.x, ends.xy, ends.zw, far, int(exponent)),
+        index.y == 0u ? given : member_of(index.y, ends.xy, ends.zw, far, int(exponent)));
+}

@@ -74,6 +74,14 @@ uvec4 f32_to_i32(const uvec4 a) {
     return mix(outside, towards_0, inside);
 }
 
+uvec4 clamp_i4(const uvec4 a) {
+    return uvec4(clamp(ivec4(a), ivec4(-8), ivec4(7)));
+}
+
+uvec4 clamp_u4(const uvec4 a) {
+    return min(a, uvec4(0xfu));
+}
+
 uvec4 clamp_i8(const uvec4 a) {
     return uvec4(clamp(ivec4(a), ivec4(-128), ivec4(127)));
 }
@@ -309,4 +317,24 @@ uvec4 dequantize_u32(const uvec4 a, const uvec4 scale, const uvec4 zero_point) {
 // With the sign flipped, integers have the same differences.
 uvec4 dequantize_i32(const uvec4 a, const uvec4 scale, const uvec4 zero_point) {
     return dequantize_u32(a ^ 0x80000000u, scale, zero_point ^ 0x80000000u);
+}
+
+// start + a * delta.
+uvec4 sequence(const uvec4 a, const uint start, const uint delta) {
+    return start + a * delta;
+}
+
+// The integer of 4 bits that the factor, 2^28 or 2^24, moves to the upper ones: the low half of a byte, or the
+// other one.
+uvec4 half_byte_u4(const uvec4 a, const uint factor) {
+    return a * factor >> 28;
+}
+
+uvec4 half_byte_i4(const uvec4 a, const uint factor) {
+    return uvec4(ivec4(a * factor) >> 28);
+}
+
+// The byte with other bits in a half: the low one where the unit is 1, the other one where it is 16.
+uvec4 with_half_byte(const uvec4 byte, const uvec4 bits, const uint unit) {
+    return (byte & ~(0xfu * unit)) | (bits & 0xfu) * unit;
 }

@@ -4,6 +4,7 @@
 //   whole    stride 1, every row a multiple of four elements that starts at a multiple of them
 //   ragged   any stride, `n` elements of the four
 //   single   stride 0 (loads only)
+//   displaced  as ragged, each element as much further on as its word of `by` says
 // A register is four words: four elements, or two of 64 bits, the low word first. `part` tells which
 // two of the quad. Bits above an element are zero.
 #version 450
@@ -15,6 +16,9 @@ void linked_write1(const uint at, const uint word) {}
 void linked_write2(const uint at, const uvec2 words) {}
 void linked_write4(const uint at, const uvec4 words) {}
 void linked_merge1(const uint at, const uint mask, const uint word) {}
+
+// What is displaced by this is neither loaded, but 0, nor stored.
+const uint NOWHERE = 0xffffffffu;
 
 #if ELEMENT_BITS == 64
 
@@ -42,6 +46,19 @@ uvec4 load_ragged(const uint e, const uint stride, const uint n, const uint part
     return value;
 }
 
+uvec4 load_displaced(const uint e, const uint stride, const uint n, const uvec4 by, const uint part) {
+    const uint first = 2u * part;
+    const uvec2 far = part == 0u ? by.xy : by.zw;
+    uvec4 value = uvec4(0u);
+    if (first < n && far.x != NOWHERE) {
+        value.xy = load_element(e + first * stride + far.x);
+    }
+    if (first + 1u < n && far.y != NOWHERE) {
+        value.zw = load_element(e + (first + 1u) * stride + far.y);
+    }
+    return value;
+}
+
 void store_whole(const uint e, const uint stride, const uint n, const uint part, const uvec4 value) {
     linked_write4((e >> 1) + part, value);
 }
@@ -58,6 +75,17 @@ void store_ragged(const uint e, const uint stride, const uint n, const uint part
     }
     if (first + 1u < n) {
         store_element(e + (first + 1u) * stride, value.zw);
+    }
+}
+
+void store_displaced(const uint e, const uint stride, const uint n, const uvec4 by, const uint part, const uvec4 value) {
+    const uint first = 2u * part;
+    const uvec2 far = part == 0u ? by.xy : by.zw;
+    if (first < n && far.x != NOWHERE) {
+        store_element(e + first * stride + far.x, value.xy);
+    }
+    if (first + 1u < n && far.y != NOWHERE) {
+        store_element(e + (first + 1u) * stride + far.y, value.zw);
     }
 }
 
@@ -144,6 +172,23 @@ uvec4 load_ragged(const uint e, const uint stride, const uint n, const uint part
     return value;
 }
 
+uvec4 load_displaced(const uint e, const uint stride, const uint n, const uvec4 by, const uint part) {
+    uvec4 value = uvec4(0u);
+    if (by.x != NOWHERE) {
+        value.x = load_element(e + by.x);
+    }
+    if (n > 1u && by.y != NOWHERE) {
+        value.y = load_element(e + stride + by.y);
+    }
+    if (n > 2u && by.z != NOWHERE) {
+        value.z = load_element(e + 2u * stride + by.z);
+    }
+    if (n > 3u && by.w != NOWHERE) {
+        value.w = load_element(e + 3u * stride + by.w);
+    }
+    return value;
+}
+
 void store_whole(const uint e, const uint stride, const uint n, const uint part, const uvec4 value) {
     store_quad(e, value);
 }
@@ -201,6 +246,21 @@ void store_ragged(const uint e, const uint stride, const uint n, const uint part
     }
     if (n > 3u) {
         store_element(e + 3u * stride, value.w);
+    }
+}
+
+void store_displaced(const uint e, const uint stride, const uint n, const uvec4 by, const uint part, const uvec4 value) {
+    if (by.x != NOWHERE) {
+        store_element(e + by.x, value.x);
+    }
+    if (n > 1u && by.y != NOWHERE) {
+        store_element(e + stride + by.y, value.y);
+    }
+    if (n > 2u && by.z != NOWHERE) {
+        store_element(e + 2u * stride + by.z, value.z);
+    }
+    if (n > 3u && by.w != NOWHERE) {
+        store_element(e + 3u * stride + by.w, value.w);
     }
 }
 

@@ -40,6 +40,18 @@ uvec4 constant_pow(const uvec4 a, const uint exponent) {
     return pow_f32(a, uvec4(exponent));
 }
 
+// The root of a degree of what is not negative: e^(ln(x) / degree).
+uint root_of(const uint x, const uint degree) {
+    const vec3 logarithm_of_x = logarithm(pair(uint(magnitude(x))));
+    const uint root = rounded(exponential(normalized(over(logarithm_of_x, pair(degree)))));
+    const bool is_special = magnitude(x) == 0 || magnitude(x) >= INFINITY || x == 0x3f800000u;
+    return is_special ? x : root;
+}
+
+uvec4 root(const uvec4 x, const uint degree) {
+    EACH(root_of(x[at], degree))
+}
+
 // Powers of integers wrap. 32 squares are enough for any exponent.
 uvec4 pow_u32(const uvec4 a, const uvec4 exponent) {
     uvec4 result = uvec4(1u);

@@ -301,3 +301,14 @@ uvec4 clip_gradient_i64(const uvec4 a, const uvec4 gradient, const uint least, c
     const uvec4 flipped = a ^ SIGNS;
     return uvec4(inside(flipped.xy, gradient.xy, ends), inside(flipped.zw, gradient.zw, ends));
 }
+
+// start + a * delta.
+uvec4 sequence(const uvec4 a, const uint start, const uint start_high, const uint delta, const uint delta_high) {
+    return add(uvec4(start, start_high, start, start_high), multiply(a, uvec4(delta, delta_high, delta, delta_high)));
+}
+
+// The element, or another one where its offset is that of nowhere.
+uvec4 unless_nowhere(const uvec4 element, const uvec4 offset, const uint other, const uint other_high) {
+    const uvec4 others = uvec4(other, other_high, other, other_high);
+    return mix(element, others, equal(offset.xxzz, uvec4(0xffffffffu)));
+}

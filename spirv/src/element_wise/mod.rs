@@ -1,29 +1,50 @@
 //! Element-wise kernels: a program on every element of an iteration space.
 
+mod calls;
 mod host;
+mod memory;
+mod module;
 mod program;
 mod push;
 mod record;
 mod size;
+mod values;
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use dml_core::capabilities::required_features;
 use dml_core::host::HostDispatch;
-use dml_core::kernel::{KernelBinding, KernelDescription, KernelModule};
-use dml_core::plan::Access as Touch;
+use dml_core::kernel::KernelModule;
 
+use crate::kernels;
 use crate::link::{self, Source};
-use crate::{ElementWidth, kernels};
+
+pub(crate) use calls::{COUNT, Calls, Registers};
+pub(crate) use memory::Operands;
+pub(crate) use module::{Made, operands, touch};
+pub(crate) use program::OUTPUT;
+pub(crate) use record::Space;
+pub(crate) use values::Values;
 
 pub use program::{Access, MAX_INPUTS, Operand, Program, Step, Value};
 pub use push::PushConstants;
 pub use record::{BLOCK_WORDS, DIMENSIONS, Divisor, MAX_PARAMETERS, OperandRecord, QUAD, Record};
 pub use size::estimated_bytes;
 
+/// The ways that a skeleton is compiled in, by the number of outer dimensions that each has.
+pub(crate) type Skeletons = [(usize, &'static Source); 5];
+
+/// The one with the least outer dimensions that are enough.
+pub(crate) fn least(
+    skeletons: &'static Skeletons,
+    outer_dimensions: usize,
+) -> (usize, &'static Source) {
+    let fits = |it: &&(usize, &Source)| it.0 >= outer_dimensions;
+    *skeletons.iter().find(fits).expect("a space has at most seven outer dimensions")
+}
+
 /// The skeletons by the number of outer dimensions that they have.
-static SKELETONS: [(usize, &Source); 5] = [
+static SKELETONS: Skeletons = [
     (0, &kernels::ELEMENT_WISE_0),
     (1, &kernels::ELEMENT_WISE_1),
     (2, &kernels::ELEMENT_WISE_2),
@@ -56,15 +77,14 @@ impl ElementWise {
     }
 
     fn skeleton(&self) -> (usize, &'static Source) {
-        let fits = |it: &&(usize, &Source)| it.0 >= self.outer_dimensions;
-        *SKELETONS.iter().find(fits).expect("a space has at most seven outer dimensions")
+        least(&SKELETONS, self.outer_dimensions)
     }
 
     /// The kernel's SPIR-V. Its storage buffers are at bindings 0 to 6 for inputs and 7 for the
     /// output, the [`Record`] is the uniform block at binding 8.
     pub fn spirv(&self) -> Vec<u32> {
-        let calls = program::calls(&self.program, &self.inputs, self.output);
-        link::link(self.skeleton().1, &calls)
+        let calls = calls::calls(&self.program, &self.inputs, self.output);
+        link::link(self.skeleton().1, &[("quad", calls)])
     }
 
     /// The kernel as plans name it, linked at the first call. There are as many as there are programs
@@ -84,41 +104,17 @@ impl ElementWise {
     }
 
     fn made(&self) -> KernelModule {
-        let spirv = self.spirv();
-        let features = required_features(&spirv).expect("what was linked is SPIR-V of known needs");
-        let spirv: Vec<u8> = spirv.into_iter().flat_map(u32::to_le_bytes).collect();
-        let inputs = (0..).take(self.inputs.len());
-        let inputs = inputs.map(|binding| KernelBinding { binding, access: Touch::Read });
-        // Elements narrower than a word are merged into it by atomics.
-        let is_merged = self.output.access != Access::Whole
-            && matches!(self.output.width, ElementWidth::B8 | ElementWidth::B16);
-        let access = if is_merged { Touch::ReadWrite } else { Touch::Write };
-        let output = KernelBinding { binding: OUTPUT_BINDING, access };
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
-        let interface = self.skeleton().1.interface;
-        KernelModule::new(KernelDescription {
-            name: String::leak(self.name()),
-            spirv: Vec::leak(spirv),
-            entry_point: "main",
-            bindings: Vec::leak(inputs.chain([output]).collect()),
-            push_fields: interface.push_fields,
-            uniform_binding: interface.uniform_binding,
-            specialization_constants: interface.specialization_constants,
-            required_features: Vec::leak(features.iter().collect()),
-            host: Box::leak(Box::new(host)),
-        })
+        let skeleton = self.skeleton().1;
+        let made = Made { name: self.name(), spirv: self.spirv(), skeleton, host: Box::new(host) };
+        made.module(&self.inputs, touch(self.output))
     }
 
     /// Such as `element_wise_1 f32.add (b32 whole, b32 single) b32 whole`.
     fn name(&self) -> String {
-        let operand = |it: &Operand| format!("{:?} {:?}", it.width, it.access).to_lowercase();
-        let steps: Vec<String> =
-            self.program.steps.iter().map(|it| format!("{:?}", it.function)).collect();
-        let inputs: Vec<String> = self.inputs.iter().map(operand).collect();
-        let steps = if steps.is_empty() { "copy".to_owned() } else { steps.join(" ") };
         let skeleton = self.skeleton().1.name;
-        format!("{skeleton} {steps} ({}) {}", inputs.join(", "), operand(&self.output))
+        format!("{skeleton} {} {}", self.program.name(), operands(&self.inputs, self.output))
     }
 }
 

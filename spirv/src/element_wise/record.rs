@@ -72,11 +72,14 @@ const PARAMETERS_AT: usize = STRIDES_AT + 8 * OPERANDS;
 pub const BLOCK_WORDS: usize = PARAMETERS_AT + MAX_PARAMETERS;
 
 impl Record {
-    /// Quads of all rows: invocations of the dispatch.
+    /// Rows: invocations of a dispatch that reduces them.
+    pub fn rows(&self) -> u64 {
+        self.sizes[..OUTER].iter().map(|size| u64::from(*size)).product()
+    }
+
+    /// Quads of all rows: invocations of a dispatch that has one for each.
     pub fn quads(&self) -> u64 {
-        let (inner, outer) = self.sizes.split_last().expect("eight");
-        let rows: u64 = outer.iter().map(|size| u64::from(*size)).product();
-        rows * u64::from(inner.div_ceil(QUAD))
+        self.rows() * u64::from(self.sizes[OUTER].div_ceil(QUAD))
     }
 
     /// The outer dimensions that the kernel is compiled for: the least that are enough.
@@ -110,24 +113,24 @@ impl Record {
 }
 
 /// The block as a kernel reads it.
-pub(super) struct Space {
+pub(crate) struct Space {
     outer_dimensions: usize,
     words: Vec<u32>,
 }
 
 impl Space {
     /// Reads the block of a kernel with so many outer dimensions.
-    pub(super) fn of(outer_dimensions: usize, word: impl Fn(usize) -> u32) -> Self {
+    pub(crate) fn of(outer_dimensions: usize, word: impl Fn(usize) -> u32) -> Self {
         Self { outer_dimensions, words: (0..BLOCK_WORDS).map(word).collect() }
     }
 
     /// Elements of a row.
-    pub(super) fn inner(&self) -> u32 {
+    pub(crate) fn inner(&self) -> u32 {
         self.words[0]
     }
 
     /// A parameter of the program.
-    pub(super) fn parameter(&self, index: usize) -> u32 {
+    pub(crate) fn parameter(&self, index: usize) -> u32 {
         self.words[PARAMETERS_AT + index]
     }
 
@@ -137,13 +140,21 @@ impl Space {
 
     /// Where the `index`-th quad is: its row's coordinate, outermost dimension first, and its first
     /// element in the row.
-    pub(super) fn coordinate(&self, index: u32) -> ([u32; OUTER], u32) {
+    pub(crate) fn coordinate(&self, index: u32) -> ([u32; OUTER], u32) {
+        if self.outer_dimensions == 0 {
+            return ([0; OUTER], index.wrapping_mul(QUAD));
+        }
+        let row = self.divisor(2).divide(index);
+        let x = index.wrapping_sub(row.wrapping_mul(self.words[1])).wrapping_mul(QUAD);
+        (self.outer_coordinate(row), x)
+    }
+
+    /// The coordinate of a row, outermost dimension first.
+    pub(crate) fn outer_coordinate(&self, mut row: u32) -> [u32; OUTER] {
         let mut coordinate = [0; OUTER];
         if self.outer_dimensions == 0 {
-            return (coordinate, index.wrapping_mul(QUAD));
+            return coordinate;
         }
-        let mut row = self.divisor(2).divide(index);
-        let x = index.wrapping_sub(row.wrapping_mul(self.words[1])).wrapping_mul(QUAD);
         for dimension in (1..self.outer_dimensions).rev() {
             let at = OUTER_AT + 4 * dimension;
             let rows = self.divisor(at + 1).divide(row);
@@ -151,11 +162,11 @@ impl Space {
             row = rows;
         }
         coordinate[0] = row;
-        (coordinate, x)
+        coordinate
     }
 
     /// The element of an operand at `x` of a row.
-    pub(super) fn element(&self, operand: usize, coordinate: &[u32; OUTER], x: u32) -> u32 {
+    pub(crate) fn element(&self, operand: usize, coordinate: &[u32; OUTER], x: u32) -> u32 {
         let inner_stride = self.words[INNER_STRIDES_AT + operand];
         let strides = &self.words[STRIDES_AT + 8 * operand..];
         let first = self.words[STARTS_AT + operand].wrapping_add(x.wrapping_mul(inner_stride));

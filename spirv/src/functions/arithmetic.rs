@@ -8,6 +8,8 @@ functions! {
     ADD_F32 = F32.add(2) Alike |a| (f32(a[0]) + f32(a[1])).to_bits().into();
     /// Divides numbers, rounding to nearest.
     DIVIDE_F32 = F32.divide(2) Alike |a| (f32(a[0]) / f32(a[1])).to_bits().into();
+    /// Divides numbers by the parameter, rounding to nearest.
+    DIVIDE_BY_F32 = F32.divide_by(1; 1) Alike |a| (f32(a[0]) / f32(a[1])).to_bits().into();
     /// Divides integers of up to 32 bits, truncating; what is divided by 0 is 0.
     DIVIDE_U32 = INTEGERS.divide_u32(2) Alike |a| a[0].checked_div(a[1]).unwrap_or(0);
     /// The same with a sign; the least integer divided by -1 is itself.
@@ -39,6 +41,12 @@ functions! {
     CLIP_U64 = WIDE.clip_u64(1; 4) Alike |a| a[0].max(wide(&a[1..])).min(wide(&a[3..]));
     /// 1 where the first number is less than the second, else 0.
     LESS_THAN_F32 = F32.less_than(2) Alike |a| (f32(a[0]) < f32(a[1])).into();
+    /// An integer without a sign, in the order of the numbers: zeros are equal, and NaN is above all.
+    SORT_KEY_F32 = F32.sort_key(1) Alike |a| match f32(a[0]) {
+        number if number.is_nan() => low(u64::MAX).into(),
+        number if number < 0.0 => (!low(a[0]) + 1).into(),
+        number => (number.abs().to_bits() | 0x8000_0000).into(),
+    };
     /// The same with integers of up to 32 bits.
     LESS_THAN_I32 = INTEGERS.less_than_i32(2) Alike |a| (i32(a[0]) < i32(a[1])).into();
     /// The same without a sign.

@@ -24,6 +24,10 @@ functions! {
     F32_TO_U32 = INTEGERS.f32_to_u32(1) Alike |a| (f32(a[0]) as u32).into();
     /// Towards 0, within the range; 0 for NaN.
     F32_TO_I32 = INTEGERS.f32_to_i32(1) Alike |a| word(f32(a[0]) as i32);
+    /// The nearest integer of 4 bits.
+    CLAMP_I4 = INTEGERS.clamp_i4(1) Alike |a| word(i32(a[0]).clamp(-8, 7));
+    /// The nearest integer of 4 bits without a sign.
+    CLAMP_U4 = INTEGERS.clamp_u4(1) Alike |a| a[0].min(0xf);
     /// The nearest integer of 8 bits.
     CLAMP_I8 = INTEGERS.clamp_i8(1) Alike |a| word(i32(a[0]).clamp(-128, 127));
     /// The nearest integer of 16 bits.

@@ -9,6 +9,8 @@ functions! {
     POW_F32 = POWER.pow_f32(2) Alike |a| pow(low(a[0]), low(a[1])).into();
     /// The same with one exponent for all.
     CONSTANT_POW_F32 = POWER.constant_pow(1; 1) Alike |a| pow(low(a[0]), low(a[1])).into();
+    /// The root of the degree that the parameter says, of a number that is not negative; below 1 unit.
+    ROOT_F32 = POWER.root(1; 1) Alike |a| root(low(a[0]), low(a[1])).into();
     /// Integers of up to 32 bits to the power of such without a sign; what does not fit wraps.
     POW_U32 = POWER.pow_u32(2) Alike |a| low(a[0]).wrapping_pow(low(a[1])).into();
     /// Integers without a sign to the power of such with one: where that is negative, truncated towards 0,
@@ -63,4 +65,10 @@ fn pow(x: u32, y: u32) -> u32 {
             unless(x > SIGN && kind(y) == Kind::Fraction, power.rounded() | sign)
         }
     }
+}
+
+fn root(x: u32, degree: u32) -> u32 {
+    let is_special = magnitude(x) == 0 || magnitude(x) >= INFINITY || x == ONE;
+    let root = || Pair::of(magnitude(x)).logarithm().over(Pair::of(degree)).normalized();
+    if is_special { x } else { root().exponential().rounded() }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::module::{Instruction, Module, Source};
 use super::spirv::{MAGIC, VERSION, built_in, decoration, op};
-use super::{Argument, Call, Callee};
+use super::{Argument, Bodies, Call, Callee};
 
 /// What the functions of one copy of a function stand for that it only declares.
 type Imports = Rc<[(&'static str, Callee)]>;
@@ -27,7 +27,7 @@ struct Sections {
 pub(super) struct Linker<'a> {
     modules: Vec<Rc<Module>>,
     module_of: HashMap<*const Source, usize>,
-    calls: &'a [Call],
+    bodies: Bodies<'a>,
     sections: Sections,
     last_id: u32,
     /// Types and constants by their words, where the result is 0.
@@ -42,11 +42,11 @@ const SKELETON: usize = 0;
 const PREFIX: &str = "linked_";
 
 impl<'a> Linker<'a> {
-    pub(super) fn new(skeleton: &'static Source, calls: &'a [Call]) -> Self {
+    pub(super) fn new(skeleton: &'static Source, bodies: Bodies<'a>) -> Self {
         let mut linker = Self {
             modules: Vec::new(),
             module_of: HashMap::new(),
-            calls,
+            bodies,
             sections: Sections::default(),
             last_id: 0,
             merged: HashMap::new(),
@@ -199,7 +199,11 @@ impl<'a> Linker<'a> {
         let range = source.functions.get(name).cloned();
         let range = range.unwrap_or_else(|| panic!("no function {name}"));
         let id = match (module, name.strip_prefix(PREFIX)) {
-            (SKELETON, Some(_)) => self.body(&source, range),
+            (SKELETON, Some(declared)) => {
+                let found = self.bodies.iter().find(|(name, _)| *name == declared);
+                let (_, calls) = found.unwrap_or_else(|| panic!("no body for {declared}"));
+                self.body(&source, range, calls)
+            }
             (_, Some(import)) => {
                 let found = imports.iter().find(|(name, _)| *name == import);
                 let (_, callee) = found.unwrap_or_else(|| panic!("no import {import}"));
@@ -256,7 +260,7 @@ impl<'a> Linker<'a> {
     }
 
     /// A function of the type of the skeleton's, in `range`, that makes the calls.
-    fn body(&mut self, source: &Module, range: Range<usize>) -> u32 {
+    fn body(&mut self, source: &Module, range: Range<usize>, calls: &[Call]) -> u32 {
         let mut words = source.instruction(range.start).words.to_vec();
         let id = self.new_id();
         words[1] = self.global(SKELETON, words[1]);
@@ -273,7 +277,7 @@ impl<'a> Linker<'a> {
         }
         words.extend([instruction(op::LABEL, 2), self.new_id()]);
         let mut results = Vec::new();
-        for call in self.calls {
+        for call in calls {
             let callee = self.callee(&call.callee);
             let result = self.new_id();
             let arguments: Vec<u32> = call

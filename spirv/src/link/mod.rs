@@ -50,11 +50,15 @@ pub struct Call {
     pub arguments: Vec<Argument>,
 }
 
-/// The kernel of `skeleton` whose declared function makes `calls`, one after the other.
+/// What the functions become that a skeleton declares, by their names without `linked_`: each makes calls,
+/// one after the other.
+pub type Bodies<'a> = &'a [(&'static str, Vec<Call>)];
+
+/// The kernel of `skeleton` whose declared functions are `bodies`.
 ///
 /// # Panics
 /// Where a name is unknown or a call does not fit: skeletons, libraries and whoever names their
 /// functions are one crate, and a test links all that it can name.
-pub fn link(skeleton: &'static Source, calls: &[Call]) -> Vec<u32> {
-    emit::Linker::new(skeleton, calls).link()
+pub fn link(skeleton: &'static Source, bodies: Bodies<'_>) -> Vec<u32> {
+    emit::Linker::new(skeleton, bodies).link()
 }

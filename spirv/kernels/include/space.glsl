@@ -1,0 +1,75 @@
+// The space of a skeleton: its operands, and where their elements are.
+//
+// Compiled for each number of outer dimensions, those of rows: OUTER_DIMENSIONS is 0, 1, 2, 4 or 7.
+
+#include "include/operands.glsl"
+#include "include/record.glsl"
+
+// Mirrored by src/element_wise/push.rs.
+layout(push_constant, std430) uniform PushConstants {
+    uint base_words[OPERANDS];  // where the window of each operand starts in its descriptor
+    uint first_group;
+    uint count;                 // quads of all rows, at least 1
+} push;
+
+uint base_word(const uint operand) {
+    return push.base_words[operand];
+}
+
+#include "include/accessors.glsl"
+
+// The element of an operand at a coordinate: of the outer dimensions, outermost first, and in the row.
+uint element_of(const uint operand, const uvec4 low, const uvec4 high, const uint x) {
+    uint element = start_of(operand) + x * inner_stride(operand);
+#if OUTER_DIMENSIONS > 0
+    const uvec4 strides = low_strides(operand);
+    element += low[0] * strides[0];
+#endif
+#if OUTER_DIMENSIONS > 1
+    element += low[1] * strides[1];
+#endif
+#if OUTER_DIMENSIONS > 2
+    element += low[2] * strides[2] + low[3] * strides[3];
+#endif
+#if OUTER_DIMENSIONS > 4
+    const uvec4 products = high * high_strides(operand);
+    element += products[0] + products[1] + products[2];
+#endif
+    return element;
+}
+
+// The numbers of the elements of a quad.
+uvec4 numbers(const uint element, const uint stride) {
+    return element + stride * uvec4(0u, 1u, 2u, 3u);
+}
+
+// What is left of `index` in an outer dimension; `index` is what is for those further out.
+uint split(const uint dimension, inout uint index) {
+    const uvec4 size = outer_size(dimension);
+    const uint quotient = divide(index, size.y, size.z);
+    const uint rest = index - quotient * size.x;
+    index = quotient;
+    return rest;
+}
+
+// The coordinate of a row: of the outer dimensions, outermost first.
+void outer_coordinate(const uint index, out uvec4 low, out uvec4 high) {
+    low = uvec4(0u);
+    high = uvec4(0u);
+#if OUTER_DIMENSIONS > 0
+    uint row = index;
+#if OUTER_DIMENSIONS > 4
+    high[2] = split(6u, row);
+    high[1] = split(5u, row);
+    high[0] = split(4u, row);
+#endif
+#if OUTER_DIMENSIONS > 2
+    low[3] = split(3u, row);
+    low[2] = split(2u, row);
+#endif
+#if OUTER_DIMENSIONS > 1
+    low[1] = split(1u, row);
+#endif
+    low[0] = row;
+#endif
+}

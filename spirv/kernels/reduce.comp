@@ -1,0 +1,90 @@
+// A skeleton: makes one element of every row of an iteration space. Each invocation has a row, quad after
+// quad: what it has of those before is the state, two registers of four lanes. At the row's end the lanes
+// are joined, always in the same order.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+#include "include/dispatch.glsl"
+#include "include/space.glsl"
+
+// A register of the state, as a value.
+uvec4 held(inout uvec4 state) {
+    return state;
+}
+
+// Sets all lanes: of one word each, or of a low and a high one.
+void set(inout uvec4 state, const uint low, const uint high) {
+    state = uvec4(low, high, low, high);
+}
+
+// Replaces the lanes of the first `n` elements of a quad.
+void hold(inout uvec4 state, const uvec4 value, const uint n) {
+    state = mix(state, value, lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(n)));
+}
+
+// The same where a register has two elements: those of `part`.
+void hold_wide(inout uvec4 state, const uvec4 value, const uint n, const uint part) {
+    state = mix(state, value, lessThan(uvec4(0u, 0u, 1u, 1u) + 2u * part, uvec4(n)));
+}
+
+// What the first two lanes are joined with, and then the first.
+uvec4 upper_half(const uvec4 value) {
+    return value.zwzw;
+}
+
+uvec4 second(const uvec4 value) {
+    return value.yyyy;
+}
+
+// What rounding has lost of an element.
+uvec4 nothing() {
+    return uvec4(0u);
+}
+
+// The linker replaces the bodies of these by calls of functions that it links and of those that are named
+// here: the state before a row, the quad that is joined to it, and what is written in the end.
+void linked_start(inout uvec4 a, inout uvec4 b) {
+    set(a, 0u, 0u);
+    set(b, 0u, 0u);
+}
+
+void linked_quad(
+    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
+    const uint at = element_of(OUTPUT, low, high, x) * inner_stride(OUTPUT) + parameter(0u);
+    const uint one = read1_0(at) + read1_1(at) + read1_2(at) + read1_3(at) + read1_4(at)
+        + read1_5(at) + read1_6(at);
+    const uvec2 two = read2_0(at) + read2_1(at) + read2_2(at) + read2_3(at) + read2_4(at)
+        + read2_5(at) + read2_6(at);
+    const uvec4 four = numbers(at, n) + read4_0(at) + read4_1(at) + read4_2(at) + read4_3(at)
+        + read4_4(at) + read4_5(at) + read4_6(at);
+    hold(a, held(b) + four + one + nothing(), n);
+    hold_wide(b, two.xyxy, n, 0u);
+}
+
+void linked_row(
+    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
+    const uvec4 value = second(upper_half(held(a) + held(b)));
+    const uint at = element_of(OUTPUT, low, high, x);
+    write1(at, value.x);
+    write2(at, value.xy);
+    write4(at, value);
+    merge1(at, value.x, n);
+}
+
+void main() {
+    uint index;
+    if (!linear_index(push.first_group, push.count, index)) {
+        return;
+    }
+    uvec4 low;
+    uvec4 high;
+    outer_coordinate(index, low, high);
+    const uint size = inner_size().x;
+    uvec4 a;
+    uvec4 b;
+    linked_start(a, b);
+    for (uint x = 0u; x < size; x += QUAD) {
+        linked_quad(low, high, x, min(QUAD, size - x), a, b);
+    }
+    linked_row(low, high, 0u, 1u, a, b);
+}

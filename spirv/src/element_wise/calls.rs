@@ -1,0 +1,213 @@
+//! The calls that a program becomes in a kernel.
+
+use super::program::{Access, MAX_INPUTS, Operand, Program, Value};
+use crate::functions::{Function, Shape};
+use crate::link::{Argument, Call, Callee, Source};
+use crate::{ElementWidth, kernels};
+
+/// Those of a kernel: loads of `inputs`, the program's steps, the store of the output.
+pub(super) fn calls(program: &Program, inputs: &[Operand], output: Operand) -> Vec<Call> {
+    let mut calls = Calls::new(inputs);
+    let result = calls.run(program);
+    calls.store(output, &result);
+    calls.made
+}
+
+/// The value of a quad: one register, or two for elements of 64 bits.
+pub(crate) type Registers = Vec<Argument>;
+
+/// The parameters of the function that the calls are in.
+const COORDINATE: [Argument; 3] =
+    [Argument::Parameter(0), Argument::Parameter(1), Argument::Parameter(2)];
+/// How many elements of the quad there are.
+pub(crate) const COUNT: Argument = Argument::Parameter(3);
+
+/// Calls, while they are collected.
+pub(crate) struct Calls<'a> {
+    inputs: &'a [Operand],
+    /// Those of the inputs that are loaded.
+    loaded: Vec<Option<Registers>>,
+    results: Vec<Registers>,
+    pub(crate) made: Vec<Call>,
+}
+
+impl<'a> Calls<'a> {
+    /// None yet, in a function on quads of `inputs`.
+    pub(crate) fn new(inputs: &'a [Operand]) -> Self {
+        Self { inputs, loaded: vec![None; inputs.len()], results: Vec::new(), made: Vec::new() }
+    }
+
+    /// Loads the inputs and applies the program to them; one that is displaced is loaded where it is first
+    /// needed.
+    pub(crate) fn run(&mut self, program: &Program) -> Registers {
+        for (index, operand) in self.inputs.iter().enumerate() {
+            if !matches!(operand.access, Access::Displaced(_)) {
+                self.value(Value::Input(index));
+            }
+        }
+        self.apply_all(program)
+    }
+
+    /// Applies the program to what is no input of the kernel, in a function without any.
+    pub(crate) fn run_on(&mut self, program: &Program, value: Registers) -> Registers {
+        self.loaded = vec![Some(value)];
+        self.apply_all(program)
+    }
+
+    fn apply_all(&mut self, program: &Program) -> Registers {
+        for step in &program.steps {
+            let arguments: Vec<Registers> =
+                step.arguments.iter().map(|it| self.value(*it)).collect();
+            let (elements, parameters) = arguments.split_at(step.function.arity);
+            let result = self.apply(step.function, elements, &parameters.concat());
+            self.results.push(result);
+        }
+        self.value(program.last())
+    }
+
+    fn value(&mut self, value: Value) -> Registers {
+        match value {
+            Value::Input(index) => self.loaded[index].clone().unwrap_or_else(|| {
+                let registers = self.load(index);
+                self.loaded[index] = Some(registers.clone());
+                registers
+            }),
+            Value::Result(index) => self.results[index].clone(),
+            Value::Parameter(index) => vec![self.parameter(index)],
+        }
+    }
+
+    /// Adds a call, and returns its result.
+    pub(crate) fn call(&mut self, callee: Callee, arguments: Vec<Argument>) -> Argument {
+        self.made.push(Call { callee, arguments });
+        Argument::Result(self.made.len() - 1)
+    }
+
+    /// Where the quad begins in an operand, its stride, how many elements it has, and by how much they are
+    /// displaced.
+    fn place(&mut self, number: u32, access: Access) -> Vec<Argument> {
+        let number = Argument::Literal(number);
+        let arguments = [&[number], COORDINATE.as_slice()].concat();
+        let element = self.call(Callee::Exported("element_of"), arguments);
+        let stride = self.call(Callee::Exported("inner_stride"), vec![number]);
+        let displacement = match access {
+            Access::Displaced(by) => self.value(by),
+            _ => vec![],
+        };
+        [&[element, stride, COUNT], displacement.as_slice()].concat()
+    }
+
+    fn load(&mut self, input: usize) -> Registers {
+        let Operand { width, access } = self.inputs[input];
+        let number = u32::try_from(input).expect("fewer than eight");
+        let place = self.place(number, access);
+        let name = match access {
+            Access::Index => {
+                return vec![self.call(Callee::Exported("numbers"), place[..2].to_vec())];
+            }
+            Access::Whole => "load_whole",
+            Access::Ragged => "load_ragged",
+            Access::Single => "load_single",
+            Access::Displaced(_) => "load_displaced",
+        };
+        let callee =
+            Callee::Function { library: memory(width), name, imports: READS[input].to_vec() };
+        self.for_parts(width, |calls, part| {
+            calls.call(callee.clone(), [place.as_slice(), &[part]].concat())
+        })
+    }
+
+    /// Stores the quad of the output.
+    pub(crate) fn store(&mut self, Operand { width, access }: Operand, value: &Registers) {
+        let name = match access {
+            Access::Whole => "store_whole",
+            Access::Displaced(_) => "store_displaced",
+            _ => "store_ragged",
+        };
+        let imports = WRITES.map(|name| (name, Callee::Exported(name))).to_vec();
+        let callee = Callee::Function { library: memory(width), name, imports };
+        let place = self.place(super::OUTPUT_BINDING, access);
+        let mut registers = value.iter();
+        self.for_parts(width, |calls, part| {
+            let register = *registers.next().expect("a value as wide as the output");
+            calls.call(callee.clone(), [place.as_slice(), &[part, register]].concat())
+        });
+    }
+
+    fn for_parts(
+        &mut self,
+        width: ElementWidth,
+        mut of: impl FnMut(&mut Self, Argument) -> Argument,
+    ) -> Registers {
+        let parts = if width == ElementWidth::B64 { 2 } else { 1 };
+        (0..parts).map(|part| of(self, Argument::Literal(part))).collect()
+    }
+
+    fn parameter(&mut self, index: u32) -> Argument {
+        self.call(Callee::Exported("parameter"), vec![Argument::Literal(index)])
+    }
+
+    /// Applies a function to elements.
+    pub(crate) fn apply(
+        &mut self,
+        function: &Function,
+        elements: &[Registers],
+        parameters: &[Argument],
+    ) -> Registers {
+        let callee = Callee::Function {
+            library: function.library,
+            name: function.name,
+            imports: Vec::new(),
+        };
+        let mut call = |registers: &mut dyn Iterator<Item = Argument>| {
+            self.call(callee.clone(), registers.chain(parameters.iter().copied()).collect())
+        };
+        match function.shape {
+            Shape::Alike => (0..elements[0].len())
+                .map(|part| call(&mut elements.iter().map(|it| it[part])))
+                .collect(),
+            Shape::Widening => (0..2)
+                .map(|part| {
+                    let part = Argument::Literal(part);
+                    call(&mut elements.iter().map(|it| it[0]).chain([part]))
+                })
+                .collect(),
+            Shape::Narrowing => vec![call(&mut elements.concat().into_iter())],
+        }
+    }
+}
+
+/// What the loads of each input read by.
+static READS: [[(&str, Callee); 3]; MAX_INPUTS] = {
+    const fn reads(
+        one: &'static str,
+        two: &'static str,
+        four: &'static str,
+    ) -> [(&'static str, Callee); 3] {
+        [
+            ("read1", Callee::Exported(one)),
+            ("read2", Callee::Exported(two)),
+            ("read4", Callee::Exported(four)),
+        ]
+    }
+    [
+        reads("read1_0", "read2_0", "read4_0"),
+        reads("read1_1", "read2_1", "read4_1"),
+        reads("read1_2", "read2_2", "read4_2"),
+        reads("read1_3", "read2_3", "read4_3"),
+        reads("read1_4", "read2_4", "read4_4"),
+        reads("read1_5", "read2_5", "read4_5"),
+        reads("read1_6", "read2_6", "read4_6"),
+    ]
+};
+/// What a store writes by.
+const WRITES: [&str; 4] = ["write1", "write2", "write4", "merge1"];
+
+fn memory(width: ElementWidth) -> &'static Source {
+    match width {
+        ElementWidth::B8 => &kernels::MEMORY_B8,
+        ElementWidth::B16 => &kernels::MEMORY_B16,
+        ElementWidth::B32 => &kernels::MEMORY_B32,
+        ElementWidth::B64 => &kernels::MEMORY_B64,
+    }
+}

@@ -1,0 +1,117 @@
+//! `kernels/functions/memory.glsl` on the host.
+
+use dml_core::host::{HostDispatch, HostError};
+
+use super::PushConstants;
+use super::program::{Access, OUTPUT, Operand};
+use super::record::Space;
+use crate::functions::NOWHERE;
+
+/// What a kernel reads, and what it writes.
+pub(crate) struct Operands<'a> {
+    pub(crate) inputs: &'a [Operand],
+    pub(crate) output: Operand,
+}
+
+impl Operands<'_> {
+    /// The element of an input at a place in a row, `by` further on.
+    pub(crate) fn load(
+        &self,
+        dispatch: &mut HostDispatch<'_>,
+        space: &Space,
+        coordinate: &[u32; 7],
+        (input, by): (usize, u32),
+        (x, lane): (u32, u32),
+    ) -> Result<u64, HostError> {
+        let lane = if self.inputs[input].access == Access::Single { 0 } else { lane };
+        let element = space.element(input, coordinate, x + lane).wrapping_add(by);
+        match self.inputs[input].access {
+            Access::Index => Ok(element.into()),
+            _ if by == NOWHERE => Ok(0),
+            _ => self.load_element(dispatch, input, element),
+        }
+    }
+
+    fn load_element(
+        &self,
+        dispatch: &mut HostDispatch<'_>,
+        number: usize,
+        element: u32,
+    ) -> Result<u64, HostError> {
+        let operand = self.inputs[number];
+        let (word, shift) = place(dispatch, operand, number, element);
+        let binding = self.stored(number);
+        let low = u64::from(dispatch.load(binding, word)? >> shift);
+        Ok(match operand.width.bits() {
+            64 => low | u64::from(dispatch.load(binding, word.wrapping_add(1))?) << 32,
+            bits => low_bits(low, bits),
+        })
+    }
+
+    /// Writes an element of the output.
+    pub(crate) fn store(
+        &self,
+        dispatch: &mut HostDispatch<'_>,
+        element: u32,
+        value: u64,
+    ) -> Result<(), HostError> {
+        let (word, shift) = place(dispatch, self.output, OUTPUT, element);
+        let (binding, low) = (self.stored(self.inputs.len()), low_word(value));
+        match self.output.width.bits() {
+            64 => {
+                dispatch.store(binding, word, low)?;
+                dispatch.store(binding, word.wrapping_add(1), low_word(value >> 32))
+            }
+            32 => dispatch.store(binding, word, low),
+            bits => {
+                let mask = u32::MAX >> (32 - bits) << shift;
+                dispatch.atomic_and(binding, word, !mask)?;
+                dispatch.atomic_or(binding, word, low << shift & mask)
+            }
+        }
+    }
+
+    /// Writes a quad of elements narrower than a word, which fill whole words.
+    pub(super) fn store_whole(
+        &self,
+        dispatch: &mut HostDispatch<'_>,
+        element: u32,
+        quad: &[u64],
+    ) -> Result<(), HostError> {
+        let bits = self.output.width.bits();
+        let (first, _) = place(dispatch, self.output, OUTPUT, element);
+        for (values, word) in quad.chunks((32 / bits) as usize).zip(first..) {
+            let value =
+                values.iter().rev().fold(0, |word, value| word << bits | low_bits(*value, bits));
+            dispatch.store(self.stored(self.inputs.len()), word, low_word(value))?;
+        }
+        Ok(())
+    }
+
+    /// How many of the first `number` inputs have a binding.
+    fn stored(&self, number: usize) -> usize {
+        self.inputs[..number].iter().filter(|it| it.access != Access::Index).count()
+    }
+}
+
+fn low_bits(value: u64, bits: u32) -> u64 {
+    value & (u64::MAX >> (64 - bits))
+}
+
+pub(super) fn low_word(value: u64) -> u32 {
+    u32::try_from(low_bits(value, 32)).expect("32 bits")
+}
+
+/// Which word of the push constants is the first operand's base word.
+const BASE_WORDS: usize = PushConstants::BASE_WORDS_AT as usize / 4;
+
+/// The first word of an element, counted from the descriptor's start, and its place in that word.
+fn place(dispatch: &HostDispatch<'_>, operand: Operand, number: usize, element: u32) -> (u32, u32) {
+    let bits = operand.width.bits();
+    let (words, shift) = match bits {
+        64 => (element.wrapping_mul(2), 0),
+        32 => (element, 0),
+        _ => (element / (32 / bits), element % (32 / bits) * bits),
+    };
+    (dispatch.push_word(BASE_WORDS + number).wrapping_add(words), shift)
+}

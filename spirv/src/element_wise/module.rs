@@ -1,0 +1,61 @@
+//! What plans name of a linked kernel.
+
+use dml_core::capabilities::required_features;
+use dml_core::host::{HostDispatch, HostError};
+use dml_core::kernel::{KernelBinding, KernelDescription, KernelModule};
+use dml_core::plan::Access as Touch;
+
+use super::OUTPUT_BINDING;
+use super::program::{Access, Operand};
+use crate::ElementWidth;
+use crate::link::Source;
+
+/// A kernel that has been linked.
+pub(crate) struct Made {
+    pub(crate) name: String,
+    pub(crate) spirv: Vec<u32>,
+    pub(crate) skeleton: &'static Source,
+    pub(crate) host: Box<Host>,
+}
+
+/// The same computation on the host.
+type Host = dyn Fn(&mut HostDispatch<'_>) -> Result<(), HostError> + Send + Sync;
+
+impl Made {
+    /// The module, which is never given up, and what it does to the output. Inputs that are numbers have no
+    /// binding.
+    pub(crate) fn module(self, inputs: &[Operand], access: Touch) -> KernelModule {
+        let features =
+            required_features(&self.spirv).expect("what was linked is SPIR-V of known needs");
+        let spirv: Vec<u8> = self.spirv.into_iter().flat_map(u32::to_le_bytes).collect();
+        let inputs = (0..).zip(inputs).filter(|(_, it)| it.access != Access::Index);
+        let inputs = inputs.map(|(binding, _)| KernelBinding { binding, access: Touch::Read });
+        let output = KernelBinding { binding: OUTPUT_BINDING, access };
+        let interface = self.skeleton.interface;
+        KernelModule::new(KernelDescription {
+            name: String::leak(self.name),
+            spirv: Vec::leak(spirv),
+            entry_point: "main",
+            bindings: Vec::leak(inputs.chain([output]).collect()),
+            push_fields: interface.push_fields,
+            uniform_binding: interface.uniform_binding,
+            specialization_constants: interface.specialization_constants,
+            required_features: Vec::leak(features.iter().collect()),
+            host: Box::leak(self.host),
+        })
+    }
+}
+
+/// What storing elements does to the output: those narrower than a word are merged into it by atomics.
+pub(crate) fn touch(output: Operand) -> Touch {
+    let is_merged = output.access != Access::Whole
+        && matches!(output.width, ElementWidth::B8 | ElementWidth::B16);
+    if is_merged { Touch::ReadWrite } else { Touch::Write }
+}
+
+/// Such as `(b32 whole, b32 single) b32 whole`.
+pub(crate) fn operands(inputs: &[Operand], output: Operand) -> String {
+    let operand = |it: &Operand| format!("{:?} {:?}", it.width, it.access).to_lowercase();
+    let inputs: Vec<String> = inputs.iter().map(operand).collect();
+    format!("({}) {}", inputs.join(", "), operand(&output))
+}

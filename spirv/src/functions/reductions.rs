@@ -1,0 +1,61 @@
+//! Twins of `kernels/functions/reductions.glsl`.
+
+use super::{Function, Shape, f32, low};
+use crate::kernels::REDUCTIONS;
+
+functions! {
+    /// The higher word of a sum in two words, of two such.
+    SUM_HIGH_F32 = REDUCTIONS.sum_high(4) Alike |a| (f32(a[0]) + f32(a[2])).to_bits().into();
+    /// The lower word: what rounding has lost.
+    SUM_REST_F32 = REDUCTIONS.sum_rest(4) Alike |a| {
+        let ([_, lost], rest) = (super::pairs::exact_sum(f32(a[0]), f32(a[2])), f32(a[1]) + f32(a[3]));
+        (lost + rest).to_bits().into()
+    };
+    /// Both words, rounded; the higher one where all there is may be subnormal.
+    SUM_F32 = REDUCTIONS.of_both(2) Alike |a| match count(a[0], a[1]) {
+        true => (f32(a[0]) + f32(a[1])).to_bits().into(),
+        false => a[0],
+    };
+    /// What rounding both words has lost, or -0.
+    SUM_LOST_F32 = REDUCTIONS.sum_lost(2) Alike |a| match (SUM_F32.twin)(a) {
+        both if count(a[0], a[1]) && count(both, both) => {
+            ((f32(a[0]) - f32(both)) + f32(a[1])).to_bits().into()
+        }
+        _ => 0x8000_0000,
+    };
+    /// The higher word of a product in two words, of two such.
+    PRODUCT_HIGH_F32 = REDUCTIONS.product_high(4) Alike |a| (f32(a[0]) * f32(a[2])).to_bits().into();
+    /// The lower word: what rounding has lost.
+    PRODUCT_REST_F32 = REDUCTIONS.product_rest(4) Alike |a| {
+        let [product, lost] = super::pairs::exact_product(f32(a[0]), f32(a[2]));
+        let rest = f32(a[0]) * f32(a[3]) + f32(a[1]) * f32(a[2]);
+        let all = [f32(a[0]), f32(a[2]), product].map(|it| it.abs().to_bits());
+        let is_small = all.iter().any(|it| *it < LEAST_FACTOR);
+        if is_small { 0 } else { (lost + rest).to_bits().into() }
+    };
+    /// The sum of the greatest of a row and a logarithm; the greatest where that is infinite, or nothing is
+    /// added.
+    LOG_OF_POWERS_F32 = REDUCTIONS.log_of_powers(2) Alike |a| match f32(a[0]) {
+        greatest if greatest.is_infinite() || f32(a[1]) == 0.0 => a[0],
+        greatest => (greatest + f32(a[1])).to_bits().into(),
+    };
+    /// The third, a number, where the first is the greatest, which is the second; else no number. Zeros are
+    /// equal, and so are NaNs.
+    NUMBER_WHERE_EQUAL_F32 = REDUCTIONS.number_where_equal(3) Alike |a| {
+        let (value, greatest) = (f32(a[0]), f32(a[1]));
+        let is_same = value == greatest || (value.is_nan() && greatest.is_nan());
+        if is_same { a[2] } else { low(u64::MAX).into() }
+    };
+}
+
+/// 2^-100.
+const LEAST_ROUNDED: u32 = 0x0d80_0000;
+
+/// 2^-80.
+const LEAST_FACTOR: u32 = 0x1780_0000;
+
+/// Whether both words of a finite sum or product count.
+fn count(high: u64, rest: u64) -> bool {
+    let [high, rest] = [high, rest].map(|it| low(it) & 0x7fff_ffff);
+    high.max(rest) >= LEAST_ROUNDED && high < 0x7f80_0000
+}

@@ -1,0 +1,133 @@
+//! `kernels/product.comp` on the host.
+
+use dml_core::host::{HostDispatch, HostError};
+
+use super::record::{Block, COLUMNS, COLUMNS_OF_A_TILE, DEPTHS};
+use super::{Product, Rows};
+use crate::element_wise::PushConstants;
+use crate::twins::dispatch::for_each_index;
+
+const ROWS_AT: usize = 0;
+const COLUMNS_AT: usize = 1;
+const SUMS_AT: usize = 2;
+
+/// Runs the kernel for every tile of a dispatch.
+pub(super) fn run(kernel: Product, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
+    let block = Block::of(|index| dispatch.uniform_word(index));
+    let push = PushConstants::of(dispatch);
+    let bases = [push.base_words[0], push.base_words[1], push.base_words[7]];
+    let sums = Sums { kernel, block: &block, bases };
+    for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
+        let mut rest = index;
+        let column = block.split(0, &mut rest) * COLUMNS_OF_A_TILE;
+        let row = block.split(1, &mut rest) * kernel.rows.count();
+        let batch = [block.split(2, &mut rest), rest];
+        for row in row..block.rows().min(row + kernel.rows.count()) {
+            for column in column..block.columns().min(column + COLUMNS_OF_A_TILE) {
+                sums.add(dispatch, batch, row, column)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// What the sums of a dispatch have in common.
+struct Sums<'a> {
+    kernel: Product,
+    block: &'a Block,
+    /// Where the windows of rows, columns and sums start.
+    bases: [u32; 3],
+}
+
+impl Sums<'_> {
+    /// The first element of an operand in a batch, and its stride of rows.
+    fn start(&self, operand: usize, [inner, outer]: [u32; 2]) -> [u32; 2] {
+        let [start, row, of_outer, of_inner] = self.block.placed(operand);
+        let batch = outer.wrapping_mul(of_outer).wrapping_add(inner.wrapping_mul(of_inner));
+        [self.bases[operand].wrapping_add(start).wrapping_add(batch), row]
+    }
+
+    /// Adds up one sum.
+    fn add(
+        &self,
+        dispatch: &mut HostDispatch<'_>,
+        batch: [u32; 2],
+        row: u32,
+        column: u32,
+    ) -> Result<(), HostError> {
+        let coordinate = self.coordinate(column);
+        let (first, of_quad) = self.row(batch, row);
+        let (second, of_column) = self.column(batch, column);
+        let [sums, of_row] = self.start(SUMS_AT, batch);
+        let sum = moved(sums, coordinate, self.block.along_columns(1));
+        let sum = sum.wrapping_add(row.wrapping_mul(of_row));
+        let mut bits = match self.block.goes_on() {
+            true => dispatch.load(SUMS_AT, sum)?,
+            false => 0,
+        };
+        let sizes = self.block.depths();
+        let [of_rows, of_columns] = [0, 1].map(|operand| self.block.along_depths(operand));
+        for depth in 0..sizes.iter().product() {
+            let at = depth_of(depth, sizes);
+            let one = dispatch.load(ROWS_AT, within(moved(first, at, of_rows), of_quad))?;
+            let place = within(moved(second, at, of_columns), of_column);
+            let other = dispatch.load(COLUMNS_AT, place)?;
+            bits = self.with_product(bits, one, other);
+        }
+        dispatch.store(SUMS_AT, sum, bits)
+    }
+
+    /// Where a row's elements begin, or the quad that it is in, and its number in that.
+    fn row(&self, batch: [u32; 2], row: u32) -> (u32, Option<u32>) {
+        let [start, stride] = self.start(ROWS_AT, batch);
+        match self.kernel.rows {
+            Rows::Eight => (start.wrapping_add(row & !LANES), Some(row & LANES)),
+            Rows::One => (start.wrapping_add(row.wrapping_mul(stride)), None),
+        }
+    }
+
+    /// The same of a column.
+    fn column(&self, batch: [u32; 2], column: u32) -> (u32, Option<u32>) {
+        let [start, _] = self.start(COLUMNS_AT, batch);
+        let is_whole = self.kernel.columns_are_whole;
+        let (first, lane) =
+            if is_whole { (column & !LANES, Some(column & LANES)) } else { (column, None) };
+        (moved(start, self.coordinate(first), self.block.along_columns(0)), lane)
+    }
+
+    fn with_product(&self, sum: u32, one: u32, other: u32) -> u32 {
+        if self.kernel.are_integers {
+            return sum.wrapping_add(one.wrapping_mul(other));
+        }
+        let [sum, one, other] = [sum, one, other].map(f32::from_bits);
+        let product = one * other;
+        (sum + product).to_bits()
+    }
+
+    fn coordinate(&self, column: u32) -> [u32; COLUMNS] {
+        let mut rest = column;
+        let [last, third, second] = [5, 4, 3].map(|by| self.block.split(by, &mut rest));
+        [rest, second, third, last]
+    }
+}
+
+/// Four elements are read at once, from a multiple of four on.
+const LANES: u32 = 3;
+
+/// An element, or that of a quad with a number.
+fn within(place: u32, lane: Option<u32>) -> u32 {
+    lane.map_or(place, |lane| (place & !LANES) + lane)
+}
+
+fn moved(start: u32, at: [u32; DEPTHS], strides: [u32; DEPTHS]) -> u32 {
+    let terms = at.into_iter().zip(strides).map(|(at, stride)| at.wrapping_mul(stride));
+    terms.fold(start, u32::wrapping_add)
+}
+
+fn depth_of(mut index: u32, sizes: [u32; DEPTHS]) -> [u32; DEPTHS] {
+    let mut at = [0; DEPTHS];
+    for (at, size) in at.iter_mut().zip(sizes).rev() {
+        (*at, index) = (index % size, index / size);
+    }
+    at
+}

@@ -1,0 +1,141 @@
+//! What a dispatch is told of its sums: the uniform block of `kernels/product.comp`.
+
+use crate::element_wise::Divisor;
+
+/// Dimensions that rows and columns have in common, outermost first.
+pub const BATCHES: usize = 2;
+/// Dimensions of columns.
+pub const COLUMNS: usize = 4;
+/// Dimensions along which products are added up.
+pub const DEPTHS: usize = 4;
+
+/// Columns of an invocation.
+pub const COLUMNS_OF_A_TILE: u32 = 8;
+
+/// Where the elements of an operand are: from a coordinate to the next, modulo 2^32. What an operand does not
+/// go along is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strides {
+    /// The first element, counted from the start of the window.
+    pub start: u32,
+    /// Of batches.
+    pub batches: [u32; BATCHES],
+    /// Of rows.
+    pub row: u32,
+    /// Of columns.
+    pub columns: [u32; COLUMNS],
+    /// Of depths.
+    pub depths: [u32; DEPTHS],
+}
+
+/// The sums of one dispatch. No size is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Whether sums go on from what the output has.
+    pub goes_on: bool,
+    /// Sizes of what rows and columns have in common.
+    pub batches: [u32; BATCHES],
+    /// How many rows.
+    pub rows: u32,
+    /// Sizes of columns.
+    pub columns: [u32; COLUMNS],
+    /// Sizes of what is added up.
+    pub depths: [u32; DEPTHS],
+    /// The rows, the columns, and the sums.
+    pub operands: [Strides; 3],
+}
+
+/// Words of the block.
+const WORDS: usize = 60;
+
+impl Record {
+    fn all_columns(&self) -> u32 {
+        self.columns.iter().product()
+    }
+
+    fn tiles(&self, rows: u32) -> [u32; 2] {
+        [self.all_columns().div_ceil(COLUMNS_OF_A_TILE), self.rows.div_ceil(rows)]
+    }
+
+    /// How many tiles there are, of so many rows: invocations of a dispatch.
+    pub fn count(&self, rows: u32) -> u64 {
+        let sizes = self.tiles(rows).into_iter().chain(self.batches);
+        sizes.map(u64::from).product()
+    }
+
+    /// The block of a kernel with so many rows in a tile.
+    pub fn words(&self, rows: u32) -> Vec<u32> {
+        let split = |size: u32| {
+            let Divisor { multiplier, shifts } = Divisor::of(size);
+            [size, multiplier, shifts, 0]
+        };
+        let [of_columns, of_rows] = self.tiles(rows);
+        let splits = [of_columns, of_rows, self.batches[1], self.columns[1], self.columns[2]];
+        let splits = splits.into_iter().chain([self.columns[3]]).flat_map(split);
+        let placed = |it: Strides, stride| [it.start, stride, it.batches[0], it.batches[1]];
+        let [row, column, sum] = self.operands;
+        let mut words = vec![self.rows, self.all_columns(), u32::from(self.goes_on), 0];
+        words.extend(splits);
+        words.extend(self.depths);
+        words.extend([placed(row, row.row), row.depths].concat());
+        words.extend([placed(column, 0), column.columns, column.depths].concat());
+        words.extend([placed(sum, sum.row), sum.columns].concat());
+        words
+    }
+}
+
+/// The block as a kernel reads it.
+pub(super) struct Block {
+    words: [u32; WORDS],
+}
+
+impl Block {
+    pub(super) fn of(word: impl Fn(usize) -> u32) -> Self {
+        Self { words: std::array::from_fn(word) }
+    }
+
+    pub(super) fn rows(&self) -> u32 {
+        self.words[0]
+    }
+
+    pub(super) fn columns(&self) -> u32 {
+        self.words[1]
+    }
+
+    pub(super) fn goes_on(&self) -> bool {
+        self.words[2] != 0
+    }
+
+    /// What is left of `index` in a dimension; `index` is what is for those further out.
+    pub(super) fn split(&self, by: usize, index: &mut u32) -> u32 {
+        let at = 4 + 4 * by;
+        let (size, multiplier, shifts) = (self.words[at], self.words[at + 1], self.words[at + 2]);
+        let quotient = Divisor { multiplier, shifts }.divide(*index);
+        let rest = index.wrapping_sub(quotient.wrapping_mul(size));
+        *index = quotient;
+        rest
+    }
+
+    pub(super) fn depths(&self) -> [u32; DEPTHS] {
+        self.four(7)
+    }
+
+    /// First element, stride of rows and of batches: of rows, columns and sums.
+    pub(super) fn placed(&self, operand: usize) -> [u32; 4] {
+        self.four([8, 10, 13][operand])
+    }
+
+    /// Strides of depths: of rows and columns.
+    pub(super) fn along_depths(&self, operand: usize) -> [u32; DEPTHS] {
+        self.four([9, 12][operand])
+    }
+
+    /// Strides of columns: of columns and sums.
+    pub(super) fn along_columns(&self, operand: usize) -> [u32; COLUMNS] {
+        self.four([11, 14][operand])
+    }
+
+    fn four(&self, at: usize) -> [u32; 4] {
+        std::array::from_fn(|lane| self.words[4 * at + lane])
+    }
+}

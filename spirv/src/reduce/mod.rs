@@ -1,0 +1,178 @@
+//! Kernels that make one element of every row: a program on its elements, a reducer that joins them, and a
+//! program on what comes out.
+
+mod host;
+mod reducer;
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use dml_core::host::HostDispatch;
+use dml_core::kernel::KernelModule;
+
+use crate::element_wise::{
+    COUNT, Calls, Made, Operand, Program, Registers, Skeletons, least, operands, touch,
+};
+use crate::kernels;
+use crate::link::{self, Argument, Call, Callee, Source};
+
+pub use reducer::*;
+
+/// The skeletons by the number of outer dimensions that they have.
+static SKELETONS: Skeletons = [
+    (0, &kernels::REDUCE_0),
+    (1, &kernels::REDUCE_1),
+    (2, &kernels::REDUCE_2),
+    (4, &kernels::REDUCE_4),
+    (7, &kernels::REDUCE_7),
+];
+
+/// What is linked already.
+static LINKED: LazyLock<Mutex<HashMap<Reduce, &'static KernelModule>>> =
+    LazyLock::new(Mutex::default);
+
+/// A kernel for rows: what is linked for it. Its space is an element-wise kernel's, of whose rows each
+/// invocation has one; the output has one element for a row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reduce {
+    /// What becomes of each element before.
+    pub program: Program,
+    /// How those of a row become one.
+    pub reducer: &'static Reducer,
+    /// What becomes of that one.
+    pub last: Program,
+    /// At most as many as an element-wise kernel has, at least those that the program names.
+    pub inputs: Vec<Operand>,
+    /// What is written, by single elements.
+    pub output: Operand,
+    /// The least number of outer dimensions, at most 7.
+    pub outer_dimensions: usize,
+}
+
+impl Reduce {
+    /// The outer dimensions that the kernel has.
+    pub fn skeleton_dimensions(&self) -> usize {
+        self.skeleton().0
+    }
+
+    fn skeleton(&self) -> (usize, &'static Source) {
+        least(&SKELETONS, self.outer_dimensions)
+    }
+
+    /// The kernel's SPIR-V, with the bindings of an element-wise one.
+    pub fn spirv(&self) -> Vec<u32> {
+        let bodies = [("start", self.start()), ("quad", self.quad()), ("row", self.row())];
+        link::link(self.skeleton().1, &bodies)
+    }
+
+    /// The kernel as plans name it, linked at the first call and never given up.
+    pub fn variant(&self) -> &'static KernelModule {
+        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
+        linked.entry(kernel).or_insert_with_key(|it| Box::leak(Box::new(it.made())))
+    }
+
+    fn made(&self) -> KernelModule {
+        let (_, skeleton) = self.skeleton();
+        let (program, last) = (self.program.name(), self.last.name());
+        let operands = operands(&self.inputs, self.output);
+        let name = format!("{} {program}, {:?}, {last} {operands}", skeleton.name, self.reducer);
+        let kernel = self.clone();
+        let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
+        let made = Made { name, spirv: self.spirv(), skeleton, host: Box::new(host) };
+        made.module(&self.inputs, touch(self.output))
+    }
+
+    /// Sets the state to what changes nothing that is joined to it.
+    fn start(&self) -> Vec<Call> {
+        let mut calls = Calls::new(&[]);
+        for at in 0..self.reducer.registers() {
+            let neutral = self.reducer.neutral;
+            let words = if self.reducer.is_wide() { neutral } else { [neutral[at]; 2] };
+            let [low, high] = words.map(Argument::Literal);
+            calls
+                .call(Callee::Exported("set"), vec![Argument::Parameter(START_AT + at), low, high]);
+        }
+        calls.made
+    }
+
+    /// Joins a quad to the state.
+    fn quad(&self) -> Vec<Call> {
+        let mut calls = Calls::new(&self.inputs);
+        let elements = calls.run(&self.program);
+        let state = self.held(&mut calls);
+        let joined = match self.reducer.is_wide() {
+            true => calls.apply(self.reducer.join[0], &[state, elements], &[]),
+            false => {
+                // Nothing is lost of an element.
+                let rest = calls.call(Callee::Exported("nothing"), vec![]);
+                let rests = vec![rest; self.reducer.join.len() - 1];
+                self.joined(&mut calls, &state, &[elements, rests].concat())
+            }
+        };
+        for (value, part) in joined.into_iter().zip(0..) {
+            let [register, part] = [Argument::Parameter(STATE_AT + part), literal(part)];
+            match self.reducer.is_wide() {
+                true => {
+                    calls.call(Callee::Exported("hold_wide"), vec![register, value, COUNT, part])
+                }
+                false => calls.call(Callee::Exported("hold"), vec![register, value, COUNT]),
+            };
+        }
+        calls.made
+    }
+
+    /// Joins the lanes, and writes what they are.
+    fn row(&self) -> Vec<Call> {
+        let mut calls = Calls::new(&[]);
+        let mut state = self.held(&mut calls);
+        if self.reducer.is_wide() {
+            state = self.joined(&mut calls, &state[..1], &state[1..]);
+            state = self.joined_with(&mut calls, "upper_half", &state);
+            // The element is in the first part.
+            state.push(state[0]);
+        } else {
+            state = self.joined_with(&mut calls, "upper_half", &state);
+            state = self.joined_with(&mut calls, "second", &state);
+        }
+        if let [result] = self.reducer.result {
+            let registers: Vec<Registers> = state.iter().map(|it| vec![*it]).collect();
+            state = calls.apply(result, &registers, &[]);
+        }
+        let result = calls.run_on(&self.last, state);
+        calls.store(self.output, &result);
+        calls.made
+    }
+
+    /// The registers of the state.
+    fn held(&self, calls: &mut Calls<'_>) -> Registers {
+        let registers = (0..self.reducer.registers()).map(|at| Argument::Parameter(STATE_AT + at));
+        registers.map(|it| calls.call(Callee::Exported("held"), vec![it])).collect()
+    }
+
+    /// Two states as one.
+    fn joined(&self, calls: &mut Calls<'_>, state: &[Argument], other: &[Argument]) -> Registers {
+        let arguments: Vec<Registers> = state.iter().chain(other).map(|it| vec![*it]).collect();
+        self.reducer.join.iter().flat_map(|it| calls.apply(it, &arguments, &[])).collect()
+    }
+
+    /// A state with that of its other lanes.
+    fn joined_with(
+        &self,
+        calls: &mut Calls<'_>,
+        lanes: &'static str,
+        state: &[Argument],
+    ) -> Registers {
+        let others = state.iter().map(|it| calls.call(Callee::Exported(lanes), vec![*it]));
+        let others: Registers = others.collect();
+        self.joined(calls, state, &others)
+    }
+}
+
+/// Which parameter of a body the first register of the state is: of that before the row, and of the others.
+const START_AT: usize = 0;
+const STATE_AT: usize = 4;
+
+fn literal(value: usize) -> Argument {
+    Argument::Literal(u32::try_from(value).expect("a part"))
+}

@@ -1,0 +1,136 @@
+//! How the elements of a row become one.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use crate::ElementWidth;
+use crate::functions::{self as f, Function};
+
+/// An operation that joins two states to one, in any order, and a state that changes none.
+///
+/// A state is a number, or a number of 32 bits and what rounding has lost of it: an element is one of which
+/// nothing was lost.
+pub struct Reducer {
+    name: &'static str,
+    /// The state that changes none: its numbers of 32 bits, or the words of its one number of 64, the low one
+    /// first.
+    pub(super) neutral: [u32; 2],
+    /// One function for each number of the state: of the numbers of both states.
+    pub(super) join: &'static [&'static Function],
+    /// What comes out, of the numbers of the state: at most one; without any it is the number itself.
+    pub(super) result: &'static [&'static Function],
+}
+
+impl Reducer {
+    /// How wide the elements are that it takes, and what comes out.
+    pub fn width(&self) -> ElementWidth {
+        self.join[0].widths()[0]
+    }
+
+    /// One function for each number of the state: of the numbers of both states.
+    pub fn joins(&self) -> &'static [&'static Function] {
+        self.join
+    }
+
+    /// What makes the result of the numbers of the state, at most one; without any it is the number itself.
+    pub fn results(&self) -> &'static [&'static Function] {
+        self.result
+    }
+
+    /// Whether a register has two lanes of 64 bits.
+    pub(super) fn is_wide(&self) -> bool {
+        self.width() == ElementWidth::B64
+    }
+
+    /// How many registers the state of a quad has.
+    pub(super) fn registers(&self) -> usize {
+        if self.is_wide() { 2 } else { self.join.len() }
+    }
+
+    /// The numbers of the state that changes none.
+    pub(super) fn start(&self) -> Vec<u64> {
+        let [low, high] = self.neutral.map(u64::from);
+        match self.is_wide() {
+            true => vec![low | high << 32],
+            false => [low, high][..self.join.len()].to_vec(),
+        }
+    }
+}
+
+/// A reducer is its row.
+impl PartialEq for Reducer {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Reducer {}
+
+impl Hash for Reducer {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::ptr::from_ref(self).hash(state);
+    }
+}
+
+impl fmt::Debug for Reducer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Rows: `NAME = "name" neutral, functions => result;`.
+macro_rules! reducers {
+    ($($(#[$documentation:meta])* $id:ident = $name:literal $neutral:expr, [$($join:ident),*] $(=> $result:ident)?;)*) => {
+        $(
+            $(#[$documentation])*
+            pub static $id: Reducer = Reducer {
+                name: $name,
+                neutral: $neutral,
+                join: &[$(&f::$join),*],
+                result: &[$(&f::$result)?],
+            };
+        )*
+
+        /// All of them.
+        pub static REDUCERS: &[&Reducer] = &[$(&$id),*];
+    };
+}
+
+reducers! {
+    /// The least number, a NaN where there is one.
+    LEAST_F32 = "least_f32" [0x7f80_0000; 2], [MINIMUM_F32];
+    /// The product of numbers, as if each multiplication had twice the digits.
+    PRODUCT_F32 = "product_f32" [0x3f80_0000, 0], [PRODUCT_HIGH_F32, PRODUCT_REST_F32] => SUM_F32;
+    /// The sum of integers; what does not fit wraps.
+    SUM_I32 = "sum_i32" [0; 2], [ADD_I32];
+    /// The same of 64 bits.
+    SUM_I64 = "sum_i64" [0; 2], [ADD_I64];
+    /// The product of integers; what does not fit wraps.
+    PRODUCT_I32 = "product_i32" [1; 2], [MULTIPLY_I32];
+    /// The same of 64 bits.
+    PRODUCT_I64 = "product_i64" [1, 0], [MULTIPLY_I64];
+    /// The greatest integer.
+    GREATEST_I32 = "greatest_i32" [1 << 31; 2], [MAXIMUM_I32];
+    /// The same without a sign.
+    GREATEST_U32 = "greatest_u32" [0; 2], [MAXIMUM_U32];
+    /// The same of 64 bits.
+    GREATEST_I64 = "greatest_i64" [0, 1 << 31], [MAXIMUM_I64];
+    /// The same of 64 bits without a sign.
+    GREATEST_U64 = "greatest_u64" [0; 2], [MAXIMUM_U64];
+    /// The least integer with a sign.
+    LEAST_I32 = "least_i32" [u32::MAX >> 1; 2], [MINIMUM_I32];
+    /// The same of 64 bits.
+    LEAST_I64 = "least_i64" [u32::MAX, u32::MAX >> 1], [MINIMUM_I64];
+    /// The same of 64 bits without a sign.
+    LEAST_U64 = "least_u64" [u32::MAX; 2], [MINIMUM_U64];
+    /// The greatest number, a NaN where there is one.
+    GREATEST_F32 = "greatest_f32" [0xff80_0000; 2], [MAXIMUM_F32];
+    /// The sum of numbers, as if each addition had twice the digits.
+    SUM_F32 = "sum_f32" [0x8000_0000; 2], [SUM_HIGH_F32, SUM_REST_F32] => SUM_F32;
+    /// What rounding has lost of the same sum.
+    SUM_LOST_F32 = "sum_lost_f32" [0x8000_0000; 2], [SUM_HIGH_F32, SUM_REST_F32] => SUM_LOST_F32;
+    /// The logarithm of the same sum.
+    LOG_SUM_F32 = "log_sum_f32" [0x8000_0000; 2], [SUM_HIGH_F32, SUM_REST_F32] => LOG_SUM_F32;
+    /// The least integer.
+    LEAST_U32 = "least_u32" [u32::MAX; 2], [MINIMUM_U32];
+}
