@@ -3,77 +3,76 @@
 #[cfg(feature = "reference")]
 mod cases;
 mod lowering;
+mod padding;
+mod part;
 #[cfg(feature = "reference")]
 mod reference;
+mod shapes;
 #[cfg(test)]
 mod tests;
 
-use dml_core::operators;
-use dml_core::plan::Plan;
-use dml_core::{Error, TensorLayout, Validated};
+use dml_core::value::element_bits;
+use dml_core::{Error, Validated, operators};
 
-use crate::{Operator, Target};
-use lowering::{Part, copies};
+use crate::Operator;
+use crate::lowering::dispatches::scalar_bits;
+use lowering::copies;
+use part::Part;
 
-/// All of them.
-pub(crate) static OPERATORS: &[&Operator] = &[&JOIN, &SPLIT];
+/// A row for each operator: which parts its outputs are.
+macro_rules! operators {
+    ($($(#[$doc:meta])* $name:ident = $parts:expr;)*) => {
+        $(
+            $(#[$doc])*
+            static $name: Operator = Operator {
+                schema: &operators::$name,
+                lower: |operator, target| copies(operator, target, $parts(operator)?),
+                form: None,
+                #[cfg(feature = "reference")]
+                reference: &reference::$name,
+            };
+        )*
 
-/// The inputs, one after the other along `Axis`.
-static JOIN: Operator = Operator {
-    schema: &operators::JOIN,
-    lower: lower_join,
-    form: None,
-    #[cfg(feature = "reference")]
-    reference: &reference::AlongAxis { schema: &operators::JOIN },
-};
-
-/// The input, cut along `Axis`.
-static SPLIT: Operator = Operator {
-    schema: &operators::SPLIT,
-    lower: lower_split,
-    form: None,
-    #[cfg(feature = "reference")]
-    reference: &reference::AlongAxis { schema: &operators::SPLIT },
-};
-
-fn lower_join(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let axis = operator.uint("Axis")? as usize;
-    let (parts, whole) =
-        (operator.tensor_array("InputTensors")?, operator.required_tensor("OutputTensor")?);
-    let bases = along(parts, whole, axis);
-    let parts = bases.enumerate().map(|(input, output_base)| Part {
-        input,
-        output_base,
-        sizes: parts[input].sizes(),
-        ..Part::default()
-    });
-    copies(operator, target, &parts.collect::<Vec<_>>())
+        /// All of them.
+        pub(crate) static OPERATORS: &[&Operator] = &[$(&$name),*];
+    };
 }
 
-fn lower_split(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let axis = operator.uint("Axis")? as usize;
-    let (parts, whole) =
-        (operator.tensor_array("OutputTensors")?, operator.required_tensor("InputTensor")?);
-    let bases = along(parts, whole, axis);
-    let parts = bases.enumerate().map(|(output, input_base)| Part {
-        output,
-        input_base,
-        sizes: parts[output].sizes(),
-        ..Part::default()
-    });
-    copies(operator, target, &parts.collect::<Vec<_>>())
+operators! {
+    /// The inputs, one after the other along `Axis`.
+    JOIN = shapes::join;
+    /// The input, cut along `Axis`.
+    SPLIT = shapes::split;
+    /// `output[i] = input[Offsets + Strides * i]`
+    SLICE = shapes::slice;
+    /// `output[i] = window[InputWindowStrides * i]`, from the end where a stride is negative.
+    SLICE1 = shapes::slice1;
+    /// `output[i] = input[i mod input's size]`
+    TILE = shapes::tile;
+    /// `output[y, x] = input[y / height's scale, x / width's scale]`
+    UPSAMPLE_2D = shapes::upsample;
+    /// Blocks of height and width become channels.
+    SPACE_TO_DEPTH = shapes::space_to_depth;
+    /// The same in the order of `Order`.
+    SPACE_TO_DEPTH1 = shapes::space_to_depth;
+    /// Channels become blocks of height and width.
+    DEPTH_TO_SPACE = shapes::depth_to_space;
+    /// The same in the order of `Order`.
+    DEPTH_TO_SPACE1 = shapes::depth_to_space;
+    /// `output[StartPadding + i] = input[i]`, and around it what `PaddingMode` says.
+    PADDING = padding_of_float;
+    /// The same with a value of the tensor's type.
+    PADDING1 = padding_of_scalar;
+    /// `window[InputWindowStrides * i] = input[i]`, and zeros elsewhere.
+    SLICE_GRAD = shapes::slice_grad;
 }
 
-/// Where each of the parts begins in the whole tensor, in elements.
-fn along<'a>(
-    parts: &'a [TensorLayout],
-    whole: &'a TensorLayout,
-    axis: usize,
-) -> impl Iterator<Item = i64> + 'a {
-    let stride = i64::from(whole.strides()[axis]);
-    parts.iter().scan(0, move |start, part| {
-        let base = *start * stride;
-        *start += i64::from(part.sizes()[axis]);
-        Some(base)
-    })
+fn padding_of_float(operator: &Validated) -> Result<Vec<Part>, Error> {
+    let data_type = operator.required_tensor("OutputTensor")?.data_type();
+    padding::padding(operator, element_bits(operator.float("PaddingValue")?, data_type))
+}
+
+fn padding_of_scalar(operator: &Validated) -> Result<Vec<Part>, Error> {
+    let data_type = operator.required_tensor("OutputTensor")?.data_type();
+    padding::padding(operator, scalar_bits(operator.scalar("PaddingValue")?, data_type))
 }

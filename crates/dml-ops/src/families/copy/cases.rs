@@ -1,14 +1,199 @@
-//! The corner cases of operators with a whole tensor, and its parts along an axis.
+//! The corner cases.
 
-use dml_core::schema::{FieldKind, FieldType, OperatorSchema};
-use dml_core::{AbstractOperator, FieldValue, TensorDesc, TensorFlags};
+mod along;
+mod blocks;
+mod margins;
+mod slices;
 
-use crate::reference::{BrokenRule, Case, Random, Signature};
+use std::borrow::Cow;
 
-/// Makes the tensors of one operator's cases.
-pub(super) struct Maker<'a> {
-    pub(super) schema: &'static OperatorSchema,
-    pub(super) signature: &'a Signature,
+use dml_core::schema::{FieldKind, FieldSchema, FieldType, OperatorSchema};
+use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc, TensorFlags};
+
+use crate::reference::{Case, Random, Signature};
+
+pub(super) use along::AlongAxis;
+pub(super) use blocks::{
+    DEPTH_TO_SPACE, DEPTH_TO_SPACE1, SPACE_TO_DEPTH, SPACE_TO_DEPTH1, TILE, UPSAMPLE_2D,
+};
+pub(super) use margins::{PADDING, PADDING1};
+pub(super) use slices::{SLICE, SLICE_GRAD, SLICE1};
+
+/// What the cases of an operator with one input and one output are.
+pub(super) struct Corners {
+    /// Operators for tensors of so many dimensions; the first has layouts of all kinds, the last is minimal.
+    pub(super) all: fn(usize) -> Vec<Corner>,
+    /// Operators that a rule refuses, with the field that it names.
+    pub(super) broken: fn(usize) -> Vec<(Corner, &'static str)>,
+    /// Any operator.
+    pub(super) random: fn(&mut Random, usize) -> Corner,
+}
+
+/// An operator without the types of its tensors.
+#[derive(Clone, Debug)]
+pub(super) struct Corner {
+    pub(super) name: Cow<'static, str>,
+    input: Vec<u32>,
+    output: Vec<u32>,
+    /// The attributes that neither count others nor are the tensors' type, in the row's order.
+    attributes: Vec<FieldValue>,
+    /// The elements of both tensors, for the type that the documentation prints them in.
+    documented: Option<(DataType, [Vec<u64>; 2])>,
+}
+
+impl Corner {
+    fn new(
+        name: impl Into<Cow<'static, str>>,
+        input: &[u32],
+        output: &[u32],
+        attributes: impl Into<Vec<FieldValue>>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            input: input.to_vec(),
+            output: output.to_vec(),
+            attributes: attributes.into(),
+            documented: None,
+        }
+    }
+
+    /// The same with integers that the documentation prints, as elements of `data_type`.
+    fn documented(self, data_type: DataType, input: &[u16], output: &[u16]) -> Self {
+        let bits = |value: &u16| match data_type {
+            DataType::Float32 => f32::from(*value).to_bits().into(),
+            _ => u64::from(*value),
+        };
+        let elements = [input, output].map(|values| values.iter().map(bits).collect());
+        Self { documented: Some((data_type, elements)), ..self }
+    }
+
+    /// The operator with these tensors.
+    fn with(
+        &self,
+        schema: &'static OperatorSchema,
+        input: &TensorDesc,
+        output: &TensorDesc,
+    ) -> AbstractOperator {
+        let mut attributes = self.attributes.iter().cloned();
+        let value = |field: &FieldSchema| {
+            let counted = schema.fields.iter().position(|it| it.count == Some(field.name));
+            match (field.kind, field.field_type) {
+                (FieldKind::Input, _) => FieldValue::Tensor(Some(input.clone())),
+                (FieldKind::Output, _) => FieldValue::Tensor(Some(output.clone())),
+                _ if field.type_of.is_some() => FieldValue::Uint(output.data_type.dml_value()),
+                (_, FieldType::Uint) if counted.is_some() => {
+                    FieldValue::Uint(u32::try_from(self.count()).unwrap_or(u32::MAX))
+                }
+                _ => attributes.next().expect("as many as the row has"),
+            }
+        };
+        let fields = schema.fields.iter().map(value).collect();
+        AbstractOperator::new(schema, fields).expect("the fields of the row")
+    }
+
+    /// The elements of its arrays.
+    fn count(&self) -> usize {
+        let length = |value: &FieldValue| match value {
+            FieldValue::UintArray(values) => Some(values.len()),
+            FieldValue::IntArray(values) => Some(values.len()),
+            _ => None,
+        };
+        self.attributes.iter().find_map(length).unwrap_or_default()
+    }
+
+    /// The operator with packed tensors.
+    pub(super) fn packed(
+        &self,
+        schema: &'static OperatorSchema,
+        data_type: DataType,
+    ) -> AbstractOperator {
+        self.laid_out(schema, data_type, [Layout::Packed; 2])
+    }
+
+    fn laid_out(
+        &self,
+        schema: &'static OperatorSchema,
+        data_type: DataType,
+        [input, output]: [Layout; 2],
+    ) -> AbstractOperator {
+        let (input, output) =
+            (input.tensor(data_type, &self.input), output.tensor(data_type, &self.output));
+        self.with(schema, &input, &output)
+    }
+
+    /// The operator with tensors of any layout.
+    pub(super) fn drawn(
+        &self,
+        schema: &'static OperatorSchema,
+        data_type: DataType,
+        random: &mut Random,
+    ) -> AbstractOperator {
+        let input = random.input_tensor(data_type, &self.input);
+        let output = random.tensor(data_type, &self.output);
+        self.with(schema, &input, &output)
+    }
+
+    fn case(&self, schema: &'static OperatorSchema, data_type: DataType) -> Case {
+        Case::new(self.name.clone(), self.packed(schema, data_type))
+    }
+
+    /// What the documentation prints of it, for the type that it has there.
+    fn printed(&self, schema: &'static OperatorSchema, data_type: DataType) -> Option<Case> {
+        let (of, [input, output]) = self.documented.as_ref()?;
+        let case = self.case(schema, data_type).with_inputs(vec![input.clone()]);
+        (*of == data_type).then(|| case.documented(vec![output.clone()]))
+    }
+}
+
+/// The cases: every corner, and the first of them with tensors of all kinds.
+pub(super) fn cases(
+    schema: &'static OperatorSchema,
+    corners: &Corners,
+    signature: &Signature,
+) -> Vec<Case> {
+    use Layout::{Packed, Padded, Repeated, Reversed};
+    let data_type = signature.data_type();
+    let all = (corners.all)(signature.rank);
+    let first = || all[0].packed(schema, data_type);
+    let of = |input, output| all[0].laid_out(schema, data_type, [input, output]);
+    let layouts = vec![
+        Case::new("strides_padded_input", of(Padded, Packed)),
+        Case::new("strides_padded_output", of(Packed, Padded)),
+        Case::new("strides_reversed_input", of(Reversed, Packed)),
+        Case::new("strides_reversed_output", of(Packed, Reversed)),
+        Case::new("strides_repeated_input", of(Repeated, Padded)),
+        Case::new("base_offset_16", first()).at_output_offset(16),
+        Case::new("base_offset_272", first()).at_input_offset(272),
+        Case::new("storage_only", first()).storage_only(),
+        Case::new("owned", owned(&first(), 1)),
+        Case::new("owned_storage_only", owned(&of(Padded, Packed), 1)).storage_only(),
+    ];
+    let corners = all.iter().filter(|corner| corner.documented.is_none());
+    let corners = corners.map(|corner| corner.case(schema, data_type));
+    // Those of some types and ranks alone come last, so that a case has the same number everywhere.
+    let printed = all.iter().filter_map(|corner| corner.printed(schema, data_type));
+    corners.chain(layouts).chain(printed).collect()
+}
+
+/// The same with arrays of one value more.
+fn other_count(mut corner: Corner) -> Corner {
+    for value in &mut corner.attributes {
+        match value {
+            FieldValue::UintArray(values) => values.push(1),
+            FieldValue::IntArray(values) => values.push(1),
+            _ => {}
+        }
+    }
+    Corner { name: "rule_count_is_not_the_rank".into(), ..corner }
+}
+
+/// The same with an output of one dimension more; of less where tables end.
+fn other_rank(mut corner: Corner) -> Corner {
+    match corner.output.len() {
+        5 | 8 => drop(corner.output.pop()),
+        _ => corner.output.push(1),
+    }
+    Corner { name: "rule_ranks_differ".into(), ..corner }
 }
 
 /// What a tensor looks like in memory.
@@ -23,170 +208,37 @@ enum Layout {
     Repeated,
 }
 
-impl Maker<'_> {
-    fn kind_of_whole(&self) -> FieldKind {
-        let whole = self.schema.fields.iter().find(|it| it.field_type == FieldType::Tensor);
-        whole.map_or(FieldKind::Output, |field| field.kind)
-    }
-
-    fn operator(&self, parts: Vec<TensorDesc>, whole: TensorDesc, axis: usize) -> AbstractOperator {
-        let number = |it: usize| FieldValue::Uint(u32::try_from(it).unwrap_or(u32::MAX));
-        let fields = self.schema.fields.iter().map(|field| match field.field_type {
-            FieldType::Tensor => FieldValue::Tensor(Some(whole.clone())),
-            FieldType::TensorArray => FieldValue::TensorArray(parts.clone()),
-            _ if field.name == "Axis" => number(axis),
-            _ => number(parts.len()),
-        });
-        AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
-    }
-
-    /// Odd sizes in every dimension that is not the axis.
-    fn sizes(&self, axis: usize, along: u32) -> Vec<u32> {
-        let rank = self.signature.rank;
-        let mut sizes = [2, 1, 3, 1, 2, 3, 1, 3][8 - rank..].to_vec();
-        sizes[axis] = along;
-        sizes
-    }
-
-    fn tensor(&self, sizes: &[u32], layout: Layout) -> TensorDesc {
-        let tensor = TensorDesc::packed(self.signature.data_type(), sizes);
-        let mut next = if layout == Layout::Padded { 3 } else { 1 };
+impl Layout {
+    fn tensor(self, data_type: DataType, sizes: &[u32]) -> TensorDesc {
+        let tensor = TensorDesc::packed(data_type, sizes);
+        let mut next = if self == Self::Padded { 3 } else { 1 };
         let mut strides = vec![0; sizes.len()];
         let forwards: Vec<usize> = (0..sizes.len()).collect();
-        let order: Vec<usize> = match layout {
-            Layout::Packed => return tensor,
-            Layout::Reversed => forwards,
-            Layout::Padded | Layout::Repeated => forwards.into_iter().rev().collect(),
+        let order: Vec<usize> = match self {
+            Self::Packed => return tensor,
+            Self::Reversed => forwards,
+            Self::Padded | Self::Repeated => forwards.into_iter().rev().collect(),
         };
-        let repeated = (layout == Layout::Repeated).then(|| sizes.len() - 1);
+        let repeated = (self == Self::Repeated).then(|| sizes.len() - 1);
         for at in order.into_iter().filter(|at| Some(*at) != repeated) {
             strides[at] = next;
-            next = next * sizes[at] + if layout == Layout::Padded { 2 } else { 0 };
+            next = next * sizes[at] + if self == Self::Padded { 2 } else { 0 };
         }
         tensor.with_strides(&strides)
     }
+}
 
-    /// The operator for parts of so many coordinates along the axis.
-    fn of(&self, axis: usize, along: &[u32], parts: Layout, whole: Layout) -> AbstractOperator {
-        let part = |along: &u32| self.tensor(&self.sizes(axis, *along), parts);
-        let whole = self.tensor(&self.sizes(axis, along.iter().sum()), whole);
-        self.operator(along.iter().map(part).collect(), whole, axis)
-    }
-
-    /// Two parts of one element each, as small as sizes can be.
-    pub(super) fn minimal(&self) -> AbstractOperator {
-        let part = TensorDesc::packed(self.signature.data_type(), &vec![1; self.signature.rank]);
-        let mut whole = part.clone();
-        whole.sizes[0] = 2;
-        self.operator(vec![part; 2], whole, 0)
-    }
-
-    pub(super) fn cases(&self) -> Vec<Case> {
-        use Layout::{Packed, Padded, Repeated, Reversed};
-        let last = self.signature.rank - 1;
-        let of = |axis, along: &[u32], parts, whole| self.of(axis, along, parts, whole);
-        let packed = || of(last, &[1, 2, 4], Packed, Packed);
-        // Only what is read may be repeated.
-        let (parts, whole) = match self.kind_of_whole() {
-            FieldKind::Output => (Repeated, Packed),
-            _ => (Packed, Repeated),
+/// The same with the first inputs OWNED_BY_DML.
+fn owned(operator: &AbstractOperator, count: usize) -> AbstractOperator {
+    let mut fields = operator.fields().to_vec();
+    let values = operator.schema().fields.iter().zip(&mut fields);
+    for (_, value) in values.filter(|(field, _)| field.kind == FieldKind::Input) {
+        let tensors = match value {
+            FieldValue::Tensor(Some(tensor)) => std::slice::from_mut(tensor),
+            FieldValue::TensorArray(tensors) => tensors,
+            _ => &mut [],
         };
-        let along = if last > 0 { 0 } else { last };
-        let mut cases = vec![
-            Case::new("one_part", of(last, &[5], Packed, Packed)),
-            Case::new("axis_last", packed()),
-            Case::new("axis_first", of(0, &[3, 1, 2], Packed, Packed)),
-            Case::new("axis_middle", of(last / 2, &[2, 5], Packed, Packed)),
-            Case::new("many_parts", of(last, &[1; 17], Packed, Packed)),
-            Case::new("long_parts", of(last, &[1024, 37, 512], Packed, Packed)),
-            Case::new("strides_padded_parts", of(last, &[3, 4], Padded, Packed)),
-            Case::new("strides_padded_whole", of(last / 2, &[3, 4], Packed, Padded)),
-            Case::new("strides_reversed_parts", of(0, &[3, 4], Reversed, Packed)),
-            Case::new("strides_reversed_whole", of(last, &[3, 4], Packed, Reversed)),
-            Case::new("strides_repeated", of(along, &[2, 3], parts, whole)),
-            Case::new("base_offset_16", packed()).at_output_offset(16),
-            Case::new("base_offset_272", packed()).at_input_offset(272),
-            Case::new("storage_only", packed()).storage_only(),
-            Case::new("owned_first", self.owned(&packed(), 1)),
-            Case::new("owned_all", self.owned(&packed(), usize::MAX)),
-        ];
-        cases.push(Case::new("owned_storage_only", self.owned(&packed(), 2)).storage_only());
-        cases
+        tensors.iter_mut().take(count).for_each(|it| it.flags = TensorFlags::OWNED_BY_DML);
     }
-
-    /// The same with the first inputs OWNED_BY_DML.
-    fn owned(&self, operator: &AbstractOperator, count: usize) -> AbstractOperator {
-        let mut fields = operator.fields().to_vec();
-        let values = self.schema.fields.iter().zip(&mut fields);
-        for (_, value) in values.filter(|(field, _)| field.kind == FieldKind::Input) {
-            let tensors = match value {
-                FieldValue::Tensor(Some(tensor)) => std::slice::from_mut(tensor),
-                FieldValue::TensorArray(tensors) => tensors,
-                _ => &mut [],
-            };
-            tensors.iter_mut().take(count).for_each(|it| it.flags = TensorFlags::OWNED_BY_DML);
-        }
-        AbstractOperator::new(self.schema, fields).expect("the fields of the row")
-    }
-
-    pub(super) fn random(&self, random: &mut Random) -> Case {
-        let data_type = self.signature.data_type();
-        let mut sizes = random.sizes(self.signature.rank);
-        let axis = random.below(u32::try_from(sizes.len()).unwrap_or(1)) as usize;
-        let parts: Vec<u32> =
-            (0..=random.below(5)).map(|_| 1 + random.below(sizes[axis])).collect();
-        let whole_is_output = self.kind_of_whole() == FieldKind::Output;
-        let mut tensor = |sizes: &[u32], is_output| match is_output {
-            true => random.tensor(data_type, sizes),
-            false => random.input_tensor(data_type, sizes),
-        };
-        let mut along = |along, is_output| {
-            sizes[axis] = along;
-            tensor(&sizes, is_output)
-        };
-        let whole = along(parts.iter().sum(), whole_is_output);
-        let parts = parts.iter().map(|it| along(*it, !whole_is_output)).collect();
-        Case::new("random", self.operator(parts, whole, axis)).with_random_buffers(random)
-    }
-
-    pub(super) fn broken_rules(&self) -> Vec<BrokenRule> {
-        let name = |kind: FieldType| {
-            let field = self.schema.fields.iter().find(|it| it.field_type == kind);
-            field.map_or("", |field| field.name)
-        };
-        let (whole, parts) = (name(FieldType::Tensor), name(FieldType::TensorArray));
-        let rank = self.signature.rank;
-        let tensor = |sizes: &[u32]| TensorDesc::packed(self.signature.data_type(), sizes);
-        let twos = vec![2; rank];
-        let with_first = |size| [&[size], &twos[1..]].concat();
-        let rule = |name: &'static str, operator, field: String| BrokenRule {
-            name: name.into(),
-            operator,
-            field: field.into(),
-        };
-        let both = || vec![tensor(&twos), tensor(&twos)];
-        let mut broken = vec![
-            rule(
-                "rule_axis_is_no_dimension",
-                self.operator(both(), tensor(&with_first(4)), rank),
-                "Axis".to_owned(),
-            ),
-            rule(
-                "rule_parts_do_not_add_up",
-                self.operator(both(), tensor(&with_first(5)), 0),
-                format!("{whole}.Sizes[0]"),
-            ),
-        ];
-        if rank > 1 {
-            let mut other = tensor(&twos);
-            other.sizes[rank - 1] = 3;
-            let operator = self.operator(vec![tensor(&twos), other], tensor(&with_first(4)), 0);
-            broken.push(rule(
-                "rule_part_of_another_size",
-                operator,
-                format!("{parts}[1].Sizes[{}]", rank - 1),
-            ));
-        }
-        broken
-    }
+    AbstractOperator::new(operator.schema(), fields).expect("the fields of the row")
 }

@@ -1,71 +1,60 @@
 //! How parts of tensors are copied: a kernel for each, which reads and writes any strides.
 
-use dml_core::plan::{BindingRequirement, Plan, Slot};
-use dml_core::schema::FieldKind;
-use dml_core::{Error, Strategy, Validated};
+use dml_core::plan::Plan;
+use dml_core::{Error, Validated};
+use dml_spirv::element_wise::DIMENSIONS;
 
+use super::part::{Part, Source, Walk};
 use crate::Target;
-use crate::lowering::constants::Constants;
-use crate::lowering::element_wise::{self, Computation};
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
-use crate::lowering::owned::Kept;
+use crate::lowering::element_wise::Computation;
+use crate::lowering::iteration::{IterationSpace, Operand};
+use crate::lowering::kernels::Kernels;
 
-/// A part of an input that is a part of an output. It steps through both with their own strides.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Part<'a> {
-    /// The number of the input, and its first element.
-    pub(super) input: usize,
-    pub(super) input_base: i64,
-    /// The number of the output, and its first element.
-    pub(super) output: usize,
-    pub(super) output_base: i64,
-    /// The elements in each dimension.
-    pub(super) sizes: &'a [u32],
-}
-
-/// The plan that copies `parts`, which cover every output once.
+/// The plan that writes `parts` in their order, which cover every output.
 pub(super) fn copies(
     operator: &Validated,
     target: &Target<'_>,
-    parts: &[Part<'_>],
+    parts: Vec<Part>,
 ) -> Result<Plan, Error> {
-    let name = operator.schema().name;
-    let (mut constants, mut kept) = (Constants::default(), Kept::default());
-    let mut inputs = Vec::new();
-    for ((_, tensor), index) in operator.present_tensors(FieldKind::Input).zip(0..) {
-        inputs.push(kept.operand(name, index, tensor, target, &mut constants)?);
-    }
-    let mut outputs = Vec::new();
-    for ((_, tensor), index) in operator.present_tensors(FieldKind::Output).zip(0..) {
-        outputs.push(Operand::of(name, Slot::Output(index), tensor)?);
-    }
-    let mut exec = Vec::new();
-    let field = operator.schema().fields.iter().find(|it| it.kind == FieldKind::Output);
-    let field = field.map_or("", |field| field.name);
+    let mut kernels = Kernels::new(operator, target);
+    let inputs: Vec<Operand> = kernels.inputs()?.into_iter().flatten().collect();
+    let outputs: Vec<Operand> = kernels.outputs()?.into_iter().flatten().collect();
+    // All parts with the same bits share one element.
+    let mut constants: Vec<(u64, Operand)> = vec![];
     for part in parts {
-        let moved = |operand: &Operand, by| Operand { base: operand.base + by, ..operand.clone() };
-        let space = IterationSpace {
-            sizes: leading(part.sizes, 1),
-            inputs: vec![moved(&inputs[part.input], part.input_base)],
-            output: moved(&outputs[part.output], part.output_base),
+        let output = &outputs[part.output_index];
+        let input = match part.source {
+            Source::Input(index) => inputs[index].clone(),
+            Source::Bits(bits) => match constants.iter().find(|(of, _)| *of == bits) {
+                Some((_, operand)) => operand.clone(),
+                None => {
+                    let operand = kernels.constant(output.width, bits);
+                    constants.push((bits, operand.clone()));
+                    operand
+                }
+            },
         };
-        let copy = Computation::copy();
-        exec.extend(element_wise::steps(name, field, space, &copy, target, &mut constants)?);
+        for part in part.divided() {
+            kernels.compute(space(&part, &input, output), &Computation::copy())?;
+        }
     }
-    let requirements = |kind| {
-        let tensors = operator.present_tensors(kind);
-        tensors.map(|(path, it)| Some(BindingRequirement::of(path.name(), it))).collect()
+    Ok(kernels.into_plan())
+}
+
+/// The elements of a part that is divided.
+fn space(part: &Part, input: &Operand, output: &Operand) -> IterationSpace {
+    let first = DIMENSIONS - part.walks.len();
+    let mut sizes = [1; DIMENSIONS];
+    for (size, walk) in sizes[first..].iter_mut().zip(&part.walks) {
+        *size = walk.count;
+    }
+    let operand = |of: &Operand, by: i64, stride: fn(&Walk) -> i64| {
+        let mut strides = [0; DIMENSIONS];
+        for (place, walk) in strides[first..].iter_mut().zip(&part.walks) {
+            *place = stride(walk);
+        }
+        Operand { base: of.base + by, strides, ..of.clone() }
     };
-    Ok(Plan {
-        operator: name,
-        strategy: Strategy::Kernel,
-        inputs: requirements(FieldKind::Input),
-        outputs: requirements(FieldKind::Output),
-        init: kept.init,
-        exec,
-        in_place: vec![],
-        temporary_size: 0,
-        persistent_size: kept.size,
-        constants: constants.bytes,
-    })
+    let inputs = vec![operand(input, part.input, |walk| walk.input)];
+    IterationSpace { sizes, inputs, output: operand(output, part.output, |walk| walk.output) }
 }

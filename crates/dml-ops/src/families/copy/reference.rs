@@ -1,61 +1,99 @@
-//! JOIN and SPLIT as their documentation has them.
+//! The operators as their documentation has them.
 
-use dml_core::schema::{FieldKind, OperatorSchema};
-use dml_core::{AbstractOperator, Error, TensorLayout, Validated};
+mod along;
+mod elements;
 
-use super::cases::Maker;
-use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
+use dml_core::schema::OperatorSchema;
+use dml_core::{AbstractOperator, Error, Validated, operators};
 
-/// The reference of an operator with a whole tensor, and its parts along an axis.
-pub(super) struct AlongAxis {
-    /// Its row.
-    pub(super) schema: &'static OperatorSchema,
+use super::cases::{self, Corners};
+use crate::reference::{BrokenRule, Case, Random, Reference, Signature, coordinate};
+use along::AlongAxis;
+use elements::Element;
+
+pub(super) static JOIN: AlongAxis = AlongAxis { schema: &operators::JOIN };
+pub(super) static SPLIT: AlongAxis = AlongAxis { schema: &operators::SPLIT };
+
+/// The reference of an operator with one input and one output.
+pub(super) struct Movement {
+    schema: &'static OperatorSchema,
+    corners: &'static Corners,
+    /// The element of the output at a coordinate.
+    element: fn(&Validated, &[u32]) -> Result<Element, Error>,
 }
 
-/// For each element of the whole tensor, in row-major order, the part that has it. A part's elements
-/// follow each other in the same order.
-fn owners(parts: &[&TensorLayout], axis: usize) -> Vec<usize> {
-    let sizes = parts[0].sizes();
-    let count = |sizes: &[u32]| sizes.iter().map(|size| *size as usize).product::<usize>();
-    let (outer, inner) = (count(&sizes[..axis]), count(&sizes[axis + 1..]));
-    let run =
-        |(part, tensor): (usize, &&TensorLayout)| vec![part; tensor.sizes()[axis] as usize * inner];
-    parts.iter().enumerate().flat_map(run).collect::<Vec<_>>().repeat(outer)
+macro_rules! movements {
+    ($($name:ident = $element:path;)*) => {$(
+        pub(super) static $name: Movement = Movement {
+            schema: &operators::$name,
+            corners: &cases::$name,
+            element: $element,
+        };
+    )*};
 }
 
-impl Reference for AlongAxis {
+movements! {
+    SLICE = elements::slice;
+    SLICE1 = elements::slice1;
+    SLICE_GRAD = elements::slice_grad;
+    TILE = elements::tile;
+    UPSAMPLE_2D = elements::upsample;
+    SPACE_TO_DEPTH = elements::space_to_depth;
+    SPACE_TO_DEPTH1 = elements::space_to_depth;
+    DEPTH_TO_SPACE = elements::depth_to_space;
+    DEPTH_TO_SPACE1 = elements::depth_to_space;
+    PADDING = elements::padding;
+    PADDING1 = elements::padding;
+}
+
+/// The number of an element in row-major order.
+fn number(sizes: &[u32], coordinate: &[u32]) -> usize {
+    let pairs = sizes.iter().zip(coordinate);
+    pairs.fold(0, |number, (size, at)| number * *size as usize + *at as usize)
+}
+
+impl Reference for Movement {
     fn outputs(
         &self,
         operator: &Validated,
         inputs: &[Option<Vec<u64>>],
     ) -> Result<Vec<Vec<u64>>, Error> {
-        let axis = operator.uint("Axis")? as usize;
-        let tensors = |kind| operator.present_tensors(kind).map(|(_, tensor)| tensor).collect();
-        let [from, to]: [Vec<&TensorLayout>; 2] =
-            [FieldKind::Input, FieldKind::Output].map(tensors);
-        let joins = to.len() == 1 && self.schema.fields[1].kind == FieldKind::Input;
-        let mut sources: Vec<_> = inputs.iter().map(|it| it.iter().flatten().copied()).collect();
-        let mut outputs = vec![vec![]; to.len()];
-        for part in owners(if joins { &from } else { &to }, axis) {
-            let (source, output) = if joins { (part, 0) } else { (0, part) };
-            outputs[output].extend(sources[source].next());
-        }
-        Ok(outputs)
+        let [input, output] = elements::tensors(operator)?;
+        let elements = inputs.first().and_then(Option::as_deref).unwrap_or_default();
+        let count = usize::try_from(output.element_count()).unwrap_or(usize::MAX);
+        let of = |number: usize| {
+            let at = coordinate(output.sizes(), number).into_iter();
+            let at: Vec<u32> = at.map(|it| u32::try_from(it).unwrap_or(u32::MAX)).collect();
+            Ok(match (self.element)(operator, &at)? {
+                Element::At(from) => elements[self::number(input.sizes(), &from)],
+                Element::Bits(bits) => bits,
+            })
+        };
+        Ok(vec![(0..count).map(of).collect::<Result<_, Error>>()?])
     }
 
     fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        Maker { schema: self.schema, signature }.minimal()
+        let all = (self.corners.all)(signature.rank);
+        all[all.len() - 1].packed(self.schema, signature.data_type())
     }
 
     fn cases(&self, signature: &Signature) -> Vec<Case> {
-        Maker { schema: self.schema, signature }.cases()
+        cases::cases(self.schema, self.corners, signature)
     }
 
     fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        Maker { schema: self.schema, signature }.random(random)
+        let corner = (self.corners.random)(random, signature.rank);
+        let operator = corner.drawn(self.schema, signature.data_type(), random);
+        Case::new("random", operator).with_random_buffers(random)
     }
 
     fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        Maker { schema: self.schema, signature }.broken_rules()
+        let broken = (self.corners.broken)(signature.rank).into_iter();
+        let rule = |(corner, field): (cases::Corner, &'static str)| BrokenRule {
+            operator: corner.packed(self.schema, signature.data_type()),
+            name: corner.name,
+            field: field.into(),
+        };
+        broken.map(rule).collect()
     }
 }

@@ -1,11 +1,16 @@
 //! Which plans come out for which tensors.
 
-use dml_core::operators::{JoinDesc, SplitDesc};
-use dml_core::plan::{Slot, Step};
-use dml_core::{DataType, TensorDesc, Tuning};
+use dml_core::operators::{JoinDesc, PaddingDesc, SliceDesc, SplitDesc, TileDesc};
+use dml_core::plan::{Plan, Slot, Step};
+use dml_core::{
+    AbstractOperator, Capabilities, DataType, Error, FeatureLevel, PaddingMode, TensorDesc, Tuning,
+    validate,
+};
 
-use crate::TransferUse;
+use super::padding;
+use super::part::Walk;
 use crate::tests::lower_with;
+use crate::{Target, TransferUse};
 
 fn tensor(sizes: &[u32]) -> TensorDesc {
     TensorDesc::packed(DataType::Float32, sizes)
@@ -43,4 +48,76 @@ fn an_output_for_each_part() {
     let fields: Vec<_> = plan.outputs.iter().flatten().map(|it| it.field.to_string()).collect();
     assert_eq!(fields, ["OutputTensors[0]", "OutputTensors[1]"]);
     assert!(plan.is_dispatch_only());
+}
+
+fn lower(desc: impl Into<AbstractOperator>) -> Plan {
+    lower_with(desc, Tuning::new(), TransferUse::Allowed)
+}
+
+fn padded(input: &[u32], mode: PaddingMode, [start, end]: [u32; 2]) -> PaddingDesc {
+    let output: Vec<u32> = input.iter().map(|size| size + start + end).collect();
+    PaddingDesc {
+        input_tensor: tensor(input),
+        output_tensor: tensor(&output),
+        padding_mode: mode,
+        padding_value: 0.0,
+        start_padding: vec![start; input.len()],
+        end_padding: vec![end; input.len()],
+    }
+}
+
+#[test]
+fn a_slice_is_one_dispatch() {
+    let [offsets, sizes, strides] = [vec![1, 0], vec![2, 3], vec![2, 3]];
+    let (input_tensor, output_tensor) = (tensor(&[4, 9]), tensor(&[2, 3]));
+    let plan = lower(SliceDesc { input_tensor, output_tensor, offsets, sizes, strides });
+    assert_eq!(plan.exec.len(), 1);
+}
+
+#[test]
+fn margins_of_a_value_are_two_slabs_for_each_dimension() {
+    assert_eq!(lower(padded(&[3, 4, 5], PaddingMode::Constant, [1, 2])).exec.len(), 7);
+    assert_eq!(lower(padded(&[3, 4, 5], PaddingMode::Constant, [0, 2])).exec.len(), 4);
+    assert_eq!(lower(padded(&[3, 4], PaddingMode::Edge, [1, 2])).exec.len(), 9);
+}
+
+#[test]
+fn whole_periods_are_one_run() {
+    let operator = validate(
+        &padded(&[4], PaddingMode::Reflection, [0, 1_000_000]).into(),
+        FeatureLevel::HIGHEST,
+    );
+    let parts = padding::padding(&operator.unwrap(), 0).unwrap();
+    // 0 1 2 3, and 2 1 between them; 1,000,004 are 166,667 periods of 6 and the first two of one more.
+    let walk = |count, input, output| Walk { count, input, output };
+    let found: Vec<_> = parts.iter().map(|it| (it.output, it.walks.clone())).collect();
+    assert_eq!(
+        found,
+        [
+            (0, vec![walk(166_667, 0, 6), walk(4, 1, 1)]),
+            (1_000_002, vec![walk(2, 1, 1)]),
+            (4, vec![walk(166_667, 0, 6), walk(2, -1, 1)]),
+        ]
+    );
+}
+
+#[test]
+fn more_dimensions_than_a_kernel_has_are_several_dispatches() {
+    let tiled = |count: usize| {
+        let (input, repeats) = (vec![2; count], vec![3; count]);
+        let (input_tensor, output_tensor) = (tensor(&input), tensor(&vec![6; count]));
+        lower(TileDesc { input_tensor, output_tensor, repeats }).exec.len()
+    };
+    // Each dimension is two; the shortest ones are left out.
+    assert_eq!([2, 4, 5, 6].map(tiled), [1, 1, 4, 16]);
+}
+
+#[test]
+fn more_parts_than_a_plan_takes_are_refused() {
+    let operator = padded(&[2; 8], PaddingMode::Symmetric, [5, 4]);
+    let operator = validate(&operator.into(), FeatureLevel::HIGHEST).unwrap();
+    let capabilities = &Capabilities::vulkan_minimum();
+    let (tuning, transfer) = (Tuning::new(), TransferUse::StorageOnly);
+    let refused = crate::lower(&operator, &Target { capabilities, tuning, transfer });
+    assert!(matches!(refused, Err(Error::DeviceLimit { unit: "dispatches", .. })), "{refused:?}");
 }

@@ -1,0 +1,165 @@
+//! How operators with blocks are executed: one program over the spaces of their tensors.
+
+use dml_core::plan::{Plan, Slot};
+use dml_core::schema::FieldKind;
+use dml_core::{DataType, Error, TensorLayout, Validated};
+use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::functions as f;
+
+use super::spaces::{Halves, Place, spaces};
+use crate::Target;
+use crate::lowering::conversion::{conversion, widened};
+use crate::lowering::dispatches::{MAX_STEPS, beyond_steps};
+use crate::lowering::element_wise::Computation;
+use crate::lowering::kernels::Kernels;
+
+const OUTPUT: &str = "OutputTensor";
+
+pub(super) fn value_scale(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let bias = operator.float_array("Bias")?;
+    let scale = [operator.float("Scale")?.to_bits()];
+    let bias: Vec<u32> = bias.iter().map(|it| it.to_bits()).collect();
+    let mut build = Build::new(operator, target)?;
+    let element = build.input(0)?;
+    let element = build.single(element);
+    let [scale, bias] = [build.by_channel(&scale), build.by_channel(&bias)];
+    let product = build.program.apply(&f::MULTIPLY_F32, vec![element, scale]);
+    let sum = build.program.apply(&f::ADD_F32, vec![product, bias]);
+    build.plan(sum)
+}
+
+pub(super) fn quantize(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut build = Build::new(operator, target)?;
+    let [element, scale, zero_point] = build.quantization()?;
+    let arguments = [element, scale, zero_point].map(|it| build.single(it));
+    let quantized = build.program.apply(&f::QUANTIZE_F32, arguments.into());
+    build.plan(quantized)
+}
+
+pub(super) fn dequantize(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut build = Build::new(operator, target)?;
+    let [element, scale, zero_point] = build.quantization()?;
+    // With or without a sign: integers of up to 8 bits have the same differences in 32.
+    let [element, zero_point] = [element, zero_point].map(|it| build.integer(it));
+    let scale = build.single(scale);
+    let real = build.program.apply(&f::DEQUANTIZE_I32, vec![element, scale, zero_point]);
+    build.plan(real)
+}
+
+/// A value of a type, of which integers of 4 bits have been made ones of 32.
+type Typed = (Value, DataType);
+
+/// The program, and what it reads.
+struct Build<'a> {
+    operator: &'a Validated,
+    output: &'a TensorLayout,
+    kernels: Kernels<'a>,
+    inputs: Vec<Place>,
+    program: Program,
+}
+
+impl<'a> Build<'a> {
+    fn new(operator: &'a Validated, target: &'a Target<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            operator,
+            output: operator.required_tensor(OUTPUT)?,
+            kernels: Kernels::new(operator, target),
+            inputs: vec![],
+            program: Program::default(),
+        })
+    }
+
+    /// Reads the input with the number `index`.
+    fn input(&mut self, index: u32) -> Result<Typed, Error> {
+        let mut tensors = (0..).zip(self.operator.present_tensors(FieldKind::Input));
+        let tensor = tensors.find(|(number, _)| *number == index).map(|(_, (_, tensor))| tensor);
+        let tensor = tensor
+            .ok_or_else(|| Error::internal(self.operator.schema().name, "has too few inputs"))?;
+        let place = Place::of(self.kernels.source(index, tensor)?, tensor);
+        let (value, is_half) = (Value::Input(self.inputs.len()), place.is_half());
+        let factor = Value::Parameter(self.halves());
+        self.inputs.push(place);
+        Ok(match tensor.data_type() {
+            DataType::Int4 if is_half => {
+                (self.program.apply(&f::HALF_BYTE_I4, vec![value, factor]), DataType::Int32)
+            }
+            DataType::Uint4 if is_half => {
+                (self.program.apply(&f::HALF_BYTE_U4, vec![value, factor]), DataType::Uint32)
+            }
+            data_type => (value, data_type),
+        })
+    }
+
+    /// Reads floats, one for each place along the second dimension.
+    fn by_channel(&mut self, words: &[u32]) -> Value {
+        let count = u32::try_from(words.len()).expect("as many as a field counts");
+        let at = self.kernels.constants(words);
+        self.inputs.push(Place::along(at, 1, count, self.output.sizes().len()));
+        Value::Input(self.inputs.len() - 1)
+    }
+
+    /// Reads the input, its scale, and its zero point, which is 0 where there is none.
+    fn quantization(&mut self) -> Result<[Typed; 3], Error> {
+        let [element, scale] = [self.input(0)?, self.input(1)?];
+        let zero_point = match self.operator.present_tensors(FieldKind::Input).count() {
+            3.. => self.input(2)?,
+            _ => {
+                let zero = self.program.apply(&f::BIT_XOR_WORD, vec![element.0, element.0]);
+                (zero, DataType::Uint32)
+            }
+        };
+        Ok([element, scale, zero_point])
+    }
+
+    /// Of how many inputs the elements are half a byte.
+    fn halves(&self) -> u32 {
+        self.inputs.iter().map(|it| u32::from(it.is_half())).sum()
+    }
+
+    fn single(&mut self, (value, data_type): Typed) -> Value {
+        self.program.apply_all(conversion(data_type, DataType::Float32), value)
+    }
+
+    fn integer(&mut self, (value, data_type): Typed) -> Value {
+        self.program.apply_all(widened(data_type), value)
+    }
+
+    /// The plan that writes `result`, which is FLOAT32, in the output's type.
+    fn plan(mut self, result: Value) -> Result<Plan, Error> {
+        let data_type = self.output.data_type();
+        let result = self.program.apply_all(conversion(DataType::Float32, data_type), result);
+        let output = Place::of((Slot::Output(0), 0), self.output);
+        if output.is_half() {
+            let (before, unit) = (Value::Input(self.inputs.len()), Value::Parameter(self.halves()));
+            self.program.apply(&f::WITH_HALF_BYTE, vec![before, result, unit]);
+        }
+        self.inputs.push(output);
+        let (name, places) = (self.operator.schema().name, &self.inputs);
+        let spaces = spaces(name, places)?
+            .ok_or_else(|| beyond_steps(name, OUTPUT, u64::from(MAX_STEPS) + 1))?;
+        for Halves { space, are_second } in spaces {
+            let halves = places.iter().zip(are_second).filter(|(place, _)| place.is_half());
+            let parameter = |(place, is_second): (&Place, bool)| match place.is_written() {
+                true => {
+                    if is_second {
+                        1 << 4
+                    } else {
+                        1
+                    }
+                }
+                false => {
+                    if is_second {
+                        1 << 24
+                    } else {
+                        1 << 28
+                    }
+                }
+            };
+            let parameters = halves.map(parameter).collect();
+            let computation =
+                Computation { program: self.program.clone(), parameters, packed: None };
+            self.kernels.compute(space, &computation)?;
+        }
+        Ok(self.kernels.into_plan())
+    }
+}

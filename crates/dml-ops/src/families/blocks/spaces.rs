@@ -1,0 +1,192 @@
+//! Iteration spaces of tensors with blocks, and with elements of half a byte.
+//!
+//! A dimension of blocks becomes two: from block to block, and within one, where the blocks' elements repeat.
+//! Kernels access bytes: a dimension along which half bytes alternate becomes two spaces, of its even and its odd
+//! coordinates, so that in each space all elements of an operand are the same half of their bytes. What then has
+//! more dimensions than a space is a space for each coordinate of the smallest ones.
+
+use dml_core::plan::Slot;
+use dml_core::{Error, TensorLayout};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::DIMENSIONS;
+
+use crate::lowering::dispatches::MAX_STEPS;
+use crate::lowering::iteration::{IterationSpace, Operand, leading};
+
+/// Where the elements of a tensor are; of a tensor of blocks one for each.
+pub(super) struct Place {
+    slot: Slot,
+    /// In bits.
+    width: u32,
+    /// The first element, counted from the start of the slot.
+    base: i64,
+    sizes: Vec<u32>,
+    strides: Vec<u32>,
+}
+
+impl Place {
+    /// All of `tensor`, so many bytes into a slot.
+    pub(super) fn of((slot, bytes): (Slot, u64), tensor: &TensorLayout) -> Self {
+        let (sizes, strides) = (tensor.sizes().to_vec(), tensor.strides().to_vec());
+        Self { sizes, strides, ..Self::first((slot, bytes), tensor.data_type().bits()) }
+    }
+
+    /// Words, one for each place along `axis` of a tensor with `rank` dimensions.
+    pub(super) fn along(at: (Slot, u64), axis: usize, count: u32, rank: usize) -> Self {
+        let along =
+            |value, other| (0..rank).map(|it| if it == axis { value } else { other }).collect();
+        Self { sizes: along(count, 1), strides: along(1, 0), ..Self::first(at, u32::BITS) }
+    }
+
+    fn first((slot, bytes): (Slot, u64), width: u32) -> Self {
+        let base = (bytes * 8 / u64::from(width)).cast_signed();
+        Self { slot, width, base, sizes: vec![], strides: vec![] }
+    }
+
+    /// Whether its elements share bytes.
+    pub(super) fn is_half(&self) -> bool {
+        self.width == 4
+    }
+
+    /// Whether it is an output.
+    pub(super) fn is_written(&self) -> bool {
+        matches!(self.slot, Slot::Output(_))
+    }
+}
+
+/// A dimension: its size, and the stride of each place.
+#[derive(Clone)]
+struct Dimension {
+    size: u32,
+    strides: Vec<i64>,
+}
+
+/// A part of the elements.
+#[derive(Clone)]
+struct Part {
+    dimensions: Vec<Dimension>,
+    /// The first element of each place.
+    bases: Vec<i64>,
+}
+
+/// A space, and for each operand whether its elements are the second halves of bytes.
+pub(super) struct Halves {
+    pub(super) space: IterationSpace,
+    pub(super) are_second: Vec<bool>,
+}
+
+/// The spaces of the elements of the last of `places`, which is written. `None` where there are more than a plan
+/// has steps.
+///
+/// # Errors
+/// [`Error::Internal`]: no kernel moves such elements.
+pub(super) fn spaces(
+    operator: &'static str,
+    places: &[Place],
+) -> Result<Option<Vec<Halves>>, Error> {
+    let Some(output) = places.last() else { return Ok(Some(vec![])) };
+    let dimensions =
+        (0..output.sizes.len()).flat_map(|at| dimensions(places, output.sizes[at], at));
+    let whole = Part {
+        dimensions: dimensions.filter(|it| it.size > 1).collect(),
+        bases: places.iter().map(|place| place.base).collect(),
+    };
+    let (mut parts, mut done) = (vec![whole], vec![]);
+    while let Some(part) = parts.pop() {
+        if done.len() + parts.len() >= MAX_STEPS as usize {
+            return Ok(None);
+        }
+        match part.divided(places) {
+            Some(divided) => parts.extend(divided),
+            None => done.push(part.space(operator, places)?),
+        }
+    }
+    Ok(Some(done))
+}
+
+/// A dimension of `size`, from block to block and within them.
+fn dimensions(places: &[Place], size: u32, at: usize) -> [Dimension; 2] {
+    let blocks = places.iter().map(|place| place.sizes[at]).min().unwrap_or(size);
+    let length = size / blocks;
+    let of = |size, stride: &dyn Fn(i64, bool) -> i64| {
+        let stride_of = |it: &Place| stride(it.strides[at].into(), it.sizes[at] > blocks);
+        Dimension { size, strides: places.iter().map(stride_of).collect() }
+    };
+    // A tensor of as many elements as blocks has one for each.
+    [
+        of(blocks, &|stride, is_whole| if is_whole { stride * i64::from(length) } else { stride }),
+        of(length, &|stride, is_whole| if is_whole { stride } else { 0 }),
+    ]
+}
+
+impl Part {
+    /// The parts that it has to be divided into, unless it is a space.
+    fn divided(&self, places: &[Place]) -> Option<Vec<Self>> {
+        let alternates = |it: &Dimension| {
+            let mut strides = it.strides.iter().zip(places);
+            strides.any(|(stride, place)| place.is_half() && stride % 2 != 0)
+        };
+        if let Some(at) = self.dimensions.iter().position(alternates) {
+            return Some((0..2).map(|parity| self.every_second(at, parity)).collect());
+        }
+        if self.dimensions.len() <= DIMENSIONS {
+            return None;
+        }
+        let all = self.dimensions.iter().enumerate();
+        let (smallest, dimension) = all.min_by_key(|(_, it)| it.size)?;
+        Some((0..dimension.size).map(|coordinate| self.at(smallest, coordinate)).collect())
+    }
+
+    /// The coordinates of a dimension that are even, or odd.
+    fn every_second(&self, at: usize, parity: u32) -> Self {
+        let mut part = self.at(at, parity);
+        let Dimension { size, strides } = &self.dimensions[at];
+        let size = (size + 1 - parity) / 2;
+        if size > 1 {
+            let strides = strides.iter().map(|stride| 2 * stride).collect();
+            part.dimensions.insert(at, Dimension { size, strides });
+        }
+        part
+    }
+
+    /// One coordinate of a dimension.
+    fn at(&self, at: usize, coordinate: u32) -> Self {
+        let mut part = self.clone();
+        let dimension = part.dimensions.remove(at);
+        for (base, stride) in part.bases.iter_mut().zip(dimension.strides) {
+            *base += i64::from(coordinate) * stride;
+        }
+        part
+    }
+
+    fn space(&self, operator: &'static str, places: &[Place]) -> Result<Halves, Error> {
+        let sizes: Vec<u32> = self.dimensions.iter().map(|it| it.size).collect();
+        let are_second = places.iter().zip(&self.bases);
+        let are_second: Vec<bool> =
+            are_second.map(|(place, base)| place.is_half() && base % 2 != 0).collect();
+        let operand = |(index, place): (usize, &Place)| {
+            let bits = place.width.max(8);
+            let width = ElementWidth::from_element_bits(bits)
+                .ok_or_else(|| Error::internal(operator, format!("no kernel moves {bits} bits")))?;
+            let unit = i64::from(bits / place.width);
+            let mut strides = [0; DIMENSIONS];
+            let first = DIMENSIONS - self.dimensions.len();
+            for (stride, dimension) in strides[first..].iter_mut().zip(&self.dimensions) {
+                *stride = dimension.strides[index] / unit;
+            }
+            let (slot, base) = (Some(place.slot), self.bases[index] / unit);
+            Ok(Operand { slot, width, base, strides, displacement: None })
+        };
+        let operands = places.iter().enumerate().map(operand).collect::<Result<Vec<_>, Error>>()?;
+        let Some((output, inputs)) = operands.split_last() else {
+            return Err(Error::internal(operator, "nothing is written"));
+        };
+        let mut inputs = inputs.to_vec();
+        // What is half a byte is written with the other half, which is read before.
+        if places.last().is_some_and(Place::is_half) {
+            inputs.push(output.clone());
+        }
+        let space = IterationSpace { sizes: leading(&sizes, 1), inputs, output: output.clone() };
+        Ok(Halves { space, are_second })
+    }
+}

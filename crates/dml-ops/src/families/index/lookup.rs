@@ -1,0 +1,135 @@
+//! Which dimensions of the data and of the indices go together.
+
+use dml_core::{Error, TensorLayout, Validated};
+use dml_spirv::element_wise::DIMENSIONS;
+
+use crate::lowering::iteration::Operand;
+
+/// How indices choose elements of the data, for each element of a third tensor: of the output that they go
+/// to, or of the updates that they come from.
+pub(super) struct Lookup {
+    /// For each dimension of the third tensor, innermost last, those that it walks of the data and of the
+    /// indices. There can be more or fewer than it has, of one element each.
+    dimensions: Vec<Walked>,
+    /// The size and the stride of each dimension of the data that indices are for.
+    pub(super) chosen: Vec<[u32; 2]>,
+    /// Elements from an index to the next one of its tuple.
+    pub(super) tuple_stride: u32,
+}
+
+/// What goes along with a dimension.
+#[derive(Clone, Copy, Default)]
+struct Walked {
+    data: Option<usize>,
+    indices: Option<usize>,
+}
+
+impl Walked {
+    fn data(dimension: usize) -> Self {
+        Self { data: Some(dimension), indices: None }
+    }
+
+    fn indices(dimension: usize) -> Self {
+        Self { data: None, indices: Some(dimension) }
+    }
+}
+
+/// The `chosen` of these dimensions.
+fn chosen(data: &TensorLayout, dimensions: impl IntoIterator<Item = usize>) -> Vec<[u32; 2]> {
+    dimensions.into_iter().map(|at| [data.sizes()[at], data.strides()[at]]).collect()
+}
+
+/// GATHER: the last dimensions of the indices stand in place of the data's `Axis`.
+pub(super) fn along_axis(operator: &Validated, data: &TensorLayout) -> Result<Lookup, Error> {
+    let rank = data.sizes().len();
+    let axis = operator.uint("Axis")? as usize;
+    let first_index = rank - operator.uint("IndexDimensions")? as usize;
+    let before = (0..axis).map(Walked::data);
+    let after = (axis + 1..rank).map(Walked::data);
+    let dimensions = before.chain((first_index..rank).map(Walked::indices)).chain(after).collect();
+    Ok(Lookup { dimensions, chosen: chosen(data, [axis]), tuple_stride: 0 })
+}
+
+/// GATHER_ELEMENTS and SCATTER_ELEMENTS: all tensors are walked together, the data but along `Axis`.
+pub(super) fn of_elements(operator: &Validated, data: &TensorLayout) -> Result<Lookup, Error> {
+    let axis = operator.uint("Axis")? as usize;
+    let both = |at| Walked { data: Some(at).filter(|at| *at != axis), indices: Some(at) };
+    let dimensions = (0..data.sizes().len()).map(both).collect();
+    Ok(Lookup { dimensions, chosen: chosen(data, [axis]), tuple_stride: 0 })
+}
+
+/// GATHER_ND and SCATTER_ND.
+pub(super) fn at_coordinates(operator: &Validated, data: &TensorLayout) -> Result<Lookup, Error> {
+    tuples(operator, data, 0)
+}
+
+/// GATHER_ND1.
+pub(super) fn within_batches(operator: &Validated, data: &TensorLayout) -> Result<Lookup, Error> {
+    tuples(operator, data, operator.uint("BatchDimensionCount")? as usize)
+}
+
+/// The indices' dimensions but the last one, then those of the data that no index of a tuple is for; the first
+/// ones are of both.
+fn tuples(operator: &Validated, data: &TensorLayout, batches: usize) -> Result<Lookup, Error> {
+    let rank = data.sizes().len();
+    let indices = operator.required_tensor("IndicesTensor")?;
+    let first_data = rank - operator.uint("InputDimensionCount")? as usize;
+    let first_index = rank - operator.uint("IndicesDimensionCount")? as usize;
+    let coordinates = first_data + batches;
+    let rest = coordinates + indices.sizes()[rank - 1] as usize;
+    let both = |at| Walked { data: Some(first_data + at), indices: Some(first_index + at) };
+    let of_indices = (first_index + batches..rank - 1).map(Walked::indices);
+    let of_data = (rest..rank).map(Walked::data);
+    Ok(Lookup {
+        dimensions: (0..batches).map(both).chain(of_indices).chain(of_data).collect(),
+        chosen: chosen(data, coordinates..rest),
+        tuple_stride: indices.strides()[rank - 1],
+    })
+}
+
+/// MAX_UNPOOLING: indices count all elements of the packed data.
+pub(super) fn of_all(data: &TensorLayout, rank: usize) -> Lookup {
+    let count = u32::try_from(data.element_count()).expect("less than 2^32");
+    let dimensions = (0..rank).map(Walked::indices).collect();
+    Lookup { dimensions, chosen: vec![[count, 1]], tuple_stride: 0 }
+}
+
+impl Lookup {
+    /// The data as the third tensor walks it, tensors of `rank` dimensions: not where indices say.
+    pub(super) fn data(&self, data: &Operand, rank: usize) -> Operand {
+        self.walked(data, rank, |it| it.data)
+    }
+
+    /// The first index of each tuple.
+    pub(super) fn indices(&self, indices: &Operand, rank: usize) -> Operand {
+        self.walked(indices, rank, |it| it.indices)
+    }
+
+    fn walked(
+        &self,
+        operand: &Operand,
+        rank: usize,
+        of: impl Fn(&Walked) -> Option<usize>,
+    ) -> Operand {
+        let mut strides = [0; DIMENSIONS];
+        for (place, walked) in strides.iter_mut().rev().zip(self.dimensions.iter().rev()) {
+            *place = of(walked).map_or(0, |at| operand.strides[DIMENSIONS - rank + at]);
+        }
+        Operand { strides, ..operand.clone() }
+    }
+
+    /// The sizes of a space of the third tensor's sizes where indices walk it, else 1.
+    pub(super) fn tuples(&self, sizes: [u32; DIMENSIONS]) -> [u32; DIMENSIONS] {
+        let mut tuples = [1; DIMENSIONS];
+        let dimensions = self.dimensions.iter().rev();
+        for ((place, size), walked) in tuples.iter_mut().zip(sizes).rev().zip(dimensions) {
+            *place = if walked.indices.is_some() { size } else { 1 };
+        }
+        tuples
+    }
+
+    /// How far the indices lead at most, in elements.
+    pub(super) fn reach(&self) -> u64 {
+        self.chosen.iter().map(|[size, stride]| u64::from(size - 1) * u64::from(*stride)).sum()
+    }
+}

@@ -1,0 +1,28 @@
+//! What the reference and the cases both know of an operator.
+
+/// What an operator makes of its indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// Each stands for a slice of the data.
+    Gather,
+    /// Each stands for an element of the data.
+    Elements,
+    /// Tuples of them are coordinates.
+    Parts,
+    OneHot,
+    Unpool,
+    Reverse,
+}
+
+/// All coordinates in row-major order.
+pub(super) fn coordinates(sizes: &[u32]) -> impl Iterator<Item = Vec<usize>> + use<'_> {
+    let count: usize = sizes.iter().map(|size| *size as usize).product();
+    (0..count).map(move |mut number| {
+        let mut coordinate = vec![0; sizes.len()];
+        for (at, size) in coordinate.iter_mut().zip(sizes).rev() {
+            *at = number % *size as usize;
+            number /= *size as usize;
+        }
+        coordinate
+    })
+}

@@ -1,0 +1,95 @@
+//! Operators on the sequences along a dimension, with a number for each.
+
+use dml_core::plan::Plan;
+use dml_core::{DataType, Error, TensorLayout, Validated};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::DIMENSIONS;
+use dml_spirv::functions as f;
+
+use super::lowering::Outside;
+use crate::Target;
+use crate::lowering::iteration::{Displacement, Operand, leading};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::made::{Made, required};
+
+/// The place of the dimension `Axis` in a space.
+fn axis(operator: &Validated, tensor: &TensorLayout) -> Result<usize, Error> {
+    Ok(DIMENSIONS - tensor.sizes().len() + operator.uint("Axis")? as usize)
+}
+
+/// An operand that stays where it is along a dimension.
+fn once_along(axis: usize, operand: &Operand) -> Operand {
+    let mut strides = operand.strides;
+    strides[axis] = 0;
+    Operand { strides, ..operand.clone() }
+}
+
+/// The coordinate along a dimension.
+fn coordinates(axis: usize) -> Operand {
+    let mut strides = [0; DIMENSIONS];
+    strides[axis] = 1;
+    Operand::numbers(0, strides)
+}
+
+/// One value where the coordinate is the index, else another.
+pub(super) fn one_hot(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut kernels = Kernels::new(operator, target);
+    let [indices, values] = required(operator, kernels.inputs()?)?;
+    let [output] = required(operator, kernels.outputs()?)?;
+    let (layout, of_values) =
+        (operator.required_tensor("OutputTensor")?, operator.required_tensor("ValuesTensor")?);
+    let axis = axis(operator, layout)?;
+    let sizes = leading(layout.sizes(), 1);
+    let mut made = Made::default();
+    let index = made.input(once_along(axis, &indices));
+    let coordinate = made.input(coordinates(axis));
+    let value = |more: u32| Operand {
+        base: values.base + i64::from(more),
+        strides: [0; DIMENSIONS],
+        ..values.clone()
+    };
+    let [off, on] = [0, stride_of_values(of_values)].map(|more| made.input(value(more)));
+    let of_indices = operator.required_tensor("IndicesTensor")?.data_type();
+    let function = Outside::Nowhere.function(of_indices);
+    let index = made.apply(function, &[index], &[sizes[axis], 1]);
+    let mut is_hot = made.apply(&f::EQUALS_I32, &[index, coordinate], &[]);
+    let mut choose = &f::CHOOSE_WORD;
+    if output.width == ElementWidth::B64 {
+        is_hot = made.apply(&f::U32_TO_U64, &[is_hot], &[]);
+        choose = &f::CHOOSE_WIDE;
+    }
+    made.apply(choose, &[is_hot, on, off], &[]);
+    made.compute(&mut kernels, sizes, output)?;
+    Ok(kernels.into_plan())
+}
+
+/// Elements from the first value to the second, along the innermost dimension that has several.
+fn stride_of_values(values: &TensorLayout) -> u32 {
+    let dimensions = values.sizes().iter().zip(values.strides()).rev();
+    dimensions.into_iter().find(|(size, _)| **size > 1).map_or(0, |(_, stride)| *stride)
+}
+
+/// The first elements in reverse order.
+pub(super) fn reverse(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut kernels = Kernels::new(operator, target);
+    let [data, lengths] = required(operator, kernels.inputs()?)?;
+    let [output] = required(operator, kernels.outputs()?)?;
+    let (layout, of_data) =
+        (operator.required_tensor("OutputTensor")?, operator.required_tensor("InputTensor")?);
+    let axis = axis(operator, layout)?;
+    let sizes = leading(layout.sizes(), 1);
+    let mut made = Made::default();
+    let mut length = made.input(once_along(axis, &lengths));
+    let coordinate = made.input(coordinates(axis));
+    if operator.required_tensor("SequenceLengthsTensor")?.data_type() == DataType::Uint64 {
+        length = made.apply(&f::SATURATED_U64, &[length], &[]);
+    }
+    let stride = leading(of_data.strides(), 0)[axis];
+    let by = made.apply(&f::REVERSED, &[coordinate, length], &[sizes[axis], stride]);
+    let most = u64::from(sizes[axis] - 1) * u64::from(stride);
+    let displacement = Some(Displacement { by, most });
+    let data = made.input(Operand { displacement, ..once_along(axis, &data) });
+    made.apply(&f::SAME, &[data], &[]);
+    made.compute(&mut kernels, sizes, output)?;
+    Ok(kernels.into_plan())
+}
