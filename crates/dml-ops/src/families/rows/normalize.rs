@@ -1,0 +1,144 @@
+//! How elements are normalized: by the mean and the deviation of their row or by given ones, or by a norm.
+//!
+//! All is computed in single precision, each step rounded.
+
+use dml_core::plan::Plan;
+use dml_core::{DataType, Error, Validated};
+use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::functions as f;
+use dml_spirv::reduce::SUM_F32;
+
+use super::plan::{Rows, SUMS};
+use crate::Target;
+use crate::families::element_wise::activated;
+use crate::lowering::conversion::conversion;
+use crate::lowering::iteration::Operand;
+use crate::lowering::reduce::Reduction;
+
+/// An operand, and the type of its elements.
+type Typed = (Operand, DataType);
+
+/// What elements are normalized by; what is left out changes none.
+#[derive(Default)]
+struct Normalization {
+    mean: Option<Typed>,
+    /// The root of the variance.
+    deviation: Option<Typed>,
+    scale: Option<Typed>,
+    bias: Option<Typed>,
+}
+
+/// By the mean and the variance of each row.
+pub(super) fn by_moments(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let flag = |name| operator.bool(name);
+    let has_mean = flag("UseMean").unwrap_or(true);
+    let has_variance = flag("UseVariance").or_else(|_| flag("NormalizeVariance"))?;
+    let mut rows = Rows::new(operator, target)?;
+    let single = |operand: &Operand| (operand.clone(), DataType::Float32);
+    let mean = match has_mean {
+        true => Some(rows.mean(vec![], Program::chain(rows.widening()))?),
+        false => None,
+    };
+    let deviation = match has_variance {
+        true => Some(deviation(&mut rows, mean.as_ref(), operator.float("Epsilon")?)?),
+        false => None,
+    };
+    let own = |at: usize| rows.others[at].clone().map(|operand| (operand, rows.data_type));
+    let by = Normalization {
+        mean: mean.as_ref().map(single),
+        deviation: deviation.as_ref().map(single),
+        scale: own(0),
+        bias: own(1),
+    };
+    write(rows, by)
+}
+
+/// The root of the variance of each row about its mean, or about 0, with `epsilon` added to it.
+fn deviation(rows: &mut Rows<'_>, mean: Option<&Operand>, epsilon: f32) -> Result<Operand, Error> {
+    let (mut program, mut element) = rows.of_element();
+    if mean.is_some() {
+        element = program.apply(&f::SUBTRACT_F32, vec![element, Value::Input(1)]);
+    }
+    program.apply(&f::MULTIPLY_F32, vec![element, element]);
+    let variance = rows.mean(mean.cloned().into_iter().collect(), program)?;
+    let epsilon = rows.single(epsilon);
+    rows.of_rows(vec![variance, epsilon], root())
+}
+
+/// The root of the sum of a variance and what is added to it.
+fn root() -> Program {
+    let mut program = Program::of(&f::ADD_F32);
+    program.apply(&f::SQUARE_ROOT_F32, vec![program.last()]);
+    program
+}
+
+/// By a mean and a variance that are given for each element.
+pub(super) fn by_given_moments(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut rows = Rows::new(operator, target)?;
+    let data_type = rows.data_type;
+    let given = |rows: &Rows<'_>, at: usize| -> Result<Operand, Error> {
+        let missing = || Error::internal(operator.schema().name, "an input is missing");
+        rows.others[at].clone().ok_or_else(missing)
+    };
+    let variance = given(&rows, 1)?;
+    let sizes =
+        std::array::from_fn(|at| if variance.strides[at] == 0 { 1 } else { rows.sizes[at] });
+    let deviation = rows.temporary_of(sizes);
+    let epsilon = rows.single(operator.float("Epsilon")?);
+    let mut program = Program::default();
+    let single = program.apply_all(conversion(data_type, DataType::Float32), Value::Input(0));
+    let sum = program.apply(&f::ADD_F32, vec![single, Value::Input(1)]);
+    program.apply(&f::SQUARE_ROOT_F32, vec![sum]);
+    rows.compute(sizes, vec![variance, epsilon], deviation.clone(), program)?;
+    let own = |at| given(&rows, at).map(|operand| Some((operand, data_type)));
+    let by = Normalization {
+        mean: own(0)?,
+        deviation: Some((deviation, DataType::Float32)),
+        scale: own(2)?,
+        bias: own(3)?,
+    };
+    write(rows, by)
+}
+
+/// Writes `activation(scale * ((x - mean) / deviation) + bias)`.
+fn write(mut rows: Rows<'_>, by: Normalization) -> Result<Plan, Error> {
+    let (mut program, mut value) = rows.of_element();
+    let mut inputs = vec![rows.input.clone()];
+    let steps = [
+        (by.mean, &f::SUBTRACT_F32),
+        (by.deviation, &f::DIVIDE_F32),
+        (by.scale, &f::MULTIPLY_F32),
+        (by.bias, &f::ADD_F32),
+    ];
+    for (operand, function) in steps {
+        let Some((operand, data_type)) = operand else { continue };
+        let other = Value::Input(inputs.len());
+        inputs.push(operand);
+        let other = program.apply_all(conversion(data_type, DataType::Float32), other);
+        value = program.apply(function, vec![value, other]);
+    }
+    let mut parameters = vec![];
+    let value = activated(rows.operator, &mut program, &mut parameters, value)?;
+    program.apply_all(conversion(DataType::Float32, rows.data_type), value);
+    rows.write(rows.sizes, inputs, program, parameters)?;
+    Ok(rows.into_plan())
+}
+
+/// By the norm of each row, or `Epsilon` where that is greater.
+pub(super) fn by_norm(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut rows = Rows::new(operator, target)?;
+    let (mut program, element) = rows.of_element();
+    let mut last = Program::default();
+    if operator.uint("P")? == 1 {
+        program.apply(&f::ABSOLUTE_F32, vec![element]);
+    } else {
+        program.apply(&f::MULTIPLY_F32, vec![element, element]);
+        last.apply(&f::SQUARE_ROOT_F32, vec![Value::Input(0)]);
+    }
+    let norm = rows.reduce(vec![], Reduction { program, last, ..Reduction::of(SUMS, &SUM_F32) })?;
+    let epsilon = rows.single(operator.float("Epsilon")?);
+    let divisor = rows.of_rows(vec![norm, epsilon], Program::of(&f::MAXIMUM_F32))?;
+    let by =
+        Normalization { deviation: Some((divisor, DataType::Float32)), ..Normalization::default() };
+    write(rows, by)
+}

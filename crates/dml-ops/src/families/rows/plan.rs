@@ -1,0 +1,254 @@
+//! The plan of an operator on rows, while it is being built: what a row has in common is reduced to elements of
+//! the temporary resource, of which elements are computed.
+
+use dml_core::plan::Plan;
+use dml_core::schema::FieldKind;
+use dml_core::{DataType, Error, TensorLayout, Validated};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
+use dml_spirv::functions::{self as f, Function};
+use dml_spirv::reduce::{GREATEST_F32, LEAST_U32, Reducer, SUM_F32};
+
+use super::{axes, axes_of};
+use crate::Target;
+use crate::lowering::conversion::conversion;
+use crate::lowering::element_wise::Computation;
+use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::reduce::Reduction;
+pub(super) use crate::lowering::reduce::SUMS;
+
+/// What parts of rows are.
+pub(super) static PLACES: &[&Reducer] = &[&LEAST_U32];
+static GREATEST: &[&Reducer] = &[&GREATEST_F32];
+
+/// The sizes of a space.
+pub(super) type Sizes = [u32; DIMENSIONS];
+
+/// An operand of a larger space, with the same element along what has a size of 1.
+fn repeated(operand: Operand, sizes: Sizes) -> Operand {
+    let strides = std::array::from_fn(|at| if sizes[at] > 1 { operand.strides[at] } else { 0 });
+    Operand { strides, ..operand }
+}
+
+/// The operands of an operator on rows, and the steps so far.
+pub(super) struct Rows<'a> {
+    pub(super) operator: &'a Validated,
+    pub(super) kernels: Kernels<'a>,
+    /// Those of the first input.
+    pub(super) sizes: Sizes,
+    axes: [bool; DIMENSIONS],
+    /// The first input's type.
+    pub(super) data_type: DataType,
+    pub(super) input: Operand,
+    /// The inputs after it, which repeat what they have one element of; `None` where one is left out.
+    pub(super) others: Vec<Option<Operand>>,
+    outputs: Vec<Option<Operand>>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(operator: &'a Validated, target: &'a Target<'a>) -> Result<Self, Error> {
+        let tensor = operator.required_tensor("InputTensor")?;
+        let mut kernels = Kernels::new(operator, target);
+        let mut inputs = kernels.inputs()?;
+        let outputs = kernels.outputs()?;
+        let missing = || Error::internal(operator.schema().name, "a tensor is missing");
+        let others = inputs.split_off(1).into_iter();
+        let tensors = operator.tensors(FieldKind::Input).skip(1).map(|(_, tensor)| tensor);
+        let others = others.zip(tensors).map(|(operand, tensor)| {
+            let sizes = leading(tensor?.sizes(), 1);
+            operand.map(|operand| repeated(operand, sizes))
+        });
+        let others = others.collect();
+        Ok(Self {
+            operator,
+            kernels,
+            sizes: leading(tensor.sizes(), 1),
+            axes: axes(operator)?,
+            data_type: tensor.data_type(),
+            input: inputs.pop().flatten().ok_or_else(missing)?,
+            others,
+            outputs,
+        })
+    }
+
+    /// Those of an operator that is fused into another: of `input` in single precision, which has the sizes of
+    /// the output.
+    pub(super) fn fused(
+        activation: &'a Validated,
+        kernels: Kernels<'a>,
+        tensor: &TensorLayout,
+        [input, output]: [Operand; 2],
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            operator: activation,
+            kernels,
+            sizes: leading(tensor.sizes(), 1),
+            axes: axes_of(activation, tensor.sizes().len())?,
+            data_type: DataType::Float32,
+            input,
+            others: vec![],
+            outputs: vec![Some(output)],
+        })
+    }
+
+    /// The output with a number.
+    pub(super) fn output(&self, index: usize) -> Result<Operand, Error> {
+        let output = self.outputs.get(index).cloned().flatten();
+        output.ok_or_else(|| Error::internal(self.operator.schema().name, "an output is missing"))
+    }
+
+    /// What makes the first input's elements single precision.
+    pub(super) fn widening(&self) -> Vec<&'static Function> {
+        conversion(self.data_type, DataType::Float32)
+    }
+
+    /// A program that begins with the first input's element in single precision, and that.
+    pub(super) fn of_element(&self) -> (Program, Value) {
+        let mut program = Program::default();
+        let element = program.apply_all(self.widening(), Value::Input(0));
+        (program, element)
+    }
+
+    /// The sizes of what has one element for all of a row, or of a row.
+    pub(super) fn sizes_of(&self, axes: bool) -> Sizes {
+        std::array::from_fn(|at| if self.axes[at] == axes { self.sizes[at] } else { 1 })
+    }
+
+    /// How many elements a row has.
+    pub(super) fn length(&self) -> u64 {
+        self.sizes_of(true).iter().map(|size| u64::from(*size)).product()
+    }
+
+    /// The numbers of the elements in their row, or what is left of all words below them.
+    pub(super) fn numbers(&self, from_end: bool) -> Operand {
+        let base = if from_end { -1 } else { 0 };
+        let numbers = Operand::numbers(base, Default::default()).packed(&self.sizes_of(true));
+        match from_end {
+            true => Operand { strides: numbers.strides.map(|it| -it), ..numbers },
+            false => numbers,
+        }
+    }
+
+    /// The greatest of each row, in single precision.
+    pub(super) fn greatest(&mut self) -> Result<Operand, Error> {
+        self.reduce(
+            vec![],
+            Reduction {
+                program: Program::chain(self.widening()),
+                ..Reduction::of(GREATEST, &GREATEST_F32)
+            },
+        )
+    }
+
+    /// The mean of what `program` makes of each row's elements and those of `others`, in single precision: the
+    /// sum is rounded, and then the quotient.
+    pub(super) fn mean(
+        &mut self,
+        others: Vec<Operand>,
+        program: Program,
+    ) -> Result<Operand, Error> {
+        let sum = self.reduce(others, Reduction { program, ..Reduction::of(SUMS, &SUM_F32) })?;
+        // Rounded above 2^24.
+        let length = self.single(self.length() as f32);
+        self.of_rows(vec![sum, length], Program::of(&f::DIVIDE_F32))
+    }
+
+    /// A number that is the same everywhere.
+    pub(super) fn single(&mut self, number: f32) -> Operand {
+        self.kernels.constant(ElementWidth::B32, number.to_bits().into())
+    }
+
+    /// What `program` makes of operands with an element for each row: such an operand.
+    pub(super) fn of_rows(
+        &mut self,
+        inputs: Vec<Operand>,
+        program: Program,
+    ) -> Result<Operand, Error> {
+        self.of_rows_with(inputs, program, vec![])
+    }
+
+    /// The same with parameters.
+    pub(super) fn of_rows_with(
+        &mut self,
+        inputs: Vec<Operand>,
+        program: Program,
+        parameters: Vec<u32>,
+    ) -> Result<Operand, Error> {
+        let (sizes, output) = (self.sizes_of(false), self.like_rows(ElementWidth::B32));
+        let computation = Computation { program, parameters, packed: None };
+        let space = IterationSpace { sizes, inputs, output: output.clone() };
+        self.kernels.compute(space, &computation)?;
+        Ok(output)
+    }
+
+    /// Writes what `program` makes of `inputs`.
+    pub(super) fn compute(
+        &mut self,
+        sizes: Sizes,
+        inputs: Vec<Operand>,
+        output: Operand,
+        program: Program,
+    ) -> Result<(), Error> {
+        let computation = Computation { program, ..Computation::default() };
+        self.kernels.compute(IterationSpace { sizes, inputs, output }, &computation)
+    }
+
+    /// Place for an element for each row.
+    fn like_rows(&mut self, width: ElementWidth) -> Operand {
+        self.temporary(width, self.sizes_of(false))
+    }
+
+    /// Place for numbers of single precision.
+    pub(super) fn temporary_of(&mut self, sizes: Sizes) -> Operand {
+        self.temporary(ElementWidth::B32, sizes)
+    }
+
+    /// Place for so many elements.
+    pub(super) fn temporary(&mut self, width: ElementWidth, sizes: Sizes) -> Operand {
+        let count = sizes.iter().map(|size| u64::from(*size)).product();
+        self.kernels.temporary(width, count).packed(&sizes)
+    }
+
+    /// One element for each row, of the first input's elements and those of `others`.
+    pub(super) fn reduce(
+        &mut self,
+        others: Vec<Operand>,
+        reduction: Reduction,
+    ) -> Result<Operand, Error> {
+        let output = self.like_rows(reduction.reducer.width());
+        self.reduce_to(output.clone(), others, &reduction)?;
+        Ok(output)
+    }
+
+    /// The same, in a place that stands still in a row.
+    pub(super) fn reduce_to(
+        &mut self,
+        output: Operand,
+        others: Vec<Operand>,
+        reduction: &Reduction,
+    ) -> Result<(), Error> {
+        let inputs = [vec![self.input.clone()], others].concat();
+        let strides = std::array::from_fn(|at| if self.axes[at] { 0 } else { output.strides[at] });
+        let output = Operand { strides, ..output };
+        self.kernels.reduce(IterationSpace { sizes: self.sizes, inputs, output }, reduction)
+    }
+
+    /// Writes elements of the first output, in a space of `sizes`.
+    pub(super) fn write(
+        &mut self,
+        sizes: Sizes,
+        inputs: Vec<Operand>,
+        program: Program,
+        parameters: Vec<u32>,
+    ) -> Result<(), Error> {
+        let output = self.output(0)?;
+        let computation = Computation { program, parameters, packed: None };
+        self.kernels.compute(IterationSpace { sizes, inputs, output }, &computation)
+    }
+
+    /// The plan of all that was added.
+    pub(super) fn into_plan(self) -> Plan {
+        self.kernels.into_plan()
+    }
+}

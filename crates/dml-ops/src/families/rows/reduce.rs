@@ -1,0 +1,245 @@
+//! How rows become one element each: what is computed of each element, what joins these, and what becomes of
+//! that.
+//!
+//! Halves are computed in single precision, and narrow integers as those of 32 bits.
+
+use dml_core::plan::Plan;
+use dml_core::{AxisDirection, DataType, Error, ReduceFunction, Validated};
+use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::functions::{self as f, Function};
+use dml_spirv::reduce::{self as r, Reducer};
+
+use super::plan::{PLACES, Rows, SUMS};
+use super::softmax::powers;
+use crate::Target;
+use crate::lowering::conversion::{conversion, widened};
+use crate::lowering::reduce::Reduction;
+
+/// What joins the elements of a type, and what joins those of parts.
+#[derive(Clone, Copy)]
+pub(super) struct Joined {
+    in_parts: &'static [&'static Reducer],
+    pub(super) reducer: &'static Reducer,
+}
+
+/// The type that elements are computed in.
+pub(super) fn computed(data_type: DataType) -> DataType {
+    match data_type {
+        DataType::Float16 => DataType::Float32,
+        DataType::Int8 | DataType::Int16 => DataType::Int32,
+        DataType::Uint8 | DataType::Uint16 => DataType::Uint32,
+        other => other,
+    }
+}
+
+/// What is computed alike in each of the types.
+macro_rules! by_type {
+    ($data_type:expr, $f32:expr, $i32:expr, $u32:expr, $i64:expr, $u64:expr) => {
+        match computed($data_type) {
+            DataType::Int32 => $i32,
+            DataType::Uint32 => $u32,
+            DataType::Int64 => $i64,
+            DataType::Uint64 => $u64,
+            _ => $f32,
+        }
+    };
+}
+
+/// One reducer, whose results in parts it joins as well.
+macro_rules! alike {
+    ($reducer:ident) => {{
+        static PARTS: &[&Reducer] = &[&r::$reducer];
+        Joined { in_parts: PARTS, reducer: &r::$reducer }
+    }};
+}
+
+pub(super) fn sum(data_type: DataType) -> Joined {
+    let floats = Joined { in_parts: SUMS, reducer: &r::SUM_F32 };
+    by_type!(data_type, floats, alike!(SUM_I32), alike!(SUM_I32), alike!(SUM_I64), alike!(SUM_I64))
+}
+
+pub(super) fn product(data_type: DataType) -> Joined {
+    by_type!(
+        data_type,
+        alike!(PRODUCT_F32),
+        alike!(PRODUCT_I32),
+        alike!(PRODUCT_I32),
+        alike!(PRODUCT_I64),
+        alike!(PRODUCT_I64)
+    )
+}
+
+fn greatest(data_type: DataType) -> Joined {
+    by_type!(
+        data_type,
+        alike!(GREATEST_F32),
+        alike!(GREATEST_I32),
+        alike!(GREATEST_U32),
+        alike!(GREATEST_I64),
+        alike!(GREATEST_U64)
+    )
+}
+
+fn least(data_type: DataType) -> Joined {
+    by_type!(
+        data_type,
+        alike!(LEAST_F32),
+        alike!(LEAST_I32),
+        alike!(LEAST_U32),
+        alike!(LEAST_I64),
+        alike!(LEAST_U64)
+    )
+}
+
+fn magnitude(data_type: DataType) -> Option<&'static Function> {
+    by_type!(
+        data_type,
+        Some(&f::ABSOLUTE_F32),
+        Some(&f::ABSOLUTE_I32),
+        None,
+        Some(&f::ABSOLUTE_I64),
+        None
+    )
+}
+
+fn times(data_type: DataType) -> &'static Function {
+    by_type!(
+        data_type,
+        &f::MULTIPLY_F32,
+        &f::MULTIPLY_I32,
+        &f::MULTIPLY_I32,
+        &f::MULTIPLY_I64,
+        &f::MULTIPLY_I64
+    )
+}
+
+/// What becomes of an element before it is joined to others.
+enum Before {
+    Nothing,
+    Magnitude,
+    Square,
+}
+
+/// One element for each row, by the function that the operator names.
+pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    use Before::{Magnitude, Nothing, Square};
+    let number = operator.uint("Function")?;
+    let function = ReduceFunction::from_dml_value(number)
+        .ok_or_else(|| Error::internal(operator.schema().name, "no such function"))?;
+    let rows = Rows::new(operator, target)?;
+    let data_type = rows.data_type;
+    let of = |before, joined: fn(DataType) -> Joined, after| (before, joined(data_type), after);
+    let (before, joined, after) = match function {
+        ReduceFunction::Argmax => return index(rows, greatest(data_type), false),
+        ReduceFunction::Argmin => return index(rows, least(data_type), false),
+        ReduceFunction::Average => return average(rows),
+        ReduceFunction::LogSumExp => return log_sum_exp(rows),
+        ReduceFunction::L1 => of(Magnitude, sum, None),
+        ReduceFunction::L2 => of(Square, sum, Some(&f::SQUARE_ROOT_F32)),
+        ReduceFunction::LogSum => of(Nothing, sum, Some(&f::LOG_F32)),
+        ReduceFunction::Max => of(Nothing, greatest, None),
+        ReduceFunction::Min => of(Nothing, least, None),
+        ReduceFunction::Multiply => of(Nothing, product, None),
+        ReduceFunction::Sum => of(Nothing, sum, None),
+        ReduceFunction::SumSquare => of(Square, sum, None),
+    };
+    let mut program = Program::default();
+    let element = program.apply_all(widened(data_type), Value::Input(0));
+    match before {
+        Nothing => {}
+        Magnitude => drop(program.apply_all(magnitude(data_type), element)),
+        Square => drop(program.apply(times(data_type), vec![element, element])),
+    }
+    finish(rows, program, joined, after)
+}
+
+/// The plan that writes what joins the elements of each row, as `after` makes it.
+fn finish(
+    mut rows: Rows<'_>,
+    program: Program,
+    Joined { in_parts, reducer }: Joined,
+    after: Option<&'static Function>,
+) -> Result<Plan, Error> {
+    let output = rows.operator.required_tensor("OutputTensor")?.data_type();
+    let narrowing = conversion(computed(rows.data_type), output);
+    let last = Program::chain(after.into_iter().chain(narrowing));
+    let reduction = Reduction { program, last, ..Reduction::of(in_parts, reducer) };
+    rows.reduce_to(rows.output(0)?, vec![], &reduction)?;
+    Ok(rows.into_plan())
+}
+
+/// The sum of each row, divided by its length.
+fn average(mut rows: Rows<'_>) -> Result<Plan, Error> {
+    let mean = rows.mean(vec![], Program::chain(rows.widening()))?;
+    let output = rows.operator.required_tensor("OutputTensor")?.data_type();
+    let program = Program::chain(conversion(DataType::Float32, output));
+    let sizes = rows.sizes_of(false);
+    rows.write(sizes, vec![mean], program, vec![])?;
+    Ok(rows.into_plan())
+}
+
+/// `m + ln(sum(e^(x - m)))`, of which `m` is the greatest.
+fn log_sum_exp(mut rows: Rows<'_>) -> Result<Plan, Error> {
+    let [greatest, logarithm] = powers(&mut rows, &r::LOG_SUM_F32)?;
+    let output = rows.operator.required_tensor("OutputTensor")?.data_type();
+    let mut program = Program::of(&f::LOG_OF_POWERS_F32);
+    program.apply_all(conversion(DataType::Float32, output), program.last());
+    let sizes = rows.sizes_of(false);
+    rows.write(sizes, vec![greatest, logarithm], program, vec![])?;
+    Ok(rows.into_plan())
+}
+
+/// The number of the greatest element of each row.
+pub(super) fn index_of_greatest(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let rows = Rows::new(operator, target)?;
+    let joined = greatest(rows.data_type);
+    index(rows, joined, is_last(operator)?)
+}
+
+/// The number of the least element of each row.
+pub(super) fn index_of_least(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let rows = Rows::new(operator, target)?;
+    let joined = least(rows.data_type);
+    index(rows, joined, is_last(operator)?)
+}
+
+/// Whether the last of several elements counts.
+fn is_last(operator: &Validated) -> Result<bool, Error> {
+    Ok(operator.uint("AxisDirection")? == AxisDirection::Decreasing.dml_value())
+}
+
+/// The number of the first or the last element that is what `joined` makes of its row.
+///
+/// The last has the least number when they are counted down from the greatest word.
+fn index(mut rows: Rows<'_>, joined: Joined, is_last: bool) -> Result<Plan, Error> {
+    let data_type = rows.data_type;
+    let (in_parts, reducer) = (joined.in_parts, joined.reducer);
+    let program = Program::chain(widened(data_type));
+    let found = rows.reduce(vec![], Reduction { program, ..Reduction::of(in_parts, reducer) })?;
+    let mut program = Program::default();
+    let element = program.apply_all(widened(data_type), Value::Input(0));
+    let [found_value, number] = [1, 2].map(Value::Input);
+    match computed(data_type) {
+        DataType::Float32 => {
+            program.apply(&f::NUMBER_WHERE_EQUAL_F32, vec![element, found_value, number]);
+        }
+        integer => {
+            let is_wide = integer.bits() == 64;
+            let equals = if is_wide { &f::EQUALS_I64 } else { &f::EQUALS_I32 };
+            let is_equal = program.apply(equals, vec![element, found_value]);
+            let narrowing = if is_wide { &[&f::LOW_WORDS][..] } else { &[] };
+            let is_equal = program.apply_all(narrowing.iter().copied(), is_equal);
+            // All bits where it differs.
+            let mask = program.apply_all([&f::OPPOSITE_I32, &f::BIT_NOT_WORD], is_equal);
+            program.apply(&f::BIT_OR_WORD, vec![number, mask]);
+        }
+    }
+    let output = rows.operator.required_tensor("OutputTensor")?.data_type();
+    let from_end = if is_last { &[&f::BIT_NOT_WORD][..] } else { &[] };
+    let chain = [from_end, &conversion(DataType::Uint32, output)].concat();
+    let last = Program::chain(chain);
+    let reduction = Reduction { program, last, ..Reduction::of(PLACES, &r::LEAST_U32) };
+    let numbers = rows.numbers(is_last);
+    rows.reduce_to(rows.output(0)?, vec![found, numbers], &reduction)?;
+    Ok(rows.into_plan())
+}

@@ -1,0 +1,91 @@
+//! How softmax, its logarithm and hardmax are executed: the greatest of each row, then what the row is in
+//! common to its elements, a sum or a place, and then the elements.
+//!
+//! All is computed in single precision, since powers and their sum go beyond half precision.
+
+use dml_core::plan::Plan;
+use dml_core::{DataType, Error, TensorLayout, Validated};
+use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::functions::{self as f, Function};
+use dml_spirv::reduce::{LEAST_U32, LOG_SUM_F32, Reducer, SUM_F32};
+
+use super::plan::{PLACES, Rows, SUMS};
+use crate::Target;
+use crate::lowering::conversion::conversion;
+use crate::lowering::iteration::Operand;
+use crate::lowering::kernels::Kernels;
+use crate::lowering::reduce::Reduction;
+
+/// `e^(x - greatest) / sum`.
+pub(super) fn softmax(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    shares(operator, target, &SUM_F32, &f::SOFTMAX_F32)
+}
+
+/// `x - greatest - ln(sum)`.
+pub(super) fn log_softmax(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    shares(operator, target, &LOG_SUM_F32, &f::LOG_SOFTMAX_F32)
+}
+
+/// Softmax that is fused into an operator: of `input` in single precision, which has the sizes of the output.
+pub(crate) fn fused_softmax(
+    activation: &Validated,
+    kernels: Kernels<'_>,
+    tensor: &TensorLayout,
+    operands: [Operand; 2],
+) -> Result<Plan, Error> {
+    let rows = Rows::fused(activation, kernels, tensor, operands)?;
+    shares_of(rows, tensor.data_type(), &SUM_F32, &f::SOFTMAX_F32)
+}
+
+/// What `share` makes of an element, the greatest of its row, and what `sum` makes of the powers in it.
+fn shares(
+    operator: &Validated,
+    target: &Target<'_>,
+    sum: &'static Reducer,
+    share: &'static Function,
+) -> Result<Plan, Error> {
+    let rows = Rows::new(operator, target)?;
+    let data_type = rows.data_type;
+    shares_of(rows, data_type, sum, share)
+}
+
+/// The same as elements of `data_type`.
+fn shares_of(
+    mut rows: Rows<'_>,
+    data_type: DataType,
+    sum: &'static Reducer,
+    share: &'static Function,
+) -> Result<Plan, Error> {
+    let [greatest, sum] = powers(&mut rows, sum)?;
+    let (mut program, element) = rows.of_element();
+    let share = program.apply(share, vec![element, Value::Input(1), Value::Input(2)]);
+    program.apply_all(conversion(DataType::Float32, data_type), share);
+    let inputs = vec![rows.input.clone(), greatest, sum];
+    rows.write(rows.sizes, inputs, program, vec![])?;
+    Ok(rows.into_plan())
+}
+
+/// The greatest of each row, and what `sum` makes of the powers `e^(x - greatest)`.
+pub(super) fn powers(rows: &mut Rows<'_>, sum: &'static Reducer) -> Result<[Operand; 2], Error> {
+    let greatest = rows.greatest()?;
+    let (mut program, element) = rows.of_element();
+    program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
+    let reduction = Reduction { program, ..Reduction::of(SUMS, sum) };
+    let sum = rows.reduce(vec![greatest.clone()], reduction)?;
+    Ok([greatest, sum])
+}
+
+/// 1 at the first of the greatest elements, else 0.
+pub(super) fn hardmax(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut rows = Rows::new(operator, target)?;
+    let greatest = rows.greatest()?;
+    let numbers = rows.numbers(false);
+    let (mut program, element) = rows.of_element();
+    program.apply(&f::NUMBER_WHERE_EQUAL_F32, vec![element, Value::Input(1), Value::Input(2)]);
+    let reduction = Reduction { program, ..Reduction::of(PLACES, &LEAST_U32) };
+    let first = rows.reduce(vec![greatest, numbers.clone()], reduction)?;
+    let mut program = Program::of(&f::EQUALS_I32);
+    program.apply_all(conversion(DataType::Uint32, rows.data_type), program.last());
+    rows.write(rows.sizes, vec![numbers, first], program, vec![])?;
+    Ok(rows.into_plan())
+}
