@@ -1,0 +1,35 @@
+//! Operators that give a tensor other sizes: each element of the output is one of the input, or a mean of
+//! neighbours. A row for each operator.
+
+#[cfg(feature = "reference")]
+mod cases;
+mod lowering;
+#[cfg(feature = "reference")]
+mod reference;
+
+use dml_core::operators;
+
+use crate::Operator;
+#[cfg(feature = "reference")]
+use reference::Resampled;
+
+/// Rows: `NAME;`.
+macro_rules! resample {
+    ($($name:ident;)*) => {
+        /// All of them.
+        pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
+            schema: &operators::$name,
+            lower: lowering::resample,
+            form: None,
+            #[cfg(feature = "reference")]
+            reference: &Resampled { schema: &operators::$name },
+        }),*];
+    };
+}
+
+resample! {
+    RESAMPLE;
+    RESAMPLE1;
+    RESAMPLE2;
+    RESAMPLE3;
+}

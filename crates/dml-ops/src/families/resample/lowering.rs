@@ -1,0 +1,232 @@
+//! How tensors are resampled: the coordinate in the input is computed in FLOAT32, and displaces the input.
+//!
+//! The nearest elements are moved in one step, whatever dimensions are resampled. Linear interpolation is done
+//! one dimension after the other, in single precision.
+
+use dml_core::plan::Plan;
+use dml_core::{AxisDirection, DataType, Error, InterpolationMode, Validated};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, Value};
+use dml_spirv::functions as f;
+
+use crate::Target;
+use crate::lowering::conversion::{conversion, narrowed, widened};
+use crate::lowering::iteration::{Displacement, Operand, leading};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::made::Made;
+
+/// A dimension whose elements are not those of the input at the same coordinates.
+struct Along {
+    /// Its place among the eight of a space.
+    at: usize,
+    /// Elements of the input and of the output.
+    size: u32,
+    output: u32,
+    scale: f32,
+    /// What is added to coordinates of the input before they are scaled, and after that.
+    input_offset: f32,
+    output_offset: f32,
+}
+
+/// How a coordinate becomes that of an element.
+#[derive(Clone, Copy, PartialEq)]
+enum Rounding {
+    /// The nearest one; halves are rounded up.
+    Nearest,
+    Down,
+    Up,
+}
+
+const ONE: u32 = 0x3f80_0000;
+const HALF: f32 = 0.5;
+
+pub(super) fn resample(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut kernels = Kernels::new(operator, target);
+    let missing = || Error::internal(operator.schema().name, "a tensor is missing");
+    let input = kernels.inputs()?.into_iter().next().flatten().ok_or_else(missing)?;
+    let output = kernels.outputs()?.into_iter().next().flatten().ok_or_else(missing)?;
+    let along = along(operator)?;
+    if operator.uint("InterpolationMode")? == InterpolationMode::Linear.dml_value() {
+        linear(operator, &mut kernels, &along, input, output)?;
+    } else {
+        let sizes = leading(operator.required_tensor("OutputTensor")?.sizes(), 1);
+        nearest(&mut kernels, &along, rounding(operator), input, output, sizes)?;
+    }
+    Ok(kernels.into_plan())
+}
+
+/// Operators without a direction take the nearest element.
+fn rounding(operator: &Validated) -> Rounding {
+    match operator.uint("RoundingDirection") {
+        Ok(direction) if direction == AxisDirection::Increasing.dml_value() => Rounding::Up,
+        Ok(_) => Rounding::Down,
+        Err(_) => Rounding::Nearest,
+    }
+}
+
+/// The dimensions that are resampled.
+fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
+    let [input, output] = ["InputTensor", "OutputTensor"].map(|it| operator.required_tensor(it));
+    let (input, output, scales) =
+        (input?.sizes(), output?.sizes(), operator.float_array("Scales")?);
+    let rank = input.len();
+    let offset = |name, at: usize, default: f32| {
+        operator.float_array(name).map_or(default, |offsets| offsets[at])
+    };
+    let of = |at: usize| Along {
+        at: DIMENSIONS - rank + at,
+        size: input[at],
+        output: output[at],
+        scale: scales[at],
+        // Without offsets those of the centers of pixels.
+        input_offset: offset("InputPixelOffsets", at, HALF),
+        output_offset: offset("OutputPixelOffsets", at, -HALF),
+    };
+    Ok((0..rank).map(of).filter(|it| !it.is_same()).collect())
+}
+
+impl Along {
+    /// Whether every coordinate is that of the input, and a whole number.
+    fn is_same(&self) -> bool {
+        let is_moved = self.output_offset != -self.input_offset;
+        (self.scale.to_bits() == ONE && !is_moved && self.size == self.output)
+            || (self.size == 1 && self.output == 1)
+    }
+
+    /// Adds the coordinate in the input, within it.
+    fn coordinate(&self, made: &mut Made) -> Value {
+        let mut strides = [0; DIMENSIONS];
+        strides[self.at] = 1;
+        let number = made.input(Operand::numbers(0, strides));
+        let number = made.apply(&f::U32_TO_F32, &[number], &[]);
+        let moved = [ONE, (-self.output_offset).to_bits()];
+        let moved = made.apply(&f::SCALE_BIAS_F32, &[number], &moved);
+        let scaled = made.apply(&f::DIVIDE_BY_F32, &[moved], &[self.scale.to_bits()]);
+        let moved = [ONE, (-self.input_offset).to_bits()];
+        made.apply(&f::SCALE_BIAS_F32, &[scaled], &moved)
+    }
+
+    /// Adds the number that is nearest to a coordinate without a fraction.
+    fn within(&self, made: &mut Made, coordinate: Value) -> Value {
+        let last = (self.size - 1) as f32;
+        made.apply(&f::CLIP_F32, &[coordinate], &[0, last.to_bits()])
+    }
+
+    /// Adds how many elements further on that is, in an input with these strides.
+    fn offset(&self, made: &mut Made, coordinate: Value, strides: &[i64; DIMENSIONS]) -> Value {
+        let within = self.within(made, coordinate);
+        let number = made.apply_all(conversion(DataType::Float32, DataType::Uint32), within);
+        let stride = u32::try_from(strides[self.at]).unwrap_or(0);
+        made.apply(&f::NEAREST_U32, &[number], &[self.size, stride])
+    }
+
+    /// How far the input reaches in this dimension.
+    fn reach(&self, strides: &[i64; DIMENSIONS]) -> u64 {
+        u64::from(self.size - 1) * strides[self.at].unsigned_abs()
+    }
+}
+
+/// Moves elements.
+fn nearest(
+    kernels: &mut Kernels<'_>,
+    along: &[Along],
+    rounding: Rounding,
+    input: Operand,
+    output: Operand,
+    sizes: [u32; DIMENSIONS],
+) -> Result<(), Error> {
+    let mut made = Made::default();
+    let mut joined = None;
+    let most = along.iter().map(|it| it.reach(&input.strides)).sum();
+    let strides = input.strides;
+    let element = made.input(input);
+    for along in along {
+        let coordinate = along.coordinate(&mut made);
+        let whole = match rounding {
+            Rounding::Nearest => {
+                let halves = [ONE, HALF.to_bits()];
+                let above = made.apply(&f::SCALE_BIAS_F32, &[coordinate], &halves);
+                made.apply(&f::FLOOR_F32, &[above], &[])
+            }
+            Rounding::Down => made.apply(&f::FLOOR_F32, &[coordinate], &[]),
+            Rounding::Up => made.apply(&f::CEIL_F32, &[coordinate], &[]),
+        };
+        let offset = along.offset(&mut made, whole, &strides);
+        made.inputs[0].strides[along.at] = 0;
+        joined = Some(match joined {
+            Some(joined) => made.apply(&f::JOINED, &[joined, offset], &[]),
+            None => offset,
+        });
+    }
+    made.inputs[0].displacement = joined.map(|by| Displacement { by, most });
+    if joined.is_some() {
+        made.apply(&f::SAME, &[element], &[]);
+    }
+    made.compute(kernels, sizes, output)
+}
+
+/// Interpolates along one dimension after the other.
+fn linear(
+    operator: &Validated,
+    kernels: &mut Kernels<'_>,
+    along: &[Along],
+    input: Operand,
+    output: Operand,
+) -> Result<(), Error> {
+    let layout = operator.required_tensor("InputTensor")?;
+    let mut sizes = leading(layout.sizes(), 1);
+    let (mut from, mut data_type) = (input, layout.data_type());
+    let Some((last, before)) = along.split_last() else {
+        return nearest(kernels, &[], Rounding::Down, from, output, sizes);
+    };
+    for dimension in before {
+        sizes[dimension.at] = dimension.output;
+        let count = sizes.iter().map(|size| u64::from(*size)).product();
+        let to = kernels.temporary(ElementWidth::B32, count).packed(&sizes);
+        let mut made = Made::default();
+        dimension.interpolate(&mut made, &from, data_type);
+        made.compute(kernels, sizes, to.clone())?;
+        (from, data_type) = (to, DataType::Float32);
+    }
+    sizes[last.at] = last.output;
+    let mut made = Made::default();
+    let mean = last.interpolate(&mut made, &from, data_type);
+    if layout.data_type().integer_range().is_some() {
+        // To the nearest integer, of two to the even one.
+        let whole = made.apply(&f::ROUND_F32, &[mean], &[0]);
+        made.apply_all(conversion(DataType::Float32, layout.data_type()), whole);
+    } else {
+        made.apply_all(narrowed(layout.data_type()), mean);
+    }
+    made.compute(kernels, sizes, output)
+}
+
+impl Along {
+    /// Adds the mean of both neighbours of a coordinate.
+    fn interpolate(&self, made: &mut Made, from: &Operand, data_type: DataType) -> Value {
+        let neighbours = [0, 1].map(|_| made.input(from.clone()));
+        let coordinate = self.coordinate(made);
+        let within = self.within(made, coordinate);
+        let below = made.apply(&f::FLOOR_F32, &[within], &[]);
+        let weight = made.apply(&f::SUBTRACT_F32, &[within, below], &[]);
+        let above = made.apply(&f::SCALE_BIAS_F32, &[below], &[ONE, ONE]);
+        for (input, whole) in [below, above].into_iter().enumerate() {
+            let by = self.offset(made, whole, &from.strides);
+            made.inputs[input].strides[self.at] = 0;
+            made.inputs[input].displacement =
+                Some(Displacement { by, most: self.reach(&from.strides) });
+        }
+        let to_float = || match data_type.integer_range() {
+            Some(_) => conversion(data_type, DataType::Float32),
+            None => widened(data_type),
+        };
+        let [first, second] = neighbours.map(|it| made.apply_all(to_float(), it));
+        let rest = [(-1.0_f32).to_bits(), ONE];
+        let rest = made.apply(&f::SCALE_BIAS_F32, &[weight], &rest);
+        let of_first = made.apply(&f::MULTIPLY_F32, &[first, rest], &[]);
+        let of_second = made.apply(&f::MULTIPLY_F32, &[second, weight], &[]);
+        let mean = made.apply(&f::ADD_F32, &[of_first, of_second], &[]);
+        // What has no weight does not count, not even an infinity.
+        made.apply(&f::CHOOSE_WORD, &[weight, mean, first], &[])
+    }
+}

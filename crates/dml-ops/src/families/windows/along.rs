@@ -1,0 +1,125 @@
+//! Windows along one dimension.
+
+use dml_core::Error;
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, Value};
+use dml_spirv::functions as f;
+use dml_spirv::reduce::SUM_F32;
+
+use crate::lowering::iteration::{IterationSpace, Operand};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::made::Made;
+use crate::lowering::reduce::{Reduction, SUMS};
+
+/// A dimension that windows go along.
+#[derive(Clone, Debug)]
+pub(super) struct Along {
+    /// Its place among the eight of a space.
+    pub(super) at: usize,
+    /// Elements of the input, and how far apart they are.
+    pub(super) size: u32,
+    pub(super) stride: u32,
+    /// How many windows there are, and how far apart they begin.
+    pub(super) windows: u32,
+    pub(super) step: u32,
+    /// Elements of a window, and how far apart they are.
+    pub(super) window: u32,
+    pub(super) dilation: u32,
+    /// The coordinate where the first window begins.
+    pub(super) first: i64,
+    /// How many numbers of elements in a window make a step in this dimension.
+    pub(super) inner: u32,
+}
+
+impl Along {
+    /// The coordinate of the last element of the last window.
+    fn last(&self) -> i64 {
+        let steps = i64::from(self.windows - 1) * i64::from(self.step);
+        self.first + steps + i64::from(self.window - 1) * i64::from(self.dilation)
+    }
+
+    pub(super) fn is_inside(&self) -> bool {
+        self.first >= 0 && self.last() < i64::from(self.size)
+    }
+
+    /// The elements of the first window that are inside, by their numbers.
+    pub(super) fn inside(&self) -> std::ops::Range<i64> {
+        let dilation = i64::from(self.dilation);
+        let before = ((-self.first).max(0) + dilation - 1) / dilation;
+        let room = i64::from(self.size) - 1 - self.first;
+        before..(room.div_euclid(dilation) + 1).min(self.window.into())
+    }
+
+    /// Whether where an element lies takes a computation.
+    pub(super) fn is_tapped(&self) -> bool {
+        self.window > 1 || !self.is_inside()
+    }
+
+    /// How far windows reach into the input.
+    pub(super) fn reach(&self) -> u64 {
+        if self.is_tapped() { u64::from(self.size - 1) * u64::from(self.stride) } else { 0 }
+    }
+
+    /// Some of the windows, and no more of the input than they need, which begins at the coordinate that comes
+    /// with them.
+    pub(super) fn part(&self, from: u32, windows: u32) -> (Self, u32) {
+        let first = self.first + i64::from(from) * i64::from(self.step);
+        let part = Self { windows, first, ..self.clone() };
+        let limit = i64::from(self.size);
+        let lowest = first.clamp(0, limit - 1);
+        let size = (part.last() + 1).clamp(lowest + 1, limit) - lowest;
+        let [lowest, size] = [lowest, size].map(|it| u32::try_from(it).expect("within a size"));
+        (Self { size, first: first - i64::from(lowest), ..part }, lowest)
+    }
+
+    /// Adds what an element of this number is further on in this dimension, in elements of `stride`.
+    pub(super) fn tap(&self, made: &mut Made, number: Value, inner: u32, stride: u32) -> Value {
+        let mut strides = [0; DIMENSIONS];
+        strides[self.at] = i64::from(self.step);
+        let first = made.input(Operand::numbers(self.first, with_row(strides)));
+        let parameters = [inner, self.window, self.dilation, self.size, stride];
+        made.apply(&f::TAP, &[number, first], &parameters)
+    }
+}
+
+/// The same dimensions, with one after the last for rows in place of the first, which is not used: tensors have
+/// at most five.
+pub(super) fn with_row<T: Copy>(mut dimensions: [T; DIMENSIONS]) -> [T; DIMENSIONS] {
+    dimensions.rotate_left(1);
+    dimensions
+}
+
+/// An operand of that.
+pub(super) fn moved(operand: &Operand) -> Operand {
+    Operand { strides: with_row(operand.strides), ..operand.clone() }
+}
+
+impl Along {
+    /// Adds the steps that count the elements that each window has inside.
+    ///
+    /// # Errors
+    /// As [`Kernels::reduce`].
+    pub(super) fn counts(&self, kernels: &mut Kernels<'_>) -> Result<Operand, Error> {
+        let mut sizes = [1; DIMENSIONS];
+        sizes[self.at] = self.windows;
+        let counts = kernels.temporary(ElementWidth::B32, u64::from(self.windows)).packed(&sizes);
+        let mut made = Made::default();
+        let mut row = [0; DIMENSIONS];
+        row[DIMENSIONS - 1] = 1;
+        let number = made.input(Operand::numbers(0, row));
+        // 0 inside.
+        let tap = self.tap(&mut made, number, 1, 0);
+        let one = made.apply(&f::LOGICAL_NOT_WORD, &[tap], &[]);
+        made.apply(&f::U32_TO_F32, &[one], &[]);
+        let mut sizes = with_row(sizes);
+        sizes[DIMENSIONS - 1] = self.window;
+        let space = IterationSpace { sizes, inputs: made.inputs, output: moved(&counts) };
+        let reduction = Reduction {
+            program: made.computation.program,
+            parameters: made.computation.parameters,
+            ..Reduction::of(SUMS, &SUM_F32)
+        };
+        kernels.reduce(space, &reduction)?;
+        Ok(counts)
+    }
+}

@@ -1,0 +1,262 @@
+//! How pooling is executed: an element for each window, of all the elements that the window has.
+
+use dml_core::plan::Plan;
+use dml_core::schema::FieldKind;
+use dml_core::{DataType, Error, Validated};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, Value};
+use dml_spirv::functions as f;
+use dml_spirv::reduce::{
+    GREATEST_F32, GREATEST_I32, GREATEST_I64, GREATEST_U32, GREATEST_U64, LEAST_U32, Reducer,
+    SUM_F32,
+};
+
+use super::along::Along;
+use super::space::{Element, Making, Windows};
+use crate::Target;
+use crate::lowering::conversion::{conversion, narrowed, widened};
+use crate::lowering::iteration::{Operand, leading};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::made::Made;
+use crate::lowering::reduce::SUMS;
+
+/// Dimensions without windows: batches and channels.
+const OUTER: usize = 2;
+
+/// The plan of an operator on windows, while it is being built.
+pub(super) struct Pooling<'a> {
+    pub(super) operator: &'a Validated,
+    pub(super) kernels: Kernels<'a>,
+    pub(super) windows: Windows,
+    pub(super) data_type: DataType,
+    /// Every input, `None` where one is left out.
+    pub(super) inputs: Vec<Option<Operand>>,
+    outputs: Vec<Option<Operand>>,
+}
+
+impl<'a> Pooling<'a> {
+    /// With windows along some dimensions.
+    pub(super) fn new(
+        operator: &'a Validated,
+        target: &'a Target<'a>,
+        along: Vec<Along>,
+    ) -> Result<Self, Error> {
+        let mut kernels = Kernels::new(operator, target);
+        let inputs = kernels.inputs()?;
+        let outputs = kernels.outputs()?;
+        let layout = operator.required_tensor("InputTensor")?;
+        let missing = || Error::internal(operator.schema().name, "a tensor is missing");
+        let input = inputs.first().cloned().flatten().ok_or_else(missing)?;
+        let sizes = leading(operator.required_tensor("OutputTensor")?.sizes(), 1);
+        let windows = Windows::new(input, sizes, along);
+        let data_type = layout.data_type();
+        Ok(Self { operator, kernels, windows, data_type, inputs, outputs })
+    }
+
+    fn output(&self, index: usize) -> Option<Operand> {
+        self.outputs.get(index).cloned().flatten()
+    }
+
+    pub(super) fn first_output(&self) -> Result<Operand, Error> {
+        let missing = || Error::internal(self.operator.schema().name, "has no output");
+        self.output(0).ok_or_else(missing)
+    }
+
+    /// Place for a number for each window.
+    pub(super) fn temporary(&mut self, width: ElementWidth) -> Operand {
+        let sizes = self.windows.sizes;
+        let count = sizes.iter().map(|size| u64::from(*size)).product();
+        self.kernels.temporary(width, count).packed(&sizes)
+    }
+}
+
+/// The dimensions after batches and channels, with the windows in them.
+pub(super) fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
+    let [input, output] = ["InputTensor", "OutputTensor"].map(|it| operator.required_tensor(it));
+    let (input, output) = (input?, output?);
+    let [windows, steps, start] =
+        ["WindowSize", "Strides", "StartPadding"].map(|it| operator.uint_array(it));
+    let (windows, steps, start) = (windows?, steps?, start?);
+    let dilations = operator.uint_array("Dilations").ok();
+    let rank = input.sizes().len();
+    let of = |at: usize| Along {
+        at: DIMENSIONS - rank + at,
+        size: input.sizes()[at],
+        stride: input.strides()[at],
+        windows: output.sizes()[at],
+        step: steps[at - OUTER],
+        window: windows[at - OUTER],
+        dilation: dilations.map_or(1, |it| it[at - OUTER]),
+        first: -i64::from(start[at - OUTER]),
+        inner: 1,
+    };
+    Ok((OUTER..rank).map(of).collect())
+}
+
+/// The averages of windows.
+pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut pooling = Pooling::new(operator, target, along(operator)?)?;
+    let data_type = pooling.data_type;
+    let output = pooling.first_output()?;
+    // What is outside is 0, which changes no sum.
+    let element = |made: &mut Made, it: Element| made.apply_all(widened(data_type), it.value);
+    let is_constant = operator.bool("IncludePadding")? || pooling.windows.are_inside();
+    let count = pooling.windows.count() as f32;
+    let last = |made: &mut Made| {
+        if is_constant {
+            let quotient = made.apply(&f::DIVIDE_BY_F32, &[Value::Input(0)], &[count.to_bits()]);
+            made.apply_all(narrowed(data_type), quotient);
+        }
+    };
+    let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &last };
+    let sums = if is_constant { output.clone() } else { pooling.temporary(ElementWidth::B32) };
+    pooling.windows.reduce(&mut pooling.kernels, &making, &[], &sums)?;
+    if !is_constant {
+        let mut made = Made::default();
+        let sum = made.input(sums);
+        let quotient = pooling.over_counts(&mut made, sum)?;
+        made.apply_all(narrowed(data_type), quotient);
+        made.compute(&mut pooling.kernels, pooling.windows.sizes, output)?;
+    }
+    Ok(pooling.kernels.into_plan())
+}
+
+impl Pooling<'_> {
+    /// Adds the quotient of a sum and how many elements its window has inside of the input.
+    pub(super) fn over_counts(&mut self, made: &mut Made, sum: Value) -> Result<Value, Error> {
+        let counts = self.windows.counts(&mut self.kernels)?;
+        let counts = counts.into_iter().map(|it| made.input(it)).collect::<Vec<_>>();
+        let product = counts.into_iter().reduce(|a, b| made.apply(&f::MULTIPLY_F32, &[a, b], &[]));
+        Ok(match product {
+            Some(count) => made.apply(&f::DIVIDE_F32, &[sum, count], &[]),
+            None => sum,
+        })
+    }
+}
+
+/// The norms of windows.
+pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut pooling = Pooling::new(operator, target, along(operator)?)?;
+    let (data_type, degree) = (pooling.data_type, operator.uint("P")?);
+    let bits = (degree as f32).to_bits();
+    let element = |made: &mut Made, it: Element| {
+        let value = made.apply_all(widened(data_type), it.value);
+        let magnitude = made.apply(&f::ABSOLUTE_F32, &[value], &[]);
+        match degree {
+            1 => magnitude,
+            2 => made.apply(&f::MULTIPLY_F32, &[magnitude, magnitude], &[]),
+            _ => made.apply(&f::CONSTANT_POW_F32, &[magnitude], &[bits]),
+        }
+    };
+    let last = |made: &mut Made| {
+        let sum = Value::Input(0);
+        let norm = match degree {
+            1 => sum,
+            2 => made.apply(&f::SQUARE_ROOT_F32, &[sum], &[]),
+            _ => made.apply(&f::ROOT_F32, &[sum], &[bits]),
+        };
+        made.apply_all(narrowed(data_type), norm);
+    };
+    let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &last };
+    let output = pooling.first_output()?;
+    pooling.windows.reduce(&mut pooling.kernels, &making, &[], &output)?;
+    Ok(pooling.kernels.into_plan())
+}
+
+/// What finds the greatest elements, of parts of windows too.
+static OF_FLOATS: &[&Reducer] = &[&GREATEST_F32];
+static OF_SIGNED: &[&Reducer] = &[&GREATEST_I32];
+static OF_UNSIGNED: &[&Reducer] = &[&GREATEST_U32];
+static OF_SIGNED_64: &[&Reducer] = &[&GREATEST_I64];
+static OF_UNSIGNED_64: &[&Reducer] = &[&GREATEST_U64];
+
+/// What finds the first of several numbers.
+static NUMBERS: &[&Reducer] = &[&LEAST_U32];
+
+/// What finds the greatest elements of a type, and the bits that are below all of them.
+fn greatest(data_type: DataType) -> (&'static [&'static Reducer], [u32; 2]) {
+    const LEAST: u32 = 1 << 31;
+    match data_type {
+        DataType::Float16 | DataType::Float32 => (OF_FLOATS, [f32::NEG_INFINITY.to_bits(), 0]),
+        DataType::Int64 => (OF_SIGNED_64, [0, LEAST]),
+        DataType::Uint64 => (OF_UNSIGNED_64, [0; 2]),
+        DataType::Int8 | DataType::Int16 | DataType::Int32 => {
+            let least = -1_i32 << (data_type.bits() - 1);
+            (OF_SIGNED, [least.cast_unsigned(), 0])
+        }
+        _ => (OF_UNSIGNED, [0; 2]),
+    }
+}
+
+/// The greatest elements of windows, and their numbers where these are asked for.
+pub(super) fn maximum(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut pooling = Pooling::new(operator, target, along(operator)?)?;
+    let data_type = pooling.data_type;
+    let (in_parts, least) = greatest(data_type);
+    let element = |made: &mut Made, it: Element| {
+        let value = made.apply_all(widened(data_type), it.value);
+        match it.offset {
+            Some(offset) if data_type.bits() == 64 => {
+                let offset = made.apply(&f::U32_TO_U64, &[offset], &[]);
+                made.apply(&f::UNLESS_NOWHERE_64, &[value, offset], &least)
+            }
+            Some(offset) => made.apply(&f::UNLESS_NOWHERE, &[value, offset], &least[..1]),
+            None => value,
+        }
+    };
+    let last = |made: &mut Made| {
+        made.apply_all(narrowed(data_type), Value::Input(0));
+    };
+    let making = Making { element: &element, in_parts, reducer: in_parts[0], last: &last };
+    let output = pooling.first_output()?;
+    pooling.windows.reduce(&mut pooling.kernels, &making, &[], &output)?;
+    if let Some(indices) = pooling.output(1) {
+        pooling.indices(output, indices)?;
+    }
+    Ok(pooling.kernels.into_plan())
+}
+
+impl Pooling<'_> {
+    /// Adds the steps that find where the greatest elements are, which are written already.
+    fn indices(&mut self, greatest: Operand, indices: Operand) -> Result<(), Error> {
+        let data_type = self.data_type;
+        let element = |made: &mut Made, it: Element| {
+            let number = number_where_equal(made, data_type, &it);
+            match it.offset {
+                Some(offset) => made.apply(&f::UNLESS_NOWHERE, &[number, offset], &[f::NOWHERE]),
+                None => number,
+            }
+        };
+        let making =
+            Making { element: &element, in_parts: NUMBERS, reducer: &LEAST_U32, last: &|_| () };
+        let first = self.temporary(ElementWidth::B32);
+        self.windows.reduce(&mut self.kernels, &making, &[greatest], &first)?;
+        let sizes = self.operator.required_tensor("InputTensor")?.sizes();
+        let packed = Operand::numbers(0, [0; DIMENSIONS]).packed(sizes);
+        let of_indices = self.operator.tensors(FieldKind::Output).nth(1).and_then(|(_, it)| it);
+        let to = of_indices.map_or(DataType::Uint32, dml_core::TensorLayout::data_type);
+        let conversion = conversion(DataType::Uint32, to);
+        self.windows.write_numbers(&mut self.kernels, &first, &packed, conversion, &indices)
+    }
+}
+
+/// Adds the number of an element in its window where it is the greatest, all bits elsewhere.
+fn number_where_equal(made: &mut Made, data_type: DataType, it: &Element) -> Value {
+    let [value, greatest] =
+        [it.value, it.others[0]].map(|it| made.apply_all(widened(data_type), it));
+    let is_equal = match data_type {
+        DataType::Float16 | DataType::Float32 => {
+            let elements = [value, greatest, it.number];
+            return made.apply(&f::NUMBER_WHERE_EQUAL_F32, &elements, &[]);
+        }
+        DataType::Int64 | DataType::Uint64 => {
+            let is_equal = made.apply(&f::EQUALS_I64, &[value, greatest], &[]);
+            made.apply(&f::LOW_WORDS, &[is_equal], &[])
+        }
+        _ => made.apply(&f::EQUALS_I32, &[value, greatest], &[]),
+    };
+    // All bits are set but where both are equal.
+    let mask = made.apply(&f::OPPOSITE_I32, &[is_equal], &[]);
+    let mask = made.apply(&f::BIT_NOT_WORD, &[mask], &[]);
+    made.apply(&f::BIT_OR_WORD, &[it.number, mask], &[])
+}

@@ -1,0 +1,97 @@
+//! How quantized tensors are pooled: integers are added up exactly, and their average is scaled.
+
+use dml_core::plan::Plan;
+use dml_core::{DataType, Error, Validated};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, Value};
+use dml_spirv::functions as f;
+use dml_spirv::reduce::SUM_F32;
+
+use super::lowering::{Pooling, along};
+use super::space::{Element, Making};
+use crate::Target;
+use crate::lowering::conversion::conversion;
+use crate::lowering::iteration::Operand;
+use crate::lowering::made::Made;
+use crate::lowering::reduce::SUMS;
+
+/// The inputs after the first, in their order.
+#[derive(Clone, Copy)]
+enum Input {
+    Scale = 1,
+    ZeroPoint,
+    OutputScale,
+    OutputZeroPoint,
+}
+
+/// `round(average((x - zero point) * scale) / scale) + zero point`
+pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut pooling = Pooling::new(operator, target, along(operator)?)?;
+    let data_type = pooling.data_type;
+    let to_float = || conversion(data_type, DataType::Float32);
+    let zero_point = pooling.by_channel(Input::ZeroPoint)?;
+    let element = |made: &mut Made, it: Element| {
+        let mut value = made.apply_all(to_float(), it.value);
+        for zero_point in &it.others {
+            let zero_point = made.apply_all(to_float(), *zero_point);
+            value = made.apply(&f::SUBTRACT_F32, &[value, zero_point], &[]);
+        }
+        match it.offset {
+            Some(offset) => made.apply(&f::UNLESS_NOWHERE, &[value, offset], &[0]),
+            None => value,
+        }
+    };
+    let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &|_| () };
+    let sums = pooling.temporary(ElementWidth::B32);
+    let zero_point: Vec<Operand> = zero_point.into_iter().collect();
+    pooling.windows.reduce(&mut pooling.kernels, &making, &zero_point, &sums)?;
+    let mut made = Made::default();
+    let sum = made.input(sums);
+    let average = if operator.bool("IncludePadding")? || pooling.windows.are_inside() {
+        let count = pooling.windows.count() as f32;
+        made.apply(&f::DIVIDE_BY_F32, &[sum], &[count.to_bits()])
+    } else {
+        pooling.over_counts(&mut made, sum)?
+    };
+    pooling.quantize(made, average)
+}
+
+impl Pooling<'_> {
+    /// An input with an element for all of the output or for each channel.
+    fn by_channel(&self, input: Input) -> Result<Option<Operand>, Error> {
+        const CHANNELS: usize = 1;
+        let Some(operand) = self.inputs[input as usize].clone() else { return Ok(None) };
+        let tensors = self.operator.tensors(dml_core::schema::FieldKind::Input);
+        let layout = tensors.map(|(_, tensor)| tensor).nth(input as usize).flatten();
+        let sizes = layout.map_or(&[][..], dml_core::TensorLayout::sizes);
+        let mut strides = [0; DIMENSIONS];
+        if sizes.iter().any(|size| *size > 1) {
+            let at = DIMENSIONS - sizes.len() + CHANNELS;
+            strides[at] = operand.strides[at];
+        }
+        Ok(Some(Operand { strides, ..operand }))
+    }
+
+    /// The plan, after the output has been written, of averages that are to be scaled.
+    fn quantize(mut self, mut made: Made, average: Value) -> Result<Plan, Error> {
+        let data_type = self.data_type;
+        let missing = || Error::internal(self.operator.schema().name, "has no scales");
+        let [scale, output_scale] =
+            [Input::Scale, Input::OutputScale].map(|it| self.by_channel(it));
+        let scale = made.input(scale?.ok_or_else(missing)?);
+        let output_scale = made.input(output_scale?.ok_or_else(missing)?);
+        let real = made.apply(&f::MULTIPLY_F32, &[average, scale], &[]);
+        let zero_point = match self.by_channel(Input::OutputZeroPoint)? {
+            Some(zero_point) => {
+                let zero_point = made.input(zero_point);
+                made.apply_all(conversion(data_type, DataType::Float32), zero_point)
+            }
+            None => made.input(Operand::numbers(0, [0; DIMENSIONS])),
+        };
+        let quantized = made.apply(&f::QUANTIZE_F32, &[real, output_scale, zero_point], &[]);
+        made.apply_all(conversion(DataType::Float32, data_type), quantized);
+        let output = self.first_output()?;
+        made.compute(&mut self.kernels, self.windows.sizes, output)?;
+        Ok(self.kernels.into_plan())
+    }
+}

@@ -1,0 +1,284 @@
+//! Operators on windows as their documentation has them, window by window.
+
+use dml_core::schema::OperatorSchema;
+use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
+
+use super::cases::Maker;
+use super::meaning::Meaning;
+use crate::reference::number::{Number, single};
+use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
+
+/// The reference of an operator on windows.
+pub(super) struct OfWindows {
+    pub(super) schema: &'static OperatorSchema,
+    pub(super) meaning: Meaning,
+}
+
+/// The windows along a dimension.
+struct Extent {
+    at: usize,
+    window: u32,
+    step: u32,
+    dilation: u32,
+    start: u32,
+}
+
+/// The elements of the windows of an input, and their places; `None` outside.
+struct Taken {
+    /// The coordinate of the output's element.
+    coordinate: Vec<usize>,
+    places: Vec<Option<usize>>,
+}
+
+fn extents(operator: &Validated, meaning: Meaning) -> Result<Vec<Extent>, Error> {
+    let rank = operator.required_tensor("InputTensor")?.sizes().len();
+    if meaning == Meaning::Response {
+        let window = operator.uint("LocalSize")?;
+        let of = |at| Extent { at, window, step: 1, dilation: 1, start: (window - 1) / 2 };
+        let range = if operator.bool("CrossChannel")? { 1..2 } else { 2..rank };
+        return Ok(range.map(of).collect());
+    }
+    let array = |name| operator.uint_array(name);
+    let (windows, steps, starts) =
+        (array("WindowSize")?, array("Strides")?, array("StartPadding")?);
+    let of = |at: usize| Extent {
+        at: at + 2,
+        window: windows[at],
+        step: steps[at],
+        dilation: array("Dilations").map_or(1, |it| it[at]),
+        start: starts[at],
+    };
+    Ok((0..rank - 2).map(of).collect())
+}
+
+fn coordinates(sizes: &[u32]) -> impl Iterator<Item = Vec<usize>> + '_ {
+    let count = sizes.iter().map(|size| *size as usize).product();
+    (0..count).map(move |number: usize| {
+        let mut rest = number;
+        let mut coordinate = vec![0; sizes.len()];
+        for (at, size) in coordinate.iter_mut().zip(sizes).rev() {
+            *at = rest % *size as usize;
+            rest /= *size as usize;
+        }
+        coordinate
+    })
+}
+
+fn place(sizes: &[u32], coordinate: &[usize]) -> usize {
+    sizes.iter().zip(coordinate).fold(0, |number, (size, at)| number * *size as usize + at)
+}
+
+/// The elements of each window in row-major order.
+fn windows<'a>(
+    input: &'a [u32],
+    output: &'a [u32],
+    extents: &'a [Extent],
+) -> impl Iterator<Item = Taken> + 'a {
+    coordinates(output).map(move |coordinate| {
+        let sizes: Vec<u32> = extents.iter().map(|it| it.window).collect();
+        let places: Vec<Option<usize>> = coordinates(&sizes)
+            .map(|within| {
+                let mut at = coordinate.clone();
+                for (extent, within) in extents.iter().zip(within) {
+                    let padded = coordinate[extent.at] * extent.step as usize
+                        + within * extent.dilation as usize;
+                    let inside = padded.checked_sub(extent.start as usize)?;
+                    at[extent.at] = Some(inside).filter(|it| *it < input[extent.at] as usize)?;
+                }
+                Some(place(input, &at))
+            })
+            .collect();
+        Taken { coordinate, places }
+    })
+}
+
+fn double(data_type: DataType, bits: u64) -> f64 {
+    f64::from_bits(Number::decode(data_type, bits).encode(DataType::Float64))
+}
+
+fn encoded(data_type: DataType, value: f64) -> u64 {
+    Number::decode(DataType::Float64, value.to_bits()).encode(data_type)
+}
+
+/// A sum of zeros is +0.
+fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    single(values.fold(-0.0, |sum, value| sum + value))
+}
+
+/// What elements are compared by: a NaN is above all others, and zeros are equal.
+fn order(data_type: DataType, bits: u64) -> (i128, f64) {
+    match data_type.integer_value(bits) {
+        Some(value) => (value, 0.0),
+        None if double(data_type, bits).is_nan() => (1, 0.0),
+        None => (0, double(data_type, bits)),
+    }
+}
+
+/// The place of the first of the greatest elements, and the bits, of which +0 is above -0.
+fn greatest(data_type: DataType, elements: &[(usize, u64)]) -> Option<(usize, u64)> {
+    let orders: Vec<(i128, f64)> =
+        elements.iter().map(|(_, bits)| order(data_type, *bits)).collect();
+    let greatest = orders.iter().copied().reduce(|a, b| if b > a { b } else { a })?;
+    let is_negative = |bits: u64| bits >> (data_type.bits() - 1) & 1 == 1;
+    let equal = || elements.iter().zip(&orders).filter(|(_, order)| **order == greatest);
+    let bits = equal().map(|((_, bits), _)| *bits).min_by_key(|bits| is_negative(*bits))?;
+    equal().next().map(|((at, _), _)| (*at, bits))
+}
+
+impl OfWindows {
+    fn maximum(operator: &Validated, taken: &[Taken], bits: &[u64]) -> Vec<Vec<u64>> {
+        let data_type = operator.required_tensor("InputTensor").map(TensorLayout::data_type);
+        let data_type = data_type.unwrap_or(DataType::Float32);
+        let least = match data_type.integer_range() {
+            Some((least, _)) => data_type.integer_bits(least),
+            None => encoded(data_type, f64::NEG_INFINITY),
+        };
+        let of = |it: &Taken| {
+            let places = it.places.iter().flatten();
+            let elements: Vec<(usize, u64)> = places.map(|at| (*at, bits[*at])).collect();
+            let none = u64::from(u32::MAX);
+            greatest(data_type, &elements).map_or((none, least), |(at, bits)| (at as u64, bits))
+        };
+        let found: Vec<(u64, u64)> = taken.iter().map(of).collect();
+        let mut outputs = vec![found.iter().map(|it| it.1).collect()];
+        if operator.tensors(dml_core::schema::FieldKind::Output).count() > 1 {
+            outputs.push(found.iter().map(|it| it.0).collect());
+        }
+        outputs
+    }
+
+    /// The result for a window.
+    fn of_floats(
+        &self,
+        operator: &Validated,
+        window: &[Option<f64>],
+        x: f64,
+    ) -> Result<f64, Error> {
+        let inside = || window.iter().copied().flatten();
+        let zeros = || window.iter().map(|it| it.unwrap_or(0.0));
+        Ok(match self.meaning {
+            Meaning::Norm => {
+                let degree = f64::from(operator.uint("P")?);
+                let powers = window.iter().map(|it| single(it.unwrap_or(0.0).abs().powf(degree)));
+                sum(powers).powf(1.0 / degree)
+            }
+            Meaning::Response => {
+                let squares = sum(window.iter().map(|it| it.unwrap_or(0.0).powi(2)));
+                let [alpha, beta, bias] =
+                    ["Alpha", "Beta", "Bias"].map(|it| operator.float(it).map(f64::from));
+                let size = f64::from(operator.uint("LocalSize")?);
+                x / (bias? + alpha? / size * squares).powf(beta?)
+            }
+            _ if operator.bool("IncludePadding")? => sum(zeros()) / window.len() as f64,
+            _ => sum(zeros()) / inside().count() as f64,
+        })
+    }
+
+    fn quantized(
+        operator: &Validated,
+        taken: &[Taken],
+        inputs: &[Option<Vec<u64>>],
+    ) -> Result<Vec<u64>, Error> {
+        let data_type = operator.required_tensor("InputTensor")?.data_type();
+        let bits = inputs[0].as_deref().unwrap_or_default();
+        let includes = operator.bool("IncludePadding")?;
+        let of = |it: &Taken| {
+            let channel = |index: usize, data_type: DataType| {
+                let elements = inputs[index].as_deref().unwrap_or(&[0]);
+                let at = if elements.len() > 1 { it.coordinate[1] } else { 0 };
+                double(data_type, elements[at])
+            };
+            let zero_point = channel(2, data_type);
+            let inside: Vec<f64> =
+                it.places.iter().flatten().map(|at| double(data_type, bits[*at])).collect();
+            let count = if includes { it.places.len() } else { inside.len() } as f64;
+            let sum: f64 = inside.iter().map(|it| it - zero_point).sum();
+            let average = single(single(sum) / count);
+            let real = single(average * channel(1, DataType::Float32));
+            let quotient = single(real / channel(3, DataType::Float32)).round_ties_even();
+            encoded(data_type, (quotient + channel(4, data_type)).trunc())
+        };
+        Ok(taken.iter().map(of).collect())
+    }
+}
+
+impl Reference for OfWindows {
+    fn outputs(
+        &self,
+        operator: &Validated,
+        inputs: &[Option<Vec<u64>>],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        let [input, output] =
+            ["InputTensor", "OutputTensor"].map(|it| operator.required_tensor(it));
+        let (input, output) = (input?, output?);
+        let bits = inputs[0].as_deref().unwrap_or_default();
+        let extents = extents(operator, self.meaning)?;
+        let taken: Vec<Taken> = windows(input.sizes(), output.sizes(), &extents).collect();
+        let data_type = input.data_type();
+        match self.meaning {
+            Meaning::Maximum => return Ok(Self::maximum(operator, &taken, bits)),
+            Meaning::Quantized => return Ok(vec![Self::quantized(operator, &taken, inputs)?]),
+            _ => {}
+        }
+        let of = |it: &Taken| {
+            let value = |at: usize| double(data_type, bits[at]);
+            let window: Vec<Option<f64>> = it.places.iter().map(|at| at.map(value)).collect();
+            let x = bits.get(place(input.sizes(), &it.coordinate));
+            let x = x.filter(|_| self.meaning == Meaning::Response);
+            let x = x.map_or(0.0, |bits| double(data_type, *bits));
+            Ok(encoded(data_type, self.of_floats(operator, &window, x)?))
+        };
+        Ok(vec![taken.iter().map(of).collect::<Result<_, Error>>()?])
+    }
+
+    fn may_flush(&self, _operator: &Validated, _index: usize) -> bool {
+        self.meaning != Meaning::Maximum
+    }
+
+    fn input_elements(
+        &self,
+        random: &mut Random,
+        _operator: &Validated,
+        index: usize,
+        layout: &TensorLayout,
+    ) -> Vec<u64> {
+        let data_type = layout.data_type();
+        let is_scale = self.meaning == Meaning::Quantized && matches!(index, 1 | 3);
+        let of_sums = !matches!(self.meaning, Meaning::Maximum | Meaning::Quantized);
+        let element = |random: &mut Random| {
+            let magnitude = f64::from(1 + random.below(4000)) / 1000.0;
+            let special = [0.0, -0.0, f64::INFINITY, f64::NAN];
+            match random.below(200) {
+                _ if is_scale => encoded(data_type, magnitude),
+                it @ 0..4 if of_sums => encoded(data_type, special[it as usize]),
+                it if of_sums => {
+                    encoded(data_type, if it % 3 == 0 { -magnitude } else { magnitude })
+                }
+                _ => random.input_element(data_type),
+            }
+        };
+        (0..layout.element_count()).map(|_| element(random)).collect()
+    }
+
+    fn minimal(&self, signature: &Signature) -> AbstractOperator {
+        self.maker(signature).minimal()
+    }
+
+    fn cases(&self, signature: &Signature) -> Vec<Case> {
+        self.maker(signature).cases()
+    }
+
+    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
+        self.maker(signature).random(random)
+    }
+
+    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
+        self.maker(signature).broken_rules()
+    }
+}
+
+impl OfWindows {
+    fn maker<'a>(&self, signature: &'a Signature) -> Maker<'a> {
+        Maker { schema: self.schema, meaning: self.meaning, signature }
+    }
+}

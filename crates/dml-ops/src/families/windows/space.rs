@@ -1,0 +1,298 @@
+//! Windows as rows: which element of the input has which number in which window.
+//!
+//! The elements of a window are one row, and where each lies is computed in the kernel: so windows overlap, have
+//! gaps and reach beyond the tensor without a copy. Where none reaches beyond and their dimensions are few, or
+//! the windows large, they are strides of the input instead.
+
+use dml_core::Error;
+use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
+use dml_spirv::functions::{self as f, Function};
+use dml_spirv::reduce::Reducer;
+
+use super::along::{Along, moved, with_row};
+use crate::lowering::iteration::{Displacement, IterationSpace, Operand};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::made::Made;
+use crate::lowering::reduce::Reduction;
+
+/// An input and the windows in it.
+#[derive(Clone, Debug)]
+pub(super) struct Windows {
+    /// Where the element at coordinate 0 is.
+    pub(super) input: Operand,
+    /// Windows in each dimension.
+    pub(super) sizes: [u32; DIMENSIONS],
+    /// The dimensions that windows go along, outermost first.
+    pub(super) along: Vec<Along>,
+    /// The number in its window of the first element of one.
+    first_number: i64,
+    /// Whether there is one for each channel.
+    is_global: bool,
+}
+
+/// What is made of the elements of windows.
+pub(super) struct Making<'a> {
+    /// Adds what becomes of an element.
+    pub(super) element: &'a dyn Fn(&mut Made, Element) -> Value,
+    /// What is made of rows and their parts.
+    pub(super) in_parts: &'static [&'static Reducer],
+    pub(super) reducer: &'static Reducer,
+    /// For what comes out, with parameters of its own.
+    pub(super) last: &'a dyn Fn(&mut Made),
+}
+
+/// The values of an element.
+pub(super) struct Element {
+    /// Its bits; 0 outside.
+    pub(super) value: Value,
+    /// [`f::NOWHERE`] outside, where windows reach so far.
+    pub(super) offset: Option<Value>,
+    /// Its number in the window.
+    pub(super) number: Value,
+    /// What the other operands have for the window.
+    pub(super) others: Vec<Value>,
+}
+
+impl Windows {
+    /// Windows along some dimensions, outermost first, in an input.
+    pub(super) fn new(input: Operand, sizes: [u32; DIMENSIONS], mut along: Vec<Along>) -> Self {
+        let mut inner = 1;
+        for dimension in along.iter_mut().rev() {
+            dimension.inner = inner;
+            inner = inner.saturating_mul(dimension.window);
+        }
+        let is_global = along.iter().all(|it| it.windows == 1);
+        Self { input, sizes, along, first_number: 0, is_global }
+    }
+
+    /// How many elements a window has.
+    pub(super) fn count(&self) -> u64 {
+        self.along.iter().map(|it| u64::from(it.window)).product()
+    }
+
+    /// Whether no window reaches beyond the input.
+    pub(super) fn are_inside(&self) -> bool {
+        self.along.iter().all(Along::is_inside)
+    }
+
+    /// Adds the steps that write an element for each window; `others` and the output have one for each.
+    ///
+    /// # Errors
+    /// As [`Kernels::reduce`].
+    pub(super) fn reduce(
+        &self,
+        kernels: &mut Kernels<'_>,
+        making: &Making<'_>,
+        others: &[Operand],
+        output: &Operand,
+    ) -> Result<(), Error> {
+        if self.are_strides() {
+            let (space, reduction) = self.as_strides(making, others, output);
+            return kernels.reduce(space, &reduction);
+        }
+        if self.reach() <= kernels.most_shown() {
+            let (space, reduction) = self.as_taps(making, others, output);
+            return kernels.reduce(space, &reduction);
+        }
+        let Some(halves) = self.halves() else {
+            let clipped = self.clipped();
+            let (space, reduction) = match clipped.are_inside() {
+                true => clipped.as_strides(making, others, output),
+                false => clipped.as_taps(making, others, output),
+            };
+            return kernels.reduce(space, &reduction);
+        };
+        halves.into_iter().try_for_each(|(half, at, from)| {
+            let moved = |it: &Operand| {
+                let base = it.base + i64::from(from) * it.strides[at];
+                Operand { base, ..it.clone() }
+            };
+            let others: Vec<Operand> = others.iter().map(moved).collect();
+            half.reduce(kernels, making, &others, &moved(output))
+        })
+    }
+
+    /// Whether windows are strides of the input.
+    fn are_strides(&self) -> bool {
+        const LARGE: u64 = 4096;
+        let dimensions = self.along.iter().filter(|it| it.window > 1).count();
+        self.are_inside() && (dimensions < 2 || self.is_global || self.count() > LARGE)
+    }
+
+    /// How many bytes of the input windows need to be shown at once, wherever a descriptor begins: at a multiple
+    /// of four words and four elements.
+    fn reach(&self) -> u64 {
+        const FOUR: u64 = 4;
+        let bytes = u64::from(self.input.width.bytes());
+        let elements = self.along.iter().map(Along::reach).sum::<u64>() + 1;
+        elements * bytes + FOUR * bytes.max(FOUR)
+    }
+
+    /// Both halves of the windows, with the dimension that is halved and where each half begins. `None` of single
+    /// windows.
+    fn halves(&self) -> Option<[(Self, usize, u32); 2]> {
+        let several = self.along.iter().enumerate().filter(|(_, it)| it.windows > 1);
+        let (number, along) = several.max_by_key(|(_, it)| it.reach())?;
+        let half = along.windows / 2;
+        let part = |from: u32, windows: u32| {
+            let (part, lowest) = along.part(from, windows);
+            let mut all = self.clone();
+            all.input.base += i64::from(lowest) * i64::from(along.stride);
+            all.sizes[along.at] = windows;
+            all.along[number] = part;
+            (all, along.at, from)
+        };
+        Some([part(0, half), part(half, along.windows - half)])
+    }
+
+    /// Single windows, of which nothing is left outside, but of those that have nothing inside.
+    fn clipped(&self) -> Self {
+        let mut clipped = self.clone();
+        let mut is_empty = false;
+        for along in &mut clipped.along {
+            let inside = along.inside();
+            is_empty |= inside.is_empty();
+            let elements = inside.end.saturating_sub(inside.start);
+            along.first += inside.start * i64::from(along.dilation);
+            along.window = u32::try_from(elements).unwrap_or(0);
+            clipped.first_number += inside.start * i64::from(along.inner);
+        }
+        if is_empty {
+            clipped.along.iter_mut().for_each(|it| (it.size, it.window, it.first) = (1, 1, -1));
+        }
+        clipped
+    }
+
+    /// The elements of a window as one row, each where it is computed to be.
+    fn as_taps(
+        &self,
+        making: &Making<'_>,
+        others: &[Operand],
+        output: &Operand,
+    ) -> (IterationSpace, Reduction) {
+        let mut made = Made::default();
+        let value = made.input(moved(&self.input));
+        let mut row = [0; DIMENSIONS];
+        row[DIMENSIONS - 1] = 1;
+        let number = made.input(Operand::numbers(0, row));
+        let mut offset = None;
+        for along in &self.along {
+            let strides = &mut made.inputs[0].strides;
+            strides[along.at - 1] = i64::from(along.stride) * i64::from(along.step);
+            if along.is_tapped() {
+                strides[along.at - 1] = 0;
+                let tap = along.tap(&mut made, number, along.inner, along.stride);
+                offset = Some(join(&mut made, offset, tap));
+            } else {
+                made.inputs[0].base += along.first * i64::from(along.stride);
+            }
+        }
+        let most = self.along.iter().map(Along::reach).sum();
+        made.inputs[0].displacement = offset.map(|by| Displacement { by, most });
+        let others = others.iter().map(|it| made.input(moved(it))).collect();
+        let offset = offset.filter(|_| !self.are_inside());
+        let mut sizes = with_row(self.sizes);
+        sizes[DIMENSIONS - 1] = u32::try_from(self.count()).unwrap_or(u32::MAX);
+        making.finish(made, Element { value, offset, number, others }, sizes, moved(output))
+    }
+
+    /// The elements of a window where its dimensions are strides of the input.
+    fn as_strides(
+        &self,
+        making: &Making<'_>,
+        others: &[Operand],
+        output: &Operand,
+    ) -> (IterationSpace, Reduction) {
+        let count = self.along.len();
+        let moved = |it: &Operand| {
+            let mut strides = it.strides;
+            strides.rotate_left(count);
+            Operand { strides, ..it.clone() }
+        };
+        let mut made = Made::default();
+        let mut input = moved(&self.input);
+        let mut numbers = [0; DIMENSIONS];
+        let mut sizes = self.sizes;
+        sizes.rotate_left(count);
+        for (along, row) in self.along.iter().zip(DIMENSIONS - count..) {
+            input.base += along.first * i64::from(along.stride);
+            input.strides[along.at - count] = i64::from(along.stride) * i64::from(along.step);
+            input.strides[row] = i64::from(along.stride) * i64::from(along.dilation);
+            numbers[row] = i64::from(along.inner);
+            sizes[row] = along.window;
+        }
+        let value = made.input(input);
+        let number = made.input(Operand::numbers(self.first_number, numbers));
+        let others = others.iter().map(|it| made.input(moved(it))).collect();
+        making.finish(made, Element { value, offset: None, number, others }, sizes, moved(output))
+    }
+
+    /// Adds the steps that write the number of an input's element for its number in the window, all bits where
+    /// there is none, as `conversion` makes it. `packed` has the strides of the packed input.
+    ///
+    /// # Errors
+    /// As [`Kernels::compute`].
+    pub(super) fn write_numbers(
+        &self,
+        kernels: &mut Kernels<'_>,
+        number: &Operand,
+        packed: &Operand,
+        conversion: Vec<&'static Function>,
+        output: &Operand,
+    ) -> Result<(), Error> {
+        let mut made = Made::default();
+        let number = made.input(moved(number));
+        let mut others = packed.clone();
+        let mut offset = None;
+        for along in &self.along {
+            let stride = u32::try_from(packed.strides[along.at]).unwrap_or(0);
+            others.strides[along.at] = 0;
+            let tap = along.tap(&mut made, number, along.inner, stride);
+            offset = Some(join(&mut made, offset, tap));
+        }
+        let others = made.input(moved(&others));
+        let number = join(&mut made, offset, others);
+        made.apply_all(conversion, number);
+        made.compute(kernels, with_row(self.sizes), moved(output))
+    }
+
+    /// Adds the steps that count the elements that windows have inside of the input, for each dimension where that
+    /// varies: an operand for each, to be multiplied.
+    ///
+    /// # Errors
+    /// As [`Kernels::reduce`].
+    pub(super) fn counts(&self, kernels: &mut Kernels<'_>) -> Result<Vec<Operand>, Error> {
+        let along = self.along.iter().filter(|it| it.is_tapped());
+        along.map(|along| along.counts(kernels)).collect()
+    }
+}
+
+impl Making<'_> {
+    fn finish(
+        &self,
+        mut made: Made,
+        element: Element,
+        sizes: [u32; DIMENSIONS],
+        output: Operand,
+    ) -> (IterationSpace, Reduction) {
+        let value = (self.element)(&mut made, element);
+        if value != made.computation.program.last() {
+            made.apply(&f::SAME, &[value], &[]);
+        }
+        let program = std::mem::take(&mut made.computation.program);
+        (self.last)(&mut made);
+        let last: Program = made.computation.program;
+        let (in_parts, reducer) = (self.in_parts, self.reducer);
+        let parameters = made.computation.parameters;
+        let reduction = Reduction { program, in_parts, reducer, last, parameters };
+        (IterationSpace { sizes, inputs: made.inputs, output }, reduction)
+    }
+}
+
+/// Where two offsets lead together.
+fn join(made: &mut Made, offset: Option<Value>, other: Value) -> Value {
+    match offset {
+        Some(offset) => made.apply(&f::JOINED, &[offset, other], &[]),
+        None => other,
+    }
+}
