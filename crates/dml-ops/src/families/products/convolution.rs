@@ -1,0 +1,199 @@
+//! Which elements of an input, a filter and an output meet.
+//!
+//! The filter's elements are rows, one for each channel of the output in a group; columns are the places of the
+//! output. The input's margins are zeros, which are multiplied like all else.
+
+use dml_core::plan::Plan;
+use dml_core::{Error, TensorLayout, Validated};
+use dml_spirv::element_wise::DIMENSIONS;
+
+use super::factor::{Storage, Words};
+use super::lowering::{Build, Geometry, lower};
+use super::taps::{Extent, Phase};
+use crate::Target;
+use crate::lowering::iteration::Operand;
+use crate::lowering::product::{Dimension, Sums};
+use dml_spirv::ElementWidth;
+
+const INPUT: [&str; 2] = ["InputTensor", "InputZeroPointTensor"];
+const FILTER: [&str; 2] = ["FilterTensor", "FilterZeroPointTensor"];
+
+/// The dimensions of batches and of channels; those of places follow.
+const BATCH: usize = 0;
+const CHANNEL: usize = 1;
+const PLACES: usize = 2;
+
+/// Whether a field that an operator may have says 1.
+fn says(operator: &Validated, name: &str, otherwise: bool) -> Result<bool, Error> {
+    match operator.schema().fields.iter().any(|it| it.name == name) {
+        true => operator.uint(name).map(|it| it == 1),
+        false => Ok(otherwise),
+    }
+}
+
+/// Whether the convolution is a transposed one.
+pub(super) fn is_backward(operator: &Validated) -> Result<bool, Error> {
+    says(operator, "Direction", false)
+}
+
+/// Whether the filter is taken from its other end.
+pub(super) fn is_reversed(operator: &Validated) -> Result<bool, Error> {
+    says(operator, "Mode", true).map(|is_correlation| !is_correlation)
+}
+
+/// A filter passes over an input.
+pub(super) struct Convolution;
+
+/// What the phases of a convolution have in common.
+struct Parts<'a> {
+    input: Words,
+    filter: Words,
+    output: &'a Words,
+    batches: u32,
+    groups: u32,
+    /// Of the input and of the output, in a group.
+    channels: [u32; 2],
+    /// The filter's strides of the input's channels and of the output's, and of groups.
+    filter_strides: [i64; 3],
+}
+
+/// A filter that passes over an input.
+pub(super) fn convolution(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let both = ["InputTensor", "FilterTensor"];
+    lower(operator, target, both, &Convolution)
+}
+
+impl Geometry for Convolution {
+    fn sums(&self, build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
+        let operator = build.operator;
+        let sizes = |name: &str| operator.required_tensor(name).map(TensorLayout::sizes);
+        let [of_input, of_filter, of_output] =
+            [sizes("InputTensor")?, sizes("FilterTensor")?, sizes("OutputTensor")?];
+        let (is_backward, is_reversed) = (is_backward(operator)?, is_reversed(operator)?);
+        let (mut phases, mut margins) = (vec![], vec![[0; 2]; PLACES]);
+        for at in PLACES..of_input.len() {
+            let all = [of_input[at], of_filter[at], of_output[at]];
+            let extent = Extent::of(operator, at - PLACES, all)?;
+            let of_dimension = if is_backward { extent.backward() } else { extent.forward() };
+            margins.push(extent.margins(&of_dimension));
+            phases.push(of_dimension);
+        }
+        // Those of the output are neighbours.
+        let innermost = usize::from(is_backward);
+        let last = of_input.len() - 1;
+        let mut input =
+            build.factor(INPUT, &Storage { innermost: last, margins: &margins, channels: 1 })?;
+        for (stride, [before, _]) in input.strides.iter().zip(&margins) {
+            input.place.base += i64::from(*before) * stride;
+        }
+        let mut filter =
+            build.factor(FILTER, &Storage { innermost, margins: &[], channels: innermost })?;
+        if is_reversed {
+            let places = filter.strides.iter_mut().zip(of_filter).skip(PLACES);
+            for (stride, size) in places {
+                filter.place.base += i64::from(size - 1) * *stride;
+                *stride = -*stride;
+            }
+        }
+        let groups = operator.uint("GroupCount")?;
+        let channels = [of_input[CHANNEL] / groups, of_output[CHANNEL] / groups];
+        let [first, second] = [filter.strides[0], filter.strides[1]];
+        let filter_strides = match is_backward {
+            true => [first, second, first * i64::from(channels[0])],
+            false => [second, first, first * i64::from(channels[1])],
+        };
+        let parts = Parts {
+            input,
+            filter,
+            output,
+            batches: of_input[BATCH],
+            groups,
+            channels,
+            filter_strides,
+        };
+        let mut all = vec![];
+        for phases in combined(&phases) {
+            if phases.iter().any(|it| it.outputs[2] == 0) {
+                continue;
+            }
+            match phases.iter().any(|it| it.taps[2] == 0) {
+                true => parts.zeros(build, &phases)?,
+                false => all.push(parts.sums(&phases, build.are_integers)),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Every way to take one phase of each dimension.
+fn combined(phases: &[Vec<Phase>]) -> Vec<Vec<Phase>> {
+    phases.iter().fold(vec![vec![]], |all: Vec<Vec<Phase>>, of_dimension| {
+        let with = |some: &Vec<Phase>| {
+            let with = |one: &Phase| [some.as_slice(), &[*one]].concat();
+            of_dimension.iter().map(with).collect::<Vec<_>>()
+        };
+        all.iter().flat_map(with).collect()
+    })
+}
+
+impl Parts<'_> {
+    fn sums(&self, phases: &[Phase], are_integers: bool) -> Sums {
+        let mut places = [self.filter.place, self.input.place, self.output.place];
+        let [in_channels, out_channels] = self.channels;
+        let [of_in, of_out, of_group] = self.filter_strides;
+        let (input, output) = (&self.input.strides, &self.output.strides);
+        let mut columns =
+            vec![Dimension { size: self.batches, strides: [0, input[BATCH], output[BATCH]] }];
+        let mut depths = vec![];
+        for (at, phase) in (PLACES..).zip(phases) {
+            let [first_output, step, count] = phase.outputs;
+            let [first_tap, tap_step, taps] = phase.taps;
+            let [first_input, by_output, by_tap] = phase.inputs;
+            let filter = self.filter.strides[at];
+            places[0].base += i64::from(first_tap) * filter;
+            places[1].base += first_input * input[at];
+            places[2].base += i64::from(first_output) * output[at];
+            columns.push(Dimension {
+                size: count,
+                strides: [0, by_output * input[at], i64::from(step) * output[at]],
+            });
+            depths.push(Dimension {
+                size: taps,
+                strides: [i64::from(tap_step) * filter, by_tap * input[at], 0],
+            });
+        }
+        depths.push(Dimension { size: in_channels, strides: [of_in, input[CHANNEL], 0] });
+        let by_group = |stride: i64, channels: u32| stride * i64::from(channels);
+        let group = Dimension {
+            size: self.groups,
+            strides: [
+                of_group,
+                by_group(input[CHANNEL], in_channels),
+                by_group(output[CHANNEL], out_channels),
+            ],
+        };
+        let row = Dimension { size: out_channels, strides: [of_out, 0, output[CHANNEL]] };
+        Sums { batches: vec![group], row, columns, depths, places, are_integers }
+    }
+
+    /// Writes zeros to what nothing meets.
+    fn zeros(&self, build: &mut Build<'_>, phases: &[Phase]) -> Result<(), Error> {
+        let [_, out_channels] = self.channels;
+        let mut sizes = vec![self.batches, out_channels * self.groups];
+        let mut strides = self.output.strides.clone();
+        let mut base = self.output.place.base;
+        for (at, phase) in (PLACES..).zip(phases) {
+            let [first, step, count] = phase.outputs;
+            base += i64::from(first) * strides[at];
+            strides[at] *= i64::from(step);
+            sizes.push(count);
+        }
+        let (mut all_sizes, mut all_strides) = ([1; DIMENSIONS], [0; DIMENSIONS]);
+        all_sizes[DIMENSIONS - sizes.len()..].copy_from_slice(&sizes);
+        all_strides[DIMENSIONS - sizes.len()..].copy_from_slice(&strides);
+        let slot = Some(self.output.place.slot);
+        let width = ElementWidth::B32;
+        let output = Operand { slot, width, base, strides: all_strides, displacement: None };
+        build.zeros(all_sizes, output)
+    }
+}

@@ -1,0 +1,181 @@
+//! What is multiplied, as words: tensors of FLOAT32 as they lie, others after they were converted.
+
+use dml_core::plan::Slot;
+use dml_core::schema::FieldKind;
+use dml_core::{DataType, Error, TensorLayout, Validated};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, Program, QUAD, Value};
+use dml_spirv::functions as f;
+
+use crate::Target;
+use crate::lowering::conversion::{conversion, widened};
+use crate::lowering::element_wise::Computation;
+use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::product::Place;
+
+/// The plan of an operator, while it is being built.
+pub(super) struct Build<'a> {
+    pub(super) operator: &'a Validated,
+    pub(super) kernels: Kernels<'a>,
+    /// The inputs by the names of their fields, as they are read.
+    inputs: Vec<(&'static str, Operand)>,
+    /// Whether what is added up are integers.
+    pub(super) are_integers: bool,
+}
+
+/// Words of a tensor: where the first is, and how far it is from one to the next in each of its dimensions.
+#[derive(Clone, Debug)]
+pub(super) struct Words {
+    pub(super) place: Place,
+    pub(super) strides: Vec<i64>,
+}
+
+impl Words {
+    /// Those of an operand of `rank` dimensions.
+    pub(super) fn of(operand: &Operand, slot: Slot, rank: usize) -> Self {
+        let place = Place { slot, base: operand.base, has_slack: false };
+        Self { place, strides: operand.strides[DIMENSIONS - rank..].to_vec() }
+    }
+}
+
+/// How a tensor is stored that has to be copied.
+pub(super) struct Storage<'a> {
+    /// The dimension whose elements become neighbours, in whole quads.
+    pub(super) innermost: usize,
+    /// Zeros before and after the elements of each dimension.
+    pub(super) margins: &'a [[u32; 2]],
+    /// The dimension along which the zero point's second one goes.
+    pub(super) channels: usize,
+}
+
+impl<'a> Build<'a> {
+    pub(super) fn new(
+        operator: &'a Validated,
+        target: &'a Target<'a>,
+        are_integers: bool,
+    ) -> Result<Self, Error> {
+        let mut kernels = Kernels::new(operator, target);
+        let names = operator.tensors(FieldKind::Input).map(|(path, _)| path.field.name);
+        let inputs = names.zip(kernels.inputs()?);
+        let inputs = inputs.filter_map(|(name, operand)| Some((name, operand?))).collect();
+        Ok(Self { operator, kernels, inputs, are_integers })
+    }
+
+    /// An input, where there is one: its elements, of which one stands for all in a dimension of size 1, and its
+    /// type.
+    pub(super) fn input(&self, name: &str) -> Result<Option<(Operand, DataType)>, Error> {
+        let Some((_, operand)) = self.inputs.iter().find(|(it, _)| *it == name) else {
+            return Ok(None);
+        };
+        let tensor = self.operator.required_tensor(name)?;
+        let (sizes, mut operand) = (leading(tensor.sizes(), 1), operand.clone());
+        for (stride, size) in operand.strides.iter_mut().zip(sizes) {
+            *stride = if size == 1 { 0 } else { *stride };
+        }
+        Ok(Some((operand, tensor.data_type())))
+    }
+
+    pub(super) fn required(&self, name: &'static str) -> Result<(Operand, DataType), Error> {
+        let missing = || Error::internal(self.operator.schema().name, format!("{name} is missing"));
+        self.input(name)?.ok_or_else(missing)
+    }
+
+    /// The elements of the tensor `name` less those of its zero point `zero`, as words of FLOAT32 or of INT32.
+    pub(super) fn factor(
+        &mut self,
+        [name, zero]: [&'static str; 2],
+        storage: &Storage<'_>,
+    ) -> Result<Words, Error> {
+        let tensor = self.operator.required_tensor(name)?;
+        let rank = tensor.sizes().len();
+        let (operand, data_type) = self.required(name)?;
+        let zero = self.input(zero)?.map(|(mut operand, data_type)| {
+            let first = DIMENSIONS - rank;
+            operand.strides.swap(first + 1, first + storage.channels);
+            (operand, data_type)
+        });
+        let has_margins = storage.margins.iter().any(|it| *it != [0, 0]);
+        if let (DataType::Float32, Some(slot), false) = (data_type, operand.slot, has_margins) {
+            return Ok(Words::of(&operand, slot, rank));
+        }
+        let output = self.stored(tensor, storage);
+        let words = Words::of(&output, Slot::Temporary, rank);
+        let place = Place { has_slack: true, ..words.place };
+        let margin = |at: usize| storage.margins.get(at).map_or(0, |it| it.iter().sum());
+        let sizes: Vec<u32> = (0..rank).map(|at| tensor.sizes()[at] + margin(at)).collect();
+        if has_margins {
+            self.zeros(leading(&sizes, 1), output.clone())?;
+        }
+        let (inputs, program) = self.converted((operand, data_type), zero);
+        let mut output = output;
+        for (stride, [before, _]) in words.strides.iter().zip(storage.margins) {
+            output.base += i64::from(*before) * stride;
+        }
+        let space = IterationSpace { sizes: leading(tensor.sizes(), 1), inputs, output };
+        self.kernels.compute(space, &Computation { program, ..Computation::default() })?;
+        Ok(Words { place, ..words })
+    }
+
+    /// Place for the elements of a tensor with its margins, which are zeros.
+    fn stored(&mut self, tensor: &TensorLayout, storage: &Storage<'_>) -> Operand {
+        let sizes = tensor.sizes();
+        let margin = |at: usize| storage.margins.get(at).copied().unwrap_or_default();
+        let size = |at: usize| sizes[at] + margin(at).iter().sum::<u32>();
+        let others = (0..sizes.len()).filter(|at| *at != storage.innermost);
+        let order: Vec<usize> = others.chain([storage.innermost]).collect();
+        let mut strides = vec![0; sizes.len()];
+        let mut next = 1_i64;
+        for at in order.into_iter().rev() {
+            strides[at] = next;
+            let is_innermost = at == storage.innermost;
+            let length = if is_innermost { size(at).next_multiple_of(QUAD) } else { size(at) };
+            next *= i64::from(length);
+        }
+        let mut all = [0; DIMENSIONS];
+        all[DIMENSIONS - sizes.len()..].copy_from_slice(&strides);
+        // A quad may begin at any element.
+        let count = next.cast_unsigned() + u64::from(QUAD - 1);
+        Operand { strides: all, ..self.kernels.temporary(ElementWidth::B32, count) }
+    }
+
+    /// The inputs of a program that makes words of elements, and that program.
+    fn converted(
+        &mut self,
+        (element, data_type): (Operand, DataType),
+        zero: Option<(Operand, DataType)>,
+    ) -> (Vec<Operand>, Program) {
+        let mut program = Program::default();
+        let mut inputs = vec![element];
+        let is_float = data_type.integer_range().is_none();
+        let chain =
+            if is_float { conversion(data_type, DataType::Float32) } else { widened(data_type) };
+        let value = program.apply_all(chain, Value::Input(0));
+        let zero = zero.map(|(operand, data_type)| {
+            inputs.push(operand);
+            program.apply_all(widened(data_type), Value::Input(1))
+        });
+        if is_float {
+            return (inputs, program);
+        }
+        if self.are_integers {
+            if let Some(zero) = zero {
+                program.apply(&f::SUBTRACT_I32, vec![value, zero]);
+            }
+            return (inputs, program);
+        }
+        let one = Value::Input(inputs.len());
+        inputs.push(self.kernels.constant(ElementWidth::B32, f32::to_bits(1.0).into()));
+        let zero = zero.unwrap_or_else(|| program.apply(&f::BIT_XOR_WORD, vec![value, value]));
+        let is_signed = data_type.integer_range().is_some_and(|(least, _)| least < 0);
+        let difference = if is_signed { &f::DEQUANTIZE_I32 } else { &f::DEQUANTIZE_U32 };
+        program.apply(difference, vec![value, one, zero]);
+        (inputs, program)
+    }
+
+    /// Writes zeros to all words of a space.
+    pub(super) fn zeros(&mut self, sizes: [u32; DIMENSIONS], output: Operand) -> Result<(), Error> {
+        let inputs = vec![self.kernels.constant(ElementWidth::B32, 0)];
+        self.kernels.compute(IterationSpace { sizes, inputs, output }, &Computation::copy())
+    }
+}

@@ -1,0 +1,63 @@
+//! Which elements of matrices meet.
+
+use dml_core::plan::Plan;
+use dml_core::{Error, Validated};
+
+use super::factor::{Storage, Words};
+use super::lowering::{Build, Geometry, lower};
+use crate::Target;
+use crate::lowering::product::{Dimension, Sums};
+
+/// Whether the matrices of A and B are transposed.
+pub(super) fn transposed(operator: &Validated) -> Result<[bool; 2], Error> {
+    let of = |name: &str| match operator.schema().fields.iter().any(|it| it.name == name) {
+        true => operator.uint(name).map(|it| it == 1),
+        false => Ok(false),
+    };
+    Ok([of("TransA")?, of("TransB")?])
+}
+
+/// Rows are A's and columns B's.
+pub(super) struct Matrices;
+
+/// Products of matrices.
+pub(super) fn matrices(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let both = ["ATensor", "BTensor"];
+    lower(operator, target, both, &Matrices)
+}
+
+impl Geometry for Matrices {
+    fn sums(&self, build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
+        let operator = build.operator;
+        let sizes = operator.required_tensor("OutputTensor")?.sizes();
+        let [is_a_transposed, is_b_transposed] = transposed(operator)?;
+        let [first, last] = [sizes.len() - 2, sizes.len() - 1];
+        let [row_of_a, depth_of_a] = if is_a_transposed { [last, first] } else { [first, last] };
+        let [depth_of_b, column_of_b] = if is_b_transposed { [last, first] } else { [first, last] };
+        let depth = operator.required_tensor("ATensor")?.sizes()[depth_of_a];
+        let stored = |innermost| Storage { innermost, margins: &[], channels: 1 };
+        let a = build.factor(["ATensor", "AZeroPointTensor"], &stored(row_of_a))?;
+        let b = build.factor(["BTensor", "BZeroPointTensor"], &stored(column_of_b))?;
+        let batch = |at: usize| Dimension {
+            size: sizes[at],
+            strides: [a.strides[at], b.strides[at], output.strides[at]],
+        };
+        Ok(vec![Sums {
+            batches: (0..first).map(batch).collect(),
+            row: Dimension {
+                size: sizes[first],
+                strides: [a.strides[row_of_a], 0, output.strides[first]],
+            },
+            columns: vec![Dimension {
+                size: sizes[last],
+                strides: [0, b.strides[column_of_b], output.strides[last]],
+            }],
+            depths: vec![Dimension {
+                size: depth,
+                strides: [a.strides[depth_of_a], b.strides[depth_of_b], 0],
+            }],
+            places: [a.place, b.place, output.place],
+            are_integers: build.are_integers,
+        }])
+    }
+}

@@ -1,0 +1,165 @@
+//! What becomes of sums of products: scales, what is added, activations, the type of the output.
+
+use dml_core::operators;
+use dml_core::schema::OperatorSchema;
+use dml_core::{DataType, Error, Validated};
+use dml_spirv::element_wise::Value;
+use dml_spirv::functions as f;
+
+use super::factor::Build;
+use crate::families::element_wise::{Builder, fused};
+use crate::lowering::conversion::{conversion, widened};
+use crate::lowering::element_wise::Computation;
+use crate::lowering::iteration::{IterationSpace, Operand, leading};
+
+/// Where an operator has its scales and what is added to sums: one of each pair of names.
+pub(super) const SCALES: [[&str; 2]; 2] =
+    [["AScaleTensor", "InputScaleTensor"], ["BScaleTensor", "FilterScaleTensor"]];
+pub(super) const ADDENDS: [&str; 2] = ["CTensor", "BiasTensor"];
+pub(super) const OUTPUT: &str = "OutputTensor";
+pub(super) const OUTPUT_SCALE: &str = "OutputScaleTensor";
+pub(super) const OUTPUT_ZERO_POINT: &str = "OutputZeroPointTensor";
+
+/// The value of an attribute that is a factor, where the operator has it; 1 where it has not.
+pub(super) fn number(operator: &Validated, name: &str) -> Result<f32, Error> {
+    if has(operator.schema(), name) { operator.float(name) } else { Ok(1.0) }
+}
+
+pub(super) fn has(schema: &OperatorSchema, name: &str) -> bool {
+    schema.fields.iter().any(|it| it.name == name)
+}
+
+/// Whether an activation is one of rows, softmax, and not of single elements.
+pub(super) fn is_of_rows(activation: &OperatorSchema) -> bool {
+    [&operators::ACTIVATION_SOFTMAX, &operators::ACTIVATION_SOFTMAX1].contains(&activation)
+}
+
+/// Whether sums are written as they are.
+pub(super) fn is_plain(operator: &Validated) -> Result<bool, Error> {
+    let is_left_out = |name: &str| match has(operator.schema(), name) {
+        true => operator.tensor(name).map(|it| it.is_none()),
+        false => Ok(true),
+    };
+    let data_type = operator.required_tensor(OUTPUT)?.data_type();
+    let has_steps = fused(operator)?.is_some()
+        || number(operator, "Alpha")?.to_bits() != f32::to_bits(1.0)
+        || SCALES.iter().flatten().any(|name| has(operator.schema(), name));
+    let is_alone = is_left_out(ADDENDS[0])? && is_left_out(ADDENDS[1])?;
+    Ok(matches!(data_type, DataType::Float32 | DataType::Int32) && !has_steps && is_alone)
+}
+
+impl Build<'_> {
+    /// Adds the steps that write the output, of `sums` with the output's sizes.
+    ///
+    /// Activations of rows are left to whoever calls.
+    pub(super) fn write(
+        &mut self,
+        sums: Operand,
+        output: Operand,
+        data_type: DataType,
+    ) -> Result<(), Error> {
+        let operator = self.operator;
+        let tensor = operator.required_tensor(OUTPUT)?;
+        let mut steps = Steps { builder: Builder::default(), inputs: vec![sums] };
+        let mut value = Value::Input(0);
+        let addend = match self.input(ADDENDS[0])? {
+            None => self.input(ADDENDS[1])?,
+            addend => addend,
+        };
+        let (integer, real): (Option<_>, Option<_>) = match addend {
+            Some((_, DataType::Int32)) => (addend, None),
+            _ => (None, addend),
+        };
+        if let Some((operand, _)) = integer {
+            let bias = steps.input(operand);
+            value = steps.builder.program.apply(&f::ADD_I32, vec![value, bias]);
+        }
+        if self.are_integers && data_type != DataType::Int32 {
+            value = steps.builder.program.apply(&f::I32_TO_F32, vec![value]);
+        }
+        value = self.scaled(&mut steps, value)?;
+        let alpha = number(operator, "Alpha")?;
+        value = steps.times(value, alpha);
+        if let Some(real) = real {
+            let addend = steps.single(real);
+            let addend = steps.times(addend, number(operator, "Beta")?);
+            value = steps.builder.program.apply(&f::ADD_F32, vec![value, addend]);
+        }
+        if let Some(activation) = fused(operator)?.filter(|it| !is_of_rows(it.schema())) {
+            value = steps.builder.apply(activation, [DataType::Float32; 2], vec![value])?;
+        }
+        value = self.quantized(&mut steps, value)?;
+        if data_type != DataType::Int32 {
+            let chain = conversion(DataType::Float32, data_type);
+            steps.builder.program.apply_all(chain, value);
+        }
+        let Steps { builder, inputs } = steps;
+        let space = IterationSpace { sizes: leading(tensor.sizes(), 1), inputs, output };
+        let Builder { program, parameters } = builder;
+        self.kernels.compute(space, &Computation { program, packed: None, parameters })
+    }
+
+    /// Times the product of both scales.
+    fn scaled(&self, steps: &mut Steps, value: Value) -> Result<Value, Error> {
+        let mut scales = vec![];
+        for name in SCALES.iter().flatten() {
+            scales.extend(self.input(name)?.map(|scale| steps.single(scale)));
+        }
+        if scales.is_empty() {
+            return Ok(value);
+        }
+        let scale = steps.builder.program.apply(&f::MULTIPLY_F32, scales);
+        Ok(steps.builder.program.apply(&f::MULTIPLY_F32, vec![value, scale]))
+    }
+
+    /// Over the output's scale, to the nearest integer, plus the zero point.
+    fn quantized(&self, steps: &mut Steps, value: Value) -> Result<Value, Error> {
+        let Some(scale) = self.input(OUTPUT_SCALE)? else { return Ok(value) };
+        let scale = steps.single(scale);
+        let zero = match self.input(OUTPUT_ZERO_POINT)? {
+            Some(zero) => steps.single(zero),
+            None => steps.builder.program.apply(&f::BIT_XOR_WORD, vec![value, value]),
+        };
+        Ok(steps.builder.program.apply(&f::QUANTIZE_F32, vec![value, scale, zero]))
+    }
+}
+
+/// The program, and what it reads.
+struct Steps {
+    builder: Builder,
+    inputs: Vec<Operand>,
+}
+
+impl Steps {
+    fn input(&mut self, operand: Operand) -> Value {
+        self.inputs.push(operand);
+        Value::Input(self.inputs.len() - 1)
+    }
+
+    /// An input in single precision.
+    fn single(&mut self, (operand, data_type): (Operand, DataType)) -> Value {
+        let value = self.input(operand);
+        let chain = match data_type.integer_range() {
+            Some(_) => {
+                [widened(data_type), conversion(of_32_bits(data_type), DataType::Float32)].concat()
+            }
+            None => conversion(data_type, DataType::Float32),
+        };
+        self.builder.program.apply_all(chain, value)
+    }
+
+    /// The product with a number, which is exact where that is 1.
+    fn times(&mut self, value: Value, number: f32) -> Value {
+        if number.to_bits() == f32::to_bits(1.0) {
+            return value;
+        }
+        // What is added changes no product.
+        self.builder.scaled(value, number, -0.0)
+    }
+}
+
+/// What `widened` makes of an integer.
+fn of_32_bits(data_type: DataType) -> DataType {
+    let is_signed = data_type.integer_range().is_some_and(|(least, _)| least < 0);
+    if is_signed { DataType::Int32 } else { DataType::Uint32 }
+}

@@ -1,0 +1,342 @@
+//! Sums of products of words: those of matrices, and those of a convolution's filter with what it passes over.
+//!
+//! A sum begins at 0, and its products are added one after the other, outermost depth first, on every device.
+//! Where a sum has more products than an invocation has iterations, or than a window shows, the next dispatch
+//! goes on from what the output has: nothing is added in another order. Rows are copied first to where they can
+//! be read as quads, where several columns take them, and columns where many rows do.
+
+use dml_core::Error;
+use dml_core::plan::{Access as Touch, Slot, Window};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, PushConstants, QUAD};
+use dml_spirv::product::{BATCHES, COLUMNS, DEPTHS, Product, Record, Rows, Strides};
+
+use crate::lowering::boxes::{Placement, TensorBox};
+use crate::lowering::element_wise::Computation;
+use crate::lowering::iteration::{Alignment, IterationSpace, Operand};
+use crate::lowering::kernels::Kernels;
+
+/// Products that one dispatch adds to a sum: on lavapipe an invocation has 65,535 iterations, and each product
+/// may take one of every loop.
+const MOST_OF_A_SUM: u32 = 8192;
+
+/// Columns are worth a copy that makes them quads where so many rows take them.
+const ROWS_WORTH_A_COPY: u32 = 16;
+
+/// The dimensions of sums, outermost first: batches, the row, columns, and depths.
+const AXES: usize = BATCHES + 1 + COLUMNS + DEPTHS;
+const ROW: usize = BATCHES;
+const FIRST_COLUMN: usize = ROW + 1;
+const FIRST_DEPTH: usize = FIRST_COLUMN + COLUMNS;
+
+/// Rows, columns, and sums.
+const OPERANDS: usize = 3;
+const SUMS: usize = 2;
+
+/// A dimension, and how each operand goes along it: rows, columns and sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dimension {
+    pub(crate) size: u32,
+    pub(crate) strides: [i64; OPERANDS],
+}
+
+impl Dimension {
+    pub(crate) const ONE: Self = Self { size: 1, strides: [0; OPERANDS] };
+}
+
+/// Words: where the first one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) slot: Slot,
+    /// In elements, from the start of the slot.
+    pub(crate) base: i64,
+    /// Whether what lies up to the next multiple of four elements after any may be read.
+    pub(crate) has_slack: bool,
+}
+
+/// Which products are added up.
+#[derive(Clone, Debug)]
+pub(crate) struct Sums {
+    /// What rows and columns have in common, at most [`BATCHES`].
+    pub(crate) batches: Vec<Dimension>,
+    pub(crate) row: Dimension,
+    /// At most [`COLUMNS`].
+    pub(crate) columns: Vec<Dimension>,
+    /// At most [`DEPTHS`].
+    pub(crate) depths: Vec<Dimension>,
+    pub(crate) places: [Place; OPERANDS],
+    /// Whether they are integers of 32 bits, which wrap, or floats.
+    pub(crate) are_integers: bool,
+}
+
+impl Kernels<'_> {
+    /// Adds the steps that write sums of products.
+    ///
+    /// # Errors
+    /// As [`Self::compute`].
+    pub(crate) fn products(&mut self, sums: Sums) -> Result<(), Error> {
+        let mut sums = sums.coalesced();
+        let columns: u64 = sums.columns.iter().map(|it| u64::from(it.size)).product();
+        if sums.columns.len() == 1 && columns < u64::from(QUAD).min(sums.row.size.into()) {
+            sums = sums.transposed();
+        }
+        let alignment = self.dispatches().alignment();
+        if alignment == Alignment::Quads {
+            let columns: u64 = sums.columns.iter().map(|it| u64::from(it.size)).product();
+            if sums.row.size >= QUAD && columns >= QUAD.into() && !sums.rows_are_quads() {
+                self.repack(&mut sums, 0)?;
+            }
+            let is_one = sums.columns.len() == 1 && sums.depths.len() <= 1;
+            if is_one && sums.row.size >= ROWS_WORTH_A_COPY && !sums.columns_are_quads() {
+                self.repack(&mut sums, 1)?;
+            }
+        }
+        self.add_up(&sums, alignment)
+    }
+
+    /// Copies rows or columns to where they can be read as quads.
+    fn repack(&mut self, sums: &mut Sums, operand: usize) -> Result<(), Error> {
+        // The last dimension is the one whose elements become neighbours.
+        let last = match operand {
+            0 => vec![sums.row],
+            _ => sums.columns.clone(),
+        };
+        let used = [sums.batches.clone(), sums.depths.clone(), last].concat();
+        let first = DIMENSIONS - used.len();
+        let (mut sizes, mut from, mut to) = ([1; DIMENSIONS], [0; DIMENSIONS], [0; DIMENSIONS]);
+        let mut next = 1_i64;
+        for (at, dimension) in used.iter().enumerate().rev() {
+            let stride = dimension.strides[operand];
+            if dimension.size == 1 || stride == 0 {
+                continue;
+            }
+            (sizes[first + at], from[first + at], to[first + at]) = (dimension.size, stride, next);
+            let size = match at == used.len() - 1 {
+                true => dimension.size.next_multiple_of(QUAD),
+                false => dimension.size,
+            };
+            next *= i64::from(size);
+        }
+        // A quad may begin at any element.
+        let count = next.cast_unsigned() + u64::from(QUAD - 1);
+        let output = Operand { strides: to, ..self.temporary(ElementWidth::B32, count) };
+        let place = sums.places[operand];
+        let input = Operand {
+            slot: Some(place.slot),
+            width: ElementWidth::B32,
+            base: place.base,
+            strides: from,
+            displacement: None,
+        };
+        sums.places[operand] = Place { slot: Slot::Temporary, base: output.base, has_slack: true };
+        let mut strides = to[first..].iter();
+        let all = sums.batches.iter_mut().chain(&mut sums.depths);
+        let last = match operand {
+            0 => std::slice::from_mut(&mut sums.row),
+            _ => sums.columns.as_mut_slice(),
+        };
+        for (dimension, stride) in all.chain(last).zip(&mut strides) {
+            dimension.strides[operand] = *stride;
+        }
+        let space = IterationSpace { sizes, inputs: vec![input], output };
+        self.compute(space, &Computation::copy())
+    }
+
+    fn add_up(&mut self, sums: &Sums, alignment: Alignment) -> Result<(), Error> {
+        let sizes = sums.sizes();
+        let placements = [0, 1, SUMS].map(|operand| sums.placement(operand, alignment));
+        let mut dispatches = self.dispatches();
+        let boxes = dispatches.boxes(sizes, &placements)?.of_at_most(most_depths(sizes));
+        for part in boxes {
+            let views = placements.map(|it| it.view(&part));
+            let starts = [0, 1, SUMS].map(|operand| views[operand].start);
+            let (kernel, record) = sums.kernel(&part, starts, alignment);
+            let tile = kernel.rows.count();
+            let block = record.words(tile).iter().flat_map(|word| word.to_le_bytes()).collect();
+            let block = self.constants.add_uniform(block);
+            let count = u32::try_from(record.count(tile)).expect("no more than sums");
+            let push = PushConstants { count, ..Default::default() };
+            let window = |operand: usize, access, base_word_at| Window {
+                slot: sums.places[operand].slot,
+                range: views[operand].range.clone(),
+                access,
+                base_word_at,
+            };
+            let windows = [
+                window(0, Touch::Read, PushConstants::base_word_at(0)),
+                window(1, Touch::Read, PushConstants::base_word_at(1)),
+                window(SUMS, Touch::ReadWrite, PushConstants::BASE_WORD_OF_OUTPUT_AT),
+            ];
+            dispatches.push_with_block(kernel.variant(), &windows, &push, Some(block))?;
+        }
+        self.add(dispatches);
+        Ok(())
+    }
+}
+
+/// How many elements a box has in each dimension so that no sum has more products than a dispatch adds.
+fn most_depths(sizes: [u32; AXES]) -> [u32; AXES] {
+    let (mut most, mut left) = (sizes, MOST_OF_A_SUM);
+    for at in (FIRST_DEPTH..AXES).rev() {
+        most[at] = sizes[at].min(left);
+        left = (left / most[at]).max(1);
+    }
+    most
+}
+
+/// Dimensions of more than one element, of which neighbours that every operand goes through as through one are one.
+fn merged(dimensions: Vec<Dimension>) -> Vec<Dimension> {
+    let mut kept: Vec<Dimension> = Vec::new();
+    for inner in dimensions.into_iter().filter(|it| it.size > 1) {
+        let follows = |outer: &Dimension| {
+            let mut strides = outer.strides.iter().zip(inner.strides);
+            strides.all(|(outer, stride)| *outer == stride * i64::from(inner.size))
+        };
+        let size = kept.last().filter(|it| follows(it)).map(|it| it.size.checked_mul(inner.size));
+        match (size.flatten(), kept.last_mut()) {
+            (Some(size), Some(last)) => *last = Dimension { size, ..inner },
+            _ => kept.push(inner),
+        }
+    }
+    kept
+}
+
+impl Sums {
+    fn coalesced(mut self) -> Self {
+        self.batches = merged(self.batches);
+        self.columns = merged(self.columns);
+        self.depths = merged(self.depths);
+        if self.columns.is_empty() {
+            self.columns.push(Dimension::ONE);
+        }
+        self
+    }
+
+    /// The same sums where the only dimension of columns is that of rows, and the other way round.
+    fn transposed(self) -> Self {
+        let swap = |it: Dimension| {
+            let [one, other, sum] = it.strides;
+            Dimension { strides: [other, one, sum], ..it }
+        };
+        let all = |them: Vec<Dimension>| them.into_iter().map(swap).collect();
+        let [one, other, sum] = self.places;
+        Self {
+            batches: all(self.batches),
+            row: swap(self.columns[0]),
+            columns: vec![swap(self.row)],
+            depths: all(self.depths),
+            places: [other, one, sum],
+            ..self
+        }
+    }
+
+    /// The dimensions in their places, outermost first: what is not used has size 1.
+    fn dimensions(&self) -> [Dimension; AXES] {
+        let mut all = [Dimension::ONE; AXES];
+        let mut put = |end: usize, dimensions: &[Dimension]| {
+            all[end - dimensions.len()..end].copy_from_slice(dimensions);
+        };
+        put(BATCHES, &self.batches);
+        put(FIRST_COLUMN, &[self.row]);
+        put(FIRST_DEPTH, &self.columns);
+        put(AXES, &self.depths);
+        all
+    }
+
+    fn sizes(&self) -> [u32; AXES] {
+        self.dimensions().map(|it| it.size)
+    }
+
+    fn strides(&self, operand: usize) -> [i64; AXES] {
+        self.dimensions().map(|it| if it.size > 1 { it.strides[operand] } else { 0 })
+    }
+
+    fn placement(&self, operand: usize, alignment: Alignment) -> Placement<AXES> {
+        let place = self.places[operand];
+        let words = Operand {
+            slot: Some(place.slot),
+            width: ElementWidth::B32,
+            base: place.base,
+            strides: [0; DIMENSIONS],
+            displacement: None,
+        };
+        let is_read_beyond = place.has_slack && alignment == Alignment::Quads;
+        Placement {
+            first: place.base,
+            strides: self.strides(operand),
+            element_bytes: words.width.bytes(),
+            granule: words.placement(alignment).granule,
+            beyond: if is_read_beyond { u64::from(QUAD) - 1 } else { 0 },
+        }
+    }
+
+    /// Whether an operand is one of quads along a dimension, but for where it begins.
+    fn are_quads(&self, operand: usize, along: usize) -> bool {
+        let (sizes, strides) = (self.sizes(), self.strides(operand));
+        let is_whole = self.may_end_anywhere(operand) || sizes[along].is_multiple_of(QUAD);
+        let mut others = (0..AXES).filter(|at| *at != along);
+        let is_one = sizes[along] == 1 || strides[along] == 1;
+        is_whole && is_one && others.all(|at| strides[at] % i64::from(QUAD) == 0)
+    }
+
+    /// Whether an operand's last quad need not be full: what follows it may be read, and no other quad goes on
+    /// from it, as where columns have several dimensions.
+    fn may_end_anywhere(&self, operand: usize) -> bool {
+        self.places[operand].has_slack && (operand == 0 || self.columns.len() == 1)
+    }
+
+    fn rows_are_quads(&self) -> bool {
+        self.are_quads(0, ROW)
+    }
+
+    fn columns_are_quads(&self) -> bool {
+        self.are_quads(1, FIRST_DEPTH - 1)
+    }
+
+    /// The kernel for a box whose operands begin at `starts`, and what it is told.
+    fn kernel(
+        &self,
+        part: &TensorBox<AXES>,
+        starts: [u32; OPERANDS],
+        alignment: Alignment,
+    ) -> (Product, Record) {
+        // A box may end, or begin, within a quad.
+        let fits = |operand: usize, along: usize| {
+            alignment == Alignment::Quads
+                && starts[operand].is_multiple_of(QUAD)
+                && (part.sizes[along].is_multiple_of(QUAD) || self.may_end_anywhere(operand))
+        };
+        let rows_are_quads = fits(0, ROW) && self.rows_are_quads() && part.sizes[ROW] > 1;
+        let columns_are_whole = fits(1, FIRST_DEPTH - 1) && self.columns_are_quads();
+        let kernel = Product {
+            rows: if rows_are_quads { Rows::Eight } else { Rows::One },
+            columns_are_whole,
+            are_integers: self.are_integers,
+        };
+        let of = |operand: usize| {
+            let strides = self.strides(operand).map(modulo_2_32);
+            Strides {
+                start: starts[operand],
+                batches: std::array::from_fn(|at| strides[at]),
+                row: strides[ROW],
+                columns: std::array::from_fn(|at| strides[FIRST_COLUMN + at]),
+                depths: std::array::from_fn(|at| strides[FIRST_DEPTH + at]),
+            }
+        };
+        let record = Record {
+            goes_on: part.origin[FIRST_DEPTH..].iter().any(|at| *at > 0),
+            batches: std::array::from_fn(|at| part.sizes[at]),
+            rows: part.sizes[ROW],
+            columns: std::array::from_fn(|at| part.sizes[FIRST_COLUMN + at]),
+            depths: std::array::from_fn(|at| part.sizes[FIRST_DEPTH + at]),
+            operands: [of(0), of(1), of(SUMS)],
+        };
+        (kernel, record)
+    }
+}
+
+/// Kernels add elements and strides modulo 2^32, which is right for negative ones as well.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^32")]
+fn modulo_2_32(element: i64) -> u32 {
+    element as u32
+}
