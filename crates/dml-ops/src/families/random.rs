@@ -1,0 +1,64 @@
+//! RANDOM_GENERATOR: words that look random, and are the same for the same state everywhere.
+
+#[cfg(feature = "reference")]
+mod reference;
+
+use dml_core::plan::Plan;
+use dml_core::schema::FieldKind;
+use dml_core::{Error, Validated, operators};
+use dml_spirv::element_wise::DIMENSIONS;
+use dml_spirv::functions::{self as f, Function};
+
+use crate::lowering::iteration::{Operand, leading};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::made::Made;
+use crate::{Operator, Target};
+
+/// All of them.
+pub(crate) static OPERATORS: &[&Operator] = &[&RANDOM_GENERATOR];
+
+/// `output[i] = word i of Philox 4x32-10`
+static RANDOM_GENERATOR: Operator = Operator {
+    schema: &operators::RANDOM_GENERATOR,
+    lower: generate,
+    form: None,
+    #[cfg(feature = "reference")]
+    reference: &reference::Philox,
+};
+
+/// Four words for each value of the counter.
+const BLOCK: u64 = 4;
+/// Words of a state.
+const STATE: i64 = 6;
+
+/// Each output is computed from the numbers of its elements and the words of the state.
+fn generate(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut kernels = Kernels::new(operator, target);
+    let [input, outputs] = [kernels.inputs()?, kernels.outputs()?];
+    let missing = || Error::internal(operator.schema().name, "a tensor is missing");
+    let state = input.into_iter().flatten().next().ok_or_else(missing)?;
+    let count = operator.required_tensor("OutputTensor")?.element_count();
+    let blocks = u32::try_from(count.div_ceil(BLOCK)).unwrap_or(u32::MAX);
+    let functions: [(&Function, &[u32]); 2] = [(&f::PHILOX, &[]), (&f::PHILOX_STATE, &[blocks])];
+    let tensors = operator.tensors(FieldKind::Output).map(|(_, tensor)| tensor);
+    for ((tensor, output), (function, parameters)) in tensors.zip(outputs).zip(functions) {
+        let (Some(tensor), Some(output)) = (tensor, output) else { continue };
+        let mut made = Made::default();
+        let mut words =
+            vec![made.input(Operand::numbers(0, [0; DIMENSIONS]).packed(tensor.sizes()))];
+        words.extend(state_words(&state).map(|word| made.input(word)));
+        made.apply(function, &words, parameters);
+        made.compute(&mut kernels, leading(tensor.sizes(), 1), output)?;
+    }
+    Ok(kernels.into_plan())
+}
+
+/// The words of a state, each the same everywhere.
+fn state_words(state: &Operand) -> impl Iterator<Item = Operand> + '_ {
+    let step = state.strides[DIMENSIONS - 1];
+    (0..STATE).map(move |at| Operand {
+        base: state.base + at * step,
+        strides: [0; DIMENSIONS],
+        ..state.clone()
+    })
+}

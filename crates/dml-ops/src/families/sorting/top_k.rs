@@ -1,0 +1,195 @@
+//! How the greatest or the least elements of rows are found.
+//!
+//! Elements become keys of 32 bits whose order as integers is the wanted one. A key above the element's
+//! coordinate is what the network sorts, so that of equal elements the first one comes first. Elements of 64
+//! bits are sorted by their low words, and what that gives by the high words.
+
+use dml_core::plan::Plan;
+
+use dml_core::{AxisDirection, DataType, Error, Validated};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, Value};
+use dml_spirv::functions as f;
+
+use super::AXIS_DIRECTION;
+use super::network::Rows;
+use crate::Target;
+use crate::lowering::conversion::widened;
+use crate::lowering::iteration::{Displacement, Operand, leading};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::made::{Made, required};
+
+/// The greatest or least elements along a dimension, and their coordinates in it.
+pub(super) fn top_k(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut kernels = Kernels::new(operator, target);
+    let [data] = required(operator, kernels.inputs()?)?;
+    let [values, indices] = required(operator, kernels.outputs()?)?;
+    let search = Search::new(operator, data)?;
+    let order = search.order(&mut kernels)?;
+    let mut found = Made::default();
+    let coordinate = found.input(order.clone());
+    let element = search.element(&mut found, coordinate, &search.data);
+    found.apply(&f::SAME, &[element], &[]);
+    found.compute(&mut kernels, search.wanted(), values)?;
+    let mut numbers = Made::default();
+    let coordinate = numbers.input(order);
+    let is_wide = indices.width == ElementWidth::B64;
+    numbers.apply(if is_wide { &f::U32_TO_U64 } else { &f::SAME }, &[coordinate], &[]);
+    numbers.compute(&mut kernels, search.wanted(), indices)?;
+    Ok(kernels.into_plan())
+}
+
+/// The sign of a word.
+const SIGN: u64 = 0x8000_0000;
+
+/// The low words of what has 64 bits, or the high ones.
+#[derive(Clone, Copy)]
+enum Words {
+    Low,
+    High,
+}
+
+impl Words {
+    fn of(self, wide: &Operand) -> Operand {
+        let which = i64::from(matches!(self, Self::High));
+        Operand {
+            width: ElementWidth::B32,
+            base: 2 * wide.base + which,
+            strides: wide.strides.map(|it| 2 * it),
+            ..wide.clone()
+        }
+    }
+}
+
+/// What is sorted, and in which order.
+struct Search<'a> {
+    operator: &'a Validated,
+    data: Operand,
+    data_type: DataType,
+    sizes: [u32; DIMENSIONS],
+    /// The dimension of rows.
+    axis: usize,
+    /// How many elements are wanted of each row.
+    count: u32,
+    descends: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(operator: &'a Validated, data: Operand) -> Result<Self, Error> {
+        let tensor = operator.required_tensor("InputTensor")?;
+        let has_direction = operator.schema().fields.iter().any(|it| it.name == AXIS_DIRECTION);
+        let increasing = AxisDirection::Increasing.dml_value();
+        let descends = !has_direction || operator.uint(AXIS_DIRECTION)? != increasing;
+        Ok(Self {
+            operator,
+            data,
+            data_type: tensor.data_type(),
+            sizes: leading(tensor.sizes(), 1),
+            axis: DIMENSIONS - tensor.sizes().len() + operator.uint("Axis")? as usize,
+            count: operator.uint("K")?,
+            descends,
+        })
+    }
+
+    /// The sizes of the outputs.
+    fn wanted(&self) -> [u32; DIMENSIONS] {
+        let mut sizes = self.sizes;
+        sizes[self.axis] = self.count;
+        sizes
+    }
+
+    /// The coordinates of the wanted elements, in order.
+    fn order(&self, kernels: &mut Kernels<'_>) -> Result<Operand, Error> {
+        let wanted = self.count.next_power_of_two().trailing_zeros();
+        if self.data.width != ElementWidth::B64 {
+            return self
+                .sorted(kernels, wanted, self.data_type, |made| made.input(self.data.clone()));
+        }
+        let [low, high] = [Words::Low, Words::High].map(|it| it.of(&self.data));
+        let all = self.sizes[self.axis].next_power_of_two().trailing_zeros();
+        let by_low = self.sorted(kernels, all, DataType::Uint32, |made| made.input(low))?;
+        let is_signed = self.data_type == DataType::Int64;
+        let of_high = if is_signed { DataType::Int32 } else { DataType::Uint32 };
+        let places = self.sorted(kernels, wanted, of_high, |made| {
+            let coordinate = made.input(by_low.clone());
+            self.element(made, coordinate, &high)
+        })?;
+        let count = self.wanted().into_iter().map(u64::from).product();
+        let order = kernels.temporary(ElementWidth::B32, count).packed(&self.wanted());
+        let mut made = Made::default();
+        let place = made.input(places);
+        let coordinate = self.element(&mut made, place, &by_low);
+        made.apply(&f::SAME, &[coordinate], &[]);
+        made.compute(kernels, self.wanted(), order.clone())?;
+        Ok(order)
+    }
+
+    /// An element of `data` at a coordinate along the axis.
+    fn element(&self, made: &mut Made, coordinate: Value, data: &Operand) -> Value {
+        let stride = data.strides[self.axis];
+        // What no kernel can address is refused where the operand is placed.
+        let step = u32::try_from(stride).unwrap_or(u32::MAX);
+        let size = self.sizes[self.axis];
+        let by = made.apply(&f::NEAREST_U32, &[coordinate], &[size, step]);
+        let most = u64::from(size - 1) * stride.unsigned_abs();
+        let mut strides = data.strides;
+        strides[self.axis] = 0;
+        let displacement = Some(Displacement { by, most });
+        made.input(Operand { strides, displacement, ..data.clone() })
+    }
+
+    /// The coordinates in the order of what `input` adds, elements of `data_type` of up to 32 bits.
+    fn sorted(
+        &self,
+        kernels: &mut Kernels<'_>,
+        wanted: u32,
+        data_type: DataType,
+        input: impl FnOnce(&mut Made) -> Value,
+    ) -> Result<Operand, Error> {
+        let count: u64 = self.sizes.into_iter().map(u64::from).product();
+        let size = self.sizes[self.axis];
+        let rows = u32::try_from(count / u64::from(size)).unwrap_or(u32::MAX);
+        let mut rows = Rows::new(kernels, self.operator, rows, size)?;
+        let place = self.in_rows(&rows);
+        let mut keys = Made::default();
+        let element = input(&mut keys);
+        self.key(kernels, &mut keys, element, data_type);
+        keys.compute(kernels, self.sizes, Words::High.of(&place))?;
+        let mut strides = [0; DIMENSIONS];
+        strides[self.axis] = 1;
+        let mut coordinates = Made::default();
+        let coordinate = coordinates.input(Operand::numbers(0, strides));
+        coordinates.apply(&f::SAME, &[coordinate], &[]);
+        coordinates.compute(kernels, self.sizes, Words::Low.of(&place))?;
+        rows.sort(kernels, wanted)?;
+        Ok(Words::Low.of(&self.in_rows(&rows)))
+    }
+
+    /// A number without a sign that is less where the element comes first.
+    fn key(&self, kernels: &mut Kernels<'_>, made: &mut Made, element: Value, data_type: DataType) {
+        let mut key = made.apply_all(widened(data_type), element);
+        match data_type {
+            DataType::Float16 | DataType::Float32 => {
+                key = made.apply(&f::SORT_KEY_F32, &[key], &[]);
+            }
+            DataType::Int8 | DataType::Int16 | DataType::Int32 => {
+                let sign = made.input(kernels.constant(ElementWidth::B32, SIGN));
+                key = made.apply(&f::BIT_XOR_WORD, &[key, sign], &[]);
+            }
+            _ => {}
+        }
+        made.apply(if self.descends { &f::BIT_NOT_WORD } else { &f::SAME }, &[key], &[]);
+    }
+
+    /// The rows' numbers as the tensor's elements have their coordinates.
+    fn in_rows(&self, rows: &Rows) -> Operand {
+        let mut strides = [0; DIMENSIONS];
+        let mut next = 1_i64 << rows.length;
+        for at in (0..DIMENSIONS).rev().filter(|at| *at != self.axis) {
+            strides[at] = if self.sizes[at] > 1 { next } else { 0 };
+            next *= i64::from(self.sizes[at]);
+        }
+        strides[self.axis] = 1;
+        Operand { strides, ..rows.numbers.clone() }
+    }
+}
