@@ -6,12 +6,28 @@ use dml_core::capabilities::Features;
 use dml_core::plan::Plan;
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Tuning, Validated, validate};
 
-use crate::families::{copy, diagonal, element_wise, fill};
+use crate::families::{
+    blocks, copy, diagonal, element_wise, fill, index, products, random, resample, rows, sorting,
+    windows,
+};
 use crate::{Operator, Target, TransferUse};
 
 /// Every implemented operator, by ascending operator number.
 pub static OPERATORS: LazyLock<Vec<&'static Operator>> = LazyLock::new(|| {
-    let families = [copy::OPERATORS, diagonal::OPERATORS, element_wise::OPERATORS, fill::OPERATORS];
+    let families = [
+        blocks::OPERATORS,
+        copy::OPERATORS,
+        diagonal::OPERATORS,
+        element_wise::OPERATORS,
+        fill::OPERATORS,
+        index::OPERATORS,
+        products::OPERATORS,
+        random::OPERATORS,
+        resample::OPERATORS,
+        rows::OPERATORS,
+        sorting::OPERATORS,
+        windows::OPERATORS,
+    ];
     let mut all = families.concat();
     all.sort_by_key(|operator| operator.schema().operator_type);
     all

@@ -1,8 +1,9 @@
 //! Every operator's cases, lowered and run by the host interpreter, against its reference.
 
 use dml_core::plan::{Plan, Step};
-use dml_core::{AbstractOperator, Capabilities, FeatureLevel, Strategy, Tuning, validate};
+use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Strategy, Tuning, validate};
 
+use crate::families::{index, resample, sorting};
 use crate::reference::{Case, Memory, Signature, run_on_host};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
@@ -57,7 +58,12 @@ fn check_case(operator: &Operator, signature: &Signature, case: Case, targets: &
     let memory = Memory::new(operator.reference(), &validated, &case).expect(&name);
     let mut plans: Vec<Plan> = vec![];
     for target in targets {
-        let plan = operator.lower(&validated, target).expect(&name);
+        let plan = match operator.lower(&validated, target) {
+            Err(Error::DeviceLimit { unit: "bytes", .. }) if needs_whole_operands(operator) => {
+                continue;
+            }
+            plan => plan.expect(&name),
+        };
         check_limits(&plan, target);
         if plans.contains(&plan) {
             continue;
@@ -67,6 +73,12 @@ fn check_case(operator: &Operator, signature: &Signature, case: Case, targets: &
         checked.unwrap_or_else(|difference| panic!("{name} {target:?}: {difference}"));
         plans.push(plan);
     }
+}
+
+/// Whether one descriptor must show all that indices choose from, whatever a device's descriptors show.
+fn needs_whole_operands(operator: &Operator) -> bool {
+    let all = [index::OPERATORS, resample::OPERATORS, sorting::OPERATORS].concat();
+    all.iter().any(|it| std::ptr::eq(*it, operator))
 }
 
 /// That a plan is one for its target, wherever its tensors are bound.
@@ -88,12 +100,19 @@ pub(crate) fn with_window(window: u64, alignment: u64) -> Capabilities {
     capabilities
 }
 
+/// Cases of an operator that are run on the host: evenly so many of them. Devices run them all.
+const MOST_CASES: usize = 600;
+
 fn check_everything(targets: &[Target<'_>]) {
     for operator in OPERATORS.iter().copied() {
-        for signature in signatures(operator) {
-            for case in operator.cases(&signature) {
-                check_case(operator, &signature, case, targets);
-            }
+        let of = |it: Signature| {
+            let cases = operator.cases(&it).into_iter();
+            cases.map(move |case| (it.clone(), case))
+        };
+        let all: Vec<(Signature, Case)> = signatures(operator).flat_map(of).collect();
+        let step = all.len().div_ceil(MOST_CASES).max(1);
+        for (signature, case) in all.into_iter().step_by(step) {
+            check_case(operator, &signature, case, targets);
         }
     }
 }
@@ -112,9 +131,23 @@ fn documented_examples_are_what_the_reference_says() {
         }
         counts.push((operator.schema().name, documented.len()));
     }
-    // Four of one page, and five of the other with 2, 3 and 4 dimensions.
     counts.retain(|(_, count)| *count > 0);
-    assert_eq!(counts, [("DIAGONAL_MATRIX", 4), ("DIAGONAL_MATRIX1", 15)]);
+    counts.sort_unstable();
+    let expected = [
+        ("DEPTH_TO_SPACE1", 2),
+        // Four of one page, and five of the other with 2, 3 and 4 dimensions.
+        ("DIAGONAL_MATRIX", 4),
+        ("DIAGONAL_MATRIX1", 15),
+        ("FILL_VALUE_SEQUENCE", 2),
+        ("GATHER_ELEMENTS", 1),
+        ("PADDING1", 3),
+        ("RANDOM_GENERATOR", 3),
+        ("REVERSE_SUBSEQUENCES", 2),
+        ("SLICE", 1),
+        ("SLICE1", 2),
+        ("SPACE_TO_DEPTH1", 2),
+    ];
+    assert_eq!(counts, expected);
 }
 
 #[test]

@@ -23,10 +23,15 @@ use dml_spirv::functions as f;
 use crate::Operator;
 use functions::Functions;
 use lowering::{form, lower};
+pub(crate) use program::{Builder, activated, fused};
 #[cfg(feature = "reference")]
 use real::{erf, error_complement, integer_power, soft_maximum};
 #[cfg(feature = "reference")]
+pub(crate) use reference::activated as activated_reference;
+#[cfg(feature = "reference")]
 use reference::{ElementWise, Oracle, hard_sigmoid, maximum, minimum, single};
+#[cfg(feature = "reference")]
+pub(crate) use tensors::{drawn_activation, nested};
 
 /// An operator: what computes it, and what it means.
 struct Row {

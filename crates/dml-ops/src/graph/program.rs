@@ -58,7 +58,7 @@ pub(super) fn merged<'a>(
         let form = &forms[&node];
         let mut reads: Vec<Read> = Vec::new();
         for operand in &form.space.inputs {
-            let Slot::Input(at) = operand.slot else { continue };
+            let Some(Slot::Input(at)) = operand.slot else { continue };
             let (at, of) = (at as usize, &graph.nodes()[node]);
             let tensor = of.tensor(FieldKind::Input, at);
             let (Some(source), Some(tensor)) = (of.inputs[at], tensor) else { continue };

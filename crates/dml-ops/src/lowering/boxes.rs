@@ -20,6 +20,8 @@ pub(crate) struct Placement<const N: usize> {
     pub(crate) element_bytes: u32,
     /// Windows begin at a multiple of so many bytes, a power of two, at least [`WORD`].
     pub(crate) granule: u64,
+    /// An access may be so many elements beyond the one at its coordinate: every box needs them.
+    pub(crate) beyond: u64,
 }
 
 /// A part of a tensor.
@@ -45,7 +47,7 @@ impl<const N: usize> Placement<N> {
     /// An operand of a kernel that accesses single words.
     pub(crate) fn in_words(first: u64, strides: [u32; N], element_bytes: u32) -> Self {
         let first = first.cast_signed();
-        Self { first, strides: strides.map(i64::from), element_bytes, granule: WORD }
+        Self { first, strides: strides.map(i64::from), element_bytes, granule: WORD, beyond: 0 }
     }
 
     /// The words that hold the elements of `part`.
@@ -87,7 +89,7 @@ impl<const N: usize> Placement<N> {
             let fitting = u32::try_from(neighbours + 1).expect("less than the size");
             sizes[dimension] = self.in_whole_granules(dimension, fitting);
         }
-        Some(sizes)
+        (self.reach(sizes) <= most).then_some(sizes)
     }
 
     /// At most `size`, and such that boxes which touch in this dimension share no granule, where that
@@ -106,10 +108,16 @@ impl<const N: usize> Placement<N> {
         terms.map(|(at, stride)| i64::from(at) * stride).sum()
     }
 
-    /// Elements from the lowest one of a box to the highest one.
+    /// Elements from the lowest one that a box may need to the highest one.
     fn reach(&self, sizes: [u32; N]) -> u64 {
         let terms = sizes.into_iter().zip(self.strides);
-        terms.map(|(size, stride)| u64::from(size - 1) * stride.unsigned_abs()).sum()
+        let coordinates = terms.map(|(size, stride)| u64::from(size - 1) * stride.unsigned_abs());
+        coordinates.sum::<u64>() + self.beyond
+    }
+
+    /// Bytes of a window that shows what one element may need.
+    pub(crate) fn least_window(&self) -> u64 {
+        ((self.beyond + 1) * u64::from(self.element_bytes)).next_multiple_of(WORD)
     }
 }
 
@@ -151,6 +159,20 @@ impl<const N: usize> Boxes<N> {
             .zip(self.most)
             .map(|(size, most)| u64::from(size.div_ceil(most)))
             .product()
+    }
+
+    /// Sizes of all boxes but the last ones of a dimension.
+    pub(crate) fn most(&self) -> [u32; N] {
+        self.most
+    }
+
+    /// The same, but none larger than `sizes`.
+    #[must_use]
+    pub(crate) fn of_at_most(mut self, sizes: [u32; N]) -> Self {
+        for (most, size) in self.most.iter_mut().zip(sizes) {
+            *most = size.min(*most);
+        }
+        self
     }
 
     fn after(&self, mut origin: [u32; N]) -> Option<[u32; N]> {

@@ -23,15 +23,20 @@ impl Constants {
         start..end
     }
 
+    /// The same, starting at a multiple of `alignment`.
+    pub(crate) fn add_aligned(&mut self, bytes: &[u8], alignment: u64) -> Range<u64> {
+        let start = (self.bytes.len() as u64).next_multiple_of(alignment);
+        self.bytes.resize(usize::try_from(start).expect("in memory"), 0);
+        self.add(bytes)
+    }
+
     /// Adds the bytes of a uniform block unless they are there, and returns where they are. They start
     /// at a multiple of [`UNIFORM_ALIGNMENT`].
     pub(crate) fn add_uniform(&mut self, bytes: Vec<u8>) -> Range<u64> {
         if let Some(range) = self.uniforms.get(&bytes) {
             return range.clone();
         }
-        let start = (self.bytes.len() as u64).next_multiple_of(UNIFORM_ALIGNMENT);
-        self.bytes.resize(usize::try_from(start).expect("in memory"), 0);
-        let range = self.add(&bytes);
+        let range = self.add_aligned(&bytes, UNIFORM_ALIGNMENT);
         self.uniforms.insert(bytes, range.clone());
         range
     }

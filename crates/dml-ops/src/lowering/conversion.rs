@@ -131,6 +131,7 @@ fn from_u32(to: Class) -> Chain {
 
 fn clamped_i32(bits: u32) -> Chain {
     match bits {
+        4 => vec![&f::CLAMP_I4],
         8 => vec![&f::CLAMP_I8],
         16 => vec![&f::CLAMP_I16],
         _ => vec![],
@@ -139,6 +140,7 @@ fn clamped_i32(bits: u32) -> Chain {
 
 fn clamped_u32(bits: u32) -> Chain {
     match bits {
+        4 => vec![&f::CLAMP_U4],
         8 => vec![&f::CLAMP_U8],
         16 => vec![&f::CLAMP_U16],
         _ => vec![],

@@ -10,11 +10,16 @@ use dml_spirv::twins::PushBlock;
 use crate::Target;
 use crate::lowering::boxes::{self, Boxes, Placement};
 use crate::lowering::grid::{self, Grid};
+use crate::lowering::iteration::Alignment;
 
 /// A list of steps is refused beyond this many. The largest tensors there are, 2^32 - 1 elements of
 /// 64 bits, take 257 boxes at the 128 MiB that Vulkan guarantees a descriptor, and some 66,000 where
 /// they are transposed. A step takes about half a kilobyte, and a descriptor set beside it.
 pub(crate) const MAX_STEPS: u32 = 1 << 17;
+
+/// Windows of fewer bytes show hardly more than a quad, so they begin at any word. No device is known to
+/// have such.
+const SMALL_WINDOW: u64 = 64;
 
 /// Dispatches of one operator, while they are being collected.
 pub(crate) struct Dispatches<'a> {
@@ -37,6 +42,11 @@ impl<'a> Dispatches<'a> {
         self.target
     }
 
+    /// Where windows begin: a descriptor may be too small for more than words.
+    pub(crate) fn alignment(&self) -> Alignment {
+        if self.target.max_window() < SMALL_WINDOW { Alignment::Words } else { Alignment::Quads }
+    }
+
     /// The boxes of a tensor of `sizes` that fit the target's descriptors in every operand.
     ///
     /// # Errors
@@ -48,8 +58,9 @@ impl<'a> Dispatches<'a> {
         operands: &[Placement<N>],
     ) -> Result<Boxes<N>, Error> {
         let boxes = boxes::divide(sizes, operands, self.target.max_window()).ok_or_else(|| {
-            let width = operands.iter().map(|operand| operand.element_bytes).max();
-            self.beyond_window(u64::from(width.unwrap_or_default()).next_multiple_of(4))
+            self.beyond_window(
+                operands.iter().map(Placement::least_window).max().unwrap_or_default(),
+            )
         })?;
         match boxes.total() {
             total if total > u64::from(MAX_STEPS) => Err(self.beyond_steps(total)),
@@ -110,7 +121,8 @@ impl<'a> Dispatches<'a> {
         self.steps
     }
 
-    fn beyond_window(&self, needed: u64) -> Error {
+    /// A device that cannot show `needed` bytes at once.
+    pub(crate) fn beyond_window(&self, needed: u64) -> Error {
         Error::DeviceLimit {
             operator: self.operator,
             field: self.field,
@@ -122,14 +134,19 @@ impl<'a> Dispatches<'a> {
     }
 
     fn beyond_steps(&self, needed: u64) -> Error {
-        Error::DeviceLimit {
-            operator: self.operator,
-            field: self.field,
-            needed,
-            unit: "dispatches",
-            limit: "what a plan takes, with the maxStorageBufferRange and maxComputeWorkGroupCount",
-            available: MAX_STEPS.into(),
-        }
+        beyond_steps(self.operator, self.field, needed)
+    }
+}
+
+/// The refusal of what takes more than [`MAX_STEPS`] dispatches.
+pub(crate) fn beyond_steps(operator: &'static str, field: &'static str, needed: u64) -> Error {
+    Error::DeviceLimit {
+        operator,
+        field,
+        needed,
+        unit: "dispatches",
+        limit: "what a plan takes, with the maxStorageBufferRange and maxComputeWorkGroupCount",
+        available: MAX_STEPS.into(),
     }
 }
 

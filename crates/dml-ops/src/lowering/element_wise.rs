@@ -6,30 +6,21 @@
 //! The only loop is that of a division of 64 bits, 128 iterations for the two of each register: far from
 //! the 65,535 that lavapipe gives an invocation.
 
-use std::ops::Range;
-
 use dml_core::Error;
-use dml_core::plan::{Access as Touch, Step, Window};
-use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{
-    self, Access, DIMENSIONS, ElementWise, OperandRecord, Program, PushConstants, QUAD, Record,
-    Value,
-};
+use dml_core::plan::Step;
+use dml_spirv::element_wise::{Access, DIMENSIONS, ElementWise, Program, QUAD, Value};
 use dml_spirv::functions::{SPLAT_8, SPLAT_16};
 
 use crate::Target;
 use crate::lowering::boxes::TensorBox;
 use crate::lowering::constants::Constants;
 use crate::lowering::dispatches::Dispatches;
-use crate::lowering::iteration::{Alignment, IterationSpace, Operand};
+use crate::lowering::iteration::IterationSpace;
+use crate::lowering::piece::{Piece, Taken};
 
 /// A row of at least so many elements, by itself, is worth a dispatch of its own for those that do
 /// not fill a quad: on lavapipe whole rows take two thirds of the time.
 const WORTH_A_TAIL: u32 = 1 << 12;
-
-/// Windows of fewer bytes show hardly more than a quad, so they begin at any word. No device is known to
-/// have such.
-const SMALL_WINDOW: u64 = 64;
 
 /// What becomes of the elements.
 #[derive(Clone, Debug, Default)]
@@ -64,16 +55,12 @@ pub(crate) fn steps(
 ) -> Result<Vec<Step>, Error> {
     let space = space.coalesced();
     let mut dispatches = Dispatches::new(operator, field, target);
-    let alignment =
-        if target.max_window() < SMALL_WINDOW { Alignment::Words } else { Alignment::Quads };
-    let placements: Vec<_> = space.operands().map(|it| it.placement(alignment)).collect();
+    let alignment = dispatches.alignment();
+    let placements: Vec<_> = space.stored().map(|it| it.placement(alignment)).collect();
     for part in dispatches.boxes(space.sizes, &placements)? {
         for part in whole_and_rest(&part, &space) {
-            Piece::of(&space, &part, alignment).dispatch(
-                computation,
-                &mut dispatches,
-                constants,
-            )?;
+            let piece = Piece::of(&space, &part, alignment);
+            dispatch(&piece, computation, &mut dispatches, constants)?;
         }
     }
     Ok(dispatches.into_steps())
@@ -99,159 +86,36 @@ fn whole_and_rest(
     vec![whole, tail]
 }
 
-/// A box, as one kernel takes it.
-struct Piece<'a> {
-    space: &'a IterationSpace,
-    sizes: [u32; DIMENSIONS],
-    alignment: Alignment,
-    /// For each operand its bytes, and the element at the box's origin from the start of those.
-    views: Vec<(Range<u64>, u32)>,
-}
-
-/// An operand of a piece, as a kernel takes it.
-struct Taken {
-    operand: element_wise::Operand,
-    record: OperandRecord,
-}
-
-impl<'a> Piece<'a> {
-    fn of(space: &'a IterationSpace, part: &TensorBox<DIMENSIONS>, alignment: Alignment) -> Self {
-        let views = space.operands().map(|operand| {
-            let view = operand.placement(alignment).view(part);
-            (view.range, view.start)
-        });
-        Self { space, sizes: part.sizes, alignment, views: views.collect() }
-    }
-
-    fn operands(&self) -> impl Iterator<Item = (&Operand, u32)> {
-        self.space.operands().zip(self.views.iter().map(|(_, start)| *start))
-    }
-
-    fn inner(&self) -> u32 {
-        self.sizes[DIMENSIONS - 1]
-    }
-
-    /// The program, what it is applied to, the output last, and the elements of a row: of words where
-    /// that can be.
-    fn taken(&self, computation: &Computation) -> (Program, Vec<Taken>, u32) {
-        match computation.packed.as_ref().zip(self.elements_of_words()) {
-            Some((program, per_word)) => {
-                let taken: Vec<Taken> =
-                    self.operands().map(|it| self.take_words(it, per_word)).collect();
-                (in_words(program, &taken, per_word), taken, self.inner() / per_word)
-            }
-            None => {
-                let taken = self.operands().map(|it| self.take(it)).collect();
-                (computation.program.clone(), taken, self.inner())
-            }
+/// The program, what it is applied to, the output last, and the elements of a row: of words where that
+/// can be.
+fn taken(piece: &Piece<'_>, computation: &Computation) -> (Program, Vec<Taken>, u32) {
+    match computation.packed.as_ref().zip(piece.elements_of_words()) {
+        Some((program, per_word)) => {
+            let taken: Vec<Taken> =
+                piece.operands().map(|it| piece.take_words(it, per_word)).collect();
+            (in_words(program, &taken, per_word), taken, piece.inner() / per_word)
         }
-    }
-
-    fn dispatch(
-        &self,
-        computation: &Computation,
-        dispatches: &mut Dispatches<'_>,
-        constants: &mut Constants,
-    ) -> Result<(), Error> {
-        let (program, mut inputs, inner) = self.taken(computation);
-        let output = inputs.pop().expect("the output");
-        let mut record = Record {
-            sizes: self.sizes,
-            inputs: Default::default(),
-            output: output.record,
-            parameters: computation.parameters.clone(),
-        };
-        record.sizes[DIMENSIONS - 1] = inner;
-        for (place, input) in record.inputs.iter_mut().zip(&inputs) {
-            *place = input.record;
+        None => {
+            let taken = piece.operands().map(|it| piece.take(it)).collect();
+            (computation.program.clone(), taken, piece.inner())
         }
-        let kernel = ElementWise {
-            program,
-            inputs: inputs.iter().map(|input| input.operand).collect(),
-            output: output.operand,
-            outer_dimensions: record.outer_dimensions(),
-        };
-        let block = record.words(kernel.skeleton_dimensions());
-        let block = constants.add_uniform(block.into_iter().flat_map(u32::to_le_bytes).collect());
-        let count = u32::try_from(record.quads()).expect("less than the elements of a tensor");
-        let push = PushConstants { count, ..Default::default() };
-        let variant = kernel.variant();
-        let access = variant.bindings.last().map_or(Touch::ReadWrite, |output| output.access);
-        dispatches.push_with_block(variant, &self.windows(access), &push, Some(block))
-    }
-
-    fn windows(&self, output_access: Touch) -> Vec<Window> {
-        let inputs = self.space.inputs.iter().zip(0..);
-        let inputs =
-            inputs.map(|(it, index)| (it, Touch::Read, PushConstants::base_word_at(index)));
-        let output = (&self.space.output, output_access, PushConstants::BASE_WORD_OF_OUTPUT_AT);
-        let windows = inputs.chain([output]).zip(&self.views);
-        windows
-            .map(|((operand, access, base_word_at), (range, _))| Window {
-                slot: operand.slot,
-                range: range.clone(),
-                access,
-                base_word_at,
-            })
-            .collect()
-    }
-
-    /// Whether rows are whole multiples of `count` elements, and start at such.
-    fn is_in_multiples(&self, (operand, start): (&Operand, u32), count: u32) -> bool {
-        let outer = self.sizes.iter().zip(&operand.strides).take(DIMENSIONS - 1);
-        let mut outer = outer.filter(|(size, _)| **size > 1);
-        self.alignment == Alignment::Quads
-            && self.inner().is_multiple_of(count)
-            && start.is_multiple_of(count)
-            && outer.all(|(_, stride)| stride % i64::from(count) == 0)
-    }
-
-    fn take(&self, (operand, start): (&Operand, u32)) -> Taken {
-        let access = match operand.strides[DIMENSIONS - 1] {
-            0 if self.inner() > 1 => Access::Single,
-            1 if self.is_in_multiples((operand, start), QUAD) => Access::Whole,
-            _ => Access::Ragged,
-        };
-        let operand_of_kernel = element_wise::Operand { width: operand.width, access };
-        let strides = operand.strides.map(modulo_2_32);
-        Taken { operand: operand_of_kernel, record: OperandRecord { start, strides } }
-    }
-
-    /// How many elements a word has where all operands can be taken by words.
-    fn elements_of_words(&self) -> Option<u32> {
-        let width = self.space.output.width;
-        let per_word = 32 / width.bits().min(32);
-        let fits = |it: (&Operand, u32)| match it.0.strides[DIMENSIONS - 1] {
-            0 => it.0 != &self.space.output,
-            stride => stride == 1 && self.is_in_multiples(it, QUAD * per_word),
-        };
-        let is_alike = self.space.operands().all(|it| it.width == width);
-        (per_word > 1 && is_alike && self.operands().all(fits)).then_some(per_word)
-    }
-
-    /// As [`Self::take`], but of operands that are no single elements in words.
-    fn take_words(&self, (operand, start): (&Operand, u32), per_word: u32) -> Taken {
-        if operand.strides[DIMENSIONS - 1] == 0 {
-            return self.take((operand, start));
-        }
-        let words = Operand {
-            width: ElementWidth::B32,
-            strides: std::array::from_fn(|at| match at == DIMENSIONS - 1 {
-                true => 1,
-                false => operand.strides[at] / i64::from(per_word),
-            }),
-            ..operand.clone()
-        };
-        let taken = self.take((&words, start / per_word));
-        let operand = element_wise::Operand { access: Access::Whole, ..taken.operand };
-        Taken { operand, ..taken }
     }
 }
 
-/// Kernels add strides modulo 2^32, which is right for negative ones as well.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^32")]
-fn modulo_2_32(stride: i64) -> u32 {
-    stride as u32
+/// Adds the dispatch of the kernel that computes a piece.
+fn dispatch(
+    piece: &Piece<'_>,
+    computation: &Computation,
+    dispatches: &mut Dispatches<'_>,
+    constants: &mut Constants,
+) -> Result<(), Error> {
+    let (program, taken, inner) = taken(piece, computation);
+    let (mut record, inputs, output) = piece.record(&taken, &computation.parameters);
+    record.sizes[DIMENSIONS - 1] = inner;
+    let outer_dimensions = record.outer_dimensions();
+    let kernel = ElementWise { program, inputs, output, outer_dimensions };
+    let block = record.words(kernel.skeleton_dimensions());
+    piece.dispatch(kernel.variant(), &block, record.quads(), dispatches, constants)
 }
 
 /// A program for words, where inputs that are single elements are repeated in them first.

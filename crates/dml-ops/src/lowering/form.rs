@@ -63,7 +63,9 @@ impl Form {
         let mut in_place = Vec::new();
         for (operand, (index, tensor)) in space.inputs.iter_mut().zip(tensors) {
             *operand = kept.operand(operator, index, tensor, target, constants)?;
-            if operand.slot == Slot::Input(index) && operand.lies_as(&space.output, &space.sizes) {
+            if operand.slot == Some(Slot::Input(index))
+                && operand.lies_as(&space.output, &space.sizes)
+            {
                 in_place.push(InPlace::by_same_steps(index, 0));
             }
         }

@@ -7,24 +7,36 @@
 use dml_core::plan::Slot;
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD};
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD, Value};
 
 use crate::lowering::boxes::{Placement, WORD};
 
 /// Kernels access up to four words at a time, and four elements: windows begin at a multiple of both.
 const FOUR_WORDS: u64 = 16;
 
-/// A tensor in a space.
+/// A tensor in a space, or the numbers of its elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Operand {
-    /// Where it is.
-    pub(crate) slot: Slot,
+    /// Where it is; `None` where it is stored nowhere: then each element is its own number, modulo 2^32,
+    /// counted as those of a tensor with this base and these strides.
+    pub(crate) slot: Option<Slot>,
     /// How wide its elements are.
     pub(crate) width: ElementWidth,
     /// The element at coordinate 0, counted from the start of the slot.
     pub(crate) base: i64,
     /// Elements from a coordinate to the next, outermost dimension first.
     pub(crate) strides: [i64; DIMENSIONS],
+    /// Where its elements are further on than their coordinates say.
+    pub(crate) displacement: Option<Displacement>,
+}
+
+/// Elements are as much further on as the program says that is computed for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Displacement {
+    /// The value that says it, of 32 bits.
+    pub(crate) by: Value,
+    /// What it is at most, [`dml_spirv::functions::NOWHERE`] apart.
+    pub(crate) most: u64,
 }
 
 impl Operand {
@@ -42,11 +54,37 @@ impl Operand {
             Error::internal(operator, format!("no kernel moves elements of {data_type}"))
         })?;
         let strides = leading(tensor.strides(), 0).map(i64::from);
-        Ok(Self { slot, width, base: 0, strides })
+        Ok(Self { slot: Some(slot), width, base: 0, strides, displacement: None })
+    }
+
+    /// Numbers of 32 bits: `base` at coordinate 0, and so much more from a coordinate to the next.
+    pub(crate) fn numbers(base: i64, strides: [i64; DIMENSIONS]) -> Self {
+        Self { slot: None, width: ElementWidth::B32, base, strides, displacement: None }
+    }
+
+    /// The same place as the elements of a tensor of `sizes`, in row-major order without gaps. Where a size is
+    /// 1 it stays in a larger space.
+    pub(crate) fn packed(self, sizes: &[u32]) -> Self {
+        let mut strides = [0; DIMENSIONS];
+        let mut next = 1;
+        for (stride, size) in strides.iter_mut().rev().zip(sizes.iter().rev()) {
+            *stride = if *size > 1 { next } else { 0 };
+            next *= i64::from(*size);
+        }
+        Self { strides, ..self }
+    }
+
+    /// The number of the element at a coordinate.
+    pub(crate) fn element(&self, coordinate: [u32; DIMENSIONS]) -> i64 {
+        let terms = coordinate.into_iter().zip(self.strides);
+        self.base + terms.map(|(at, stride)| i64::from(at) * stride).sum::<i64>()
     }
 
     /// Whether each element of a space of `sizes` lies where `other` has it, if both begin at one place.
     pub(crate) fn lies_as(&self, other: &Self, sizes: &[u32; DIMENSIONS]) -> bool {
+        if self.displacement.is_some() || other.displacement.is_some() {
+            return false;
+        }
         let dimensions = sizes.iter().zip(self.strides.iter().zip(&other.strides));
         let mut used = dimensions.filter(|(size, _)| **size > 1);
         self.width == other.width && used.all(|(_, (one, other))| one == other)
@@ -58,8 +96,13 @@ impl Operand {
             Alignment::Quads => FOUR_WORDS.max(u64::from(QUAD * self.width.bytes())),
             Alignment::Words => WORD,
         };
-        let element_bytes = self.width.bytes();
-        Placement { first: self.base, strides: self.strides, element_bytes, granule }
+        Placement {
+            first: self.base,
+            strides: self.strides,
+            element_bytes: self.width.bytes(),
+            granule,
+            beyond: self.displacement.map_or(0, |it| it.most),
+        }
     }
 }
 
@@ -86,7 +129,7 @@ pub(crate) struct IterationSpace {
     pub(crate) sizes: [u32; DIMENSIONS],
     /// What is read, at most [`MAX_INPUTS`].
     pub(crate) inputs: Vec<Operand>,
-    /// What is written; no two coordinates have the same element.
+    /// What is written; no two coordinates have the same element, but where it is displaced.
     pub(crate) output: Operand,
 }
 
@@ -96,18 +139,30 @@ impl IterationSpace {
         self.inputs.iter().chain([&self.output])
     }
 
+    /// The operands that are somewhere.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = &Operand> {
+        self.operands().filter(|operand| operand.slot.is_some())
+    }
+
+    /// The operand in whose order memory is walked: the output, or what goes to it one after the other where
+    /// its own order is that of displacements.
+    fn walked(&self) -> &Operand {
+        let first = self.inputs.first().filter(|_| self.output.displacement.is_some());
+        first.unwrap_or(&self.output)
+    }
+
     /// The same elements in as few dimensions as possible. The output is walked forwards, and in the
     /// order in which it lies in memory.
     #[must_use]
     pub(crate) fn coalesced(mut self) -> Self {
         debug_assert!(self.inputs.len() <= MAX_INPUTS);
         for dimension in 0..DIMENSIONS {
-            if self.output.strides[dimension] < 0 {
+            if self.walked().strides[dimension] < 0 {
                 self.mirror(dimension);
             }
         }
         let mut order: Vec<usize> = (0..DIMENSIONS).filter(|at| self.sizes[*at] > 1).collect();
-        order.sort_by_key(|at| std::cmp::Reverse(self.output.strides[*at]));
+        order.sort_by_key(|at| std::cmp::Reverse(self.walked().strides[*at]));
         // Dimensions that stay, outermost first: the size of each, and the one whose strides it has.
         let mut kept: Vec<(u32, usize)> = Vec::new();
         for inner in order {
@@ -124,6 +179,28 @@ impl IterationSpace {
             }
         }
         self.keep(&kept)
+    }
+
+    /// The same with a dimension after all others.
+    #[must_use]
+    pub(crate) fn with_last(mut self, dimension: usize) -> Self {
+        self.sizes[dimension..].rotate_left(1);
+        for operand in self.inputs.iter_mut().chain([&mut self.output]) {
+            operand.strides[dimension..].rotate_left(1);
+        }
+        self
+    }
+
+    /// A space for each coordinate of the outermost dimension.
+    pub(crate) fn outermost(&self) -> impl Iterator<Item = Self> + '_ {
+        (0..self.sizes[0]).map(|at| {
+            let mut space = self.clone();
+            space.sizes[0] = 1;
+            for operand in space.inputs.iter_mut().chain([&mut space.output]) {
+                operand.base += i64::from(at) * operand.strides[0];
+            }
+            space
+        })
     }
 
     /// Walks a dimension from its other end.

@@ -80,10 +80,11 @@ fn words(input: Slot, start: u64, bytes: u64, element_bits: u32) -> IterationSpa
     let width = if element_bits == 64 { ElementWidth::B64 } else { ElementWidth::B32 };
     let unit = u64::from(width.bytes());
     let operand = |slot, start: u64| Operand {
-        slot,
+        slot: Some(slot),
         width,
         base: (start / unit).cast_signed(),
         strides: leading(&[1], 0).map(i64::from),
+        displacement: None,
     };
     let count = u32::try_from(bytes / unit).expect("no more than the tensor's span");
     IterationSpace {

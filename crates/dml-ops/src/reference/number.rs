@@ -176,6 +176,17 @@ impl Number {
     }
 }
 
+/// The nearest number of single precision.
+#[expect(clippy::cast_possible_truncation, reason = "this rounds to single precision")]
+pub(crate) fn single(value: f64) -> f64 {
+    f64::from(value as f32)
+}
+
+/// Where subnormals of single precision are zeros.
+pub(crate) fn flush(value: f64) -> f64 {
+    if value.abs() < f32::MIN_POSITIVE.into() { value * 0.0 } else { value }
+}
+
 fn is_signed(data_type: DataType) -> bool {
     matches!(
         data_type,

@@ -32,7 +32,9 @@ pub(crate) fn from_float(value: f32, data_type: DataType) -> u64 {
         DataType::Int16 => (value as i16).cast_unsigned().into(),
         DataType::Uint8 => (value as u8).into(),
         DataType::Int8 => (value as i8).cast_unsigned().into(),
-        DataType::Uint4 | DataType::Int4 => unreachable!("no feature level accepts 4-bit types"),
+        DataType::Uint4 | DataType::Int4 => {
+            unreachable!("no operator with such a value takes 4-bit types")
+        }
     }
 }
 

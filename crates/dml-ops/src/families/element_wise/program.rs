@@ -73,6 +73,22 @@ pub(super) fn output(operator: &Validated) -> Result<(TensorPath, &TensorLayout)
     output.ok_or_else(|| Error::internal(operator.schema().name, "has no output"))
 }
 
+/// What the operator's fused activation makes of a value of single precision: it is added to the program, and its
+/// parameters to the others. The value itself where none is fused.
+pub(crate) fn activated(
+    operator: &Validated,
+    program: &mut Program,
+    parameters: &mut Vec<u32>,
+    value: Value,
+) -> Result<Value, Error> {
+    let Some(activation) = fused(operator)? else { return Ok(value) };
+    let mut builder =
+        Builder { program: std::mem::take(program), parameters: std::mem::take(parameters) };
+    let result = builder.apply(activation, [DataType::Float32; 2], vec![value])?;
+    (*program, *parameters) = (builder.program, builder.parameters);
+    Ok(result)
+}
+
 fn row(operator: &Validated) -> Result<&'static Row, Error> {
     let name = operator.schema().name;
     Row::of(operator.schema()).ok_or_else(|| Error::internal(name, "is not element-wise"))
@@ -85,7 +101,7 @@ pub(super) fn scale_bias(operator: &Validated) -> Result<Option<[f32; 2]>, Error
 }
 
 /// The fused activation, where there is one.
-pub(super) fn fused(operator: &Validated) -> Result<Option<&Validated>, Error> {
+pub(crate) fn fused(operator: &Validated) -> Result<Option<&Validated>, Error> {
     let field = operator.schema().fields.iter().find(|it| it.field_type == FieldType::OperatorDesc);
     Ok(field.map(|field| operator.nested(field.name)).transpose()?.and_then(|it| it.first()))
 }
@@ -122,9 +138,9 @@ fn operand(
 
 /// A program, and the values of its parameters.
 #[derive(Default)]
-struct Builder {
-    program: Program,
-    parameters: Vec<u32>,
+pub(crate) struct Builder {
+    pub(crate) program: Program,
+    pub(crate) parameters: Vec<u32>,
 }
 
 impl Builder {
@@ -138,7 +154,8 @@ impl Builder {
         self.program.apply(&f::BIT_XOR_WORD, vec![value, value])
     }
 
-    fn scaled(&mut self, value: Value, scale: f32, bias: f32) -> Value {
+    /// A value times `scale`, rounded, plus `bias`, rounded.
+    pub(crate) fn scaled(&mut self, value: Value, scale: f32, bias: f32) -> Value {
         let parameters = [scale, bias].map(|it| self.parameter(it.to_bits()));
         let arguments = [&[value], parameters.as_slice()].concat();
         self.program.apply(&f::SCALE_BIAS_F32, arguments)
@@ -146,7 +163,7 @@ impl Builder {
 
     /// The operator's function, where it has one, of `operands` and its attributes: for a first operand
     /// and others of these types. The first is scaled and biased before, where the operator says so.
-    fn apply(
+    pub(crate) fn apply(
         &mut self,
         operator: &Validated,
         [first, computed]: [DataType; 2],

@@ -71,11 +71,9 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, E
 
 /// Elements of FLOAT32 in the temporary resource, in row-major order.
 fn packed(sizes: [u32; DIMENSIONS]) -> Operand {
-    let mut strides = [1; DIMENSIONS];
-    for at in (0..DIMENSIONS - 1).rev() {
-        strides[at] = strides[at + 1] * i64::from(sizes[at + 1]);
-    }
-    Operand { slot: Slot::Temporary, width: ElementWidth::B32, base: 0, strides }
+    let (slot, width) = (Some(Slot::Temporary), ElementWidth::B32);
+    let strides = Default::default();
+    Operand { slot, width, base: 0, strides, displacement: None }.packed(&sizes)
 }
 
 /// What is computed at once.

@@ -8,8 +8,10 @@ use super::cases;
 use super::functions::Functions;
 use super::program::{fused, is_mixed, scale_bias};
 use super::tensors::{Attributes, Tensors};
-use crate::reference::number::Number;
+use crate::reference::number::{Number, flush};
 use crate::reference::{Case, Random, Reference, Signature};
+
+pub(super) use crate::reference::number::single;
 
 /// What every number on the way goes through that a device may take for zero.
 type Step = fn(f64) -> f64;
@@ -147,17 +149,6 @@ fn double((data_type, bits): (DataType, u64)) -> f64 {
     f64::from_bits(Number::decode(data_type, bits).encode(DataType::Float64))
 }
 
-/// The nearest number of single precision.
-#[expect(clippy::cast_possible_truncation, reason = "this rounds to single precision")]
-pub(super) fn single(value: f64) -> f64 {
-    f64::from(value as f32)
-}
-
-/// Where subnormals of single precision are zeros.
-fn flush(value: f64) -> f64 {
-    if value.abs() < f32::MIN_POSITIVE.into() { value * 0.0 } else { value }
-}
-
 /// The bits of the output's element. Every number between the inputs and the output goes through `step`.
 fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) -> u64 {
     let (inputs, output) = types(operator);
@@ -231,9 +222,15 @@ fn float(
         return single(last(of.of(&numbers, step)));
     }
     let result = scaled(operator, of, numbers, step);
-    let Ok(Some(activation)) = fused(operator) else { return rounded(result, last) };
+    activated(operator, result, [step, last])
+}
+
+/// What the operator's fused activation makes of a number, which is rounded to single precision first. The result
+/// goes through the second step.
+pub(crate) fn activated(operator: &Validated, number: f64, [step, last]: [Step; 2]) -> f64 {
+    let Ok(Some(activation)) = fused(operator) else { return rounded(number, last) };
     let attributes = attributes(activation).into_iter().map(double);
-    let arguments = [rounded(result, step)].into_iter().chain(attributes).collect();
+    let arguments = [rounded(number, step)].into_iter().chain(attributes).collect();
     let oracle = Row::of(activation.schema()).and_then(|row| row.oracle.float);
     oracle.map_or(f64::NAN, |of| rounded(scaled(activation, of, arguments, step), last))
 }

@@ -141,8 +141,14 @@ impl<'a> Tensors<'a> {
     }
 }
 
+/// An operator that can be fused into `outer`, with any attributes.
+pub(crate) fn drawn_activation(outer: &OperatorSchema, random: &mut Random) -> AbstractOperator {
+    let implemented: Vec<_> = implemented_in(outer).collect();
+    nested(random.pick(&implemented), random)
+}
+
 /// An operator to be nested, with any attributes.
-fn nested(schema: &'static OperatorSchema, random: &mut Random) -> AbstractOperator {
+pub(crate) fn nested(schema: &'static OperatorSchema, random: &mut Random) -> AbstractOperator {
     let signature = Signature::of(DataType::Float32, 1);
     let tensors = Tensors::new(schema, &signature);
     let number = random.below(8) as usize;

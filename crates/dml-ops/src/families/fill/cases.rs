@@ -1,7 +1,7 @@
 //! The corner cases of FILL_VALUE_CONSTANT.
 
 use dml_core::operators::FillValueConstantDesc;
-use dml_core::{DataType, ScalarUnion, TensorDesc, TensorLayout};
+use dml_core::{AbstractOperator, DataType, ScalarUnion, TensorDesc, TensorLayout};
 
 use crate::reference::{self, Case, MIXED, PADDED, REVERSED, SMALL, TensorMaker};
 
@@ -12,7 +12,7 @@ pub(crate) fn desc(output_tensor: TensorDesc, value: u64) -> FillValueConstantDe
 
 pub(super) fn all(data_type: DataType, rank: usize) -> Vec<Case> {
     let make = &TensorMaker { data_type, rank };
-    [values(make), shapes(make), layouts(make)].concat()
+    [values(make), tensors(make, |tensor| desc(tensor, MIXED).into())].concat()
 }
 
 fn values(make: &TensorMaker) -> Vec<Case> {
@@ -27,29 +27,25 @@ fn values(make: &TensorMaker) -> Vec<Case> {
     ]
 }
 
-fn shapes(make: &TensorMaker) -> Vec<Case> {
-    let case = |(name, sizes)| Case::new(name, desc(make.packed(sizes), MIXED));
-    reference::shapes(make.rank).map(case).into()
-}
-
-fn layouts(make: &TensorMaker) -> Vec<Case> {
-    let packed = || desc(make.packed(SMALL), MIXED);
-    let strided = |strides| desc(make.strided(SMALL, strides), MIXED);
-    let padded = || strided(PADDED);
-    let reversed = || strided(REVERSED);
-    let total = TensorLayout::new(&packed().output_tensor).map_or(0, |l| l.total_size());
-    let larger = FillValueConstantDesc {
-        output_tensor: packed().output_tensor.with_total_size(total + 9),
-        ..packed()
-    };
-    vec![
+/// Any value in tensors of any shape and layout: of both operators.
+pub(super) fn tensors(
+    make: &TensorMaker,
+    of: impl Fn(TensorDesc) -> AbstractOperator,
+) -> Vec<Case> {
+    let shapes =
+        reference::shapes(make.rank).map(|(name, sizes)| Case::new(name, of(make.packed(sizes))));
+    let packed = || make.packed(SMALL);
+    let padded = || of(make.strided(SMALL, PADDED));
+    let total = TensorLayout::new(&packed()).map_or(0, |layout| layout.total_size());
+    let layouts = [
         Case::new("strides_padded", padded()),
-        Case::new("strides_reversed", reversed()),
-        Case::new("total_size_larger", larger),
-        Case::new("base_offset_16", packed()).at_output_offset(16),
-        Case::new("base_offset_272", packed()).at_output_offset(272),
+        Case::new("strides_reversed", of(make.strided(SMALL, REVERSED))),
+        Case::new("total_size_larger", of(packed().with_total_size(total + 9))),
+        Case::new("base_offset_16", of(packed())).at_output_offset(16),
+        Case::new("base_offset_272", of(packed())).at_output_offset(272),
         Case::new("base_offset_48_padded", padded()).at_output_offset(48),
-        Case::new("storage_only", packed()).storage_only(),
+        Case::new("storage_only", of(packed())).storage_only(),
         Case::new("storage_only_padded", padded()).storage_only().at_output_offset(80),
-    ]
+    ];
+    shapes.into_iter().chain(layouts).collect()
 }

@@ -28,7 +28,7 @@ fn placement(random: &mut Random, sizes: [u32; 4], element_bytes: u32) -> Placem
     let lasts = sizes.into_iter().zip(mirrored).map(|(size, it)| i64::from(size - 1) * it.min(0));
     let first = i64::from(random.below(6)) - lasts.sum::<i64>();
     let granule = random.pick(&[WORD, 16]);
-    Placement { first, strides: mirrored, element_bytes, granule }
+    Placement { first, strides: mirrored, element_bytes, granule, beyond: 0 }
 }
 
 fn packed(sizes: [u32; 4], element_bytes: u32) -> Placement<4> {

@@ -2,11 +2,13 @@ use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{BindingRequirement, BoundAt, Plan, Slot};
 use dml_core::{Strategy, Tuning};
+use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::MAX_INPUTS;
 use dml_spirv::functions::ADD_I32;
 
 use super::*;
 use crate::TransferUse;
+use crate::lowering::iteration::Operand;
 use crate::lowering::iteration::tests::tuples;
 use crate::reference::Random;
 use crate::tests::{check_limits, with_window};
@@ -30,7 +32,7 @@ fn elements(space: &IterationSpace) -> Vec<Vec<usize>> {
     tuples(space).into_iter().map(|tuple| indices(tuple).collect()).collect()
 }
 
-/// A space whose inputs are walked in either direction, or not at all.
+/// A space whose inputs are walked in either direction, or not at all; some are numbers.
 fn space(random: &mut Random, width: ElementWidth) -> IterationSpace {
     let sizes: [u32; DIMENSIONS] = std::array::from_fn(|at| match at {
         0..4 => random.pick(&[1, 1, 1, 2]),
@@ -44,7 +46,8 @@ fn space(random: &mut Random, width: ElementWidth) -> IterationSpace {
             strides[dimension] = next;
             next = next * i64::from(sizes[dimension]) + unit * i64::from(random.below(gaps));
         }
-        Operand { slot, width, base: unit * i64::from(random.below(3)), strides }
+        let base = unit * i64::from(random.below(3));
+        Operand { slot: Some(slot), width, base, strides, displacement: None }
     };
     let output = walked(random, Slot::Output(0), 2);
     let count = 1 + random.below(4);
@@ -61,7 +64,10 @@ fn space(random: &mut Random, width: ElementWidth) -> IterationSpace {
                 _ => {}
             }
         }
-        input
+        match random.one_in(5) {
+            true => Operand::numbers(input.base, input.strides),
+            false => input,
+        }
     });
     IterationSpace { sizes, inputs: inputs.collect(), output }
 }
@@ -92,7 +98,11 @@ fn spaces_of_any_strides_are_computed_in_boxes_of_any_size() {
         let mut expected = before[0].clone();
         for tuple in &tuples {
             let (to, from) = tuple.split_last().unwrap();
-            let terms = inputs.iter().zip(from).map(|(input, at)| element(input, bytes, *at));
+            let terms = inputs.iter().zip(&space.inputs).zip(from);
+            let terms = terms.map(|((input, operand), at)| match operand.slot {
+                Some(_) => element(input, bytes, *at),
+                None => u32::try_from(*at).unwrap(),
+            });
             let sum = terms.fold(0, u32::wrapping_add);
             expected[to * bytes..][..bytes].copy_from_slice(&sum.to_le_bytes()[..bytes]);
         }

@@ -4,7 +4,8 @@ use super::*;
 use crate::reference::Random;
 
 fn operand(strides: [i64; DIMENSIONS]) -> Operand {
-    Operand { slot: Slot::Input(0), width: ElementWidth::B32, base: 0, strides }
+    let (slot, width) = (Some(Slot::Input(0)), ElementWidth::B32);
+    Operand { slot, width, base: 0, strides, displacement: None }
 }
 
 fn sizes_of(space: &IterationSpace) -> Vec<u32> {

@@ -1,0 +1,131 @@
+//! How FILL_VALUE_SEQUENCE is executed: by a kernel whose input is the numbers of the elements.
+
+use dml_core::plan::Plan;
+use dml_core::{DataType, Error, Validated};
+use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::functions::{self as f, Function};
+
+use crate::Target;
+use crate::lowering::conversion::conversion;
+use crate::lowering::dispatches::{scalar_bits, words};
+use crate::lowering::element_wise::Computation;
+use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::lowering::kernels::Kernels;
+
+pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let output = operator.required_tensor("OutputTensor")?;
+    let (sizes, data_type) = (leading(output.sizes(), 1), output.data_type());
+    let start = scalar_bits(operator.scalar("ValueStart")?, data_type);
+    let delta = scalar_bits(operator.scalar("ValueDelta")?, data_type);
+    let mut kernels = Kernels::new(operator, target);
+    let inputs = vec![Operand::numbers(0, Default::default()).packed(&sizes)];
+    for output in kernels.outputs()?.into_iter().flatten() {
+        let space = IterationSpace { sizes, inputs: inputs.clone(), output };
+        kernels.compute(space, &sequence(data_type, start, delta))?;
+    }
+    Ok(kernels.into_plan())
+}
+
+/// The member of a sequence with a number.
+fn sequence(data_type: DataType, start: u64, delta: u64) -> Computation {
+    let ends = || [words(start), words(delta)];
+    match data_type {
+        DataType::Float16 | DataType::Float32 => {
+            let to_single = conversion(data_type, DataType::Float32);
+            let [start, delta] = [start, delta]
+                .map(|bits| to_single.iter().fold(bits, |bits, function| (function.twin)(&[bits])))
+                .map(|bits| f32::from_bits(words(bits)[0]));
+            of_floats(data_type, start, delta)
+        }
+        _ if data_type.bits() == 64 => {
+            computation(&[&f::U32_TO_U64], &f::SEQUENCE_I64, vec![], ends().concat())
+        }
+        _ => computation(&[], &f::SEQUENCE_I32, vec![], ends().map(|it| it[0]).into()),
+    }
+}
+
+/// A function with parameters, after some functions and before others.
+fn computation(
+    before: &[&'static Function],
+    function: &'static Function,
+    after: Vec<&'static Function>,
+    parameters: Vec<u32>,
+) -> Computation {
+    let mut program = Program::default();
+    let index = program.apply_all(before.iter().copied(), Value::Input(0));
+    let arguments = (0..).take(parameters.len()).map(Value::Parameter);
+    let member = program.apply(function, [index].into_iter().chain(arguments).collect());
+    program.apply_all(after, member);
+    Computation { program, parameters, packed: None }
+}
+
+/// Sums with products, rounded once. Zeros with their signs, and what is not finite, single precision gives.
+fn of_floats(data_type: DataType, start: f32, delta: f32) -> Computation {
+    let are_zeros = start == 0.0 && delta == 0.0;
+    if are_zeros || !start.is_finite() || !delta.is_finite() {
+        let after = conversion(DataType::Float32, data_type);
+        let parameters = [delta, start].map(f32::to_bits).into();
+        return computation(&[&f::U32_TO_F32], &f::SCALE_BIAS_F32, after, parameters);
+    }
+    let Scaled { start: scaled, delta: step, is_far, exponent } = Scaled::new(start, delta);
+    let first = f64::from(start) + 0.0 * f64::from(delta);
+    let far = if is_far { u32::MAX } else { 0 };
+    let words = [scaled, step].map(|it| words(it.cast_unsigned())).concat();
+    let rest = [far, exponent.cast_unsigned()];
+    let parameters = [&words, rest.as_slice(), &self::words(first.to_bits())].concat();
+    computation(&[], &f::SEQUENCE_F64, conversion(DataType::Float64, data_type), parameters)
+}
+
+/// Both values as integers, times 2^exponent, such that sums with products of less than 2^32 fit 64 bits.
+struct Scaled {
+    start: i64,
+    delta: i64,
+    /// Whether products count as their upper words alone.
+    is_far: bool,
+    exponent: i32,
+}
+
+/// Of a float of 32 bits.
+const DIGITS: i32 = 24;
+/// So far the start can be moved to the left beside a product of 56 bits.
+const ROOM_OF_START: i32 = 38;
+/// So far the delta can be moved to the left.
+const ROOM_OF_DELTA: i32 = 6;
+/// A start that is so much greater than its delta is the result whatever is added.
+const BEYOND: i32 = 70;
+
+impl Scaled {
+    /// What is cut off leaves a last bit that tells of it, far below those that a result keeps.
+    fn new(start: f32, delta: f32) -> Self {
+        let ((start, from), (delta, exponent)) = (parts(start), parts(delta));
+        // A start of 0 is one of any exponent.
+        let distance = if start == 0 { 0 } else { from - exponent };
+        match distance {
+            ..0 => {
+                let room = (-distance).min(ROOM_OF_DELTA);
+                let lost = (-distance - room).min(DIGITS);
+                let kept = start >> lost | i64::from(start & ((1 << lost) - 1) != 0);
+                Self { start: kept, delta: delta << room, is_far: false, exponent: exponent - room }
+            }
+            0..=ROOM_OF_START => Self { start: start << distance, delta, is_far: false, exponent },
+            _ => {
+                let room = distance.min(BEYOND) - 32;
+                Self { start: start << room, delta, is_far: true, exponent: from - room }
+            }
+        }
+    }
+}
+
+/// A finite number as an integer of 24 bits, unless it is 0, and the exponent of its last bit.
+fn parts(value: f32) -> (i64, i32) {
+    let magnitude = i64::from(value.to_bits() & 0x7fff_ffff);
+    let (significand, exponent) = match magnitude >> 23 {
+        0 => (magnitude, -149),
+        biased => {
+            ((magnitude & 0x007f_ffff) | 0x0080_0000, i32::try_from(biased).unwrap_or(0) - 150)
+        }
+    };
+    let missing = if significand == 0 { 0 } else { significand.leading_zeros().cast_signed() - 40 };
+    let significand = significand << missing;
+    (if value.is_sign_negative() { -significand } else { significand }, exponent - missing)
+}

@@ -1,0 +1,186 @@
+//! The plan of an operator that kernels alone execute, while it is being built.
+
+use dml_core::plan::{BindingRequirement, Plan, Slot, Step};
+use dml_core::schema::FieldKind;
+use dml_core::{Error, Strategy, TensorLayout, Validated};
+use dml_spirv::ElementWidth;
+
+use crate::Target;
+use crate::lowering::constants::Constants;
+use crate::lowering::dispatches::{Dispatches, MAX_STEPS, beyond_steps};
+use crate::lowering::element_wise::{self, Computation};
+use crate::lowering::iteration::{IterationSpace, Operand};
+use crate::lowering::owned::Kept;
+
+/// Parts of the temporary resource begin at a multiple of so many bytes.
+const ALIGNMENT: u64 = 16;
+
+/// Steps, and the memory beside the tensors that they work on.
+pub(crate) struct Kernels<'a> {
+    operator: &'a Validated,
+    target: &'a Target<'a>,
+    pub(super) constants: Constants,
+    kept: Kept,
+    exec: Vec<Step>,
+    temporary_size: u64,
+}
+
+impl<'a> Kernels<'a> {
+    /// No steps yet.
+    pub(crate) fn new(operator: &'a Validated, target: &'a Target<'a>) -> Self {
+        Self {
+            operator,
+            target,
+            constants: Constants::default(),
+            kept: Kept::default(),
+            exec: Vec::new(),
+            temporary_size: 0,
+        }
+    }
+
+    /// The inputs in binding order, each as executions read it; `None` where one is left out.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLimit`]: the device cannot carry the copy of what is OWNED_BY_DML.
+    pub(crate) fn inputs(&mut self) -> Result<Vec<Option<Operand>>, Error> {
+        let tensors = self.operator.tensors(FieldKind::Input).zip(0..);
+        let mut operands = Vec::new();
+        for ((_, tensor), index) in tensors {
+            let operand = tensor.map(|tensor| self.input(index, tensor));
+            operands.push(operand.transpose()?);
+        }
+        Ok(operands)
+    }
+
+    /// The input with the number `index`, as executions read it.
+    ///
+    /// # Errors
+    /// As [`Self::inputs`].
+    fn input(&mut self, index: u32, tensor: &TensorLayout) -> Result<Operand, Error> {
+        let (name, constants) = (self.operator.schema().name, &mut self.constants);
+        self.kept.operand(name, index, tensor, self.target, constants)
+    }
+
+    /// The slot where executions find the input with the number `index`, and how many bytes into it.
+    ///
+    /// # Errors
+    /// As [`Self::inputs`].
+    pub(crate) fn source(
+        &mut self,
+        index: u32,
+        tensor: &TensorLayout,
+    ) -> Result<(Slot, u64), Error> {
+        let (name, constants) = (self.operator.schema().name, &mut self.constants);
+        self.kept.source(name, index, tensor, self.target, constants)
+    }
+
+    /// Words in the plan's constants, and how many bytes into them they are.
+    pub(crate) fn constants(&mut self, words: &[u32]) -> (Slot, u64) {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        (Slot::Constants, self.constants.add(&bytes).start)
+    }
+
+    /// The outputs in binding order; `None` where one is left out.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: no kernel moves such elements.
+    pub(crate) fn outputs(&self) -> Result<Vec<Option<Operand>>, Error> {
+        let name = self.operator.schema().name;
+        let of = |(index, tensor): (u32, Option<&TensorLayout>)| {
+            tensor.map(|it| Operand::of(name, Slot::Output(index), it)).transpose()
+        };
+        let tensors = self.operator.tensors(FieldKind::Output).map(|(_, tensor)| tensor);
+        (0..).zip(tensors).map(of).collect()
+    }
+
+    /// So many elements of the temporary resource, one after the other.
+    pub(crate) fn temporary(&mut self, width: ElementWidth, count: u64) -> Operand {
+        let start = self.temporary_size.next_multiple_of(ALIGNMENT);
+        let bytes = u64::from(width.bytes());
+        self.temporary_size = start + (count * bytes).next_multiple_of(4);
+        let base = (start / bytes).cast_signed();
+        let strides = Default::default();
+        Operand { slot: Some(Slot::Temporary), width, base, strides, displacement: None }
+    }
+
+    /// An element that is the same at every coordinate.
+    pub(crate) fn constant(&mut self, width: ElementWidth, bits: u64) -> Operand {
+        let bytes = width.bytes();
+        let element = &bits.to_le_bytes()[..bytes as usize];
+        let start = self.constants.add_aligned(element, bytes.into()).start;
+        let base = (start / u64::from(bytes)).cast_signed();
+        let strides = Default::default();
+        Operand { slot: Some(Slot::Constants), width, base, strides, displacement: None }
+    }
+
+    /// Adds the steps that compute `space`.
+    ///
+    /// # Errors
+    /// As [`element_wise::steps`]; [`Error::DeviceLimit`] where all together are too many.
+    pub(crate) fn compute(
+        &mut self,
+        space: IterationSpace,
+        computation: &Computation,
+    ) -> Result<(), Error> {
+        let (name, field) = (self.operator.schema().name, self.field_of(&space));
+        let constants = &mut self.constants;
+        let steps = element_wise::steps(name, field, space, computation, self.target, constants)?;
+        self.exec.extend(steps);
+        match self.exec.len() {
+            count if count > MAX_STEPS as usize => Err(beyond_steps(name, field, count as u64)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The most bytes of a tensor that one descriptor shows.
+    pub(crate) fn most_shown(&self) -> u64 {
+        self.target.max_window()
+    }
+
+    /// Dispatches, to be added when they are complete.
+    pub(super) fn dispatches(&self) -> Dispatches<'a> {
+        Dispatches::new(self.operator.schema().name, self.output_field(), self.target)
+    }
+
+    /// Adds dispatches.
+    pub(super) fn add(&mut self, dispatches: Dispatches<'_>) {
+        self.exec.extend(dispatches.into_steps());
+    }
+
+    /// The field that messages name: that of an input which must be shown whole, since it is displaced, or that
+    /// of the output.
+    fn field_of(&self, space: &IterationSpace) -> &'static str {
+        let displaced = space.inputs.iter().find(|it| it.displacement.is_some());
+        let input = displaced.and_then(|it| match it.slot {
+            Some(Slot::Input(index)) => self.operator.tensors(FieldKind::Input).nth(index as usize),
+            _ => None,
+        });
+        input.map_or_else(|| self.output_field(), |(path, _)| path.field.name)
+    }
+
+    fn output_field(&self) -> &'static str {
+        let fields = &self.operator.schema().fields;
+        fields.iter().find(|it| it.kind == FieldKind::Output).map_or("", |field| field.name)
+    }
+
+    /// The plan of all that was added.
+    pub(crate) fn into_plan(self) -> Plan {
+        let requirements = |kind| {
+            let tensors = self.operator.tensors(kind);
+            let of = |tensor, path| BindingRequirement::of(path, tensor);
+            tensors.map(|(path, it)| it.map(|tensor| of(tensor, path.name()))).collect()
+        };
+        Plan {
+            operator: self.operator.schema().name,
+            strategy: Strategy::Kernel,
+            inputs: requirements(FieldKind::Input),
+            outputs: requirements(FieldKind::Output),
+            init: self.kept.init,
+            exec: self.exec,
+            in_place: vec![],
+            temporary_size: self.temporary_size,
+            persistent_size: self.kept.size,
+            constants: self.constants.bytes,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A box of an iteration space as one kernel takes it: how its rows lie in each operand.
+
+use std::ops::Range;
+
+use dml_core::Error;
+use dml_core::kernel::KernelModule;
+use dml_core::plan::{Access as Touch, Window};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{
+    self, Access, DIMENSIONS, OperandRecord, PushConstants, QUAD, Record,
+};
+
+use crate::lowering::boxes::TensorBox;
+use crate::lowering::constants::Constants;
+use crate::lowering::dispatches::Dispatches;
+use crate::lowering::iteration::{Alignment, IterationSpace, Operand};
+
+/// A box, as one kernel takes it.
+pub(super) struct Piece<'a> {
+    space: &'a IterationSpace,
+    pub(super) sizes: [u32; DIMENSIONS],
+    alignment: Alignment,
+    /// For each operand its bytes, and the element at the box's origin from the start of those.
+    views: Vec<(Range<u64>, u32)>,
+}
+
+/// An operand of a piece, as a kernel takes it.
+pub(super) struct Taken {
+    pub(super) operand: element_wise::Operand,
+    pub(super) record: OperandRecord,
+}
+
+impl<'a> Piece<'a> {
+    /// A box of a space, whose windows begin as `alignment` says.
+    pub(super) fn of(
+        space: &'a IterationSpace,
+        part: &TensorBox<DIMENSIONS>,
+        alignment: Alignment,
+    ) -> Self {
+        let views = space.operands().map(|operand| match operand.slot {
+            Some(_) => {
+                let view = operand.placement(alignment).view(part);
+                (view.range, view.start)
+            }
+            None => (0..0, modulo_2_32(operand.element(part.origin))),
+        });
+        Self { space, sizes: part.sizes, alignment, views: views.collect() }
+    }
+
+    /// The operands, each with the element at the piece's origin in its window.
+    pub(super) fn operands(&self) -> impl Iterator<Item = (&Operand, u32)> {
+        self.space.operands().zip(self.views.iter().map(|(_, start)| *start))
+    }
+
+    /// Elements of a row.
+    pub(super) fn inner(&self) -> u32 {
+        self.sizes[DIMENSIONS - 1]
+    }
+
+    /// What a kernel is told of the operands, the output last, and how it takes them.
+    pub(super) fn record(
+        &self,
+        taken: &[Taken],
+        parameters: &[u32],
+    ) -> (Record, Vec<element_wise::Operand>, element_wise::Operand) {
+        let (output, inputs) = taken.split_last().expect("the output");
+        let mut record = Record {
+            sizes: self.sizes,
+            inputs: Default::default(),
+            output: output.record,
+            parameters: parameters.to_vec(),
+        };
+        for (place, input) in record.inputs.iter_mut().zip(inputs) {
+            *place = input.record;
+        }
+        (record, inputs.iter().map(|input| input.operand).collect(), output.operand)
+    }
+
+    /// Adds the dispatch of a kernel with so many indices, which are less than the elements of a tensor.
+    pub(super) fn dispatch(
+        &self,
+        variant: &'static KernelModule,
+        block: &[u32],
+        count: u64,
+        dispatches: &mut Dispatches<'_>,
+        constants: &mut Constants,
+    ) -> Result<(), Error> {
+        let block = block.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let block = constants.add_uniform(block);
+        let count = u32::try_from(count).expect("less than the elements of a tensor");
+        let push = PushConstants { count, ..Default::default() };
+        let access = variant.bindings.last().map_or(Touch::ReadWrite, |output| output.access);
+        dispatches.push_with_block(variant, &self.windows(access), &push, Some(block))
+    }
+
+    /// The windows of the operands that are stored, the output's last.
+    fn windows(&self, output_access: Touch) -> Vec<Window> {
+        let inputs = self.space.inputs.iter().zip(0..);
+        let inputs =
+            inputs.map(|(it, index)| (it, Touch::Read, PushConstants::base_word_at(index)));
+        let output = (&self.space.output, output_access, PushConstants::BASE_WORD_OF_OUTPUT_AT);
+        let windows = inputs.chain([output]).zip(&self.views);
+        windows
+            .filter_map(|((operand, access, base_word_at), (range, _))| {
+                Some(Window { slot: operand.slot?, range: range.clone(), access, base_word_at })
+            })
+            .collect()
+    }
+
+    /// Whether rows are whole multiples of `count` elements, and start at such.
+    fn is_in_multiples(&self, (operand, start): (&Operand, u32), count: u32) -> bool {
+        let outer = self.sizes.iter().zip(&operand.strides).take(DIMENSIONS - 1);
+        let mut outer = outer.filter(|(size, _)| **size > 1);
+        self.alignment == Alignment::Quads
+            && self.inner().is_multiple_of(count)
+            && start.is_multiple_of(count)
+            && outer.all(|(_, stride)| stride % i64::from(count) == 0)
+    }
+
+    /// An operand by elements.
+    pub(super) fn take(&self, (operand, start): (&Operand, u32)) -> Taken {
+        let access = match operand.strides[DIMENSIONS - 1] {
+            _ if operand.slot.is_none() => Access::Index,
+            0 if self.inner() > 1 => Access::Single,
+            1 if self.is_in_multiples((operand, start), QUAD) => Access::Whole,
+            _ => Access::Ragged,
+        };
+        let access = operand.displacement.map_or(access, |it| Access::Displaced(it.by));
+        let operand_of_kernel = element_wise::Operand { width: operand.width, access };
+        let strides = operand.strides.map(modulo_2_32);
+        Taken { operand: operand_of_kernel, record: OperandRecord { start, strides } }
+    }
+
+    /// How many elements a word has where all operands can be taken by words.
+    pub(super) fn elements_of_words(&self) -> Option<u32> {
+        let width = self.space.output.width;
+        let per_word = 32 / width.bits().min(32);
+        let fits = |it: (&Operand, u32)| match it.0.strides[DIMENSIONS - 1] {
+            0 => it.0 != &self.space.output,
+            stride => stride == 1 && self.is_in_multiples(it, QUAD * per_word),
+        };
+        let is_alike = self.space.operands().all(|it| it.width == width);
+        (per_word > 1 && is_alike && self.operands().all(fits)).then_some(per_word)
+    }
+
+    /// As [`Self::take`], but of operands that are no single elements in words.
+    pub(super) fn take_words(&self, (operand, start): (&Operand, u32), per_word: u32) -> Taken {
+        if operand.strides[DIMENSIONS - 1] == 0 {
+            return self.take((operand, start));
+        }
+        let words = Operand {
+            width: ElementWidth::B32,
+            strides: std::array::from_fn(|at| match at == DIMENSIONS - 1 {
+                true => 1,
+                false => operand.strides[at] / i64::from(per_word),
+            }),
+            ..operand.clone()
+        };
+        let taken = self.take((&words, start / per_word));
+        let operand = element_wise::Operand { access: Access::Whole, ..taken.operand };
+        Taken { operand, ..taken }
+    }
+}
+
+/// Kernels add elements and strides modulo 2^32, which is right for negative ones as well.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^32")]
+fn modulo_2_32(element: i64) -> u32 {
+    element as u32
+}
