@@ -98,20 +98,16 @@ fn wrong_sizes_and_unknown_values_are_refused() {
     let mut unknown = Diagonal::new(1, &[2, 2], 16, 0, 1.0);
     unknown.operator.Type = 1000;
     refused(unknown.compile(device, 0).0, E_INVALIDARG, "1000 is no operator");
-    let matrix = Diagonal::new(1, &[2, 2], 16, 0, 1.0);
-    let gemm = DML_GEMM_OPERATOR_DESC {
-        ATensor: &raw const *matrix.tensor,
-        BTensor: &raw const *matrix.tensor,
-        CTensor: ptr::null(),
-        OutputTensor: &raw const *matrix.tensor,
-        TransA: 0,
-        TransB: 0,
-        Alpha: 1.0,
-        Beta: 0.0,
-        FusedActivation: ptr::null(),
+    let image = Diagonal::new(1, &[1, 1, 2, 2], 16, 0, 1.0);
+    let pooling = DML_ROI_POOLING_OPERATOR_DESC {
+        InputTensor: &raw const *image.tensor,
+        ROITensor: &raw const *image.tensor,
+        OutputTensor: &raw const *image.tensor,
+        SpatialScale: 1.0,
+        PooledSize: DML_SIZE_2D { Width: 1, Height: 1 },
     };
-    unknown.operator = DML_OPERATOR_DESC { Type: 54, Desc: (&raw const gemm).cast() };
-    refused(unknown.compile(device, 0).0, E_NOTIMPL, "GEMM: not implemented");
+    unknown.operator = DML_OPERATOR_DESC { Type: 59, Desc: (&raw const pooling).cast() };
+    refused(unknown.compile(device, 0).0, E_NOTIMPL, "ROI_POOLING: not implemented");
     // SAFETY: the query's size is wrong, so neither pointer is followed.
     let code =
         unsafe { dmlvk_check_feature_support(device, 1, 15, ptr::null(), 4, ptr::null_mut()) };

@@ -159,7 +159,9 @@ fn what_kernels_make_of_other_types_is_emulated() {
                     assert_eq!(device.operator_support(&operator), answer, "{data_type}");
                 }
             }
-            assert!(!device.check_tensor_data_type(DataType::Int4));
+            let of_4_bits =
+                |level| device.at_feature_level(level).check_tensor_data_type(DataType::Int4);
+            assert_eq!([FeatureLevel::V6_2, FeatureLevel::V6_3].map(of_4_bits), [false, true]);
         });
     }
 }

@@ -234,7 +234,8 @@ mod tests {
         assert!(equal > 10_000, "{equal}");
         for strategy in Strategy::ALL.map(Strategy::name).into_iter().chain(["in place"]) {
             let is = |it: &&Outcome| matches!(it, Outcome::Equal { strategy: found, .. } if *found == strategy);
-            assert!(outcomes.iter().filter(is).count() > 20, "{strategy}");
+            let count = outcomes.iter().filter(is).count();
+            assert!(count > 4, "{strategy}: {count}");
         }
         for wanted in ["Strides", "Sizes", "TotalTensorSizeInBytes", "Flags", "feature level"] {
             let wanted = Outcome::Refused(wanted.to_owned());
