@@ -99,34 +99,6 @@ fn axes_and_lengths_are_where_their_version_has_them() {
 }
 
 #[test]
-fn there_is_one_scale_or_one_for_each_place_along_the_axis() {
-    let quantized = |scale: Tensor, attributes: &[(&str, i64)]| {
-        let nodes = vec![node("QuantizeLinear", &["x", "scale"], &["y"], attributes)];
-        let inputs =
-            vec![value("x", 1, &[None, None]), value("scale", 1, &vec![None; scale.shape().len()])];
-        let outputs = vec![value("y", 2, &[])];
-        let graph = Graph { nodes, inputs, outputs, ..Graph::default() };
-        let model = Model::from_bytes(model(13, graph)).unwrap();
-        let x = f32s(&[2, 3], &[0.5, 1.5, 300.0, 3.0, -1.0, 5.0]);
-        let bound = model.bind(&Inputs::new().with_tensor("x", x).with_tensor("scale", scale));
-        bound.map(|it| result(&it).bytes().to_vec()).map_err(|error| error.to_string())
-    };
-    let by_row = f32s(&[2], &[1.0, 2.0]);
-    assert_eq!(quantized(by_row.clone(), &[("axis", 0)]).unwrap(), [0, 2, 255, 2, 0, 2]);
-    let by_column = f32s(&[3], &[0.5, 1.0, 100.0]);
-    assert_eq!(quantized(by_column.clone(), &[]).unwrap(), [1, 2, 3, 6, 0, 0]);
-    assert_eq!(quantized(f32s(&[], &[0.5]), &[]).unwrap(), [1, 3, 255, 6, 0, 10]);
-    for (scale, axis, message) in [
-        (by_row, 1, "scale: [2] is the wrong shape; accepted: [3]"),
-        (by_column, 2, "attribute axis: 2 is no dimension"),
-        (f32s(&[2, 3], &[1.0; 6]), 0, "scales of blocks are not run"),
-    ] {
-        let error = quantized(scale, &[("axis", axis)]).unwrap_err();
-        assert!(error.contains(message), "{error}");
-    }
-}
-
-#[test]
 fn infinities_of_one_sign_at_least_are_looked_for() {
     let found = |attributes: &[(&str, i64)]| {
         let nodes = vec![node("IsInf", &["x"], &["y"], attributes)];

@@ -56,7 +56,7 @@ pub(crate) fn packed_tensor(
 }
 
 /// A tensor with strides.
-fn strided_tensor(
+pub(crate) fn strided_tensor(
     node: &NodeName,
     element: ElementType,
     shape: &[u64],
@@ -121,7 +121,7 @@ pub(crate) fn element_wise(
 }
 
 /// Where the elements of an operand lie; those that are the same everywhere are one.
-fn storage(operand: &Value) -> Result<Storage> {
+pub(crate) fn storage(operand: &Value) -> Result<Storage> {
     operand.check()?;
     match &operand.content {
         Content::Stored(view) => Ok(view.storage.clone()),

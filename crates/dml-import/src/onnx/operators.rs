@@ -3,15 +3,19 @@
 mod build;
 mod constant;
 mod element_wise;
+mod indices;
+mod pooling;
+mod products;
+mod rows;
 
 use std::ops::RangeInclusive;
 
-use dml_core::FieldValue;
+use dml_core::{FieldValue, ReduceFunction};
 
 use crate::error::{Error, NodeName, Result, shortened};
 use crate::graph::{
-    Broadcasting, CastLike, ElementWise, Function, HasElement, Identity, Mean, Op, Power, Range,
-    Size, Slice, Squeeze, Unsqueeze,
+    Broadcasting, CastLike, CenterCropPad, ElementWise, Function, HARDMAX, HasElement, Identity,
+    LOG_SOFTMAX, Mean, Mish, Op, Power, Range, SOFTMAX, Size, Slice, Squeeze, Tile, Unsqueeze,
 };
 
 use super::attributes::{Attributes, Kind};
@@ -39,6 +43,8 @@ enum Build {
     ElementWise(Function),
     /// The same with the attributes `broadcast` and `axis` in its place.
     Legacy(Function),
+    /// What becomes of all elements along axes.
+    Reduce(ReduceFunction),
     /// One with floats beside its inputs: what the row's attributes are where they are not given, and
     /// after those what no attribute says.
     Parameterized(Function, &'static [f32]),
@@ -58,8 +64,21 @@ const fn row(
 
 const EYE: [(&str, Kind); 2] = [("dtype", Kind::Int), ("k", Kind::Int)];
 const AXIS: [(&str, Kind); 1] = [("axis", Kind::Int)];
+const SCATTER_16: [(&str, Kind); 2] = [("axis", Kind::Int), ("reduction", Kind::Text)];
+const REDUCTION: [(&str, Kind); 1] = [("reduction", Kind::Text)];
+const UNPOOL: [(&str, Kind); 3] =
+    [("kernel_shape", Kind::Ints), ("strides", Kind::Ints), ("pads", Kind::Ints)];
+const REVERSE: [(&str, Kind); 2] = [("batch_axis", Kind::Int), ("time_axis", Kind::Int)];
+const TOP_K_1: [(&str, Kind); 2] = [("axis", Kind::Int), ("k", Kind::Int)];
+const TOP_K_11: [(&str, Kind); 3] =
+    [("axis", Kind::Int), ("largest", Kind::Int), ("sorted", Kind::Int)];
 const AXES: [(&str, Kind); 1] = [("axes", Kind::Ints)];
 const CLIP: [(&str, Kind); 2] = [("min", Kind::Float), ("max", Kind::Float)];
+const MODE: [(&str, Kind); 1] = [("mode", Kind::Text)];
+const PAD_2: [(&str, Kind); 3] =
+    [("mode", Kind::Text), ("pads", Kind::Ints), ("value", Kind::Float)];
+const BLOCK: [(&str, Kind); 1] = [("blocksize", Kind::Int)];
+const BLOCK_11: [(&str, Kind); 2] = [("blocksize", Kind::Int), ("mode", Kind::Text)];
 const RATIO: [(&str, Kind); 1] = [("ratio", Kind::Float)];
 const SPLIT_2: [(&str, Kind); 2] = [("axis", Kind::Int), ("split", Kind::Ints)];
 const SPLIT_18: [(&str, Kind); 2] = [("axis", Kind::Int), ("num_outputs", Kind::Int)];
@@ -89,8 +108,6 @@ const QUANTIZE_21: [(&str, Kind); 5] = [
 ];
 const DEQUANTIZE_21: [(&str, Kind); 3] =
     [("axis", Kind::Int), ("block_size", Kind::Int), ("output_dtype", Kind::Int)];
-const REDUCE_1: [(&str, Kind); 2] = [("axes", Kind::Ints), ("keepdims", Kind::Int)];
-const REDUCE_18: [(&str, Kind); 2] = [("keepdims", Kind::Int), ("noop_with_empty_axes", Kind::Int)];
 
 /// Every version of every other operator, in any order.
 static OTHERS: &[Row] = &[
@@ -105,12 +122,37 @@ static OTHERS: &[Row] = &[
     row("Size", 1, &[], 1..=1, |_| Ok(Box::new(Size))),
     row("Range", 11, &[], 3..=3, |_| Ok(Box::new(Range))),
     row("Gather", 1, &AXIS, 2..=2, build::gather),
+    row("GatherElements", 11, &AXIS, 2..=2, indices::gather_elements),
+    row("GatherND", 11, &[], 2..=2, indices::gather_nd),
+    row("GatherND", 12, &[("batch_dims", Kind::Int)], 2..=2, indices::gather_nd),
+    row("Scatter", 9, &AXIS, 3..=3, indices::scatter_elements),
+    row("ScatterElements", 11, &AXIS, 3..=3, indices::scatter_elements),
+    row("ScatterElements", 16, &SCATTER_16, 3..=3, indices::scatter_elements),
+    row("ScatterND", 11, &[], 3..=3, indices::scatter_nd),
+    row("ScatterND", 16, &REDUCTION, 3..=3, indices::scatter_nd),
+    row("OneHot", 9, &AXIS, 3..=3, indices::one_hot),
+    row("MaxUnpool", 9, &UNPOOL, 2..=3, indices::max_unpool),
+    row("ReverseSequence", 10, &REVERSE, 2..=2, indices::reverse_sequence),
+    Row { outputs: 1..=2, ..row("TopK", 1, &TOP_K_1, 1..=1, indices::top_k) },
+    Row { outputs: 1..=2, ..row("TopK", 10, &AXIS, 2..=2, indices::top_k) },
+    Row { outputs: 1..=2, ..row("TopK", 11, &TOP_K_11, 2..=2, indices::top_k) },
     row("Concat", 4, &AXIS, 1..=ANY, build::concat),
     Row { outputs: 1..=ANY, ..row("Split", 2, &SPLIT_2, 1..=1, build::split_2) },
     Row { outputs: 1..=ANY, ..row("Split", 13, &AXIS, 1..=2, build::split) },
     Row { outputs: 1..=ANY, ..row("Split", 18, &SPLIT_18, 1..=2, build::split) },
     row("Slice", 1, &SLICE_1, 1..=1, build::slice_1),
     row("Slice", 10, &[], 3..=5, |_| Ok(Box::new(Slice::Inputs { axes: 3, steps: 4 }))),
+    row("Pad", 2, &PAD_2, 1..=1, build::pad_2),
+    row("Pad", 11, &MODE, 2..=3, |it| build::pad(it, &build::PADDING_MODES[..3])),
+    row("Pad", 18, &MODE, 2..=4, |it| build::pad(it, &build::PADDING_MODES[..3])),
+    row("Pad", 19, &MODE, 2..=4, |it| build::pad(it, &build::PADDING_MODES)),
+    row("CenterCropPad", 18, &AXES, 2..=2, |it| {
+        Ok(Box::new(CenterCropPad { axes: it.ints("axes") }))
+    }),
+    row("Tile", 6, &[], 2..=2, |_| Ok(Box::new(Tile))),
+    row("SpaceToDepth", 1, &BLOCK, 1..=1, build::space_to_depth),
+    row("DepthToSpace", 1, &BLOCK, 1..=1, build::depth_to_space),
+    row("DepthToSpace", 11, &BLOCK_11, 1..=1, build::depth_to_space),
     row("Unsqueeze", 1, &AXES, 1..=1, build::unsqueeze_1),
     row("Unsqueeze", 13, &[], 2..=2, |_| Ok(Box::new(Unsqueeze { axes: None }))),
     row("Squeeze", 1, &AXES, 1..=1, |it| Ok(Box::new(Squeeze { axes: it.ints("axes") }))),
@@ -135,6 +177,15 @@ static OTHERS: &[Row] = &[
     row("OptionalHasElement", 15, &[], 0..=1, |_| Ok(Box::new(HasElement))),
     row("Mean", 6, &[], 1..=ANY, |_| Ok(Box::new(Mean))),
     row("Einsum", 12, &[("equation", Kind::Text)], 1..=ANY, build::einsum),
+    row("MatMul", 1, &[], 2..=2, products::matrices),
+    row("MatMulInteger", 10, &[], 2..=4, products::matrices_of_integers),
+    row("QLinearMatMul", 10, &[], 8..=8, products::quantized_matrices),
+    row("Gemm", 7, &products::GEMM, 3..=3, products::gemm),
+    row("Gemm", 11, &products::GEMM, 2..=3, products::gemm),
+    row("Conv", 1, &products::CONVOLUTION, 2..=3, products::convolution),
+    row("ConvTranspose", 1, &products::TRANSPOSED, 2..=3, products::transposed_convolution),
+    row("ConvInteger", 10, &products::CONVOLUTION, 2..=4, products::convolution_of_integers),
+    row("QLinearConv", 10, &products::CONVOLUTION, 8..=9, products::quantized_convolution),
     row("Clip", 6, &CLIP, 1..=1, build::clip_6),
     row("Clip", 11, &[], 1..=3, build::clip),
     row("BitShift", 11, &[("direction", Kind::Text)], 2..=2, build::bit_shift),
@@ -149,14 +200,13 @@ static OTHERS: &[Row] = &[
     row("Mod", 10, &[("fmod", Kind::Int)], 2..=2, build::modulus),
     row("Pow", 7, &[], 2..=2, |_| Ok(Box::new(Power))),
     row("Gelu", 20, &[("approximate", Kind::Text)], 1..=1, build::gelu),
-    row("ReduceSum", 1, &REDUCE_1, 1..=1, build::reduce_sum),
-    row("ReduceSum", 13, &REDUCE_18, 1..=2, build::reduce_sum),
-    row("ReduceProd", 1, &REDUCE_1, 1..=1, build::reduce_prod),
-    row("ReduceProd", 18, &REDUCE_18, 1..=2, build::reduce_prod),
-    row("ReduceMin", 1, &REDUCE_1, 1..=1, build::reduce_min),
-    row("ReduceMin", 18, &REDUCE_18, 1..=2, build::reduce_min),
-    row("ReduceMax", 1, &REDUCE_1, 1..=1, build::reduce_max),
-    row("ReduceMax", 18, &REDUCE_18, 1..=2, build::reduce_max),
+    row("Softmax", 1, &AXIS, 1..=1, |it| build::softmax(it, SOFTMAX, true)),
+    row("Softmax", 13, &AXIS, 1..=1, |it| build::softmax(it, SOFTMAX, false)),
+    row("LogSoftmax", 1, &AXIS, 1..=1, |it| build::softmax(it, LOG_SOFTMAX, true)),
+    row("LogSoftmax", 13, &AXIS, 1..=1, |it| build::softmax(it, LOG_SOFTMAX, false)),
+    row("Hardmax", 1, &AXIS, 1..=1, |it| build::softmax(it, HARDMAX, true)),
+    row("Hardmax", 13, &AXIS, 1..=1, |it| build::softmax(it, HARDMAX, false)),
+    row("Mish", 18, &[], 1..=1, |_| Ok(Box::new(Mish))),
 ];
 
 /// Operators that are not run, for other reasons than that nobody has written them.
@@ -184,6 +234,7 @@ impl Row {
                 let attributes = values.map(value).collect();
                 Ok(Box::new(ElementWise { attributes, ..ElementWise::new(*function) }))
             }
+            Build::Reduce(function) => Ok(rows::reduce(attributes, *function)),
             Build::Legacy(function) => {
                 let is_allowed = attributes.flag("broadcast", false);
                 let axis = attributes.int("axis").filter(|_| is_allowed);
@@ -205,7 +256,8 @@ pub(super) fn row_of(
         return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
     }
     let opset = version(name, opset)?;
-    let rows = || element_wise::ROWS.iter().chain(OTHERS).filter(|row| row.name == proto.op_type);
+    let all = || element_wise::ROWS.iter().chain(pooling::ROWS).chain(rows::ROWS).chain(OTHERS);
+    let rows = || all().filter(|row| row.name == proto.op_type);
     rows().filter(|row| row.since <= opset).max_by_key(|row| row.since).ok_or_else(|| {
         let refused = REFUSED.iter().find(|(name, _)| *name == proto.op_type);
         match (rows().map(|row| row.since).min(), refused) {

@@ -100,15 +100,17 @@ fn circle_of_layers() -> String {
 
 /// Small graphs that take much work on the host.
 pub(crate) fn work_on_the_host() -> Vec<HostileFile> {
-    let mut nodes = vec![node("ConstantOfShape", &["s"], &["c0"], &[])];
-    // Every one of them reads and writes a million elements.
+    let mut nodes = vec![node("Range", &["first", "count", "step"], &["c0"], &[])];
+    // Every one of them reads and writes a million elements, which a shape depends on.
     nodes.extend((0..2000).map(|index| {
         let (from, to) = (format!("c{index}"), format!("c{}", index + 1));
         node("Slice", &[&from, "z", "e"], &[&to], &[])
     }));
-    nodes.push(node("Identity", &["c2000"], &["y"], &[]));
+    nodes.push(node("ConstantOfShape", &["c2000"], &["y"], &[]));
     let initializers = vec![
-        initializer("s", &[1], &[1 << 20]),
+        initializer("first", &[], &[0]),
+        initializer("count", &[], &[1 << 20]),
+        initializer("step", &[], &[1]),
         initializer("z", &[1], &[0]),
         initializer("e", &[1], &[i64::MAX]),
     ];

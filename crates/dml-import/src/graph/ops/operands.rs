@@ -116,7 +116,17 @@ impl Operands<'_> {
         output: Kind,
         build: impl FnOnce() -> Result<AbstractOperator>,
     ) -> Value {
-        self.device.add(self.owner, inputs, vec![output], build).remove(0)
+        self.write_all(inputs, vec![output], build).remove(0)
+    }
+
+    /// The same with several outputs.
+    pub(crate) fn write_all(
+        &self,
+        inputs: Vec<Option<Storage>>,
+        outputs: Vec<Kind>,
+        build: impl FnOnce() -> Result<AbstractOperator>,
+    ) -> Vec<Value> {
+        self.device.add(self.owner, inputs, outputs, build)
     }
 
     /// The value with packed elements in memory.
@@ -212,7 +222,8 @@ impl Operands<'_> {
             .map_err(|_| self.node.invalid(name, size, "is no size", format!("0 to {}", i64::MAX)))
     }
 
-    fn integer_type(&self, value: &Value, name: &str) -> Result<()> {
+    /// Checks that an input has integers.
+    pub(crate) fn integer_type(&self, value: &Value, name: &str) -> Result<()> {
         let element = value.element()?;
         if element.is_integer() {
             return Ok(());

@@ -1,27 +1,24 @@
-//! Reductions, as models do them with shapes: on the host.
+//! Reductions: on devices, and on the host as models do them with shapes.
 
+use dml_core::operators::{ARGMAX, ARGMIN, ReduceDesc};
+use dml_core::schema::OperatorSchema;
+use dml_core::{AbstractOperator, AxisDirection, FieldValue, ReduceFunction, TensorDesc};
+
+use crate::convert::from_float;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::function::Scalar;
 use crate::graph::ops::operands::{Operator, Place};
+use crate::graph::ops::packed::{self, dimension};
 use crate::graph::ops::{Need, Op, Operands};
-use crate::graph::strides::{packed, positions};
-use crate::graph::value::Value;
+use crate::graph::strides::{packed as packed_strides, positions};
+use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements};
-
-/// What becomes of two elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reduction {
-    Sum,
-    Product,
-    Minimum,
-    Maximum,
-}
 
 /// One element of all that have the same place in the other dimensions.
 #[derive(Debug)]
 pub(crate) struct Reduce {
-    pub(crate) reduction: Reduction,
+    pub(crate) function: ReduceFunction,
     /// `None`: the second input holds them; without it, all dimensions.
     pub(crate) axes: Option<Vec<i64>>,
     pub(crate) keeps_dimensions: bool,
@@ -44,63 +41,192 @@ impl Op for Reduce {
         if axes.is_empty() && self.is_none_of_none {
             return Ok(vec![data.clone()]);
         }
-        let mut is_reduced = vec![axes.is_empty(); shape.len()];
-        for axis in &axes {
-            is_reduced[operands.axis(*axis, shape.len(), "axes")?] = true;
-        }
+        let is_reduced = match axes.is_empty() {
+            true => vec![true; shape.len()],
+            false => along(operands, &axes, shape.len())?,
+        };
         let is_integer = element.is_integer() && element != ElementType::Bool;
         let only = Operands { values: vec![Some(data)], ..*operands };
-        let operator = if is_integer { Operator::Replaceable } else { Operator::Absent };
-        if !is_integer || only.place(element_count(shape), operator) != Place::Host {
+        let of_host = is_integer && self.is_of_host();
+        let operator = if of_host { Operator::Replaceable } else { Operator::Present };
+        if of_host && only.place(element_count(shape), operator) == Place::Host {
             data.check()?;
-            let reason = "it is computed for integers of shapes only";
-            return Err(operands.node.not_supported(reason));
+            let tensor = operands.read(data)?;
+            return Ok(vec![Value::host(self.reduced(&tensor, &is_reduced)?)]);
         }
-        let tensor = operands.read(data)?;
-        Ok(vec![Value::host(self.reduced(&tensor, &is_reduced)?)])
+        let kind = Kind { element, shape: kept(shape, &is_reduced, self.keeps_dimensions) };
+        if element_count(shape) == Some(0) && !kind.is_empty() {
+            let bits = from_float(of_none(self.function), element);
+            return Ok(vec![Value::fill(kind, bits)]);
+        }
+        Ok(vec![reduced_to(operands, data, &is_reduced, kind, self.function)?])
+    }
+}
+
+/// One element for each row, in as many dimensions.
+pub(super) fn reduced(
+    operands: &Operands<'_>,
+    data: &Value,
+    is_reduced: &[bool],
+    function: ReduceFunction,
+) -> Result<Value> {
+    let kind = Kind { element: data.element()?, shape: kept(data.shape()?, is_reduced, true) };
+    reduced_to(operands, data, is_reduced, kind, function)
+}
+
+fn reduced_to(
+    operands: &Operands<'_>,
+    data: &Value,
+    is_reduced: &[bool],
+    kind: Kind,
+    function: ReduceFunction,
+) -> Result<Value> {
+    on_device(operands, data, is_reduced, kind, |input_tensor, output_tensor, axes| {
+        ReduceDesc { function, input_tensor, output_tensor, axes }.into()
+    })
+}
+
+/// What a reduction of no elements is.
+fn of_none(function: ReduceFunction) -> f64 {
+    match function {
+        ReduceFunction::Multiply => 1.0,
+        ReduceFunction::Min => f64::INFINITY,
+        ReduceFunction::Max | ReduceFunction::LogSum | ReduceFunction::LogSumExp => {
+            f64::NEG_INFINITY
+        }
+        ReduceFunction::Average => f64::NAN,
+        _ => 0.0,
+    }
+}
+
+/// Which of so many dimensions are among `axes`.
+pub(super) fn along(operands: &Operands<'_>, axes: &[i64], rank: usize) -> Result<Vec<bool>> {
+    let mut is_reduced = vec![false; rank];
+    for axis in axes {
+        is_reduced[operands.axis(*axis, rank, "axes")?] = true;
+    }
+    Ok(is_reduced)
+}
+
+/// The shape of what has one element for each row.
+fn kept(shape: &[u64], is_reduced: &[bool], keeps_dimensions: bool) -> Vec<u64> {
+    let sizes = shape.iter().zip(is_reduced);
+    let sizes = sizes.filter(|(_, is_reduced)| keeps_dimensions || !**is_reduced);
+    sizes.map(|(size, is_reduced)| if *is_reduced { 1 } else { *size }).collect()
+}
+
+/// The same with neighbouring dimensions put together that are along rows, or that are not; and which are.
+pub(super) fn folded(shape: &[u64], is_reduced: &[bool]) -> (Vec<u64>, Vec<bool>) {
+    let (mut sizes, mut along) = (vec![1], vec![is_reduced.first().copied().unwrap_or(true)]);
+    for (size, is_reduced) in shape.iter().zip(is_reduced) {
+        if along.last() == Some(is_reduced) {
+            let last = sizes.pop().unwrap_or(1_u64);
+            sizes.push(last.saturating_mul(*size));
+        } else {
+            sizes.push(*size);
+            along.push(*is_reduced);
+        }
+    }
+    (sizes, along)
+}
+
+/// The dimensions among so many that are along rows, as an operator counts them.
+pub(super) fn axes_of(along: &[bool]) -> Vec<u32> {
+    let axes = along.iter().enumerate().filter(|(_, is_along)| **is_along);
+    axes.map(|(at, _)| dimension(at, along.len())).collect()
+}
+
+/// Adds the operator that `build` makes of the tensors and the axes.
+fn on_device(
+    operands: &Operands<'_>,
+    data: &Value,
+    is_reduced: &[bool],
+    output: Kind,
+    build: impl FnOnce(TensorDesc, TensorDesc, Vec<u32>) -> AbstractOperator,
+) -> Result<Value> {
+    let (sizes, along) = folded(data.shape()?, is_reduced);
+    let (seen, axes) = (kept(&sizes, &along, true), axes_of(&along));
+    let inputs = [(data, sizes.as_slice())];
+    packed::write(operands, &inputs, output, &seen, |mut inputs, output| {
+        build(inputs.remove(0), output, axes)
+    })
+}
+
+/// The numbers of the greatest or least elements along an axis.
+#[derive(Debug)]
+pub(crate) struct Extreme {
+    pub(crate) schema: &'static OperatorSchema,
+    pub(crate) axis: i64,
+    pub(crate) keeps_dimensions: bool,
+    /// Whether of several the last one counts.
+    pub(crate) is_last: bool,
+}
+
+pub(crate) const GREATEST: &OperatorSchema = &ARGMAX;
+pub(crate) const LEAST: &OperatorSchema = &ARGMIN;
+
+impl Op for Extreme {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let data = operands.value(0, "data")?;
+        let shape = data.shape()?;
+        let is_reduced = along(operands, &[self.axis], shape.len())?;
+        let shape = kept(shape, &is_reduced, self.keeps_dimensions);
+        let kind = Kind { element: ElementType::INT64, shape };
+        let direction =
+            if self.is_last { AxisDirection::Decreasing } else { AxisDirection::Increasing };
+        let result = on_device(operands, data, &is_reduced, kind, |input, output, axes| {
+            let fields = vec![
+                FieldValue::Tensor(Some(input)),
+                FieldValue::Tensor(Some(output)),
+                FieldValue::Uint(1),
+                FieldValue::UintArray(axes),
+                FieldValue::Uint(direction.dml_value()),
+            ];
+            AbstractOperator::new(self.schema, fields).expect("the schema's fields")
+        });
+        Ok(vec![result?])
     }
 }
 
 impl Reduce {
+    /// Whether the host reduces integers so.
+    fn is_of_host(&self) -> bool {
+        use ReduceFunction::{Max, Min, Multiply, Sum};
+        matches!(self.function, Max | Min | Multiply | Sum)
+    }
+
     fn reduced(&self, tensor: &Tensor, is_reduced: &[bool]) -> Result<Tensor> {
         let (element, shape) = (tensor.element_type(), tensor.shape());
-        let kept: Vec<u64> =
-            shape.iter().zip(is_reduced).map(|(size, it)| if *it { 1 } else { *size }).collect();
-        let strides: Vec<u64> = packed(&kept)
+        let kept_sizes = kept(shape, is_reduced, true);
+        let strides: Vec<u64> = packed_strides(&kept_sizes)
             .into_iter()
             .zip(is_reduced)
             .map(|(stride, it)| if *it { 0 } else { stride })
             .collect();
-        let mut results = vec![None; host_elements(&kept)?];
+        let mut results = vec![None; host_elements(&kept_sizes)?];
         host_elements(shape)?;
         let at = positions(shape, &strides);
         for (bits, at) in tensor.bits().zip(at) {
             let Scalar::Integer(value) = Scalar::new(bits, element) else { continue };
             results[at] = Some(results[at].map_or(value, |before| self.both(before, value)));
         }
-        let of_none = i128::from(self.reduction == Reduction::Product);
+        let of_none = i128::from(self.function == ReduceFunction::Multiply);
         let width = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
         let bytes = results.into_iter().flat_map(|it| {
             let bits = Scalar::Integer(it.unwrap_or(of_none)).bits(element);
             bits.to_le_bytes().into_iter().take(width)
         });
         let bytes: Vec<u8> = bytes.collect();
-        let shape = match self.keeps_dimensions {
-            true => kept,
-            false => {
-                let rest = shape.iter().zip(is_reduced).filter(|(_, it)| !**it);
-                rest.map(|(size, _)| *size).collect()
-            }
-        };
+        let shape = kept(shape, is_reduced, self.keeps_dimensions);
         Tensor::new(element, shape, bytes)
     }
 
     fn both(&self, a: i128, b: i128) -> i128 {
-        match self.reduction {
-            Reduction::Sum => a.wrapping_add(b),
-            Reduction::Product => a.wrapping_mul(b),
-            Reduction::Minimum => a.min(b),
-            Reduction::Maximum => a.max(b),
+        match self.function {
+            ReduceFunction::Multiply => a.wrapping_mul(b),
+            ReduceFunction::Min => a.min(b),
+            ReduceFunction::Max => a.max(b),
+            _ => a.wrapping_add(b),
         }
     }
 }

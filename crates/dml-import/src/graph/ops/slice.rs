@@ -1,9 +1,12 @@
-//! Slice.
+//! Slice: SLICE or SLICE1.
+
+use dml_core::AbstractOperator;
+use dml_core::operators::{Slice1Desc, SliceDesc};
 
 use crate::error::Result;
+use crate::graph::ops::movement::{joined, leading, moved, tensors};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
-use crate::tensor::host_elements;
 
 /// The elements from `starts` up to `ends` in steps.
 #[derive(Debug)]
@@ -53,13 +56,9 @@ impl Op for Slice {
 }
 
 fn sliced(operands: &Operands<'_>, range: &Range) -> Result<Value> {
-    let data = operands.tensor(0, "data")?;
-    host_elements(data.shape())?;
-    let mut chosen: Vec<Vec<usize>> = data
-        .shape()
-        .iter()
-        .map(|size| (0..usize::try_from(*size).unwrap_or(0)).collect())
-        .collect();
+    let data = operands.value(0, "data")?;
+    let shape = data.shape()?;
+    let mut walks: Vec<Walk> = shape.iter().map(|size| Walk::whole(*size)).collect();
     for index in 0..range.starts.len() {
         let axis = match &range.axes {
             Some(axes) => axes.get(index).copied(),
@@ -70,42 +69,116 @@ fn sliced(operands: &Operands<'_>, range: &Range) -> Result<Value> {
             let count = range.starts.len();
             return Err(operands.node.invalid("starts", count, "is its length", "that of ends"));
         };
-        let axis = operands.axis(axis, chosen.len(), "axes")?;
+        let axis = operands.axis(axis, shape.len(), "axes")?;
         if step == 0 {
             return Err(operands.node.invalid("steps", 0, "is no step", "any other"));
         }
-        let size = i64::try_from(data.shape()[axis]).unwrap_or(i64::MAX);
-        chosen[axis] = positions(range.starts[index], *end, step, size);
+        walks[axis] = Walk::of(range.starts[index], *end, step, shape[axis]);
     }
-    let shape: Vec<u64> = chosen.iter().map(|it| it.len() as u64).collect();
-    let mut picked = vec![0usize; usize::from(!shape.contains(&0))];
-    for (positions, size) in chosen.iter().zip(data.shape()) {
-        let size = usize::try_from(*size).unwrap_or(0);
-        let along = |base: &usize| {
-            let start = *base * size;
-            positions.iter().map(move |at| start + at)
-        };
-        picked = picked.iter().flat_map(along).collect();
-    }
-    Ok(Value::host(data.picked(shape, &picked)))
+    walked(operands, data, &walks)
 }
 
-/// Python's slice of a sequence of `size`.
-fn positions(start: i64, end: i64, step: i64, size: i64) -> Vec<usize> {
-    let (first, last) = if step > 0 { (0, size) } else { (-1, size - 1) };
-    let clamp = |at: i64| if at < 0 { at.saturating_add(size) } else { at }.clamp(first, last);
-    let (mut at, end) = (clamp(start), clamp(end));
-    let mut all = Vec::new();
-    while (step > 0 && at < end) || (step < 0 && at > end) {
-        all.extend(usize::try_from(at));
-        at = at.saturating_add(step);
+/// The elements of `data` that have these coordinates in each dimension.
+pub(super) fn walked(operands: &Operands<'_>, data: &Value, walks: &[Walk]) -> Result<Value> {
+    if walks.iter().all(Walk::is_whole) {
+        return Ok(data.clone());
     }
-    all
+    let positions = || walks.iter().map(Walk::positions).collect();
+    let build = || {
+        let walks = joined(walks, |outer, inner| {
+            let joins = outer.is_whole() && inner.is_whole();
+            joins.then(|| Walk::whole(outer.size.saturating_mul(inner.size)))
+        });
+        operator(operands, data, &walks)
+    };
+    moved(operands, data, walks.iter().map(|walk| walk.count).collect(), positions, build)
+}
+
+/// SLICE, or SLICE1 where it goes backwards.
+fn operator(operands: &Operands<'_>, data: &Value, walks: &[Walk]) -> Result<AbstractOperator> {
+    let sizes: Vec<u64> = walks.iter().map(|walk| walk.size).collect();
+    let counts: Vec<u64> = walks.iter().map(|walk| walk.count).collect();
+    let [input_tensor, output_tensor] = tensors(operands, data, [&sizes, &counts])?;
+    // What leaves 32 bits leaves the sizes of tensors, which are checked.
+    let number = |value: i128| u32::try_from(value).unwrap_or(u32::MAX);
+    let last = |walk: &Walk| walk.first + walk.step * i128::from(walk.count.saturating_sub(1));
+    let offsets = walks.iter().map(|walk| number(walk.first.min(last(walk))));
+    let input_window_offsets = leading(offsets, 0);
+    if walks.iter().all(|walk| walk.step > 0) {
+        let offsets = input_window_offsets;
+        let strides = leading(walks.iter().map(|walk| number(walk.step)), 1);
+        let sizes = output_tensor.sizes.clone();
+        return Ok(SliceDesc { input_tensor, output_tensor, offsets, sizes, strides }.into());
+    }
+    let window = |walk: &Walk| number((last(walk) - walk.first).abs() + 1);
+    let step = |walk: &Walk| {
+        i32::try_from(walk.step).map_err(|_| {
+            operands.node.not_supported("steps backwards beyond the 32 bits of SLICE1's strides")
+        })
+    };
+    let strides = walks.iter().map(step).collect::<Result<Vec<i32>>>()?;
+    Ok(Slice1Desc {
+        input_tensor,
+        output_tensor,
+        input_window_offsets,
+        input_window_sizes: leading(walks.iter().map(window), 1),
+        input_window_strides: leading(strides, 1),
+    }
+    .into())
+}
+
+/// Coordinates of a dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Walk {
+    size: u64,
+    first: i128,
+    step: i128,
+    count: u64,
+}
+
+impl Walk {
+    pub(super) fn whole(size: u64) -> Self {
+        Self::forwards(size, 0, size)
+    }
+
+    /// So many coordinates from `first` on.
+    pub(super) fn forwards(size: u64, first: u64, count: u64) -> Self {
+        Self { size, first: first.into(), step: 1, count }
+    }
+
+    /// Python's slice of a sequence of `size`.
+    fn of(start: i64, end: i64, step: i64, size: u64) -> Self {
+        let length = i128::from(size);
+        let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
+        let clamp = |at: i64| {
+            let at = i128::from(at);
+            (if at < 0 { at + length } else { at }).clamp(least, most)
+        };
+        let (first, step) = (clamp(start), i128::from(step));
+        let distance = (clamp(end) - first) * step.signum();
+        let count = (distance + step.abs() - 1) / step.abs();
+        let count = u64::try_from(count).unwrap_or(0);
+        // One element is followed by none.
+        Self { size, first, step: if count > 1 { step } else { 1 }, count }
+    }
+
+    fn is_whole(&self) -> bool {
+        *self == Self::whole(self.size)
+    }
+
+    fn positions(&self) -> Vec<usize> {
+        let at = |index: u64| self.first + i128::from(index) * self.step;
+        (0..self.count).filter_map(|index| usize::try_from(at(index)).ok()).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn positions(start: i64, end: i64, step: i64, size: u64) -> Vec<usize> {
+        Walk::of(start, end, step, size).positions()
+    }
 
     #[test]
     fn positions_are_python_s() {
@@ -113,7 +186,9 @@ mod tests {
         assert_eq!(positions(-2, i64::MAX, 1, 6), [4, 5]);
         assert_eq!(positions(i64::MAX, i64::MIN, -2, 5), [4, 2, 0]);
         assert_eq!(positions(0, -1, i64::MAX, 3), [0]);
+        assert_eq!(positions(i64::MIN, i64::MAX, i64::MAX, 3), [0]);
         assert!(positions(3, 1, 1, 6).is_empty());
         assert!(positions(0, 5, 1, 0).is_empty());
+        assert!(positions(0, 5, -1, 0).is_empty());
     }
 }

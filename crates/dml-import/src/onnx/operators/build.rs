@@ -1,21 +1,21 @@
 //! Operators that are more than a row: what their attributes say.
 
 use dml_core::operators as tables;
-use dml_core::{DataType, FieldValue, IsInfinityMode};
+use dml_core::{DataType, DepthSpaceOrder, FieldValue, IsInfinityMode, PaddingMode};
 
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{
-    ApproximateGelu, BitCast, Bounds, Broadcast, Cast, Clip, Concat, Direction, Dropout, Einsum,
-    ElementWise, Equal, Equation, EyeLike, FLOOR_REMAINDER, Flatten, Function, GELU, Gather, Op,
-    Parts, Quantize, REMAINDER, Reduce, Reduction, Reshape, ShapeOf, Slice, Split, Transpose,
-    Trilu, Types, Unsqueeze, Zero,
+    ApproximateGelu, BitCast, Blocks, Bounds, Broadcast, Cast, Clip, Concat, Direction, Dropout,
+    Einsum, ElementWise, Equal, Equation, EyeLike, FLOOR_REMAINDER, Flatten, Function, GELU,
+    Gather, Margins, Op, Pad, Parts, Quantize, REMAINDER, Reshape, RowOperators, ShapeOf, Slice,
+    Softmax, Split, Transpose, Trilu, Types, Unsqueeze, Zero,
 };
 
 use crate::onnx::attributes::Attributes;
 use crate::onnx::tensor;
 
-type Built = Result<Box<dyn Op>>;
+pub(super) type Built = Result<Box<dyn Op>>;
 
 /// What EyeLike takes and gives from version 22 on; from version 9 on all but the last.
 pub(super) static EYE_TYPES: [ElementType; 13] = [
@@ -58,6 +58,12 @@ pub(super) fn cast(it: &Attributes<'_>) -> Built {
 pub(super) fn bit_cast(it: &Attributes<'_>) -> Built {
     let to = it.int("to").ok_or_else(|| it.missing("to"))?;
     Ok(Box::new(BitCast { to: element(it, "to", to)? }))
+}
+
+/// The axis is the last one, and up to version 12 the second.
+pub(super) fn softmax(it: &Attributes<'_>, operators: RowOperators, has_rest: bool) -> Built {
+    let axis = it.int("axis").unwrap_or(if has_rest { 1 } else { -1 });
+    Ok(Box::new(Softmax { operators, axis, has_rest }))
 }
 
 pub(super) fn einsum(it: &Attributes<'_>) -> Built {
@@ -120,6 +126,61 @@ pub(super) fn slice_1(it: &Attributes<'_>) -> Built {
     Ok(Box::new(Slice::Fixed { starts, ends, axes: it.ints("axes") }))
 }
 
+/// The modes of Pad; before version 19 all but the last.
+pub(super) static PADDING_MODES: [(&str, PaddingMode); 4] = [
+    ("constant", PaddingMode::Constant),
+    ("reflect", PaddingMode::Reflection),
+    ("edge", PaddingMode::Edge),
+    ("wrap", PaddingMode::Wrap),
+];
+
+fn padding_mode(it: &Attributes<'_>, modes: &[(&str, PaddingMode)]) -> Result<PaddingMode> {
+    let given = it.text("mode").unwrap_or_else(|| "constant".to_owned());
+    choice(it, "mode", &given, modes)
+}
+
+/// The value that `given` names.
+fn choice<T: Copy>(
+    it: &Attributes<'_>,
+    name: &str,
+    given: &str,
+    choices: &[(&str, T)],
+) -> Result<T> {
+    let found = choices.iter().find(|(name, _)| *name == given).map(|(_, value)| *value);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let path = format!("attribute {name}");
+        it.node.invalid(path, format!("{given:?}"), "is unknown", names.join(", "))
+    })
+}
+
+pub(super) fn pad_2(it: &Attributes<'_>) -> Built {
+    let mode = padding_mode(it, &PADDING_MODES[..3])?;
+    let pads = it.ints("pads").ok_or_else(|| it.missing("pads"))?;
+    let value = it.float("value").unwrap_or(0.0);
+    Ok(Box::new(Pad { mode, source: Margins::Attributes { pads, value } }))
+}
+
+pub(super) fn pad(it: &Attributes<'_>, modes: &[(&str, PaddingMode)]) -> Built {
+    Ok(Box::new(Pad { mode: padding_mode(it, modes)?, source: Margins::Inputs }))
+}
+
+fn blocks(it: &Attributes<'_>, to_depth: bool, order: DepthSpaceOrder) -> Built {
+    let size = it.int("blocksize").ok_or_else(|| it.missing("blocksize"))?;
+    Ok(Box::new(Blocks { size, to_depth, order }))
+}
+
+pub(super) fn space_to_depth(it: &Attributes<'_>) -> Built {
+    blocks(it, true, DepthSpaceOrder::DepthColumnRow)
+}
+
+pub(super) fn depth_to_space(it: &Attributes<'_>) -> Built {
+    let orders =
+        [("DCR", DepthSpaceOrder::DepthColumnRow), ("CRD", DepthSpaceOrder::ColumnRowDepth)];
+    let given = it.text("mode").unwrap_or_else(|| "DCR".to_owned());
+    blocks(it, false, choice(it, "mode", &given, &orders)?)
+}
+
 pub(super) fn unsqueeze_1(it: &Attributes<'_>) -> Built {
     let axes = it.ints("axes").ok_or_else(|| it.missing("axes"))?;
     Ok(Box::new(Unsqueeze { axes: Some(axes) }))
@@ -168,28 +229,6 @@ pub(super) fn gelu(it: &Attributes<'_>) -> Built {
     }
 }
 
-fn reduce(it: &Attributes<'_>, reduction: Reduction) -> Built {
-    let is_none_of_none = it.flag("noop_with_empty_axes", false);
-    let (axes, keeps_dimensions) = (it.ints("axes"), it.flag("keepdims", true));
-    Ok(Box::new(Reduce { reduction, axes, keeps_dimensions, is_none_of_none }))
-}
-
-pub(super) fn reduce_sum(it: &Attributes<'_>) -> Built {
-    reduce(it, Reduction::Sum)
-}
-
-pub(super) fn reduce_prod(it: &Attributes<'_>) -> Built {
-    reduce(it, Reduction::Product)
-}
-
-pub(super) fn reduce_min(it: &Attributes<'_>) -> Built {
-    reduce(it, Reduction::Minimum)
-}
-
-pub(super) fn reduce_max(it: &Attributes<'_>) -> Built {
-    reduce(it, Reduction::Maximum)
-}
-
 /// Zeros come from beyond both ends.
 pub(super) fn bit_shift(it: &Attributes<'_>) -> Built {
     let direction = it.text("direction").ok_or_else(|| it.missing("direction"))?;
@@ -222,13 +261,11 @@ pub(super) fn is_infinity(it: &Attributes<'_>) -> Built {
 }
 
 fn linear(it: &Attributes<'_>, direction: Direction) -> Built {
-    if it.int("block_size").is_some_and(|size| size != 0) {
-        return Err(it.node.not_supported("scales of blocks are not run"));
-    }
+    let block = it.int("block_size").unwrap_or(0);
     let output = it.int("output_dtype").filter(|number| *number != 0);
     let output = output.map(|number| element(it, "output_dtype", number)).transpose()?;
     let axis = it.int("axis").unwrap_or(1);
-    Ok(Box::new(Quantize { direction, axis, output }))
+    Ok(Box::new(Quantize { direction, axis, block, output }))
 }
 
 pub(super) fn quantize(it: &Attributes<'_>) -> Built {

@@ -159,7 +159,7 @@ mod tests {
             let (function, floats) = match &row.build {
                 Build::ElementWise(function) | Build::Legacy(function) => (function, 0),
                 Build::Parameterized(function, defaults) => (function, defaults.len()),
-                Build::From(_) => panic!("{} is no element-wise operator", row.name),
+                _ => panic!("{} is no element-wise operator", row.name),
             };
             let fields = || function.schema().fields.iter();
             let inputs = fields().filter(|it| it.kind == FieldKind::Input).count();

@@ -1,0 +1,45 @@
+//! Quantization by a scale and a zero point that suit the elements.
+
+use dml_core::DataType;
+use dml_core::operators::DynamicQuantizeLinearDesc;
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::dml::packed_tensor;
+use crate::graph::ops::packed::count;
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::{Kind, Value};
+
+/// The integers, the scale, and the zero point.
+#[derive(Debug)]
+pub(crate) struct DynamicQuantize;
+
+impl Op for DynamicQuantize {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let input = operands.value(0, "x")?;
+        let Kind { element, shape } = input.kind()?;
+        operands.type_is(element, &[ElementType::FLOAT32], "x")?;
+        if operands.is_demanded || count(&shape) == 0 {
+            let reason = "only a device computes it, of one element at least";
+            return Err(operands.node.not_supported(reason));
+        }
+        let packed = operands.materialized(input)?;
+        packed.check()?;
+        let storage = packed.view().map(|view| view.storage.clone());
+        let integer = ElementType::Dml(DataType::Uint8);
+        let sizes = [count(&shape)];
+        let one = |element| Kind { element, shape: vec![] };
+        let outputs =
+            vec![Kind { element: integer, shape }, one(ElementType::FLOAT32), one(integer)];
+        let tensor = |element, shape: &[u64]| packed_tensor(operands.node, element, shape);
+        Ok(operands.device.add(operands.owner, vec![storage], outputs, || {
+            Ok(DynamicQuantizeLinearDesc {
+                input_tensor: tensor(ElementType::FLOAT32, &sizes)?,
+                output_tensor: tensor(integer, &sizes)?,
+                output_scale_tensor: tensor(ElementType::FLOAT32, &[])?,
+                output_zero_point_tensor: tensor(integer, &[])?,
+            }
+            .into())
+        }))
+    }
+}

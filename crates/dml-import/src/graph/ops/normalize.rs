@@ -1,0 +1,302 @@
+//! Normalizations: by the mean and the variance of rows or by given ones, or by a norm; and running sums.
+
+use dml_core::operators::{
+    BatchNormalizationDesc, CUMULATIVE_PRODUCT, CUMULATIVE_SUMMATION, ELEMENT_WISE_RECIP,
+    ELEMENT_WISE_SQRT, LpNormalizationDesc, MeanVarianceNormalization1Desc,
+    MeanVarianceNormalization2Desc,
+};
+use dml_core::schema::OperatorSchema;
+use dml_core::{AbstractOperator, AxisDirection, FieldValue, ReduceFunction, TensorDesc};
+
+use crate::convert::from_float;
+use crate::error::Result;
+use crate::graph::ops::arithmetic::{ADD, MULTIPLY, SUBTRACT};
+use crate::graph::ops::cast::cast;
+use crate::graph::ops::element_wise::ElementWise;
+use crate::graph::ops::function::{Function, Types};
+use crate::graph::ops::packed::{self, around, count, dimension};
+use crate::graph::ops::reduce::{along, axes_of, folded, reduced};
+use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::value::{Kind, Value};
+use crate::tensor::text;
+
+/// What has a mean and a variance in common.
+#[derive(Debug)]
+pub(crate) enum Common {
+    /// A channel of an element of a batch.
+    Channel,
+    /// So many channels of one; scales are those of channels, or of groups.
+    Group { groups: i64, by_channel: bool },
+    /// All dimensions from one on.
+    From(i64),
+    /// These dimensions.
+    Along(Vec<i64>),
+}
+
+/// Elements less their mean, divided by their deviation; or by that about 0 alone.
+#[derive(Debug)]
+pub(crate) struct Normalize {
+    pub(crate) common: Common,
+    pub(crate) has_mean: bool,
+    pub(crate) epsilon: f32,
+    /// How many outputs are asked for: after the first the means, and what elements are multiplied by.
+    pub(crate) outputs: usize,
+}
+
+/// How dimensions are put together.
+struct Layout {
+    sizes: Vec<u64>,
+    is_along: Vec<bool>,
+    /// The shape of scales and biases.
+    of_scales: Vec<u64>,
+}
+
+impl Normalize {
+    fn layout(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Layout> {
+        Ok(match &self.common {
+            Common::Channel => {
+                let [batch, channels, rest] = channels(operands, shape)?;
+                let of_scales = vec![1, channels, 1];
+                let is_along = vec![false, false, true];
+                Layout { sizes: vec![batch, channels, rest], is_along, of_scales }
+            }
+            Common::Group { groups, by_channel } => {
+                let [batch, channels, rest] = channels(operands, shape)?;
+                let groups = u64::try_from(*groups).ok();
+                let groups = groups.filter(|it| *it > 0 && channels.is_multiple_of(*it));
+                let groups = groups.ok_or_else(|| {
+                    let accepted = format!("a divisor of {channels}");
+                    operands.node.invalid(
+                        "attribute num_groups",
+                        text(shape),
+                        "are no groups",
+                        accepted,
+                    )
+                })?;
+                let each = channels / groups;
+                let is_along = vec![false, false, true, true];
+                let of_scales = vec![1, groups, if *by_channel { each } else { 1 }, 1];
+                Layout { sizes: vec![batch, groups, each, rest], is_along, of_scales }
+            }
+            Common::From(axis) => {
+                let axis = operands.axis(*axis, shape.len(), "attribute axis")?;
+                let row = count(&shape[axis..]);
+                let sizes = vec![count(&shape[..axis]), row];
+                Layout { sizes, is_along: vec![false, true], of_scales: vec![1, row] }
+            }
+            Common::Along(axes) => {
+                let (sizes, is_along) = folded(shape, &along(operands, axes, shape.len())?);
+                Layout { of_scales: vec![1; sizes.len()], sizes, is_along }
+            }
+        })
+    }
+
+    /// The means of what follows an axis, and one divided by the deviations.
+    fn moments(&self, operands: &Operands<'_>, input: &Value) -> Result<Vec<Value>> {
+        let Common::From(axis) = self.common else { return Ok(vec![]) };
+        let (element, rank) = (input.element()?, input.shape()?.len());
+        let axis = operands.axis(axis, rank, "attribute axis")?;
+        let is_along: Vec<bool> = (0..rank).map(|at| at >= axis).collect();
+        let average = |value: &Value| reduced(operands, value, &is_along, ReduceFunction::Average);
+        let of = |function: Function, values: &[Value]| {
+            ElementWise::new(function).apply(operands, values)
+        };
+        let unary = |schema, value| of(Function::new(Types::Numbers, schema), &[value]);
+        let mean = average(input)?;
+        let distance = of(SUBTRACT, &[input.clone(), mean.clone()])?;
+        let variance = average(&of(MULTIPLY, &[distance.clone(), distance])?)?;
+        let epsilon = from_float(self.epsilon.into(), element);
+        let epsilon = Value::fill(Kind { element, shape: vec![] }, epsilon);
+        let deviation = unary(&ELEMENT_WISE_SQRT, of(ADD, &[variance, epsilon])?)?;
+        Ok(vec![mean, unary(&ELEMENT_WISE_RECIP, deviation)?])
+    }
+}
+
+/// The batch, the channels, and all after these.
+fn channels(operands: &Operands<'_>, shape: &[u64]) -> Result<[u64; 3]> {
+    match shape.len() {
+        0 | 1 => {
+            let accepted = "two dimensions at least";
+            Err(operands.node.invalid("input", text(shape), "has no channels", accepted))
+        }
+        _ => Ok(around(shape, 1)),
+    }
+}
+
+/// The values as those of the first one's type, each with the shape that an operator sees.
+fn alike<'s>(
+    operands: &Operands<'_>,
+    values: &[&Value],
+    shapes: &[&'s [u64]],
+) -> Result<Vec<(Value, &'s [u64])>> {
+    let element = values[0].element()?;
+    let of = |(value, shape): (&&Value, &&'s [u64])| {
+        let is_whole = count(value.shape()?) == count(shape);
+        if !is_whole {
+            let (given, accepted) = (text(value.shape()?), text(shape));
+            return Err(operands.node.invalid("scale", given, "is the wrong shape", accepted));
+        }
+        Ok((cast(operands, value, element)?, *shape))
+    };
+    values.iter().zip(shapes).map(of).collect()
+}
+
+/// Adds the operator that `build` makes of values and the output, which is like the first of them.
+fn write(
+    operands: &Operands<'_>,
+    values: &[&Value],
+    shapes: &[&[u64]],
+    build: impl FnOnce(Vec<TensorDesc>, TensorDesc) -> AbstractOperator,
+) -> Result<Value> {
+    let output = values[0].kind()?;
+    let values = alike(operands, values, shapes)?;
+    let inputs: Vec<(&Value, &[u64])> =
+        values.iter().map(|(value, shape)| (value, *shape)).collect();
+    packed::write(operands, &inputs, output, shapes[0], build)
+}
+
+impl Op for Normalize {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let input = operands.value(0, "X")?;
+        let layout = self.layout(operands, input.shape()?)?;
+        let (has_mean, epsilon) = (self.has_mean, self.epsilon);
+        let values: Vec<&Value> = [Some(input), operands.optional(1), operands.optional(2)]
+            .into_iter()
+            .flatten()
+            .collect();
+        let shapes = [layout.sizes.as_slice(), &layout.of_scales, &layout.of_scales];
+        let axes = axes_of(&layout.is_along);
+        let result = write(operands, &values, &shapes[..values.len()], |inputs, output_tensor| {
+            let mut inputs = inputs.into_iter();
+            let (input_tensor, scale_tensor, bias_tensor) =
+                (inputs.next().expect("the input"), inputs.next(), inputs.next());
+            let fused_activation = None;
+            match has_mean {
+                true => MeanVarianceNormalization1Desc {
+                    input_tensor,
+                    scale_tensor,
+                    bias_tensor,
+                    output_tensor,
+                    axes,
+                    normalize_variance: true,
+                    epsilon,
+                    fused_activation,
+                }
+                .into(),
+                false => MeanVarianceNormalization2Desc {
+                    input_tensor,
+                    scale_tensor,
+                    bias_tensor,
+                    output_tensor,
+                    axes,
+                    use_mean: false,
+                    use_variance: true,
+                    epsilon,
+                    fused_activation,
+                }
+                .into(),
+            }
+        });
+        let mut outputs = vec![result?];
+        if self.outputs > 1 {
+            outputs.extend(self.moments(operands, input)?);
+        }
+        Ok(outputs)
+    }
+}
+
+/// Elements less a given mean, divided by a given deviation, for each channel.
+#[derive(Debug)]
+pub(crate) struct BatchNormalize {
+    pub(crate) epsilon: f32,
+}
+
+impl Op for BatchNormalize {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let names = ["X", "scale", "B", "input_mean", "input_var"];
+        let value = |at: usize| operands.value(at, names[at]);
+        let input = value(0)?;
+        let sizes = channels(operands, input.shape()?)?;
+        let of_scales = [1, sizes[1], 1];
+        let values = [input, value(3)?, value(4)?, value(1)?, value(2)?];
+        let shapes = [&sizes[..], &of_scales, &of_scales, &of_scales, &of_scales];
+        let epsilon = self.epsilon;
+        let result = write(operands, &values, &shapes, |inputs, output_tensor| {
+            let mut inputs = inputs.into_iter();
+            let mut next = || inputs.next().expect("five inputs");
+            BatchNormalizationDesc {
+                input_tensor: next(),
+                mean_tensor: next(),
+                variance_tensor: next(),
+                scale_tensor: next(),
+                bias_tensor: next(),
+                output_tensor,
+                spatial: true,
+                epsilon,
+                fused_activation: None,
+            }
+            .into()
+        });
+        Ok(vec![result?])
+    }
+}
+
+/// Elements divided by the norm of their row; 0 where that is 0.
+#[derive(Debug)]
+pub(crate) struct NormOfRow {
+    pub(crate) axis: i64,
+    pub(crate) p: u32,
+}
+
+impl Op for NormOfRow {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let input = operands.value(0, "input")?;
+        let axis = operands.axis(self.axis, input.shape()?.len(), "attribute axis")?;
+        let sizes = around(input.shape()?, axis);
+        let p = self.p;
+        let result = write(operands, &[input], &[&sizes], |mut inputs, output_tensor| {
+            let (input_tensor, axis) = (inputs.remove(0), dimension(1, 3));
+            LpNormalizationDesc { input_tensor, output_tensor, axis, epsilon: f32::MIN_POSITIVE, p }
+                .into()
+        });
+        Ok(vec![result?])
+    }
+}
+
+/// What each element and those before it along an axis are joined to.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) schema: &'static OperatorSchema,
+    pub(crate) is_exclusive: bool,
+    pub(crate) is_reversed: bool,
+}
+
+pub(crate) const SUMS: &OperatorSchema = &CUMULATIVE_SUMMATION;
+pub(crate) const PRODUCTS: &OperatorSchema = &CUMULATIVE_PRODUCT;
+
+impl Op for Running {
+    fn need(&self, input: usize) -> Need {
+        if input == 1 { Need::Host } else { Need::Elements }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let input = operands.value(0, "x")?;
+        let axis = operands.axis(operands.scalar(1, "axis")?, input.shape()?.len(), "axis")?;
+        let sizes = around(input.shape()?, axis);
+        let direction = match self.is_reversed {
+            true => AxisDirection::Decreasing,
+            false => AxisDirection::Increasing,
+        };
+        let result = write(operands, &[input], &[&sizes], |mut inputs, output| {
+            let tensors = [inputs.remove(0), output].map(|it| FieldValue::Tensor(Some(it)));
+            let attributes = [
+                FieldValue::Uint(dimension(1, 3)),
+                FieldValue::Uint(direction.dml_value()),
+                FieldValue::Bool(self.is_exclusive),
+            ];
+            let fields = tensors.into_iter().chain(attributes).collect();
+            AbstractOperator::new(self.schema, fields).expect("the schema's fields")
+        });
+        Ok(vec![result?])
+    }
+}

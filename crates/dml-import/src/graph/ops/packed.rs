@@ -1,0 +1,113 @@
+//! Operators on packed tensors whose dimensions are put together where they are walked together, and on tensors
+//! that are read where they lie.
+
+use dml_core::{AbstractOperator, TensorDesc};
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::dml::{packed_tensor, storage, strided_tensor};
+use crate::graph::ops::Operands;
+use crate::graph::value::Storage;
+use crate::graph::value::{Kind, Value};
+use crate::tensor::{Tensor, element_count};
+
+/// Dimensions that every tensor has at least.
+const LEAST_RANK: usize = 4;
+
+/// What is before a dimension, the dimension, and what is after it.
+pub(super) fn around(shape: &[u64], axis: usize) -> [u64; 3] {
+    [count(&shape[..axis]), shape[axis], count(&shape[axis + 1..])]
+}
+
+/// The elements of a tensor; more than there can be where it overflows, which is refused later.
+pub(super) fn count(shape: &[u64]) -> u64 {
+    element_count(shape).unwrap_or(u64::MAX)
+}
+
+/// The number that an operator counts a dimension by, the one at `axis` of `rank`.
+pub(super) fn dimension(axis: usize, rank: usize) -> u32 {
+    u32::try_from(axis + LEAST_RANK.saturating_sub(rank)).unwrap_or(u32::MAX)
+}
+
+/// A value, or what is written, in the shape that an operator sees.
+type Seen<'a, T> = (T, &'a [u64]);
+
+/// Adds the operator that `build` makes of the tensors of `inputs`, each in the shape that stands beside it,
+/// and of the output, which has all elements of `output` in the shape `seen`.
+pub(super) fn write(
+    operands: &Operands<'_>,
+    inputs: &[Seen<'_, &Value>],
+    output: Kind,
+    seen: &[u64],
+    build: impl FnOnce(Vec<TensorDesc>, TensorDesc) -> AbstractOperator,
+) -> Result<Value> {
+    let build = |inputs, mut outputs: Vec<TensorDesc>| build(inputs, outputs.remove(0));
+    Ok(write_all(operands, inputs, vec![(output, seen)], build)?.remove(0))
+}
+
+/// The same with several outputs; all of them are empty where one is.
+pub(super) fn write_all(
+    operands: &Operands<'_>,
+    inputs: &[Seen<'_, &Value>],
+    outputs: Vec<Seen<'_, Kind>>,
+    build: impl FnOnce(Vec<TensorDesc>, Vec<TensorDesc>) -> AbstractOperator,
+) -> Result<Vec<Value>> {
+    let (kinds, written): (Vec<Kind>, Vec<&[u64]>) = outputs.into_iter().unzip();
+    if kinds.iter().any(Kind::is_empty) {
+        let empty = |it: Kind| Tensor::new(it.element, it.shape, vec![]).map(Value::host);
+        return kinds.into_iter().map(empty).collect();
+    }
+    if operands.is_demanded {
+        return Err(operands
+            .node
+            .not_supported("shapes depend on it, and only a device computes it"));
+    }
+    let mut storages = Vec::with_capacity(inputs.len());
+    let mut elements = Vec::with_capacity(inputs.len());
+    for (value, _) in inputs {
+        let packed = operands.materialized(value)?;
+        packed.check()?;
+        elements.push(packed.element()?);
+        storages.push(packed.view().map(|view| view.storage.clone()));
+    }
+    let shapes = inputs.iter().map(|(_, shape)| *shape);
+    let rank = shapes.clone().chain(written.clone()).map(<[u64]>::len).max().unwrap_or(0);
+    let tensor = |element, shape: &[u64]| {
+        let ones = vec![1; rank.saturating_sub(shape.len())];
+        packed_tensor(operands.node, element, &[&ones, shape].concat())
+    };
+    let results: Vec<ElementType> = kinds.iter().map(|it| it.element).collect();
+    Ok(operands.write_all(storages, kinds, || {
+        let inputs = elements.iter().zip(shapes).map(|(it, shape)| tensor(*it, shape));
+        let outputs = results.iter().zip(written).map(|(it, shape)| tensor(*it, shape));
+        Ok(build(inputs.collect::<Result<_>>()?, outputs.collect::<Result<_>>()?))
+    }))
+}
+
+/// Adds what computes the output of inputs that have shapes of their own, read where they lie. The output has all
+/// elements of `output` in the shape `seen`; `build` gets the tensors of the inputs and of the output.
+pub(crate) fn by_strides(
+    operands: &Operands<'_>,
+    inputs: &[Option<Value>],
+    output: Kind,
+    seen: &[u64],
+    build: impl FnOnce(Vec<Option<TensorDesc>>, TensorDesc) -> Result<AbstractOperator>,
+) -> Result<Value> {
+    if output.is_empty() {
+        return Ok(Value::host(Tensor::new(output.element, output.shape, vec![])?));
+    }
+    if operands.is_demanded {
+        let reason = "shapes depend on it, and only a device computes it";
+        return Err(operands.node.not_supported(reason));
+    }
+    let storages = inputs.iter().map(|it| it.as_ref().map(storage).transpose());
+    let storages = storages.collect::<Result<Vec<Option<Storage>>>>()?;
+    let element = output.element;
+    Ok(operands.write(storages, output, || {
+        let tensor = |value: &Value| {
+            strided_tensor(operands.node, value.element()?, value.shape()?, &value.strides())
+        };
+        let tensors = inputs.iter().map(|it| it.as_ref().map(tensor).transpose());
+        build(tensors.collect::<Result<_>>()?, packed_tensor(operands.node, element, seen)?)
+    }))
+}

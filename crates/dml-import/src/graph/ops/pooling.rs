@@ -1,0 +1,368 @@
+//! Pooling: AVERAGE_POOLING, LP_POOLING, MAX_POOLING and their successors. LOCAL_RESPONSE_NORMALIZATION.
+
+use dml_core::operators::{
+    AveragePooling1Desc, AveragePoolingDesc, LocalResponseNormalizationDesc, LpPooling1Desc,
+    LpPoolingDesc, MaxPooling1Desc, MaxPooling2Desc, MaxPoolingDesc,
+};
+use dml_core::{AbstractOperator, DataType, TensorDesc};
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::packed::{count, write, write_all};
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::{Kind, Value};
+use crate::tensor::text;
+
+/// What becomes of a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pooling {
+    Average {
+        include_padding: bool,
+    },
+    Maximum {
+        /// Whether there is a second output, of the numbers of elements.
+        has_indices: bool,
+        /// Whether these count the last dimension but batches and channels as the outermost.
+        is_column_major: bool,
+    },
+    Norm {
+        degree: u32,
+    },
+}
+
+/// How windows without given padding are padded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AutoPad {
+    Given,
+    /// As many windows as steps begin in the input; what is odd is at the end, or at the start.
+    Same {
+        more_at_end: bool,
+    },
+    Valid,
+}
+
+/// One element for each window.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    pub(crate) pooling: Pooling,
+    pub(crate) kernel: Vec<i64>,
+    pub(crate) strides: Option<Vec<i64>>,
+    pub(crate) dilations: Option<Vec<i64>>,
+    pub(crate) pads: Option<Vec<i64>>,
+    pub(crate) auto_pad: AutoPad,
+    /// Whether windows may end beyond the padding.
+    pub(crate) is_ceil: bool,
+}
+
+/// One element for all of each channel.
+#[derive(Debug)]
+pub(crate) struct GlobalPool {
+    pub(crate) pooling: Pooling,
+}
+
+/// Elements divided by a measure of their neighbours in other channels.
+#[derive(Debug)]
+pub(crate) struct LocalResponse {
+    pub(crate) size: i64,
+    /// Alpha, beta and bias.
+    pub(crate) factors: [f32; 3],
+}
+
+/// The windows of a dimension.
+#[derive(Clone, Copy, Debug)]
+struct Windows {
+    count: u64,
+    window: u32,
+    step: u32,
+    dilation: u32,
+    start: u32,
+    end: u32,
+}
+
+/// A dimension with a window of one element.
+const ONE: Windows = Windows { count: 1, window: 1, step: 1, dilation: 1, start: 0, end: 0 };
+
+impl Op for Pool {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let data = operands.value(0, "X")?;
+        let shape = data.shape()?;
+        let spatial = self.kernel.len();
+        if shape.len() != spatial + 2 {
+            let accepted = shape.len().saturating_sub(2).to_string();
+            let path = "attribute kernel_shape";
+            return Err(operands.node.invalid(path, spatial, "is the wrong length", accepted));
+        }
+        let windows = (0..spatial).map(|at| self.windows(operands, shape[at + 2], at));
+        let windows = windows.collect::<Result<Vec<Windows>>>()?;
+        if let Pooling::Maximum { has_indices: true, is_column_major: true } = self.pooling {
+            // What is counted the other way round is counted in the usual way where dimensions are reversed.
+            let order: Vec<usize> = [0, 1].into_iter().chain((2..spatial + 2).rev()).collect();
+            let windows: Vec<Windows> = windows.into_iter().rev().collect();
+            let pooled = pooled(operands, &data.transposed(&order), self.pooling, &windows)?;
+            return Ok(pooled.into_iter().map(|it| it.transposed(&order)).collect());
+        }
+        pooled(operands, data, self.pooling, &windows)
+    }
+}
+
+impl Pool {
+    /// Those of the dimension `at` of `size` elements.
+    fn windows(&self, operands: &Operands<'_>, size: u64, at: usize) -> Result<Windows> {
+        let spatial = self.kernel.len();
+        let value = |name: &str, values: &Option<Vec<i64>>, at: usize, all: usize, default: u32| {
+            let Some(values) = values else { return Ok(default) };
+            let path = format!("attribute {name}");
+            if values.len() != all {
+                let (given, problem) = (values.len(), "is the wrong length");
+                return Err(operands.node.invalid(path, given, problem, all.to_string()));
+            }
+            let least = i64::from(default);
+            let value = u32::try_from(values[at]).ok().filter(|_| values[at] >= least);
+            let accepted = format!("{default} to {}", u32::MAX);
+            value.ok_or_else(|| {
+                operands.node.invalid(&path, values[at], "is out of range", accepted)
+            })
+        };
+        let kernel = Some(self.kernel.clone());
+        let window = value("kernel_shape", &kernel, at, spatial, 1)?;
+        let step = value("strides", &self.strides, at, spatial, 1)?;
+        let dilation = value("dilations", &self.dilations, at, spatial, 1)?;
+        let start = value("pads", &self.pads, at, 2 * spatial, 0)?;
+        let end = value("pads", &self.pads, at + spatial, 2 * spatial, 0)?;
+        let given = Windows { count: 0, window, step, dilation, start, end };
+        let windows = match self.auto_pad {
+            AutoPad::Given => given.counted(size, self.is_ceil),
+            AutoPad::Valid => Windows { start: 0, end: 0, ..given }.counted(size, self.is_ceil),
+            AutoPad::Same { more_at_end } => given.same(size, more_at_end),
+        };
+        let windows = windows.ok_or_else(|| {
+            let accepted = "windows within the input and its padding";
+            operands.node.invalid("attribute kernel_shape", window, "does not fit", accepted)
+        })?;
+        let is_beyond = self.is_ceil && self.auto_pad == AutoPad::Given && windows.end > end;
+        if is_beyond && matches!(self.pooling, Pooling::Average { include_padding: true }) {
+            let reason = "DirectML counts what windows have beyond the padding, and ONNX does not";
+            return Err(operands.node.not_supported(reason));
+        }
+        Ok(windows)
+    }
+}
+
+impl Windows {
+    /// Elements from the first of a window to its last.
+    fn reach(&self) -> i128 {
+        i128::from(self.window - 1) * i128::from(self.dilation) + 1
+    }
+
+    /// With as many windows as there is room for in `size` elements.
+    fn counted(self, size: u64, is_ceil: bool) -> Option<Self> {
+        let [start, step] = [self.start, self.step].map(i128::from);
+        let room = i128::from(size) + start + i128::from(self.end) - self.reach();
+        if room < 0 {
+            return None;
+        }
+        let mut last = room / step;
+        // No window begins in the padding at the end.
+        if is_ceil && room % step > 0 && (last + 1) * step < i128::from(size) + start {
+            last += 1;
+        }
+        self.ending_at(size, last * step + self.reach(), last + 1)
+    }
+
+    /// With one window for each step that begins in the input.
+    fn same(self, size: u64, more_at_end: bool) -> Option<Self> {
+        let step = i128::from(self.step);
+        let count = (i128::from(size) + step - 1) / step;
+        let padding = ((count - 1) * step + self.reach() - i128::from(size)).max(0);
+        let start = if more_at_end { padding / 2 } else { (padding + 1) / 2 };
+        let start = u32::try_from(start).ok()?;
+        Self { start, end: 0, ..self }.ending_at(size, (count - 1) * step + self.reach(), count)
+    }
+
+    /// With the padding that the last of `count` windows needs, which ends so far from the start.
+    fn ending_at(self, size: u64, end: i128, count: i128) -> Option<Self> {
+        let end = (end - i128::from(size) - i128::from(self.start)).max(0);
+        Some(Self { count: u64::try_from(count).ok()?, end: u32::try_from(end).ok()?, ..self })
+    }
+}
+
+impl Op for GlobalPool {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let data = operands.value(0, "X")?;
+        let shape = data.shape()?.to_vec();
+        if shape.len() < 2 {
+            let problem = "is the wrong shape";
+            return Err(operands.node.invalid("X", text(&shape), problem, "2 and more dimensions"));
+        }
+        let ones = vec![1; shape.len() - 2];
+        let all = count(&shape[2..]);
+        if all == 0 {
+            return Err(operands.node.not_supported("nothing is pooled"));
+        }
+        let flat = operands.reshaped(data, &[shape[0], shape[1], all])?;
+        let window = u32::try_from(all).unwrap_or(u32::MAX);
+        let pooled = pooled(operands, &flat, self.pooling, &[Windows { window, ..ONE }])?;
+        let output = [&shape[..2], &ones].concat();
+        pooled.iter().map(|it| operands.reshaped(it, &output)).collect()
+    }
+}
+
+/// The outputs of pooling `data`, which has these windows after batches and channels.
+fn pooled(
+    operands: &Operands<'_>,
+    data: &Value,
+    pooling: Pooling,
+    windows: &[Windows],
+) -> Result<Vec<Value>> {
+    let Kind { element, shape } = data.kind()?;
+    if windows.len() > 3 {
+        let reason = "DirectML pools along three dimensions at most";
+        return Err(operands.node.not_supported(reason));
+    }
+    // DirectML's windows have two or three dimensions.
+    let ones = vec![1; 2_usize.saturating_sub(windows.len())];
+    let all: Vec<Windows> = ones.iter().map(|_| ONE).chain(windows.iter().copied()).collect();
+    let seen = [&shape[..2], &ones, &shape[2..]].concat();
+    let counts: Vec<u64> = windows.iter().map(|it| it.count).collect();
+    let output = [&shape[..2], &counts].concat();
+    let seen_output = [&shape[..2], &ones, &counts].concat();
+    let kind = Kind { element, shape: output.clone() };
+    let indices = ElementType::Dml(DataType::Uint64);
+    let mut kinds = vec![kind];
+    if let Pooling::Maximum { has_indices: true, .. } = pooling {
+        kinds.push(Kind { element: indices, shape: output });
+    }
+    let inputs = [(data, &seen[..])];
+    let kinds = kinds.into_iter().map(|kind| (kind, &seen_output[..])).collect();
+    let mut outputs = write_all(operands, &inputs, kinds, |mut inputs, outputs| {
+        pooling.operator(inputs.remove(0), outputs, &all)
+    })?;
+    if let Some(indices) = outputs.get_mut(1) {
+        indices.element = Some(ElementType::INT64);
+    }
+    Ok(outputs)
+}
+
+impl Pooling {
+    /// The operator of the lowest level.
+    fn operator(
+        self,
+        input_tensor: TensorDesc,
+        mut outputs: Vec<TensorDesc>,
+        windows: &[Windows],
+    ) -> AbstractOperator {
+        let all = |of: fn(&Windows) -> u32| windows.iter().map(of).collect::<Vec<u32>>();
+        let (strides, window_size) = (all(|it| it.step), all(|it| it.window));
+        let (start_padding, end_padding) = (all(|it| it.start), all(|it| it.end));
+        let dilations = all(|it| it.dilation);
+        let is_apart = dilations.iter().any(|it| *it != 1);
+        let output_tensor = outputs.remove(0);
+        let output_indices_tensor = outputs.pop();
+        match (self, is_apart, output_indices_tensor) {
+            (Self::Average { include_padding }, false, _) => AveragePoolingDesc {
+                input_tensor,
+                output_tensor,
+                strides,
+                window_size,
+                start_padding,
+                end_padding,
+                include_padding,
+            }
+            .into(),
+            (Self::Average { include_padding }, true, _) => AveragePooling1Desc {
+                input_tensor,
+                output_tensor,
+                strides,
+                window_size,
+                start_padding,
+                end_padding,
+                dilations,
+                include_padding,
+            }
+            .into(),
+            (Self::Norm { degree: p }, false, _) => LpPoolingDesc {
+                input_tensor,
+                output_tensor,
+                strides,
+                window_size,
+                start_padding,
+                end_padding,
+                p,
+            }
+            .into(),
+            (Self::Norm { degree: p }, true, _) => LpPooling1Desc {
+                input_tensor,
+                output_tensor,
+                strides,
+                window_size,
+                start_padding,
+                end_padding,
+                dilations,
+                p,
+            }
+            .into(),
+            (Self::Maximum { .. }, false, None) => MaxPoolingDesc {
+                input_tensor,
+                output_tensor,
+                strides,
+                window_size,
+                start_padding,
+                end_padding,
+            }
+            .into(),
+            (Self::Maximum { .. }, false, output_indices_tensor) => MaxPooling1Desc {
+                input_tensor,
+                output_tensor,
+                output_indices_tensor,
+                strides,
+                window_size,
+                start_padding,
+                end_padding,
+            }
+            .into(),
+            (Self::Maximum { .. }, true, output_indices_tensor) => MaxPooling2Desc {
+                input_tensor,
+                output_tensor,
+                output_indices_tensor,
+                strides,
+                window_size,
+                start_padding,
+                end_padding,
+                dilations,
+            }
+            .into(),
+        }
+    }
+}
+
+impl Op for LocalResponse {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let data = operands.value(0, "X")?;
+        let kind = data.kind()?;
+        let [batches, channels, ref rest @ ..] = kind.shape[..] else {
+            let (given, problem) = (text(&kind.shape), "is the wrong shape");
+            return Err(operands.node.invalid("X", given, problem, "2 and more dimensions"));
+        };
+        let local_size =
+            u32::try_from(self.size).ok().filter(|size| *size > 0).ok_or_else(|| {
+                let accepted = format!("1 to {}", u32::MAX);
+                operands.node.invalid("attribute size", self.size, "is no size", accepted)
+            })?;
+        let seen = [batches, channels, 1, count(rest)];
+        let [alpha, beta, bias] = self.factors;
+        let inputs = [(data, &seen[..])];
+        let output = write(operands, &inputs, kind.clone(), &seen, |mut it, output_tensor| {
+            LocalResponseNormalizationDesc {
+                input_tensor: it.remove(0),
+                output_tensor,
+                cross_channel: true,
+                local_size,
+                alpha,
+                beta,
+                bias,
+            }
+            .into()
+        })?;
+        Ok(vec![output])
+    }
+}

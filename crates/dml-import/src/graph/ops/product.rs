@@ -1,0 +1,268 @@
+//! Products of matrices: GEMM and those of integers.
+
+use dml_core::operators::{
+    GEMM, GemmDesc, MATRIX_MULTIPLY_INTEGER, QUANTIZED_LINEAR_MATRIX_MULTIPLY,
+};
+use dml_core::schema::OperatorSchema;
+use dml_core::{AbstractOperator, FieldValue, MatrixTransform, TensorDesc};
+
+use crate::error::{Error, Result};
+use crate::graph::ops::packed::by_strides;
+use crate::graph::ops::packed::count;
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::{Kind, Value};
+use crate::tensor::text;
+
+/// What an input of a product of matrices is, by its place in DirectML's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// A matrix, or batches of them.
+    First,
+    Second,
+    /// One for all, or one for each row, or one for each column.
+    OfRows,
+    OfColumns,
+}
+
+/// A product of matrices as NumPy has it: DirectML's operator, and for each of its inputs which one of the node
+/// that is.
+#[derive(Debug)]
+pub(crate) struct MatrixProduct {
+    schema: &'static OperatorSchema,
+    inputs: &'static [(usize, Role)],
+    /// The input whose type is the output's; none where that is INT32.
+    typed_by: Option<usize>,
+}
+
+impl MatrixProduct {
+    /// MatMul.
+    pub(crate) const REAL: Self =
+        Self { schema: &GEMM, inputs: &[(0, Role::First), (1, Role::Second)], typed_by: Some(0) };
+    /// MatMulInteger.
+    pub(crate) const INTEGER: Self = Self {
+        schema: &MATRIX_MULTIPLY_INTEGER,
+        inputs: &[(0, Role::First), (2, Role::OfRows), (1, Role::Second), (3, Role::OfColumns)],
+        typed_by: None,
+    };
+    /// QLinearMatMul.
+    pub(crate) const QUANTIZED: Self = Self {
+        schema: &QUANTIZED_LINEAR_MATRIX_MULTIPLY,
+        inputs: &[
+            (0, Role::First),
+            (1, Role::OfRows),
+            (2, Role::OfRows),
+            (3, Role::Second),
+            (4, Role::OfColumns),
+            (5, Role::OfColumns),
+            (6, Role::OfRows),
+            (7, Role::OfRows),
+        ],
+        typed_by: Some(7),
+    };
+}
+
+/// Rows and columns of a product, and its batches.
+struct Shape {
+    batches: Vec<u64>,
+    rows: u64,
+    depth: u64,
+    columns: u64,
+}
+
+impl Op for MatrixProduct {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let of = |role| self.inputs.iter().find(|it| it.1 == role).map_or(0, |it| it.0);
+        let [a, b] = [Role::First, Role::Second].map(of);
+        let [a, b] = [operands.value(a, "A")?, operands.value(b, "B")?];
+        let (shape, output) = shapes(operands, a.shape()?, b.shape()?)?;
+        let element = match self.typed_by {
+            Some(index) => operands.value(index, "zero point")?.element()?,
+            None => crate::element::ElementType::INT32,
+        };
+        let kind = Kind { element, shape: output };
+        if shape.depth == 0 {
+            return Ok(vec![Value::fill(kind, 0)]);
+        }
+        let mut inputs = vec![];
+        for (index, role) in self.inputs {
+            let value = operands.optional(*index);
+            inputs.push(value.map(|it| shape.seen(operands, it, *role)).transpose()?);
+        }
+        let mut seen = shape.flat_batches().to_vec();
+        seen.extend([shape.rows, shape.columns]);
+        let value = by_strides(operands, &inputs, kind, &seen, |tensors, output| {
+            Ok(operator(self.schema, tensors, output))
+        })?;
+        Ok(vec![value])
+    }
+}
+
+/// An operator without any attributes but the usual ones.
+fn operator(
+    schema: &'static OperatorSchema,
+    inputs: Vec<Option<TensorDesc>>,
+    output: TensorDesc,
+) -> AbstractOperator {
+    let mut tensors = inputs.into_iter();
+    let fields = schema.fields.iter().map(|field| match (field.kind, field.name) {
+        (dml_core::schema::FieldKind::Input, _) => FieldValue::Tensor(tensors.next().flatten()),
+        (dml_core::schema::FieldKind::Output, _) => FieldValue::Tensor(Some(output.clone())),
+        (_, "Alpha" | "Beta") => FieldValue::Float(1.0),
+        _ => field.field_type.empty_value(),
+    });
+    AbstractOperator::new(schema, fields.collect()).expect("the schema's fields")
+}
+
+/// The sizes of a product, and the shape of its output: a factor of one dimension is a row or a column.
+fn shapes(operands: &Operands<'_>, a: &[u64], b: &[u64]) -> Result<(Shape, Vec<u64>)> {
+    let wrong = |name: &str, shape: &[u64], accepted: &str| {
+        operands.node.invalid(name, text(shape), "is the wrong shape", accepted.to_owned())
+    };
+    if a.is_empty() || b.is_empty() {
+        return Err(wrong("A", &[], "one dimension or more"));
+    }
+    let (row, column) = (a.len() == 1, b.len() == 1);
+    let (a_batches, of_a) = a.split_at(a.len().saturating_sub(2));
+    let (b_batches, of_b) = b.split_at(b.len().saturating_sub(2));
+    let [rows, depth] = if row { [1, of_a[0]] } else { [of_a[0], of_a[1]] };
+    let [depth_of_b, columns] = if column { [of_b[0], 1] } else { [of_b[0], of_b[1]] };
+    if depth != depth_of_b {
+        return Err(wrong("B", b, &format!("{depth} rows")));
+    }
+    let batches = broadcast(operands, a_batches, b_batches)?;
+    let mut output = batches.clone();
+    output.extend((!row).then_some(rows));
+    output.extend((!column).then_some(columns));
+    Ok((Shape { batches, rows, depth, columns }, output))
+}
+
+fn broadcast(operands: &Operands<'_>, one: &[u64], other: &[u64]) -> Result<Vec<u64>> {
+    let rank = one.len().max(other.len());
+    let size = |shape: &[u64], at: usize| {
+        (at + shape.len()).checked_sub(rank).map_or(1, |place| shape[place])
+    };
+    let both = (0..rank).map(|at| match (size(one, at), size(other, at)) {
+        (a, b) if a == b || b == 1 => Ok(a),
+        (1, b) => Ok(b),
+        (a, b) => Err(operands.node.invalid("B", b, "is another size of a batch", a.to_string())),
+    });
+    both.collect()
+}
+
+impl Shape {
+    /// The batches as two dimensions.
+    fn flat_batches(&self) -> [u64; 2] {
+        match *self.batches.as_slice() {
+            [] => [1, 1],
+            [one] => [1, one],
+            [one, other] => [one, other],
+            ref all => [1, count(all)],
+        }
+    }
+
+    /// An input in the four dimensions of DirectML's operator.
+    fn seen(&self, operands: &Operands<'_>, value: &Value, role: Role) -> Result<Value> {
+        let shape = value.shape()?;
+        let [rows, columns] = match role {
+            Role::First => [self.rows, self.depth],
+            Role::Second => [self.depth, self.columns],
+            Role::OfRows | Role::OfColumns => return self.parameter(operands, value, role),
+        };
+        let own = &shape[..shape.len().saturating_sub(2)];
+        let with_matrix = |batches: &[u64]| [batches, &[rows, columns]].concat();
+        let value = operands.reshaped(value, &with_matrix(own))?;
+        let value = value.broadcast(&with_matrix(&self.batches));
+        if self.batches.len() <= 2 {
+            let ones = vec![1; 2 - self.batches.len()];
+            return operands.reshaped(&value, &[&ones, value.shape()?].concat());
+        }
+        operands.reshaped(&value, &with_matrix(&self.flat_batches()))
+    }
+
+    /// A scale or a zero point: of one dimension, it has one for each row or column.
+    fn parameter(&self, operands: &Operands<'_>, value: &Value, role: Role) -> Result<Value> {
+        let shape = value.shape()?;
+        let of_all = match (shape.len(), role) {
+            (0, _) => vec![1, 1],
+            (1, Role::OfRows) => vec![shape[0], 1],
+            (1, _) => vec![1, shape[0]],
+            _ => shape.to_vec(),
+        };
+        let value = operands.reshaped(value, &of_all)?;
+        let (own, matrix) = of_all.split_at(of_all.len() - 2);
+        if own.iter().all(|size| *size == 1) {
+            return operands.reshaped(&value, &[&[1, 1], matrix].concat());
+        }
+        let value = value.broadcast(&[&self.batches, matrix].concat());
+        operands.reshaped(&value, &[&self.flat_batches()[..], matrix].concat())
+    }
+}
+
+/// ONNX's Gemm: matrices that are transposed or not, scaled, plus a third one that is repeated.
+#[derive(Debug)]
+pub(crate) struct Gemm {
+    pub(crate) transposed: [bool; 2],
+    pub(crate) alpha: f32,
+    pub(crate) beta: f32,
+}
+
+impl Op for Gemm {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let (a, b) = (operands.value(0, "A")?, operands.value(1, "B")?);
+        let matrix = |value: &Value, name: &str, is_transposed: bool| match *value.shape()? {
+            [rows, columns] if is_transposed => Ok([columns, rows]),
+            [rows, columns] => Ok([rows, columns]),
+            ref other => Err(wrong_rank(operands, name, other)),
+        };
+        let [rows, depth] = matrix(a, "A", self.transposed[0])?;
+        let [depth_of_b, columns] = matrix(b, "B", self.transposed[1])?;
+        if depth != depth_of_b {
+            let accepted = depth.to_string();
+            return Err(operands.node.invalid("B", depth_of_b, "rows do not fit A", accepted));
+        }
+        let kind = Kind { element: a.element()?, shape: vec![rows, columns] };
+        let c = operands.optional(2);
+        if let Some(c) = c {
+            let shape = c.shape()?;
+            let fits = |(size, of): (&u64, &u64)| *size == 1 || size == of;
+            let mut places = shape.iter().rev().zip(kind.shape.iter().rev());
+            if shape.len() > 2 || !places.all(fits) {
+                let accepted = format!("what is repeated to {}", text(&kind.shape));
+                return Err(operands.node.invalid("C", text(shape), "does not fit", accepted));
+            }
+        }
+        if depth == 0 {
+            return Err(operands.node.not_supported("sums of no products are not run"));
+        }
+        let c = c.map(|it| it.broadcast(&kind.shape));
+        let seen = kind.shape.clone();
+        let inputs = [Some(a.clone()), Some(b.clone()), c];
+        let value = by_strides(operands, &inputs, kind, &seen, |mut tensors, output_tensor| {
+            let c_tensor = tensors.pop().flatten();
+            let mut rest = tensors.into_iter().flatten();
+            let missing = || operands.node.not_supported("a tensor is missing");
+            let transform = |is_transposed| match is_transposed {
+                true => MatrixTransform::Transpose,
+                false => MatrixTransform::None,
+            };
+            let [trans_a, trans_b] = self.transposed.map(transform);
+            let desc = GemmDesc {
+                a_tensor: rest.next().ok_or_else(missing)?,
+                b_tensor: rest.next().ok_or_else(missing)?,
+                c_tensor,
+                output_tensor,
+                trans_a,
+                trans_b,
+                alpha: self.alpha,
+                beta: self.beta,
+                fused_activation: None,
+            };
+            Ok(desc.into())
+        })?;
+        Ok(vec![value])
+    }
+}
+
+fn wrong_rank(operands: &Operands<'_>, name: &str, shape: &[u64]) -> Error {
+    operands.node.invalid(name, text(shape), "is the wrong shape", "two dimensions")
+}

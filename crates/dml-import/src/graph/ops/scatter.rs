@@ -1,0 +1,194 @@
+//! Elements written where indices say: SCATTER_ELEMENTS, SCATTER_ND, MAX_UNPOOLING.
+
+use dml_core::DataType;
+use dml_core::operators::{MaxUnpoolingDesc, ScatterElementsDesc, ScatterNdDesc};
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::concat::join;
+use crate::graph::ops::index::Tuples;
+use crate::graph::ops::packed::{around, count, dimension, write};
+use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::value::{Kind, Value};
+use crate::tensor::text;
+
+/// The first input, with the elements of the third one where the second one's indices say.
+#[derive(Debug)]
+pub(crate) enum Scatter {
+    /// Along a dimension.
+    Elements { axis: i64 },
+    /// At coordinates.
+    Parts,
+}
+
+impl Op for Scatter {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let (data, indices) = (operands.value(0, "data")?, operands.value(1, "indices")?);
+        let updates = operands.value(2, "updates")?;
+        operands.integer_type(indices, "indices")?;
+        let kind = data.kind()?;
+        operands.type_is(updates.element()?, &[kind.element], "updates")?;
+        let scattered = match self {
+            Self::Elements { axis } => elements(operands, [data, indices, updates], kind, *axis),
+            Self::Parts => parts(operands, [data, indices, updates], kind),
+        };
+        scattered.map(|it| vec![it])
+    }
+}
+
+fn elements(
+    operands: &Operands<'_>,
+    [data, indices, updates]: [&Value; 3],
+    kind: Kind,
+    axis: i64,
+) -> Result<Value> {
+    let (shape, given) = (&kind.shape, indices.shape()?);
+    has_shape(operands, updates, given)?;
+    let axis = operands.axis(axis, shape.len(), "attribute axis")?;
+    let is_like = |at| at == axis || given.get(at) == shape.get(at);
+    if given.len() != shape.len() || given.iter().zip(shape).any(|(given, size)| given > size) {
+        let (given, accepted) = (text(given), format!("sizes within {}", text(shape)));
+        return Err(operands.node.invalid("indices", given, "is the wrong shape", accepted));
+    }
+    if indices.is_empty() {
+        return Ok(data.clone());
+    }
+    if !(0..shape.len()).all(is_like) {
+        let reason =
+            "DirectML's SCATTER_ELEMENTS has indices of the data's sizes but along the axis";
+        return Err(operands.node.not_supported(reason));
+    }
+    let (of_data, of_indices) = (around(shape, axis), around(given, axis));
+    let inputs = [(data, &of_data[..]), (indices, &of_indices[..]), (updates, &of_indices[..])];
+    write(operands, &inputs, kind.clone(), &of_data, |mut it, output_tensor| {
+        let [input_tensor, indices_tensor, updates_tensor] =
+            [it.remove(0), it.remove(0), it.remove(0)];
+        let axis = dimension(1, 3);
+        ScatterElementsDesc { input_tensor, indices_tensor, updates_tensor, output_tensor, axis }
+            .into()
+    })
+}
+
+fn parts(
+    operands: &Operands<'_>,
+    [data, indices, updates]: [&Value; 3],
+    kind: Kind,
+) -> Result<Value> {
+    let tuples = Tuples::of(operands, data, indices, 0)?;
+    has_shape(operands, updates, &[tuples.indices.as_slice(), &tuples.rest].concat())?;
+    if indices.is_empty() || updates.is_empty() {
+        return Ok(data.clone());
+    }
+    let (of_data, of_indices, of_updates) = tuples.seen();
+    let [input_dimension_count, indices_dimension_count] =
+        [&of_data, &of_indices].map(|it| u32::try_from(it.len()).unwrap_or(u32::MAX));
+    let inputs = [(data, &of_data[..]), (indices, &of_indices[..]), (updates, &of_updates[..])];
+    write(operands, &inputs, kind, &of_data, |mut it, output_tensor| {
+        let [input_tensor, indices_tensor, updates_tensor] =
+            [it.remove(0), it.remove(0), it.remove(0)];
+        ScatterNdDesc {
+            input_tensor,
+            indices_tensor,
+            updates_tensor,
+            output_tensor,
+            input_dimension_count,
+            indices_dimension_count,
+        }
+        .into()
+    })
+}
+
+fn has_shape(operands: &Operands<'_>, updates: &Value, shape: &[u64]) -> Result<()> {
+    let given = updates.shape()?;
+    if given == shape {
+        return Ok(());
+    }
+    let (given, accepted) = (text(given), text(shape));
+    Err(operands.node.invalid("updates", given, "is the wrong shape", accepted))
+}
+
+/// Zeros, with the elements of the first input at the places that the second one numbers. These count the
+/// elements of what a pooling by the attributes had; the third input may ask for more, which are zeros.
+#[derive(Debug)]
+pub(crate) struct MaxUnpool {
+    pub(crate) kernel: Vec<i64>,
+    pub(crate) strides: Option<Vec<i64>>,
+    pub(crate) pads: Option<Vec<i64>>,
+}
+
+impl Op for MaxUnpool {
+    fn need(&self, input: usize) -> Need {
+        if input == 2 { Need::Host } else { Need::Elements }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let (data, indices) = (operands.value(0, "X")?, operands.value(1, "I")?);
+        operands.type_is(indices.element()?, &[ElementType::INT64], "I")?;
+        let Kind { element, shape } = data.kind()?;
+        has_shape(operands, indices, &shape)?;
+        let pooled = self.pooled(operands, &shape)?;
+        let wanted = match operands.optional(2) {
+            Some(_) => operands.sizes(2, "output_shape")?,
+            None => pooled.clone(),
+        };
+        if wanted.len() != pooled.len() || wanted.iter().zip(&pooled).any(|(it, least)| it < least)
+        {
+            let (given, accepted) = (text(&wanted), format!("at least {}", text(&pooled)));
+            return Err(operands.node.invalid("output_shape", given, "is too small", accepted));
+        }
+        // What is below 0 is far beyond the end without a sign.
+        let unsigned = ElementType::Dml(DataType::Uint64);
+        let indices = Value { element: Some(unsigned), ..indices.clone() };
+        let (all, total) = ([count(&shape)], [count(&pooled)]);
+        let inputs = [(data, &all[..]), (&indices, &all[..])];
+        let kind = Kind { element, shape: pooled };
+        let mut output = write(operands, &inputs, kind, &total, |mut it, output_tensor| {
+            let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];
+            MaxUnpoolingDesc { input_tensor, indices_tensor, output_tensor }.into()
+        })?;
+        for (axis, size) in wanted.into_iter().enumerate() {
+            let mut rest = output.shape()?.to_vec();
+            rest[axis] = size - rest[axis];
+            if rest[axis] > 0 {
+                let zeros = Value::fill(Kind { element, shape: rest }, 0);
+                let axis = i64::try_from(axis).unwrap_or(i64::MAX);
+                output = join(operands, &[&output, &zeros], axis, "X")?;
+            }
+        }
+        Ok(vec![output])
+    }
+}
+
+impl MaxUnpool {
+    /// The shape of what was pooled.
+    fn pooled(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Vec<u64>> {
+        let spatial = self.kernel.len();
+        let wrong = |name: &str, given: usize, accepted: usize| {
+            let (path, problem) = (format!("attribute {name}"), "is the wrong length");
+            operands.node.invalid(&path, given, problem, accepted.to_string())
+        };
+        if shape.len() != spatial + 2 {
+            return Err(wrong("kernel_shape", spatial, shape.len().saturating_sub(2)));
+        }
+        let strides = self.strides.clone().unwrap_or_else(|| vec![1; spatial]);
+        let pads = self.pads.clone().unwrap_or_else(|| vec![0; 2 * spatial]);
+        if strides.len() != spatial {
+            return Err(wrong("strides", strides.len(), spatial));
+        }
+        if pads.len() != 2 * spatial {
+            return Err(wrong("pads", pads.len(), 2 * spatial));
+        }
+        let mut pooled = shape[..2].to_vec();
+        for at in 0..spatial {
+            let windows = i128::from(shape[at + 2]) - 1;
+            let [stride, kernel] = [strides[at], self.kernel[at]].map(i128::from);
+            let pads = i128::from(pads[at]) + i128::from(pads[at + spatial]);
+            let size = windows * stride + kernel - pads;
+            pooled.push(u64::try_from(size).map_err(|_| {
+                let accepted = "sizes of 0 and more that follow from them";
+                operands.node.invalid("attribute pads", size, "is a size below 0", accepted)
+            })?);
+        }
+        Ok(pooled)
+    }
+}

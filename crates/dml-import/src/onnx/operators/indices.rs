@@ -1,0 +1,65 @@
+//! Operators with indices: what their attributes say.
+
+use dml_core::AxisDirection;
+
+use crate::error::Result;
+use crate::graph::{
+    GatherElements, GatherNd, MaxUnpool, OneHot, Op, ReverseSequence, Scatter, TopK,
+};
+use crate::onnx::attributes::Attributes;
+
+type Built = Result<Box<dyn Op>>;
+
+pub(super) fn gather_elements(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(GatherElements { axis: it.int("axis").unwrap_or(0) }))
+}
+
+pub(super) fn gather_nd(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(GatherNd { batch_dimensions: it.int("batch_dims").unwrap_or(0) }))
+}
+
+pub(super) fn scatter_elements(it: &Attributes<'_>) -> Built {
+    replaces(it)?;
+    Ok(Box::new(Scatter::Elements { axis: it.int("axis").unwrap_or(0) }))
+}
+
+pub(super) fn scatter_nd(it: &Attributes<'_>) -> Built {
+    replaces(it)?;
+    Ok(Box::new(Scatter::Parts))
+}
+
+/// DirectML's operators replace what was there.
+fn replaces(it: &Attributes<'_>) -> Result<()> {
+    match it.text("reduction").as_deref() {
+        None | Some("none") => Ok(()),
+        Some(other) => {
+            let other = crate::error::shortened(other);
+            let reason = format!("updates replace what was there, and have no reduction '{other}'");
+            Err(it.node.not_supported(reason))
+        }
+    }
+}
+
+pub(super) fn one_hot(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(OneHot { axis: it.int("axis").unwrap_or(-1) }))
+}
+
+pub(super) fn max_unpool(it: &Attributes<'_>) -> Built {
+    let kernel = it.ints("kernel_shape").ok_or_else(|| it.missing("kernel_shape"))?;
+    Ok(Box::new(MaxUnpool { kernel, strides: it.ints("strides"), pads: it.ints("pads") }))
+}
+
+pub(super) fn reverse_sequence(it: &Attributes<'_>) -> Built {
+    let (batch_axis, time_axis) = (it.int("batch_axis"), it.int("time_axis"));
+    let (batch_axis, time_axis) = (batch_axis.unwrap_or(1), time_axis.unwrap_or(0));
+    Ok(Box::new(ReverseSequence { batch_axis, time_axis }))
+}
+
+/// The number of elements was an attribute before version 10, and is always the greatest then.
+pub(super) fn top_k(it: &Attributes<'_>) -> Built {
+    let direction = match it.int("largest") {
+        Some(0) => AxisDirection::Increasing,
+        _ => AxisDirection::Decreasing,
+    };
+    Ok(Box::new(TopK { axis: it.int("axis").unwrap_or(-1), count: it.int("k"), direction }))
+}

@@ -1,0 +1,173 @@
+//! ONNX operators with indices, on the host and on devices: against what ONNX's pages say.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::device::on_every_device;
+use common::onnx::{Graph, Message, ints, model, node, value};
+use common::{f32s, int64, run_on_both, tensors};
+use dml_import::{ElementType, Inputs, Model, Tensor};
+
+/// A model of one node, whose inputs are these tensors and whose output is `y`.
+fn one(node: Message, inputs: &[(&str, &Tensor)]) -> Model {
+    let number = |it: &Tensor| common::onnx::number(it.element_type());
+    let of = |(name, tensor): &(&str, &Tensor)| {
+        let shape: Vec<Option<i64>> = tensor.shape().iter().map(|_| None).collect();
+        value(name, number(tensor), &shape)
+    };
+    let (inputs, outputs) = (inputs.iter().map(of).collect(), vec![value("y", 0, &[])]);
+    let graph = Graph { nodes: vec![node], inputs, outputs, ..Graph::default() };
+    Model::from_bytes(model(18, graph)).unwrap()
+}
+
+/// Checks the node's output, on the host and on every device.
+fn check(node: &Message, inputs: &[(&str, &Tensor)], expected: &Tensor) {
+    on_every_device(|device| {
+        let given = inputs
+            .iter()
+            .fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(*name, (*tensor).clone()));
+        let both = run_on_both(device, &one(node.clone(), inputs), &given).unwrap();
+        for found in both {
+            assert_eq!(&tensors(&found)[0], expected);
+        }
+    });
+}
+
+fn refusal(node: Message, inputs: &[(&str, &Tensor)]) -> String {
+    let given = inputs
+        .iter()
+        .fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(*name, (*tensor).clone()));
+    one(node, inputs).bind(&given).unwrap_err().to_string()
+}
+
+fn counted(shape: &[u64]) -> Tensor {
+    let count: u64 = shape.iter().product();
+    f32s(shape, &(0..count).map(|it| it as f32).collect::<Vec<_>>())
+}
+
+#[test]
+fn slices_are_gathered_along_any_axis_by_indices_of_any_rank() {
+    let (x, i) = (counted(&[2, 3, 2]), int64(&[2, 2], &[2, -3, 1, 0]));
+    let gather = |axis| node("Gather", &["x", "i"], &["y"], &[("axis", axis)]);
+    let rows = [4., 5., 0., 1., 2., 3., 0., 1., 10., 11., 6., 7., 8., 9., 6., 7.];
+    check(&gather(1), &[("x", &x), ("i", &i)], &f32s(&[2, 2, 2, 2], &rows));
+    let scalar = int64(&[], &[-1]);
+    let column = f32s(&[2, 3], &[1., 3., 5., 7., 9., 11.]);
+    check(&gather(-1), &[("x", &x), ("i", &scalar)], &column);
+}
+
+#[test]
+fn elements_are_gathered_of_more_than_the_indices_walk() {
+    let (x, i) = (counted(&[3, 3]), int64(&[2, 2], &[1, -1, 0, 2]));
+    let gather = node("GatherElements", &["x", "i"], &["y"], &[("axis", 1)]);
+    check(&gather, &[("x", &x), ("i", &i)], &f32s(&[2, 2], &[1., 2., 3., 5.]));
+    let wide = int64(&[4, 1], &[0; 4]);
+    let error = refusal(gather, &[("x", &x), ("i", &wide)]);
+    assert!(error.contains("indices: [4, 1] is the wrong shape"), "{error}");
+}
+
+#[test]
+fn parts_are_gathered_within_batches() {
+    let x = counted(&[2, 2, 2]);
+    let gather = |batches| node("GatherND", &["x", "i"], &["y"], &[("batch_dims", batches)]);
+    let i = int64(&[2, 1], &[1, -2]);
+    check(&gather(1), &[("x", &x), ("i", &i)], &f32s(&[2, 2], &[2., 3., 4., 5.]));
+    check(
+        &gather(0),
+        &[("x", &x), ("i", &i)],
+        &f32s(&[2, 2, 2], &[4., 5., 6., 7., 0., 1., 2., 3.]),
+    );
+    let whole = int64(&[3], &[1, 0, 1]);
+    check(&gather(0), &[("x", &x), ("i", &whole)], &f32s(&[], &[5.]));
+}
+
+#[test]
+fn updates_are_written_where_indices_say() {
+    let (x, u) = (counted(&[3, 2]), f32s(&[1, 2], &[70., 80.]));
+    let i = int64(&[1, 2], &[-1, 0]);
+    let all = [("x", &x), ("i", &i), ("u", &u)];
+    let scatter = node("ScatterElements", &["x", "i", "u"], &["y"], &[("axis", 0)]);
+    check(&scatter, &all, &f32s(&[3, 2], &[0., 80., 2., 3., 70., 5.]));
+    let parts = node("ScatterND", &["x", "i", "u"], &["y"], &[]);
+    let rows = int64(&[1, 1], &[1]);
+    check(
+        &parts,
+        &[("x", &x), ("i", &rows), ("u", &u)],
+        &f32s(&[3, 2], &[0., 1., 70., 80., 4., 5.]),
+    );
+    let narrow = int64(&[1, 1], &[0]);
+    let update = f32s(&[1, 1], &[9.]);
+    let error = refusal(scatter.clone(), &[("x", &x), ("i", &narrow), ("u", &update)]);
+    assert!(error.contains("has indices of the data's sizes but along the axis"), "{error}");
+    let add = Message::default().text(1, "reduction").bytes(4, b"add").int(20, 3);
+    let graph = Graph {
+        nodes: vec![scatter.message(5, add)],
+        inputs: vec![
+            value("x", 1, &[Some(3), Some(2)]),
+            value("i", 7, &[Some(1), Some(2)]),
+            value("u", 1, &[Some(1), Some(2)]),
+        ],
+        outputs: vec![value("y", 0, &[])],
+        ..Graph::default()
+    };
+    let bound = Model::from_bytes(model(18, graph)).map(|it| it.bind(&Inputs::new()).map(drop));
+    let error = format!("{bound:?}");
+    assert!(error.contains("no reduction 'add'"), "{error}");
+}
+
+#[test]
+fn one_is_hot() {
+    let (i, depth) = (f32s(&[3], &[0., -1., 7.]), f32s(&[], &[4.]));
+    let values = f32s(&[2], &[0.5, 2.]);
+    let hot = node("OneHot", &["i", "depth", "v"], &["y"], &[("axis", 0)]);
+    let (off, on) = (0.5, 2.);
+    let expected = [on, off, off, off, off, off, off, off, off, off, on, off];
+    check(&hot, &[("i", &i), ("depth", &depth), ("v", &values)], &f32s(&[4, 3], &expected));
+}
+
+#[test]
+fn sequences_are_reversed_along_time() {
+    let (x, lengths) = (counted(&[3, 2, 2]), int64(&[2], &[3, 2]));
+    let reverse = |batch, time| {
+        node("ReverseSequence", &["x", "l"], &["y"], &[("batch_axis", batch), ("time_axis", time)])
+    };
+    let expected = [8., 9., 6., 7., 4., 5., 2., 3., 0., 1., 10., 11.];
+    check(&reverse(1, 0), &[("x", &x), ("l", &lengths)], &f32s(&[3, 2, 2], &expected));
+    let lengths = int64(&[3], &[2, 1, 0]);
+    let expected = [2., 3., 0., 1., 4., 5., 6., 7., 8., 9., 10., 11.];
+    check(&reverse(0, 1), &[("x", &x), ("l", &lengths)], &f32s(&[3, 2, 2], &expected));
+    let error = refusal(reverse(1, 1), &[("x", &x), ("l", &lengths)]);
+    assert!(error.contains("are no such axes"), "{error}");
+}
+
+#[test]
+fn pooled_elements_are_put_back() {
+    let x = f32s(&[1, 1, 2, 2], &[1., 2., 3., 4.]);
+    let i = int64(&[1, 1, 2, 2], &[5, 7, 13, 15]);
+    let unpool = |inputs: &[&str]| {
+        let node = node("MaxUnpool", inputs, &["y"], &[]);
+        node.message(5, ints("kernel_shape", &[2, 2])).message(5, ints("strides", &[2, 2]))
+    };
+    let put = |size: usize| {
+        let mut all = vec![0.; size * size];
+        for (value, at) in [(1., (1, 1)), (2., (1, 3)), (3., (3, 1)), (4., (3, 3))] {
+            all[at.0 * size + at.1] = value;
+        }
+        f32s(&[1, 1, size as u64, size as u64], &all)
+    };
+    check(&unpool(&["x", "i"]), &[("x", &x), ("i", &i)], &put(4));
+    let shape = int64(&[4], &[1, 1, 5, 5]);
+    check(&unpool(&["x", "i", "s"]), &[("x", &x), ("i", &i), ("s", &shape)], &put(5));
+    let small = int64(&[4], &[1, 1, 3, 5]);
+    let error = refusal(unpool(&["x", "i", "s"]), &[("x", &x), ("i", &i), ("s", &small)]);
+    assert!(error.contains("output_shape: [1, 1, 3, 5] is too small"), "{error}");
+}
+
+#[test]
+fn truth_values_are_moved_as_they_are() {
+    let x = Tensor::new(ElementType::Bool, [3], vec![1, 0, 1]).unwrap();
+    let i = int64(&[2], &[1, 2]);
+    let expected = Tensor::new(ElementType::Bool, [2], vec![0, 1]).unwrap();
+    check(&node("Gather", &["x", "i"], &["y"], &[]), &[("x", &x), ("i", &i)], &expected);
+}
