@@ -178,6 +178,10 @@ impl Cell {
 
     fn outputs(&self, corner: CornerCase) -> Case {
         let (name, operator) = (corner.name.clone(), corner.operator.clone());
+        if documents::ask(&operator, self.level) != Answer::Accepted {
+            let needed = documents::needed_level(&operator);
+            return self.case(&name, operator, Expectation::NeedsLevel(needed));
+        }
         match documents::level_of_parts(&operator).filter(|needs| *needs > self.level) {
             Some(needs) => self.case(&name, operator, Expectation::NeedsLevel(Some(needs))),
             None => self.case(&name, operator, Expectation::Outputs(Box::new(corner))),
@@ -211,23 +215,21 @@ impl Cell {
 
     /// Why the level refuses tensors of this signature, and the level that the refusal must name.
     fn refusal(&self) -> Option<(&'static str, Option<FeatureLevel>)> {
-        let name = self.operator.schema().name;
         let minimal = self.operator.reference().minimal(&self.signature);
-        let tensors = documents::tensors(&minimal);
-        let case = match documents::ask(name, self.level, &tensors) {
+        let case = match documents::ask(&minimal, self.level) {
             Answer::Accepted => return None,
             Answer::NoOperator => "refused_operator",
             Answer::NoDataType => "refused_data_type",
             Answer::NoRank => "refused_dimension_count",
         };
-        Some((case, documents::needed_level(name, &tensors)))
+        Some((case, documents::needed_level(&minimal)))
     }
 }
 
 /// What a level takes for each type parameter of an operator: most of all combinations have no case, which
 /// this tells before anything is made.
 struct Parameters {
-    types: Vec<&'static [DataType]>,
+    types: Vec<Vec<DataType>>,
     first: Vec<Option<DataType>>,
 }
 

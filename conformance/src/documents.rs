@@ -4,8 +4,9 @@
 //! The tables are those of the reference's pages as data, with the contradictions of the documents
 //! decided; `support_tables.rs` beside the two files states their form.
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+mod page;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use dml::core::FieldValue;
@@ -13,6 +14,8 @@ use dml::core::schema::FieldSchema;
 use dml::{AbstractOperator, DataType, FeatureLevel};
 use serde::Deserialize;
 use serde_json::Value;
+
+use page::{Entry, Exception, Page, Row, Table, page};
 
 const TABLES: &str = include_str!("../../crates/dml-core/tests/data/directml_support_tables.json");
 
@@ -36,7 +39,7 @@ static PARTS: LazyLock<Vec<Part>> = LazyLock::new(|| {
 });
 
 /// What an operator's page or the history says beside the tables: from which level on a tensor may be left
-/// out, or, without one, the operator be nested, where that is later than its use.
+/// out, or a choice be taken, or, without either, the operator be nested, where that is later than its use.
 struct Part {
     row: PartRow,
     from: FeatureLevel,
@@ -46,6 +49,8 @@ struct Part {
 struct PartRow {
     operator: String,
     left_out: Option<String>,
+    choice: Option<String>,
+    value: Option<u32>,
     from: String,
 }
 
@@ -58,32 +63,16 @@ impl PartRow {
 
 impl Part {
     fn is(&self, operator: &str, left_out: Option<&str>) -> bool {
-        (self.row.operator.as_str(), self.row.left_out.as_deref()) == (operator, left_out)
+        let row = &self.row;
+        (row.operator.as_str(), row.left_out.as_deref()) == (operator, left_out)
+            && row.choice.is_none()
     }
-}
 
-/// An operator's page: a table for each level that changed something, the lowest level first.
-struct Page(Vec<(FeatureLevel, Table)>);
-
-/// A table: a row for each tensor field, by the field's name.
-type Table = BTreeMap<String, Row>;
-
-/// A row of a table: what one tensor may be.
-struct Row {
-    ranks: RangeInclusive<usize>,
-    data_types: Vec<DataType>,
-}
-
-/// A place where other documents overrule an operator's page.
-#[derive(Deserialize)]
-struct Exception {
-    operator: String,
-    /// The level of the page's table.
-    table: String,
-    /// The level from which it applies.
-    applies_from: String,
-    /// The table applies from its own level too, and from the other with these ranks.
-    ranks: Option<String>,
+    fn is_choice(&self, operator: &str, choice: &str, value: u32) -> bool {
+        let row = &self.row;
+        (row.operator.as_str(), row.choice.as_deref(), row.value)
+            == (operator, Some(choice), Some(value))
+    }
 }
 
 /// A tensor that a page is asked about.
@@ -120,10 +109,28 @@ pub(crate) enum Answer {
     NoRank,
 }
 
-/// Whether `level` takes these tensors for `operator`, each by the row of its field; no level has an
-/// operator without a page.
-pub(crate) fn ask(operator: &str, level: FeatureLevel, tensors: &[Tensor<'_>]) -> Answer {
-    let Some(table) = table_at(operator, level) else { return Answer::NoOperator };
+/// Whether `level` takes the tensors of `operator`, each by the row of its field; no level has an operator
+/// without a page.
+pub(crate) fn ask(operator: &AbstractOperator, level: FeatureLevel) -> Answer {
+    ask_choice(operator.schema().name, choice(operator), level, &tensors(operator))
+}
+
+/// The name of what `operator` chooses, where its support depends on that.
+fn choice(operator: &AbstractOperator) -> Option<&'static str> {
+    let varied = operator.schema().varied.as_ref()?;
+    let field = operator.schema().fields.iter().find(|it| it.name == varied.field)?;
+    let Some(FieldValue::Uint(number)) = operator.field(varied.field) else { return None };
+    let mut values = field.enumeration?.values.iter();
+    values.find(|(_, value)| value == number).map(|(name, _)| *name)
+}
+
+fn ask_choice(
+    operator: &str,
+    choice: Option<&str>,
+    level: FeatureLevel,
+    tensors: &[Tensor<'_>],
+) -> Answer {
+    let Some(table) = table_at(operator, choice, level) else { return Answer::NoOperator };
     let all = |accepts: &dyn Fn(&Row, &Tensor<'_>) -> bool| {
         tensors.iter().all(|tensor| table.get(tensor.field).is_some_and(|row| accepts(row, tensor)))
     };
@@ -138,23 +145,35 @@ pub(crate) fn ask(operator: &str, level: FeatureLevel, tensors: &[Tensor<'_>]) -
 
 /// The lowest level that takes an operator with all of its tensors, which a refusal names; `None` where
 /// no level does.
-pub(crate) fn needed_level(operator: &str, tensors: &[Tensor<'_>]) -> Option<FeatureLevel> {
-    let takes = |level: &FeatureLevel| ask(operator, *level, tensors) == Answer::Accepted;
+pub(crate) fn needed_level(operator: &AbstractOperator) -> Option<FeatureLevel> {
+    needed_for(operator.schema().name, choice(operator), &tensors(operator))
+}
+
+fn needed_for(
+    operator: &str,
+    choice: Option<&str>,
+    tensors: &[Tensor<'_>],
+) -> Option<FeatureLevel> {
+    let takes =
+        |level: &FeatureLevel| ask_choice(operator, choice, *level, tensors) == Answer::Accepted;
     FeatureLevel::ALL.into_iter().find(takes)
 }
 
-/// The lowest level that takes what `operator` leaves out and what is nested in it; `None` where that
-/// decides about no level.
+/// The lowest level that takes what `operator` leaves out, what it chooses and what is nested in it; `None`
+/// where that decides about no level.
 pub(crate) fn level_of_parts(operator: &AbstractOperator) -> Option<FeatureLevel> {
     let name = operator.schema().name;
     let level = |(field, value): (&FieldSchema, &FieldValue)| match value {
         FieldValue::Tensor(None) => {
             PARTS.iter().find(|it| it.is(name, Some(field.name))).map(|it| it.from)
         }
+        FieldValue::Uint(value) => {
+            PARTS.iter().find(|it| it.is_choice(name, field.name, *value)).map(|it| it.from)
+        }
         FieldValue::OperatorDesc(Some(nested)) => {
             let nested = nested.schema().name;
             let introduced =
-                FeatureLevel::ALL.into_iter().find(|it| table_at(nested, *it).is_some());
+                FeatureLevel::ALL.into_iter().find(|it| table_at(nested, None, *it).is_some());
             introduced.max(PARTS.iter().find(|it| it.is(nested, None)).map(|it| it.from))
         }
         _ => None,
@@ -165,71 +184,31 @@ pub(crate) fn level_of_parts(operator: &AbstractOperator) -> Option<FeatureLevel
 /// The first type and the first rank that `level` takes for the tensor `field` of `operator`; what the
 /// highest level takes where it does not have the operator. `None` where no level has it.
 pub(crate) fn first(operator: &str, level: FeatureLevel, field: &str) -> Option<(DataType, usize)> {
-    let table = table_at(operator, level).or_else(|| table_at(operator, FeatureLevel::HIGHEST));
+    let at = |level| table_at(operator, None, level);
+    let table = at(level).or_else(|| at(FeatureLevel::HIGHEST));
     let row = table?.get(field)?;
     Some((*row.data_types.first()?, *row.ranks.start()))
 }
 
-/// The highest table at or below `level`, which is the one that applies.
-/// The types that `level` takes for the tensor `field` of `operator`.
-pub(crate) fn types(operator: &str, level: FeatureLevel, field: &str) -> &'static [DataType] {
-    let row = table_at(operator, level).and_then(|table| table.get(field));
-    row.map_or(&[], |row| &row.data_types)
+/// The types that `level` takes for the tensor `field` of `operator`, whatever it chooses.
+pub(crate) fn types(operator: &str, level: FeatureLevel, field: &str) -> Vec<DataType> {
+    let choices = PAGES.get(operator).into_iter().flat_map(|page| &page.0);
+    let choices: BTreeSet<Option<&str>> =
+        choices.map(|it| it.choices.first().map(String::as_str)).collect();
+    let rows = choices.into_iter().filter_map(|it| table_at(operator, it, level)?.get(field));
+    let types: BTreeSet<DataType> = rows.flat_map(|row| row.data_types.iter().copied()).collect();
+    types.into_iter().collect()
 }
 
-fn table_at(operator: &str, level: FeatureLevel) -> Option<&'static Table> {
-    let mut tables = PAGES.get(operator)?.0.iter().rev();
-    tables.find(|(from, _)| *from <= level).map(|(_, table)| table)
-}
-
-fn page(row: &Value, exceptions: &[Exception]) -> Option<(String, Page)> {
-    let name = row.get(0)?.as_str()?;
-    let tables = row.get(4)?.as_array()?.iter();
-    let mut page = Page(tables.map(table).collect::<Option<_>>()?);
-    for exception in exceptions.iter().filter(|it| it.operator == name) {
-        page.decide(exception)?;
-    }
-    page.0.sort_by_key(|(level, _)| *level);
-    Some((name.to_owned(), page))
-}
-
-impl Page {
-    fn decide(&mut self, exception: &Exception) -> Option<()> {
-        let (own, other) = (exception.table.parse().ok()?, exception.applies_from.parse().ok()?);
-        let (level, table) = self.0.iter_mut().find(|(level, _)| *level == own)?;
-        let Some(ranks) = &exception.ranks else {
-            *level = other;
-            return Some(());
-        };
-        let ranks = range(ranks)?;
-        let with_ranks = |(name, row): (&String, &Row)| {
-            (name.clone(), Row { ranks: ranks.clone(), data_types: row.data_types.clone() })
-        };
-        let table = table.iter().map(with_ranks).collect();
-        self.0.push((other, table));
-        Some(())
-    }
-}
-
-/// Reads `2-4`, or `4` alone.
-fn range(ranks: &str) -> Option<RangeInclusive<usize>> {
-    let (first, last) = ranks.split_once('-').unwrap_or((ranks, ranks));
-    Some(first.parse().ok()?..=last.parse().ok()?)
-}
-
-fn table(table: &Value) -> Option<(FeatureLevel, Table)> {
-    let level = table.get(0)?.as_str()?.parse().ok()?;
-    let rows = table.get(2)?.as_array()?.iter();
-    Some((level, rows.map(|cell| named_row(cell.as_str()?)).collect::<Option<_>>()?))
-}
-
-/// Reads `InputTensor input? 2-4 FLOAT32 FLOAT16`; types that the page does not state are none.
-fn named_row(cell: &str) -> Option<(String, Row)> {
-    let mut words = cell.split_whitespace();
-    let (name, _kind) = (words.next()?, words.next()?);
-    let ranks = range(words.next()?)?;
-    let data_types = words.filter(|word| *word != "?").map(|word| word.parse().ok());
-    Some((name.to_owned(), Row { ranks, data_types: data_types.collect::<Option<_>>()? }))
+/// The highest table at or below `level` for a choice, which is the one that applies; without a choice that of
+/// any.
+fn table_at(operator: &str, choice: Option<&str>, level: FeatureLevel) -> Option<&'static Table> {
+    let is_chosen = |entry: &&Entry| match choice {
+        Some(choice) if !entry.choices.is_empty() => entry.choices.iter().any(|it| it == choice),
+        _ => true,
+    };
+    let mut entries = PAGES.get(operator)?.0.iter().rev().filter(is_chosen);
+    entries.find(|entry| entry.level <= level).map(|entry| &entry.table)
 }
 
 #[cfg(test)]
@@ -262,12 +241,12 @@ mod tests {
                 });
                 (table.level, cells.collect::<BTreeSet<_>>())
             });
-            let of_page = PAGES[schema.name].0.iter().map(|(level, table)| {
-                let cells = table.iter().map(|(field, row)| {
+            let of_page = PAGES[schema.name].0.iter().map(|entry| {
+                let cells = entry.table.iter().map(|(field, row)| {
                     let types: BTreeSet<_> = row.data_types.iter().copied().collect();
                     (field.as_str(), row.ranks.clone().collect::<BTreeSet<_>>(), types)
                 });
-                (*level, cells.collect::<BTreeSet<_>>())
+                (entry.level, cells.collect::<BTreeSet<_>>())
             });
             let of_page: Vec<_> = of_page.collect();
             assert_eq!(of_schema.collect::<Vec<_>>(), of_page, "{}", schema.name);
@@ -282,7 +261,7 @@ mod tests {
         use DataType::{Float32, Int64};
         use FeatureLevel as Level;
         let ask = |name, field, level, data_type, rank| {
-            ask(name, level, &[Tensor { field, data_type, rank }])
+            ask_choice(name, None, level, &[Tensor { field, data_type, rank }])
         };
         assert_eq!(ask("TOP_K", "InputTensor", Level::V1_0, Float32, 4), Accepted);
         assert_eq!(ask("MAX_UNPOOLING", "InputTensor", Level::V2_0, Float32, 4), Accepted);
@@ -304,7 +283,9 @@ mod tests {
         use FeatureLevel as Level;
         let name = "DIAGONAL_MATRIX";
         let output = |data_type, rank| Tensor { field: "OutputTensor", data_type, rank };
-        let ask = |name, level, data_type, rank| ask(name, level, &[output(data_type, rank)]);
+        let ask = |name, level, data_type, rank| {
+            ask_choice(name, None, level, &[output(data_type, rank)])
+        };
         assert_eq!(ask(name, Level::V1_0, Float32, 4), NoOperator);
         assert_eq!(ask(name, Level::V2_0, Float32, 4), Accepted);
         assert_eq!(ask(name, Level::V2_0, Int32, 4), NoDataType);
@@ -313,7 +294,7 @@ mod tests {
         assert_eq!(ask(name, Level::V5_1, Int64, 2), Accepted);
         assert_eq!(ask(name, Level::V6_4, Uint4, 2), NoDataType);
         assert_eq!(ask("NO_SUCH_OPERATOR", Level::V6_4, Float32, 4), NoOperator);
-        let needed = |data_type, rank| needed_level(name, &[output(data_type, rank)]);
+        let needed = |data_type, rank| needed_for(name, None, &[output(data_type, rank)]);
         assert_eq!(needed(Float32, 4), Some(Level::V2_0));
         assert_eq!(needed(Int32, 4), Some(Level::V2_1));
         assert_eq!(needed(Int32, 2), Some(Level::V4_0));
@@ -335,9 +316,9 @@ mod tests {
             })
         };
         let check = |level, tensors: [Tensor<'_>; 2], answer, needed| {
-            assert_eq!(ask("CAST", level, &tensors), answer, "{tensors:?}");
+            assert_eq!(ask_choice("CAST", None, level, &tensors), answer, "{tensors:?}");
             if answer != Accepted {
-                assert_eq!(needed_level("CAST", &tensors), needed, "{tensors:?}");
+                assert_eq!(needed_for("CAST", None, &tensors), needed, "{tensors:?}");
             }
         };
         check(Level::V1_0, cast(Float32, Int8, 4), Accepted, None);
@@ -351,10 +332,10 @@ mod tests {
             [("InputTensor", Float32), ("IndicesTensor", indices), ("OutputTensor", Float32)]
                 .map(|(field, data_type)| Tensor { field, data_type, rank: 4 })
         };
-        assert_eq!(ask("GATHER", Level::V1_0, &gather(Uint32)), Accepted);
-        assert_eq!(ask("GATHER", Level::V1_0, &gather(Int32)), NoDataType);
+        assert_eq!(ask_choice("GATHER", None, Level::V1_0, &gather(Uint32)), Accepted);
+        assert_eq!(ask_choice("GATHER", None, Level::V1_0, &gather(Int32)), NoDataType);
         let unknown = [Tensor { field: "NoSuchTensor", data_type: Float32, rank: 4 }];
-        assert_eq!(ask("CAST", Level::V6_4, &unknown), NoDataType);
+        assert_eq!(ask_choice("CAST", None, Level::V6_4, &unknown), NoDataType);
     }
 
     /// Validation of CAST for every pair of types at every rank and level.
@@ -370,12 +351,12 @@ mod tests {
             let fields = signature.types.iter().map(|it| FieldValue::Tensor(Some(desc(it))));
             let operator = AbstractOperator::new(&CAST, fields.collect()).unwrap();
             let tensors = tensors(&operator);
-            let is_accepted = ask("CAST", level, &tensors) == Answer::Accepted;
+            let is_accepted = ask_choice("CAST", None, level, &tensors) == Answer::Accepted;
             match validate(&operator, level) {
                 Ok(_) => assert!(is_accepted, "{level} {signature:?}"),
                 Err(Error::FeatureLevel(refusal)) => {
                     assert!(!is_accepted, "{level} {signature:?}");
-                    let needed = needed_level("CAST", &tensors);
+                    let needed = needed_for("CAST", None, &tensors);
                     assert_eq!(refusal.needs, needed, "{level} {signature:?}");
                 }
                 Err(other) => panic!("{level} {signature:?}: {other}"),

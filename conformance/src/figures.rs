@@ -43,6 +43,10 @@ static FIGURES: &[(&str, Figure)] = &[
     ("softsign", Ulp(3, 3)),
     ("cast", Ulp(1, 1)),
     ("dequantizeLinear", Ulp(1, 1)),
+    ("batchNormalization", Ulp(6, 6)),
+    ("instanceNormalization", Ulp(840, 8400)),
+    ("layerNormalization", Difference(1.0 / 1024.0, 1.0 / 512.0)),
+    ("resample2d", Ulp(84, 10)),
 ];
 
 /// What the operation of this name allows.

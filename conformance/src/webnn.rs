@@ -10,7 +10,9 @@
 
 mod compare;
 mod json;
+mod layers;
 mod model;
+mod normalize;
 mod operations;
 mod proto;
 mod shapes;

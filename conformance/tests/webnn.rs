@@ -84,7 +84,7 @@ fn what_cannot_be_run_says_why() {
     let (x, unit) = (json!([1, 2]), json!({ "options": { "axis": 0.5 } }));
     let tests = [
         test("other", "noSuchOperation", &[], &x, &x),
-        test("needs", "conv2d", &[], &x, &x),
+        test("needs", "lstm", &[], &x, &x),
         test("count", "neg", &[], &json!([1, 2, 3]), &x),
         test("number", "neg", &[], &json!(["one", 2]), &x),
         test("axis", "softmax", &[unit], &x, &x),
@@ -101,7 +101,7 @@ fn what_cannot_be_run_says_why() {
         details,
         [
             "noSuchOperation: it is no operation of WebNN that is known here",
-            "conv2d: not supported: it takes CONVOLUTION",
+            "lstm: not supported: it takes LSTM",
             "input 'x': 3 numbers are no [2]",
             "input 'x': \"one\" is no number",
             "softmax: axis: 0.5 is no integer",

@@ -6,7 +6,7 @@ use dml_import::ElementType;
 
 use super::model::Call;
 use super::proto::Attribute;
-use super::shapes;
+use super::{layers, normalize, shapes};
 
 /// An operation.
 struct Row {
@@ -145,19 +145,19 @@ static ROWS: &[Row] = &[
             ],
         ),
     ),
-    row("averagePool2d", Needs(&["AVERAGE_POOLING"])),
-    row("batchNormalization", Needs(&["BATCH_NORMALIZATION"])),
-    row("conv2d", Needs(&["CONVOLUTION"])),
-    row("convTranspose2d", Needs(&["CONVOLUTION"])),
+    row("averagePool2d", Made(|it| layers::pool(it, "AveragePool"))),
+    row("batchNormalization", Made(normalize::batch)),
+    row("conv2d", Made(layers::convolution)),
+    row("convTranspose2d", Made(layers::transposed_convolution)),
     row("gru", Needs(&["GRU"])),
     row("gruCell", Needs(&["GRU"])),
-    row("instanceNormalization", Needs(&["MEAN_VARIANCE_NORMALIZATION1"])),
-    row("l2Pool2d", Needs(&["LP_POOLING"])),
-    row("layerNormalization", Needs(&["MEAN_VARIANCE_NORMALIZATION1"])),
+    row("instanceNormalization", Made(normalize::instance)),
+    row("l2Pool2d", Made(|it| layers::pool(it, "LpPool"))),
+    row("layerNormalization", Made(normalize::layer)),
     row("lstm", Needs(&["LSTM"])),
     row("lstmCell", Needs(&["LSTM"])),
-    row("maxPool2d", Needs(&["MAX_POOLING2"])),
-    row("resample2d", Needs(&["RESAMPLE1"])),
+    row("maxPool2d", Made(|it| layers::pool(it, "MaxPool"))),
+    row("resample2d", Made(layers::resample)),
 ];
 
 /// Adds what an operation does; returns the values of its outputs.

@@ -143,13 +143,22 @@ pub(super) fn arg(call: &mut Call<'_>, operator: &str) -> Results {
     Ok(vec![call.builder.cast(&index, element)?])
 }
 
-/// Along all dimensions where none are given, and along none where the list is empty.
+/// Along all dimensions where none are given. Where the list is empty each element is reduced by itself, which
+/// ONNX leaves as it is.
 pub(super) fn reduce(call: &mut Call<'_>, operator: &str) -> Results {
+    if call.list("axes")?.is_some_and(|axes| axes.is_empty()) {
+        let input = call.required("input")?;
+        return Ok(vec![match operator {
+            "ReduceL1" | "ReduceL2" => call.builder.node("Abs", &[input], vec![]),
+            "ReduceLogSum" => call.builder.node("Log", &[input], vec![]),
+            "ReduceSumSquare" => call.builder.node("Mul", &[input.clone(), input], vec![]),
+            _ => input,
+        }]);
+    }
     let mut inputs = vec![call.required("input")?];
     let keeps = call.flag("keepDimensions").into();
-    let mut attributes = vec![Attribute::int("keepdims", keeps)];
+    let attributes = vec![Attribute::int("keepdims", keeps)];
     if let Some(axes) = call.list("axes")? {
-        attributes.push(Attribute::int("noop_with_empty_axes", 1));
         inputs.push(call.builder.integers(&axes)?);
     }
     Ok(vec![call.builder.node(operator, &inputs, attributes)])

@@ -30,6 +30,10 @@ static ALLOWED: &[(&str, Allowed)] = &[
     ("cumulativeSum", Units(|it, graph| along_axis(it, graph)?.checked_sub(1))),
     ("matmul", Elements(2, 0, |it, graph| input(it, graph, "a")?.shape().last().copied())),
     ("gemm", Units(gemm)),
+    ("conv2d", Elements(2, 0, taps)),
+    ("convTranspose2d", Elements(2, 0, taps)),
+    ("averagePool2d", Elements(1, 2, window)),
+    ("l2Pool2d", Elements(1, 2, window)),
     ("reduceSum", Elements(1, 0, reduced)),
     ("reduceProduct", Elements(1, 0, reduced)),
     ("reduceL1", Elements(1, 0, reduced)),
@@ -101,4 +105,30 @@ fn reduced(operator: &Operator, graph: &Graph) -> Option<u64> {
         None => Some(shape.iter().product()),
         Some(axes) => axes.as_array()?.iter().map(|axis| size(shape, axis)).product(),
     }
+}
+
+/// How many elements of a filter are multiplied for an element of the output, as the web platform's tests count
+/// them for transposed convolutions too: those of a place, and the input's channels in a group.
+fn taps(operator: &Operator, graph: &Graph) -> Option<u64> {
+    let place = |name: &str, order: &str, dimension| {
+        let layout = operator.argument(name).and_then(serde_json::Value::as_str);
+        layout.unwrap_or(order).find(dimension)
+    };
+    let filter = input(operator, graph, "filter")?.shape();
+    let order = if operator.name == "conv2d" { "oihw" } else { "iohw" };
+    let of_filter = |dimension| filter.get(place("filterLayout", order, dimension)?).copied();
+    let channels = input(operator, graph, "input")?.shape().get(place("inputLayout", "nchw", 'c')?);
+    let groups = operator.argument("groups").and_then(serde_json::Value::as_u64).unwrap_or(1);
+    Some(of_filter('h')? * of_filter('w')? * channels?.checked_div(groups)?)
+}
+
+/// How many elements a window has: all of a picture where none is given.
+fn window(operator: &Operator, graph: &Graph) -> Option<u64> {
+    if let Some(sizes) = operator.argument("windowDimensions") {
+        return sizes.as_array()?.iter().map(serde_json::Value::as_u64).product();
+    }
+    let shape = input(operator, graph, "input")?.shape();
+    let is_last = operator.argument("layout").and_then(serde_json::Value::as_str) == Some("nhwc");
+    let first = if is_last { 1 } else { 2 };
+    shape.get(first..first + 2).map(|sizes| sizes.iter().product())
 }

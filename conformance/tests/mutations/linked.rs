@@ -144,7 +144,9 @@ fn every_function_in_the_place_of_another_is_found() {
     let (mut count, mut missed) = (0, Vec::new());
     for right in functions::all() {
         let Some(executing) = executing.get(&format!("{right:?}")) else { continue };
-        for wrong in functions::all().filter(|it| *it != right && are_alike(it, right)) {
+        let is_told = |it: &&Function| !SAME_ON_THE_HOST.contains(&(it.name, right.name));
+        let others = functions::all().filter(|it| *it != right && are_alike(it, right));
+        for wrong in others.filter(is_told) {
             let relinked = Relinked(|kernel: &mut ElementWise| {
                 let steps = kernel.program.steps.iter_mut();
                 steps.filter(|it| it.function == right).for_each(|it| it.function = wrong);
@@ -158,6 +160,11 @@ fn every_function_in_the_place_of_another_is_found() {
     eprintln!("{count} functions in the place of others");
     assert!(count > 100 && missed.is_empty(), "{count}: {missed:#?}");
 }
+
+/// Functions that the host cannot tell from others: subnormal numbers are added as integers are, and only some
+/// devices take zeros for them.
+const SAME_ON_THE_HOST: [(&str, &str); 4] =
+    [("add", "joined"), ("sum_of_both", "joined"), ("as_operand", "same"), ("same", "as_operand")];
 
 fn function_names(kernel: &KernelModule) -> BTreeSet<String> {
     let steps = ElementWise::of(kernel).map(|it| it.program.steps).unwrap_or_default();

@@ -50,8 +50,7 @@ fn of_another_type(
 }
 
 fn is_accepted(operator: &AbstractOperator, level: FeatureLevel) -> bool {
-    let tensors = documents::tensors(operator);
-    documents::ask(operator.schema().name, level, &tensors) == Answer::Accepted
+    documents::ask(operator, level) == Answer::Accepted
 }
 
 /// A field that holds a data type, with that of another tensor and with no type's number.
