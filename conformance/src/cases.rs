@@ -77,11 +77,14 @@ pub fn all(level: FeatureLevel) -> impl Iterator<Item = Case> {
     Cell::all(level).flat_map(|cell| cell.cases())
 }
 
-/// `count` random cases for each operator and signature that `level` accepts; they depend on
-/// `seed` alone.
+/// `count` times random cases for each operator that `level` accepts, each time with other types and ranks; they
+/// depend on `seed` alone.
 pub fn random(level: FeatureLevel, count: u32, seed: u64) -> impl Iterator<Item = Case> {
     let accepting = Cell::all(level).filter(|cell| cell.refusal().is_none());
-    accepting.flat_map(move |cell| (0..count).map(move |index| cell.random(seed, index)))
+    accepting.flat_map(move |cell| {
+        let drawn = move |index| cell.has_random(index).then(|| cell.random(seed, index));
+        (0..count).filter_map(drawn)
+    })
 }
 
 /// Finds cases by their ids. Fast where one id follows another of the same operator and signature.
@@ -188,6 +191,11 @@ impl Cell {
         }
     }
 
+    /// Whether random cases of this number are drawn for the signature.
+    fn has_random(&self, index: u32) -> bool {
+        self.operator.has_case(&self.signature, index as usize)
+    }
+
     fn random(&self, seed: u64, index: u32) -> Case {
         let name = format!("random_{seed}_{index}");
         let (operator, types) = (self.operator.schema().name, self.signature.type_names());
@@ -253,6 +261,8 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use dml::core::operators;
 
     use super::*;
@@ -264,7 +274,7 @@ mod tests {
     #[test]
     fn ids_are_stable_and_unique() {
         let mut ids: Vec<String> = FeatureLevel::ALL.into_iter().flat_map(ids).collect();
-        assert!(ids.contains(&"5_1/diagonal_matrix/int64/rank3/rule_strides_zero".to_owned()));
+        assert!(ids.contains(&"5_1/diagonal_matrix/int64/rank4/rule_strides_zero".to_owned()));
         assert!(ids.contains(&"2_0/diagonal_matrix/float32/rank4/doc_default_identity".to_owned()));
         let count = ids.len();
         ids.sort();
@@ -358,17 +368,21 @@ mod tests {
         assert_eq!(case(id), case("6_4/diagonal_matrix/int64/rank3/random_7_1"));
         assert_ne!(case(id), case("5_1/diagonal_matrix/int64/rank3/random_7_2"));
         assert_ne!(case(id), case("5_1/diagonal_matrix/int64/rank3/random_8_1"));
-        // Three for each signature that the level's tables have.
-        let tensors =
-            |it: &&Operator| it.schema().table_at(FeatureLevel::V5_1).map(|it| it.tensors);
-        let signatures = |operator: &&Operator| {
-            let tensors = tensors(operator).unwrap_or_default();
-            let mut parameters = operator.schema().type_parameters();
-            let cell = |name| tensors.iter().find(|it| it.field == name).map(|it| it.data_types);
-            let types = parameters.try_fold(1, |all, it| Some(all * cell(it.name)?.iter().count()));
-            types.unwrap_or(0) * tensors.first().map_or(0, |it| it.ranks.iter().count())
+    }
+
+    #[test]
+    fn random_cases_are_of_each_operator_and_in_the_end_of_all_types() {
+        let highest = FeatureLevel::HIGHEST;
+        let operators = |count| -> HashSet<String> {
+            random(highest, count, 0).map(|case| case.id.operator).collect()
         };
-        let all: usize = dml_ops::OPERATORS.iter().map(signatures).sum();
-        assert_eq!(random(FeatureLevel::V5_1, 3, 0).count(), 3 * all);
+        assert_eq!(operators(1).len(), dml_ops::OPERATORS.len());
+        let types = |cells: Vec<CaseId>| -> HashSet<_> {
+            let of_one = cells.into_iter().filter(|id| id.operator == "element_wise_add");
+            of_one.map(|id| id.signature.types).collect()
+        };
+        let accepted = Cell::all(highest).filter(|cell| cell.refusal().is_none());
+        let accepted = types(accepted.map(|cell| cell.random(0, 0).id).collect());
+        assert_eq!(types(random(highest, 40, 0).map(|case| case.id).collect()), accepted);
     }
 }

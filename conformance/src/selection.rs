@@ -20,7 +20,7 @@ pub struct Selection {
     /// Only cases whose id matches, such as '*/int64/*'
     #[arg(long, value_name = "GLOB")]
     filter: Option<Pattern>,
-    /// Random cases for each operator, data type and rank, at the highest of the levels
+    /// Times that random cases of each operator are drawn, at the highest of the levels
     #[arg(long, value_name = "N", default_value_t = 1)]
     random: u32,
     /// What random cases are made from; their ids carry it

@@ -298,14 +298,14 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_has_every_rank_and_all_types_or_every_type_where_cases_are_shared() {
+    fn every_rule_is_broken_and_where_none_are_shared_at_every_rank() {
         for operator in dml_ops::OPERATORS.iter() {
             let (level, schema) = (FeatureLevel::HIGHEST, operator.schema());
             let is_shared = operator.reference().shares_cases();
-            // Types of all tensors or of one by its number, or a rank.
-            let places = |Signature { types, rank }: &Signature| match is_shared {
-                true => (0..).zip(types).map(|(at, it)| (Some(at), vec![*it], None)).collect(),
-                false => vec![(None, types.clone(), None), (None, vec![], Some(*rank))],
+            // A rank, or any.
+            let places = |signature: &Signature| -> Vec<_> {
+                let rank = (!is_shared).then_some(signature.rank);
+                rank.map(Some).into_iter().chain([None]).collect()
             };
             let [mut all_pairs, mut pairs] = [HashSet::new(), HashSet::new()];
             let mut counts = [0, 0];
@@ -323,18 +323,13 @@ mod tests {
                     *count += cases.len();
                     for case in cases {
                         let places = places(&signature).into_iter();
-                        pairs.extend(places.map(|it: (Option<u32>, _, _)| (case.name.clone(), it)));
+                        pairs.extend(places.map(|it| (case.name.clone(), it)));
                     }
                 }
             }
             let missing: Vec<_> = all_pairs.difference(&pairs).collect();
             assert!(missing.is_empty(), "{}: {missing:?}", schema.name);
-            // All types at the only rank are all that there is, and so are the only types at all ranks.
-            let is_less = match is_shared {
-                true => ranks.len() > 1 || schema.type_parameters().count() > 1,
-                false => ranks.len() > 1 && types.len() > 1,
-            };
-            assert_eq!(counts[0] > counts[1], is_less, "{}: {counts:?}", schema.name);
+            assert!(counts[0] > counts[1] || types.len() * ranks.len() <= 8, "{}", schema.name);
         }
     }
 

@@ -1,19 +1,21 @@
 //! Which cases are run with which types and ranks.
 //!
 //! Rather than with all types at all ranks, every case of an operator is run at every rank with some types, and
-//! with all types that go together at some rank: what depends on three of them together would have to depend
-//! on a type and a rank that nothing else connects.
+//! with elements of each width in each tensor at some rank: what shapes and strides decide is the same code
+//! for types of one width. The first case, of values, is run with all types that go together.
 //!
-//! Operators that share their cases ([`super::Reference::shares_cases`]) share kernels as well, so that shapes and
-//! strides are the same code in all of them: a case has every rank with some of the operators. With each of
-//! them it is run with all types of every tensor, and the first case, of values, with all that go together.
+//! Operators that share their cases ([`super::Reference::shares_cases`]) share kernels as well: a case has
+//! every rank and every width with some of the operators.
 //!
 //! Examples that the documentation prints are run wherever they fit.
 
-use dml_core::{DataType, MAX_DIMENSION_COUNT};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{LazyLock, OnceLock};
+
+use dml_core::{DataType, FeatureLevel, validate};
 
 use super::{Case, Signature};
-use crate::Operator;
+use crate::{OPERATORS, Operator};
 
 impl Operator {
     /// The cases that tensors of this signature are tested with.
@@ -21,10 +23,11 @@ impl Operator {
         let cases = self.reference().cases(signature);
         let Some(place) = Place::of(self, signature) else { return cases };
         let all = cases.into_iter().enumerate();
-        // Only some types go together in place.
-        let has = |at, case: &Case| match case.in_place.is_empty() && at > 0 {
-            true => place.has(at),
-            false => place.has_with_all_types(at),
+        // Only some of several types go together in place.
+        let is_of_some = |case: &Case| !case.in_place.is_empty() && signature.types.len() > 1;
+        let has = |at, case: &Case| match at == 0 || is_of_some(case) {
+            true => place.has_with_all_types(at),
+            false => place.has(at),
         };
         let chosen = all.filter(|(at, case)| case.documented.is_some() || has(*at, case));
         chosen.map(|(_, case)| case).collect()
@@ -37,71 +40,135 @@ impl Operator {
     }
 }
 
-/// A number among so many.
-type Index = (usize, usize);
+/// The types that an operator takes together, and the ranks, at the highest level.
+struct Space {
+    /// In order, with the number of their cases.
+    types: Vec<(Vec<DataType>, usize)>,
+    ranks: Vec<usize>,
+    /// For each case what [`Self::found_cover`] gives.
+    covers: Vec<OnceLock<Vec<usize>>>,
+}
+
+impl Space {
+    fn of(operator: &Operator) -> &'static Self {
+        static ALL: LazyLock<BTreeMap<u32, OnceLock<Space>>> = LazyLock::new(|| {
+            let types = OPERATORS.iter().map(|it| it.schema().operator_type);
+            types.map(|it| (it, OnceLock::new())).collect()
+        });
+        ALL[&operator.schema().operator_type].get_or_init(|| Self::found(operator))
+    }
+
+    fn found(operator: &Operator) -> Self {
+        let reference = operator.reference();
+        let is_accepted =
+            |it: &Signature| validate(&reference.minimal(it), FeatureLevel::HIGHEST).is_ok();
+        let accepted: Vec<_> = Signature::all(operator.schema()).filter(is_accepted).collect();
+        let ranks: BTreeSet<_> = accepted.iter().map(|it| it.rank).collect();
+        // Which cases there are depends on ranks too, but not for some types alone.
+        let types: BTreeMap<_, _> = accepted.into_iter().map(|it| (it.types.clone(), it)).collect();
+        let counted = types.into_iter().map(|(it, last)| (it, reference.cases(&last).len()));
+        let types: Vec<_> = counted.collect();
+        let most = types.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        let covers = std::iter::repeat_with(OnceLock::new).take(most.max(1));
+        Self { types, ranks: ranks.into_iter().collect(), covers: covers.collect() }
+    }
+
+    /// Some of the types that have this case, so that each width of each tensor is among them: other ones for
+    /// other cases. What only some ranks have comes after what all have, and begins again.
+    fn cover(&self, case: usize) -> &[usize] {
+        let case = case % self.covers.len();
+        self.covers[case].get_or_init(|| self.found_cover(case))
+    }
+
+    fn found_cover(&self, case: usize) -> Vec<usize> {
+        let count = self.types.len();
+        // Neighbours have most types in common: a step of the golden section goes far, and reaches all.
+        let step = (count * 5 / 8..).find(|it| gcd(*it, count) == 1).unwrap_or(1);
+        let all = (0..count).map(|at| (case + at * step) % count);
+        let mut found = 0;
+        let mut is_new = |at: &usize| {
+            let before = found;
+            found |= widths(&self.types[*at].0);
+            found != before
+        };
+        let having: BTreeSet<usize> = self.having(case).collect();
+        all.filter(|at| having.contains(at)).filter(|at| is_new(at)).collect()
+    }
+
+    /// The types that have this case, with numbers as [`Self::cover`] has them.
+    fn having(&self, case: usize) -> impl Iterator<Item = usize> {
+        let case = case % self.covers.len();
+        (0..self.types.len()).filter(move |at| self.types[*at].1 > case)
+    }
+}
+
+/// A bit for each width of each tensor's elements: five of them, from 4 bits to 64.
+fn widths(types: &[DataType]) -> u64 {
+    let bit = |it: &DataType, first: u32| 1_u64 << (first + it.bits().ilog2() - 2);
+    types.iter().zip((0..).step_by(5)).fold(0, |all, (it, first)| all | bit(it, first))
+}
 
 /// Where a signature stands among those that the highest level accepts.
 struct Place {
-    /// Of each tensor that has a type of its own.
-    types: Vec<Index>,
-    rank: Index,
-    /// Of an operator that shares its cases: at which rank they begin.
-    first_rank: Option<usize>,
+    space: &'static Space,
+    types: usize,
+    rank: usize,
+    /// Of an operator that shares its cases: at which types and rank they begin.
+    first: Option<usize>,
 }
 
 impl Place {
     /// `None` where no level accepts it.
     fn of(operator: &Operator, signature: &Signature) -> Option<Self> {
-        let schema = operator.schema();
-        let tensors = schema.tables.last()?.tensors;
-        let mut types = vec![];
-        for (field, data_type) in schema.type_parameters().zip(&signature.types) {
-            let accepted = tensors.iter().find(|it| it.field == field.name)?.data_types;
-            let accepted: Vec<DataType> = accepted.iter().collect();
-            let at = accepted.iter().position(|it| it == data_type)?;
-            types.push((at, accepted.len()));
-        }
-        let ranks =
-            (1..=MAX_DIMENSION_COUNT).filter(|it| tensors.iter().all(|t| t.ranks.contains(*it)));
-        let ranks: Vec<usize> = ranks.collect();
-        let rank = ranks.iter().position(|it| *it == signature.rank)?;
-        let first_rank =
-            operator.reference().shares_cases().then_some(schema.operator_type as usize);
-        Some(Self { types, rank: (rank, ranks.len()), first_rank })
+        let space = Space::of(operator);
+        let first =
+            operator.reference().shares_cases().then_some(operator.schema().operator_type as usize);
+        Some(Self {
+            space,
+            types: space.types.binary_search_by_key(&&signature.types, |(it, _)| it).ok()?,
+            rank: space.ranks.binary_search(&signature.rank).ok()?,
+            first,
+        })
     }
 
-    /// Whether the case of this number is run here.
+    /// Whether the case of this number is run here: at every rank, or at one where other operators have it at
+    /// the others.
     fn has(&self, case: usize) -> bool {
-        self.has_with_all_types(case) && (self.first_rank.is_none() || self.has_types(case))
+        let Some(first) = self.first else {
+            let cover = self.space.cover(case);
+            return self.is_among(cover, cover.len().max(self.space.ranks.len()), case);
+        };
+        let having: Vec<usize> = self.space.having(case).collect();
+        // Types and ranks of which there are as many do not go hand in hand.
+        let turn = case + first;
+        let turn = (turn % having.len(), (turn + turn / having.len()) % self.space.ranks.len());
+        (having[turn.0], turn.1) == (self.types, self.rank)
     }
 
     /// The same of a case that is to be run with all types that go together.
     fn has_with_all_types(&self, case: usize) -> bool {
-        let (rank, all_ranks) = self.rank;
-        let first = |(types, all), (at, count)| (types * count + at, all * count);
-        let (types, all_types) = self.types.iter().copied().fold((0, 1), first);
-        let has_rank = |first_rank| (case + types + first_rank) % all_ranks == rank;
-        match self.first_rank {
-            Some(first_rank) => has_rank(first_rank),
-            None => (case + rank) % all_types == types || has_rank(0),
-        }
+        let all: Vec<usize> = (0..self.space.types.len()).collect();
+        self.is_among(&all, all.len().max(self.space.ranks.len()), case)
     }
 
-    /// Of all that go together so many that each type of each tensor is among them.
-    fn has_types(&self, case: usize) -> bool {
-        let several = || self.types.iter().filter(|(_, count)| *count > 1);
-        let fewest = several().map(|(_, count)| *count).min().unwrap_or(1);
-        several().count() < 2
-            || several().map(|(at, _)| at).sum::<usize>() % fewest == case % fewest
+    /// Whether it has one of these types at its turn of the ranks.
+    fn is_among(&self, types: &[usize], turns: usize, case: usize) -> bool {
+        let first = case + self.first.unwrap_or(0);
+        let ranks = self.space.ranks.len();
+        let is_here = |turn| types[turn % types.len()] == self.types && turn % ranks == self.rank;
+        (first..first + turns).any(is_here)
     }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, HashSet};
+    use std::collections::HashSet;
 
     use super::*;
-    use crate::OPERATORS;
 
     type Pairs = HashSet<(String, String)>;
 
@@ -133,43 +200,39 @@ mod tests {
         assert!(missing.is_empty(), "{}: {missing:?}", operator.schema().name);
     }
 
-    #[test]
-    fn every_case_has_every_type_of_every_tensor() {
-        for operator in OPERATORS.iter() {
-            assert_all(operator, |it| {
-                it.types.iter().enumerate().map(|(at, it)| format!("{at} {it}")).collect::<Vec<_>>()
-            });
-        }
+    fn widths(signature: &Signature) -> Vec<String> {
+        let tensors = signature.types.iter().enumerate();
+        tensors.map(|(at, it)| format!("{at} {}", it.bits())).collect()
     }
 
     #[test]
-    fn cases_of_an_operator_that_shares_none_have_every_rank_and_all_types() {
+    fn cases_of_an_operator_that_shares_none_have_every_rank_and_every_width_of_every_tensor() {
         for operator in OPERATORS.iter().filter(|it| !it.reference().shares_cases()) {
             assert_all(operator, |it| [it.rank.to_string()]);
-            assert_all(operator, |it| [it.type_names()]);
+            assert_all(operator, widths);
         }
     }
 
     #[test]
-    fn shared_cases_have_every_rank_with_some_operator() {
+    fn shared_cases_have_every_rank_and_width_with_some_operator() {
         let sharing = || OPERATORS.iter().filter(|it| it.reference().shares_cases());
-        let rank = |it: &Signature| [it.rank.to_string()];
+        let of = |it: &Signature| [vec![it.rank.to_string()], widths(it)].concat();
         let mut counts: BTreeMap<_, usize> = BTreeMap::new();
         for operator in sharing() {
-            let all = pairs(operator, |it| operator.reference().cases(it), rank);
+            let all = pairs(operator, |it| operator.reference().cases(it), of);
             all.into_iter().for_each(|it| *counts.entry(it).or_default() += 1);
         }
         let run: Pairs =
-            sharing().flat_map(|it| pairs(it, |signature| it.cases(signature), rank)).collect();
+            sharing().flat_map(|it| pairs(it, |signature| it.cases(signature), of)).collect();
         // What is of a few operators alone is not at every rank.
-        let all = counts.into_iter().filter(|(_, count)| *count >= 20).map(|(it, _)| it);
+        let all = counts.into_iter().filter(|(_, count)| *count >= 40).map(|(it, _)| it);
         let missing: Vec<_> = all.filter(|it| !run.contains(it)).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
 
     #[test]
-    fn shared_cases_of_values_have_all_types_that_go_together() {
-        for operator in OPERATORS.iter().filter(|it| it.reference().shares_cases()) {
+    fn cases_of_values_have_all_types_that_go_together() {
+        for operator in OPERATORS.iter() {
             let types = |it: &Signature| [it.type_names()];
             let values = |cases: Vec<Case>| cases.into_iter().take(1).collect::<Vec<_>>();
             let all = pairs(operator, |it| values(operator.reference().cases(it)), types);

@@ -37,10 +37,10 @@ impl Signature {
         self.types[parameter.expect("a tensor of the row")]
     }
 
-    /// Every signature that a descriptor can have, whether or not anything accepts it; ranks change
-    /// first.
+    /// At every rank all types that any level takes together, and those in which it takes all but one;
+    /// ranks change first. Of types that are refused one by one, together there would be millions.
     pub fn all(schema: &OperatorSchema) -> impl Iterator<Item = Self> + use<> {
-        type_lists(schema.type_parameters().count()).into_iter().flat_map(|types| {
+        type_lists(schema).into_iter().flat_map(|types| {
             (1..=MAX_DIMENSION_COUNT).map(move |rank| Self { types: types.clone(), rank })
         })
     }
@@ -59,29 +59,48 @@ impl Signature {
     }
 }
 
-/// Every list of so many types; the last one changes first.
-fn type_lists(count: usize) -> Vec<Vec<DataType>> {
-    (0..count).fold(vec![vec![]], |lists: Vec<Vec<DataType>>, _| {
-        let with = |list: &[DataType], last| [list, &[last]].concat();
-        lists.iter().flat_map(|list| DataType::ALL.map(|data_type| with(list, data_type))).collect()
-    })
+/// Lists of a type for each parameter, one of them at most one that no level takes for it; the last one
+/// changes first.
+fn type_lists(schema: &OperatorSchema) -> Vec<Vec<DataType>> {
+    let tensors = schema.tables.last().map_or(&[][..], |it| it.tensors);
+    let is_taken = |name: &str, data_type| {
+        tensors.iter().any(|it| it.field == name && it.data_types.contains(data_type))
+    };
+    let mut lists = vec![(vec![], false)];
+    for parameter in schema.type_parameters() {
+        let of = |(list, has_refused): &(Vec<DataType>, bool)| {
+            let (list, has_refused) = (list.clone(), *has_refused);
+            let with = move |data_type| {
+                let is_refused = !is_taken(parameter.name, data_type);
+                let list = [&list[..], &[data_type]].concat();
+                (!(has_refused && is_refused)).then_some((list, has_refused || is_refused))
+            };
+            DataType::ALL.into_iter().filter_map(with)
+        };
+        lists = lists.iter().flat_map(of).collect();
+    }
+    lists.into_iter().map(|(list, _)| list).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dml_core::operators::{CAST, ELEMENT_WISE_ADD, ELEMENT_WISE_IF};
+    use dml_core::operators::{CAST, ELEMENT_WISE_ADD, ELEMENT_WISE_IF, MATRIX_MULTIPLY_INTEGER};
 
     #[test]
-    fn all_signatures_are_every_pair_of_types_at_every_rank() {
+    fn all_signatures_are_types_that_go_together_or_all_but_one_at_every_rank() {
         assert_eq!(Signature::all(&ELEMENT_WISE_ADD).count(), 13 * 8);
         let mut pairs: Vec<_> = Signature::all(&CAST).collect();
-        assert_eq!(pairs.len(), 13 * 13 * 8);
+        // Two types are taken for neither tensor, and so not for both.
+        assert_eq!(pairs.len(), (13 * 13 - 2 * 2) * 8);
         assert_eq!(pairs[7].rank, 8);
         assert_eq!(pairs[8].types, [DataType::ALL[0], DataType::ALL[1]]);
         pairs.sort();
         pairs.dedup();
-        assert_eq!(pairs.len(), 13 * 13 * 8);
+        assert_eq!(pairs.len(), (13 * 13 - 2 * 2) * 8);
+        // Two operands of 2 types and a result of 1: all are taken, or all but one.
+        let of_three = Signature::all(&MATRIX_MULTIPLY_INTEGER);
+        assert_eq!(of_three.count(), (2 * 2 + 11 * 2 + 2 * 11 + 2 * 2 * 12) * 8);
     }
 
     #[test]

@@ -232,6 +232,10 @@ impl Reference for Indexed {
         })
     }
 
+    fn shares_cases(&self) -> bool {
+        true
+    }
+
     fn minimal(&self, signature: &Signature) -> AbstractOperator {
         Maker { schema: self.schema, meaning: self.meaning, signature }.minimal()
     }

@@ -222,6 +222,10 @@ impl Reference for OverRows {
         (self.elements)(operator).drawn(random, layout)
     }
 
+    fn shares_cases(&self) -> bool {
+        true
+    }
+
     fn minimal(&self, signature: &Signature) -> AbstractOperator {
         Maker { schema: self.schema, signature }.minimal()
     }

@@ -260,6 +260,10 @@ impl Reference for OfWindows {
         (0..layout.element_count()).map(|_| element(random)).collect()
     }
 
+    fn shares_cases(&self) -> bool {
+        true
+    }
+
     fn minimal(&self, signature: &Signature) -> AbstractOperator {
         self.maker(signature).minimal()
     }
