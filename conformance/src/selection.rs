@@ -102,11 +102,32 @@ impl Selection {
     }
 
     fn generated(&self) -> impl Iterator<Item = Case> {
-        let fixed = self.feature_level.0.iter().flat_map(|level| cases::all(*level));
-        let highest = self.feature_level.0.iter().max();
-        let random = highest.map(|level| cases::random(*level, self.random, self.seed));
+        let glob = self.filter.as_ref().map_or("*", Pattern::glob);
+        let named_level = glob.split('/').next().and_then(|it| it.parse::<FeatureLevel>().ok());
+        let may_have = move |level: &FeatureLevel| named_level.is_none_or(|it| it == *level);
+        let operator = named_operator(glob);
+        let levels = self.feature_level.0.iter().copied().filter(may_have);
+        let fixed = levels.flat_map(move |level| cases::all(level, operator));
+        let highest = self.feature_level.0.iter().copied().max().filter(may_have);
+        let random =
+            highest.map(move |level| cases::random(level, operator, self.random, self.seed));
         fixed.chain(random.into_iter().flatten())
     }
+}
+
+/// The operator that every id has which the pattern matches, if it spells one between slashes: nothing else
+/// of an id is called so.
+fn named_operator(glob: &str) -> Option<&'static str> {
+    let literals = glob.split(['*', '?', '[', ']', '{', '}', ',', '\\']);
+    let mut within = literals.flat_map(|it| {
+        let inner = it.split_once('/').and_then(|(_, rest)| rest.rsplit_once('/'));
+        inner.map_or("", |(inner, _)| inner).split('/')
+    });
+    let named = |part: &str| {
+        let mut names = dml_ops::OPERATORS.iter().map(|it| it.schema().name);
+        names.find(|name| name.eq_ignore_ascii_case(part))
+    };
+    within.find_map(named)
 }
 
 /// One of several parts of all cases: `2/3`. Which part a case is in depends on its id alone.

@@ -12,7 +12,7 @@ use crate::{
     stress, test, tools,
 };
 
-/// The budget is four times what a step takes on two quiet cores, building its tools included: others
+/// The budget is two to four times what a step takes on two quiet cores, building its tools included: others
 /// may use the machine as well. It finds what hangs, and what has become slow for good.
 const fn step(name: &'static str, minutes: u64, run: fn(&Shell) -> Result<()>) -> Step {
     Step { name, budget: Duration::from_secs(60 * minutes), inputs: &[], run }
@@ -24,15 +24,15 @@ const fn only_for(inputs: &'static [&'static str], step: Step) -> Step {
 
 /// In this order: what says most first.
 pub(super) static CI: &[Step] = &[
-    step("test", 30, |sh| tests(sh, &["--no-fail-fast"])),
+    step("test", 50, |sh| tests(sh, &["--no-fail-fast"])),
     step("fmt", 2, |sh| succeed(cmd!(sh, "cargo fmt --all -- --check"))),
     step("clippy", 8, clippy),
     step("doc", 4, doc),
     step("typos", 12, typos),
     step("fuzz-lock", 2, fuzz::check_lock),
-    step("conformance", 10, ci_conformance),
+    step("conformance", 20, ci_conformance),
     step("node-tests", 4, node_tests),
-    step("stress", 8, stress::short),
+    step("stress", 12, stress::short),
     step("c-api", 8, c_api::run),
     step("dist", 16, dist::check),
     only_for(

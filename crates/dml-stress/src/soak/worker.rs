@@ -48,7 +48,8 @@ impl<'a> Worker<'a> {
     /// A case: cases come in batches with one of each operator, data type and rank.
     pub(super) fn work(&mut self) -> Result<Arc<Work>> {
         if self.works.is_empty() {
-            let drawn: Vec<_> = cases::random(FeatureLevel::V6_4, 1, self.next_seed).collect();
+            let drawn: Vec<_> =
+                cases::random(FeatureLevel::V6_4, None, 1, self.next_seed).collect();
             self.next_seed = self.random.bits();
             let works = drawn.iter().filter_map(|case| Work::new(case).transpose());
             self.works = works.collect::<Result<_>>()?;

@@ -167,7 +167,8 @@ impl OfWindows {
                 let [alpha, beta, bias] =
                     ["Alpha", "Beta", "Bias"].map(|it| operator.float(it).map(f64::from));
                 let size = f64::from(operator.uint("LocalSize")?);
-                x / (bias? + alpha? / size * squares).powf(beta?)
+                // The divisor is FLOAT32, so that an exponent may take it out of range.
+                x / single(single(bias? + alpha? / size * squares).powf(beta?))
             }
             _ if operator.bool("IncludePadding")? => sum(zeros()) / window.len() as f64,
             _ => sum(zeros()) / inside().count() as f64,
