@@ -77,6 +77,16 @@ pub fn all(level: FeatureLevel, operator: Option<&'static str>) -> impl Iterator
     Cell::all(level, operator).flat_map(|cell| cell.cases())
 }
 
+/// Those cases of `level` that have outputs, with all types that go together: what mutations are looked for with.
+pub fn thorough(level: FeatureLevel) -> Vec<Case> {
+    let accepting = Cell::all(level, None).filter(|cell| cell.refusal().is_none());
+    let cases = accepting.flat_map(|cell| {
+        let corners = cell.operator.thorough_cases(&cell.signature).into_iter();
+        corners.map(|corner| cell.outputs(corner)).collect::<Vec<_>>()
+    });
+    cases.collect()
+}
+
 /// `count` times random cases for each operator that `level` accepts, each time with other types and ranks; they
 /// depend on `seed` alone.
 pub fn random(

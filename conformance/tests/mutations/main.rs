@@ -16,7 +16,7 @@ mod tolerance;
 use dml::core::validate;
 use dml::vk::EntryPoints;
 use dml::{DataType, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, Validation};
-use dml_conformance::cases::{Case, Expectation, Kind, generate};
+use dml_conformance::cases::{Case, Expectation, Kind, thorough};
 use dml_conformance::execute::{
     Details, DeviceExecutor, Executor, Interpreter, Lowering, Runtime, run,
 };
@@ -37,7 +37,7 @@ fn cases() -> Vec<Case> {
     let types = [Uint8, Float16, Float32, Int64];
     let is_chosen =
         |case: &Case| case.id.signature.types.iter().all(|data_type| types.contains(data_type));
-    generate(FeatureLevel::HIGHEST).into_iter().filter(is_chosen).collect()
+    thorough(FeatureLevel::HIGHEST).into_iter().filter(is_chosen).collect()
 }
 
 /// The cases whose plans `lowering` changes: no other one can find what is wrong with it.

@@ -7,7 +7,7 @@ use dml::FeatureLevel;
 use dml::core::kernel::KernelModule;
 use dml::core::plan::{Dispatch, InPlace, Plan, Step};
 use dml::core::{Capabilities, Error, Validated, validate};
-use dml_conformance::cases::{Case, Kind, generate};
+use dml_conformance::cases::{Case, Kind, thorough};
 use dml_conformance::execute::{Details, Lowering, run};
 use dml_conformance::results::ResultCode;
 use dml_ops::{Target, TransferUse};
@@ -116,7 +116,7 @@ const HARMLESS: [usize; 2] = [2, 3];
 
 #[test]
 fn every_swapped_push_constant_is_found() {
-    let mut cases = generate(FeatureLevel::HIGHEST);
+    let mut cases = thorough(FeatureLevel::HIGHEST);
     cases.retain(|case| case.kind() == Kind::Outputs);
     let mut all = BTreeMap::<Swap, Vec<usize>>::new();
     for (index, case) in cases.iter().enumerate() {

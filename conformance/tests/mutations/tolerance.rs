@@ -6,7 +6,7 @@ use dml::core::plan::{Plan, Slot};
 use dml::core::schema::{Comparison, FieldKind, OperatorSchema};
 use dml::core::{DataTypeSet, Error, Validated, validate};
 use dml::{AbstractOperator, DataType, FeatureLevel};
-use dml_conformance::cases::{BadBinding, Case, Kind, generate};
+use dml_conformance::cases::{BadBinding, Case, Kind, thorough};
 use dml_conformance::execute::{Details, Executable, Executor, Lowering, Runtime, run};
 use dml_conformance::results::ResultCode;
 use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter, Output};
@@ -98,7 +98,7 @@ fn is_found(cases: &[Case], executor: &dyn Executor, data_type: DataType, bits: 
 
 #[test]
 fn where_nothing_is_tolerated_the_last_bit_of_one_element_is_found() {
-    let all = generate(FeatureLevel::HIGHEST);
+    let all = thorough(FeatureLevel::HIGHEST);
     let interpreter = interpreter(&Runtime);
     let mut checked = 0;
     for operator in dml_ops::OPERATORS.iter() {
@@ -150,7 +150,7 @@ fn found_with_half(cases: &[Case], allowed: u32) -> Vec<String> {
 /// correctly, and has no half.
 #[test]
 fn half_the_tolerance_fails_somewhere_for_each_operator_that_has_one() {
-    let all = generate(FeatureLevel::HIGHEST);
+    let all = thorough(FeatureLevel::HIGHEST);
     for operator in dml_ops::OPERATORS.iter() {
         let schema = operator.schema();
         for data_type in DataType::ALL {
@@ -166,7 +166,7 @@ fn half_the_tolerance_fails_somewhere_for_each_operator_that_has_one() {
 /// That the test before can fail and can pass, whatever tolerances there are.
 #[test]
 fn results_two_units_off_need_a_tolerance_of_two() {
-    let all = generate(FeatureLevel::HIGHEST);
+    let all = thorough(FeatureLevel::HIGHEST);
     let add = dml_ops::OPERATORS.iter().find(|it| it.schema().name == "ELEMENT_WISE_ADD").unwrap();
     let mut cases = cases_of(add, &all);
     cases.retain(|case| output_types(case) == [DataType::Float32]);

@@ -33,6 +33,16 @@ impl Operator {
         chosen.map(|(_, case)| case).collect()
     }
 
+    /// The same with each case at some rank for all types that go together, whatever other operators have:
+    /// for what finds mistakes in the cases themselves.
+    pub fn thorough_cases(&self, signature: &Signature) -> Vec<Case> {
+        let cases = self.reference().cases(signature);
+        let Some(place) = Place::of(self, signature) else { return cases };
+        let all = cases.into_iter().enumerate();
+        let has = |at, case: &Case| case.documented.is_some() || place.has_with_all_types(at);
+        all.filter(|(at, case)| has(*at, case)).map(|(_, case)| case).collect()
+    }
+
     /// Whether tensors of this signature are tested with the case of this number, of cases that every
     /// signature has.
     pub fn has_case(&self, signature: &Signature, number: usize) -> bool {
