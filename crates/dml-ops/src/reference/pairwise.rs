@@ -20,27 +20,31 @@ use crate::{OPERATORS, Operator};
 impl Operator {
     /// The cases that tensors of this signature are tested with.
     pub fn cases(&self, signature: &Signature) -> Vec<Case> {
-        let cases = self.reference().cases(signature);
-        let Some(place) = Place::of(self, signature) else { return cases };
-        let all = cases.into_iter().enumerate();
         // Only some of several types go together in place.
         let is_of_some = |case: &Case| !case.in_place.is_empty() && signature.types.len() > 1;
-        let has = |at, case: &Case| match at == 0 || is_of_some(case) {
+        self.chosen(signature, |place, at, case| match at == 0 || is_of_some(case) {
             true => place.has_with_all_types(at),
             false => place.has(at),
-        };
-        let chosen = all.filter(|(at, case)| case.documented.is_some() || has(*at, case));
-        chosen.map(|(_, case)| case).collect()
+        })
     }
 
     /// The same with each case at some rank for all types that go together, whatever other operators have:
     /// for what finds mistakes in the cases themselves.
     pub fn thorough_cases(&self, signature: &Signature) -> Vec<Case> {
+        self.chosen(signature, |place, at, _| place.has_with_all_types(at))
+    }
+
+    /// Those cases that `has` says of, by their place and number, and the documented ones.
+    fn chosen(
+        &self,
+        signature: &Signature,
+        has: impl Fn(&Place, usize, &Case) -> bool,
+    ) -> Vec<Case> {
         let cases = self.reference().cases(signature);
         let Some(place) = Place::of(self, signature) else { return cases };
         let all = cases.into_iter().enumerate();
-        let has = |at, case: &Case| case.documented.is_some() || place.has_with_all_types(at);
-        all.filter(|(at, case)| has(*at, case)).map(|(_, case)| case).collect()
+        let chosen = all.filter(|(at, case)| case.documented.is_some() || has(&place, *at, case));
+        chosen.map(|(_, case)| case).collect()
     }
 
     /// Whether tensors of this signature are tested with the case of this number, of cases that every
@@ -101,8 +105,7 @@ impl Space {
             found |= widths(&self.types[*at].0);
             found != before
         };
-        let having: BTreeSet<usize> = self.having(case).collect();
-        all.filter(|at| having.contains(at)).filter(|at| is_new(at)).collect()
+        all.filter(|at| self.types[*at].1 > case).filter(|at| is_new(at)).collect()
     }
 
     /// The types that have this case, with numbers as [`Self::cover`] has them.
