@@ -97,10 +97,11 @@ uint written(const uint at) {
     sums[2 * I + 1] = TO_BITS(high##I);
 
 void main() {
-    uint rest;
-    if (!linear_index(push.first_group, push.count, rest)) {
+    uint index;
+    if (!linear_index(push.first_group, push.count, index)) {
         return;
     }
+    uint rest = index;
     const uint column = split(0u, rest) * COLUMNS;
     const uint row = split(1u, rest) * uint(ROWS);
     const uint inner_batch = split(2u, rest);
@@ -139,7 +140,7 @@ void main() {
     const uint first_result = result + row * record.results.y;
     uvec4 sums[2 * ROWS];
     EACH_ROW(DECLARE)
-    if (record.counts.z != 0u) {
+    if (varying_bound(record.counts.z, index) != 0u) {
         for (uint r = 0u; r < rows_left; ++r) {
             for (uint c = 0u; c < columns_left; ++c) {
                 sums[2u * r + (c >> 2)][c & 3u] =
@@ -158,7 +159,7 @@ void main() {
         uvec2(of_rows.y, of_columns.y) - sizes.z * uvec2(of_rows.z, of_columns.z);
     const uvec2 carry0 =
         uvec2(of_rows.x, of_columns.x) - sizes.y * uvec2(of_rows.y, of_columns.y);
-    const uint products = sizes.x * sizes.y * sizes.z * sizes.w;
+    const uint products = varying_bound(sizes.x * sizes.y * sizes.z * sizes.w, index);
     uvec3 depth = uvec3(0u);
     uvec2 at = uvec2(at_rows, 0u);
     for (uint product = 0u; product < products; ++product) {

@@ -79,7 +79,7 @@ void main() {
     uvec4 low;
     uvec4 high;
     outer_coordinate(index, low, high);
-    const uint size = inner_size().x;
+    const uint size = varying_bound(inner_size().x, index);
     uvec4 a;
     uvec4 b;
     linked_start(a, b);

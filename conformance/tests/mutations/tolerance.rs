@@ -85,14 +85,16 @@ fn output_types(case: &Case) -> Vec<DataType> {
     outputs.filter_map(|(_, tensor)| Some(tensor?.data_type)).collect()
 }
 
-/// Whether some case finds that an output of `data_type` has other `bits` in one element.
+/// Whether of each output that may have `data_type` some case finds that it has other `bits` in one element.
 fn is_found(cases: &[Case], executor: &dyn Executor, data_type: DataType, bits: u64) -> bool {
     let outputs = cases.iter().map(|case| output_types(case).len()).max().unwrap_or(0);
     (0..outputs).all(|output| {
         let nudged = Nudged { executor, output, bits };
-        let mut with_it =
-            cases.iter().filter(|it| output_types(it).get(output) == Some(&data_type));
-        with_it.any(|case| run(case, &nudged, Details::Failures).result != ResultCode::Pass)
+        let has_it = |case: &&Case| output_types(case).get(output) == Some(&data_type);
+        let is_seen =
+            |case| run(case, &nudged, Details::Failures).result != ResultCode::Pass;
+        let mut with_it = cases.iter().filter(has_it).peekable();
+        with_it.peek().is_none() || with_it.any(is_seen)
     })
 }
 

@@ -82,11 +82,3 @@ uvec4 product_rest(const uvec4 a, const uvec4 a_rest, const uvec4 b, const uvec4
     return result & uvec4(~((ivec4(least) - LEAST_FACTOR) >> 31));
 }
 
-// The sum of the greatest of a row and a logarithm; the greatest where that is infinite, or nothing is added.
-uvec4 log_of_powers(const uvec4 greatest, const uvec4 logarithm) {
-    const ivec4 distance = ivec4(greatest & 0x7fffffffu) ^ INFINITY;
-    const ivec4 added = ivec4(logarithm & 0x7fffffffu);
-    const uvec4 is_sum = uvec4(((distance | -distance) & (added | -added)) >> 31);
-    const uvec4 sum = floatBitsToUint(uintBitsToFloat(greatest) + uintBitsToFloat(logarithm));
-    return (sum & is_sum) | (greatest & ~is_sum);
-}

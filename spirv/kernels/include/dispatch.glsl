@@ -27,3 +27,10 @@ bool linear_index(uint first_group, uint count, out uint index) {
     index = first + gl_LocalInvocationID.x;
     return true;
 }
+
+// `bound`, as a number that a driver cannot take for the same in every invocation. Lavapipe compiles a kernel
+// anew for each value of a uniform that a loop ends at, in each dispatch, and keeps them all.
+uint varying_bound(const uint bound, const uint index) {
+    // No index is that high.
+    return bound + uint(index == ~0u);
+}

@@ -33,12 +33,6 @@ functions! {
         let is_small = all.iter().any(|it| *it < LEAST_FACTOR);
         if is_small { 0 } else { (lost + rest).to_bits().into() }
     };
-    /// The sum of the greatest of a row and a logarithm; the greatest where that is infinite, or nothing is
-    /// added.
-    LOG_OF_POWERS_F32 = REDUCTIONS.log_of_powers(2) Alike |a| match f32(a[0]) {
-        greatest if greatest.is_infinite() || f32(a[1]) == 0.0 => a[0],
-        greatest => (greatest + f32(a[1])).to_bits().into(),
-    };
     /// The third, a number, where the first is the greatest, which is the second; else no number. Zeros are
     /// equal, and so are NaNs.
     NUMBER_WHERE_EQUAL_F32 = REDUCTIONS.number_where_equal(3) Alike |a| {

@@ -258,7 +258,8 @@ fn dimension(proto: &DimensionProto) -> Dimension {
     match (proto.dim_value, &proto.dim_param) {
         // Some exporters write -1 for an open dimension.
         (Some(size), _) => u64::try_from(size).map_or(Dimension::ANY, Dimension::Known),
-        (None, Some(name)) if !name.is_empty() => Dimension::Named(name.clone()),
+        // Others give every dimension without a name this one.
+        (None, Some(name)) if !name.is_empty() && name != "?" => Dimension::Named(name.clone()),
         _ => Dimension::ANY,
     }
 }

@@ -182,7 +182,7 @@ fn average(mut rows: Rows<'_>) -> Result<Plan, Error> {
 fn log_sum_exp(mut rows: Rows<'_>) -> Result<Plan, Error> {
     let [greatest, logarithm] = powers(&mut rows, &r::LOG_SUM_F32)?;
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
-    let mut program = Program::of(&f::LOG_OF_POWERS_F32);
+    let mut program = Program::of(&f::SUM_F32);
     program.apply_all(conversion(DataType::Float32, output), program.last());
     let sizes = rows.sizes_of(false);
     rows.write(sizes, vec![greatest, logarithm], program, vec![])?;

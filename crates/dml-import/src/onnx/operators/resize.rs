@@ -1,0 +1,106 @@
+//! Resize and Upsample: what their attributes say.
+
+use super::build::Built;
+use super::{Row, row};
+use crate::error::{Error, Result, shortened};
+use crate::graph::{Aspect, Coordinates, Interpolation, Nearest, Resize, Scales};
+use crate::onnx::attributes::{Attributes, Kind};
+
+const MODE: (&str, Kind) = ("mode", Kind::Text);
+const COORDINATES: (&str, Kind) = ("coordinate_transformation_mode", Kind::Text);
+const CUBIC: (&str, Kind) = ("cubic_coeff_a", Kind::Float);
+const EXCLUDE: (&str, Kind) = ("exclude_outside", Kind::Int);
+const OUTSIDE: (&str, Kind) = ("extrapolation_value", Kind::Float);
+const NEAREST: (&str, Kind) = ("nearest_mode", Kind::Text);
+const SMOOTHED: (&str, Kind) = ("antialias", Kind::Int);
+const AXES: (&str, Kind) = ("axes", Kind::Ints);
+const ASPECT: (&str, Kind) = ("keep_aspect_ratio_policy", Kind::Text);
+
+const RESIZE_11: [(&str, Kind); 6] = [MODE, COORDINATES, CUBIC, EXCLUDE, OUTSIDE, NEAREST];
+const RESIZE_18: [(&str, Kind); 9] =
+    [MODE, COORDINATES, CUBIC, EXCLUDE, OUTSIDE, NEAREST, SMOOTHED, AXES, ASPECT];
+
+/// Every version of both.
+pub(super) static ROWS: &[Row] = &[
+    row("Upsample", 7, &[MODE, ("scales", Kind::Floats)], 1..=1, |it| {
+        simple(it, Scales::Attribute(it.floats("scales").ok_or_else(|| it.missing("scales"))?))
+    }),
+    row("Upsample", 9, &[MODE], 2..=2, |it| simple(it, Scales::Input(1))),
+    row("Resize", 10, &[MODE], 2..=2, |it| simple(it, Scales::Input(1))),
+    row("Resize", 11, &RESIZE_11, 3..=4, resize),
+    row("Resize", 13, &RESIZE_11, 1..=4, resize),
+    row("Resize", 18, &RESIZE_18, 1..=4, resize),
+];
+
+/// The versions that have one mode of coordinates.
+fn simple(it: &Attributes<'_>, scales: Scales) -> Built {
+    let interpolation = interpolation(it, Nearest::BySize)?;
+    let coordinates = Coordinates::Asymmetric;
+    let (axes, aspect) = (None, Aspect::Stretch);
+    let (is_smoothed, outside) = (false, 0.0);
+    Ok(Box::new(Resize { interpolation, coordinates, scales, axes, aspect, is_smoothed, outside }))
+}
+
+fn resize(it: &Attributes<'_>) -> Built {
+    let nearest = chosen(
+        it,
+        "nearest_mode",
+        &[
+            ("round_prefer_floor", Nearest::Round { prefers_floor: true }),
+            ("round_prefer_ceil", Nearest::Round { prefers_floor: false }),
+            ("floor", Nearest::Floor),
+            ("ceil", Nearest::Ceiling),
+        ],
+    )?;
+    let coordinates = chosen(
+        it,
+        "coordinate_transformation_mode",
+        &[
+            ("half_pixel", Coordinates::HalfPixel),
+            ("half_pixel_symmetric", Coordinates::HalfPixelSymmetric),
+            ("pytorch_half_pixel", Coordinates::HalfPixelOfMany),
+            ("tf_half_pixel_for_nn", Coordinates::HalfPixelOfOutput),
+            ("align_corners", Coordinates::AlignCorners),
+            ("asymmetric", Coordinates::Asymmetric),
+            ("tf_crop_and_resize", Coordinates::Crop),
+        ],
+    )?;
+    let aspect = chosen(
+        it,
+        "keep_aspect_ratio_policy",
+        &[
+            ("stretch", Aspect::Stretch),
+            ("not_larger", Aspect::NotLarger),
+            ("not_smaller", Aspect::NotSmaller),
+        ],
+    )?;
+    Ok(Box::new(Resize {
+        interpolation: interpolation(it, nearest)?,
+        coordinates,
+        scales: Scales::Input(2),
+        axes: it.ints("axes"),
+        aspect,
+        is_smoothed: it.flag("antialias", false),
+        outside: it.float("extrapolation_value").unwrap_or(0.0),
+    }))
+}
+
+fn interpolation(it: &Attributes<'_>, nearest: Nearest) -> Result<Interpolation> {
+    if it.text("mode").as_deref() == Some("cubic") {
+        return Err(it.node.not_supported("DirectML has no cubic interpolation"));
+    }
+    let (nearest, linear) = (Interpolation::Nearest(nearest), Interpolation::Linear);
+    chosen(it, "mode", &[("nearest", nearest), ("linear", linear), ("bilinear", linear)])
+}
+
+/// What an attribute says, of which the first is what it says where it is not there.
+fn chosen<T: Copy>(it: &Attributes<'_>, name: &str, all: &[(&str, T)]) -> Result<T> {
+    let text = it.text(name);
+    let is_said = |(word, _): &&(&str, T)| text.as_deref().is_none_or(|text| text == *word);
+    let unknown = || -> Error {
+        let words: Vec<&str> = all.iter().map(|(word, _)| *word).collect();
+        let given = shortened(text.as_deref().unwrap_or_default());
+        it.node.invalid(&format!("attribute {name}"), given, "is no mode", words.join(", "))
+    };
+    all.iter().find(is_said).map(|(_, value)| *value).ok_or_else(unknown)
+}
