@@ -16,7 +16,7 @@ pub static CONVOLUTION: OperatorSchema = OperatorSchema {
     summary: "a convolution or its transpose, with an optional bias and activation",
     implemented: true,
     in_place: false,
-    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(2))],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
