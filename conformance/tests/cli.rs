@@ -186,13 +186,13 @@ fn diff_finds_what_got_worse() {
         path
     };
     let good = report("good.json", "");
-    let bad = report("bad.json", "crash:*/doc_strip");
+    let bad = report("bad.json", "crash:*/doc_shift_right_up");
     let code = |a: &str, b: &str| conformance(&["diff", a, b]).status.code();
     assert_eq!(code(&good, &good), Some(0));
     assert_eq!(code(&bad, &good), Some(0));
     assert_eq!(code(&good, &bad), Some(1));
     let output = conformance(&["diff", &good, &bad]);
-    assert!(text(&output.stdout).contains("doc_strip"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("doc_shift_right_up"), "{}", text(&output.stdout));
     assert_eq!(code(&good, "no/such/file.json"), Some(2));
     let table = folder.write("table.txt", "a table\n");
     assert_eq!(code(&good, &table), Some(2));
