@@ -8,6 +8,7 @@ pub(crate) mod fill;
 pub(crate) mod index;
 pub(crate) mod products;
 pub(crate) mod random;
+pub(crate) mod recurrent;
 pub(crate) mod resample;
 pub(crate) mod rows;
 pub(crate) mod sorting;

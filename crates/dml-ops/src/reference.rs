@@ -6,6 +6,7 @@ mod edges;
 mod elements;
 mod guarded;
 mod host;
+pub(crate) mod layouts;
 mod maximum;
 mod memory;
 pub mod number;

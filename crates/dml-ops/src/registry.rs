@@ -7,8 +7,8 @@ use dml_core::plan::Plan;
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Tuning, Validated, validate};
 
 use crate::families::{
-    blocks, copy, diagonal, element_wise, fill, index, products, random, resample, rows, sorting,
-    windows,
+    blocks, copy, diagonal, element_wise, fill, index, products, random, recurrent, resample,
+    rows, sorting, windows,
 };
 use crate::{Operator, Target, TransferUse};
 
@@ -23,6 +23,7 @@ pub static OPERATORS: LazyLock<Vec<&'static Operator>> = LazyLock::new(|| {
         index::OPERATORS,
         products::OPERATORS,
         random::OPERATORS,
+        recurrent::OPERATORS,
         resample::OPERATORS,
         rows::OPERATORS,
         sorting::OPERATORS,

@@ -7,6 +7,7 @@
 mod indices;
 mod movement;
 mod products;
+mod recurrent;
 mod rows;
 mod windows;
 
@@ -140,6 +141,11 @@ pub(crate) fn rows_meet_columns(operator: &Validated) -> Result<(), Error> {
 /// CONVOLUTION and those of integers: the output's sizes follow from the filter's.
 pub(crate) fn filter_passes_over_input(operator: &Validated) -> Result<(), Error> {
     products::convolution(operator)
+}
+
+/// RNN, LSTM and GRU: sizes follow from the input's and the recurrence's.
+pub(crate) fn sizes_are_those_of_a_recurrent_network(operator: &Validated) -> Result<(), Error> {
+    recurrent::network(operator)
 }
 
 /// Every tensor of the kind `parts` has the sizes of `whole` but for the one along `Axis`; these add up.

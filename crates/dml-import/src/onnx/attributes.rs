@@ -21,6 +21,7 @@ pub(super) enum Kind {
     Graph = 5,
     Floats = 6,
     Ints = 7,
+    Texts = 8,
     Type = 13,
 }
 
@@ -110,6 +111,11 @@ impl<'a> Attributes<'a> {
         self.get(name).map(|attribute| attribute.floats.clone())
     }
 
+    pub(super) fn texts(&self, name: &str) -> Option<Vec<String>> {
+        let text = |it: &Bytes| String::from_utf8_lossy(it).into_owned();
+        self.get(name).map(|attribute| attribute.strings.iter().map(text).collect())
+    }
+
     pub(super) fn text(&self, name: &str) -> Option<String> {
         let text = self.get(name)?.s.as_deref().unwrap_or_default();
         Some(String::from_utf8_lossy(text).into_owned())
@@ -155,6 +161,7 @@ fn given_kind(attribute: &AttributeProto) -> usize {
         AttributeProto { g: Some(_), .. } => Kind::Graph,
         AttributeProto { floats, .. } if !floats.is_empty() => Kind::Floats,
         AttributeProto { ints, .. } if !ints.is_empty() => Kind::Ints,
+        AttributeProto { strings, .. } if !strings.is_empty() => Kind::Texts,
         _ => return 0,
     };
     kind as usize

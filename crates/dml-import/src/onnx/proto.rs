@@ -94,6 +94,8 @@ pub(super) struct AttributeProto {
     pub(super) floats: Vec<f32>,
     #[prost(int64, repeated, tag = "8")]
     pub(super) ints: Vec<i64>,
+    #[prost(bytes = "bytes", repeated, tag = "9")]
+    pub(super) strings: Vec<Bytes>,
     #[prost(int32, tag = "20")]
     pub(super) r#type: i32,
     #[prost(string, tag = "21")]

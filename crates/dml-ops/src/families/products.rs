@@ -18,6 +18,7 @@ mod taps;
 use dml_core::operators;
 
 use crate::Operator;
+pub(crate) use factor::{Build, Storage, Words};
 #[cfg(feature = "reference")]
 use cases::Shapes;
 #[cfg(feature = "reference")]

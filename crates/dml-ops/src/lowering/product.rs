@@ -1,6 +1,6 @@
 //! Sums of products of words: those of matrices, and those of a convolution's filter with what it passes over.
 //!
-//! A sum begins at 0, and its products are added one after the other, outermost depth first, on every device.
+//! A sum begins at 0, or with what is there, and its products are added one after the other, outermost depth first, on every device.
 //! Where a sum has more products than an invocation has iterations, or than a window shows, the next dispatch
 //! goes on from what the output has: nothing is added in another order. Rows are copied first to where they can
 //! be read as quads, where several columns take them, and columns where many rows do.
@@ -67,6 +67,8 @@ pub(crate) struct Sums {
     pub(crate) places: [Place; OPERANDS],
     /// Whether they are integers of 32 bits, which wrap, or floats.
     pub(crate) are_integers: bool,
+    /// Whether they go on from what is there, or begin at 0.
+    pub(crate) goes_on: bool,
 }
 
 impl Kernels<'_> {
@@ -324,7 +326,7 @@ impl Sums {
             }
         };
         let record = Record {
-            goes_on: part.origin[FIRST_DEPTH..].iter().any(|at| *at > 0),
+            goes_on: self.goes_on || part.origin[FIRST_DEPTH..].iter().any(|at| *at > 0),
             batches: std::array::from_fn(|at| part.sizes[at]),
             rows: part.sizes[ROW],
             columns: std::array::from_fn(|at| part.sizes[FIRST_COLUMN + at]),

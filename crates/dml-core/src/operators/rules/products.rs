@@ -192,7 +192,12 @@ fn of_one_rank<'a, const N: usize>(
 }
 
 /// The sizes of the tensor `name` are those `wanted`.
-fn sizes_are(operator: &Validated, name: &str, sizes: &[u32], wanted: &[u32]) -> Result<(), Error> {
+pub(super) fn sizes_are(
+    operator: &Validated,
+    name: &str,
+    sizes: &[u32],
+    wanted: &[u32],
+) -> Result<(), Error> {
     let rank = || {
         let path = format!("{name}.DimensionCount");
         invalid(operator, path, sizes.len(), "differs from the other tensors'", wanted.len())
@@ -209,7 +214,7 @@ fn sizes_are(operator: &Validated, name: &str, sizes: &[u32], wanted: &[u32]) ->
     }
 }
 
-fn invalid(
+pub(super) fn invalid(
     operator: &Validated,
     path: impl Into<String>,
     given: impl std::fmt::Display,

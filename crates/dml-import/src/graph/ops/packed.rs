@@ -54,14 +54,9 @@ pub(super) fn write_all(
 ) -> Result<Vec<Value>> {
     let (kinds, written): (Vec<Kind>, Vec<&[u64]>) = outputs.into_iter().unzip();
     if kinds.iter().any(Kind::is_empty) {
-        let empty = |it: Kind| Tensor::new(it.element, it.shape, vec![]).map(Value::host);
-        return kinds.into_iter().map(empty).collect();
+        return empty(kinds);
     }
-    if operands.is_demanded {
-        return Err(operands
-            .node
-            .not_supported("shapes depend on it, and only a device computes it"));
-    }
+    check_demand(operands)?;
     let mut storages = Vec::with_capacity(inputs.len());
     let mut elements = Vec::with_capacity(inputs.len());
     for (value, _) in inputs {
@@ -93,21 +88,49 @@ pub(crate) fn by_strides(
     seen: &[u64],
     build: impl FnOnce(Vec<Option<TensorDesc>>, TensorDesc) -> Result<AbstractOperator>,
 ) -> Result<Value> {
-    if output.is_empty() {
-        return Ok(Value::host(Tensor::new(output.element, output.shape, vec![])?));
+    let build = |inputs, mut outputs: Vec<TensorDesc>| build(inputs, outputs.remove(0));
+    Ok(by_strides_all(operands, inputs, vec![(output, seen)], build)?.remove(0))
+}
+
+/// The same with several outputs; all of them are empty where one is.
+pub(crate) fn by_strides_all(
+    operands: &Operands<'_>,
+    inputs: &[Option<Value>],
+    outputs: Vec<Seen<'_, Kind>>,
+    build: impl FnOnce(Vec<Option<TensorDesc>>, Vec<TensorDesc>) -> Result<AbstractOperator>,
+) -> Result<Vec<Value>> {
+    let (kinds, written): (Vec<Kind>, Vec<&[u64]>) = outputs.into_iter().unzip();
+    if kinds.iter().any(Kind::is_empty) {
+        return empty(kinds);
     }
-    if operands.is_demanded {
-        let reason = "shapes depend on it, and only a device computes it";
-        return Err(operands.node.not_supported(reason));
-    }
+    check_demand(operands)?;
     let storages = inputs.iter().map(|it| it.as_ref().map(storage).transpose());
     let storages = storages.collect::<Result<Vec<Option<Storage>>>>()?;
-    let element = output.element;
-    Ok(operands.write(storages, output, || {
+    let elements: Vec<ElementType> = kinds.iter().map(|it| it.element).collect();
+    Ok(operands.write_all(storages, kinds, || {
         let tensor = |value: &Value| {
             strided_tensor(operands.node, value.element()?, value.shape()?, &value.strides())
         };
         let tensors = inputs.iter().map(|it| it.as_ref().map(tensor).transpose());
-        build(tensors.collect::<Result<_>>()?, packed_tensor(operands.node, element, seen)?)
+        let outputs = elements.iter().zip(written);
+        let outputs = outputs.map(|(it, shape)| packed_tensor(operands.node, *it, shape));
+        build(tensors.collect::<Result<_>>()?, outputs.collect::<Result<_>>()?)
     }))
+}
+
+/// Values without an element.
+fn empty(kinds: Vec<Kind>) -> Result<Vec<Value>> {
+    let empty = |it: Kind| Tensor::new(it.element, it.shape, vec![]).map(Value::host);
+    kinds.into_iter().map(empty).collect()
+}
+
+/// Checks that no shape depends on what only a device computes.
+fn check_demand(operands: &Operands<'_>) -> Result<()> {
+    match operands.is_demanded {
+        true => {
+            let reason = "shapes depend on it, and only a device computes it";
+            Err(operands.node.not_supported(reason))
+        }
+        false => Ok(()),
+    }
 }

@@ -144,7 +144,8 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    fn parameter(&mut self, word: u32) -> Value {
+    /// A word that is the same everywhere.
+    pub(crate) fn parameter(&mut self, word: u32) -> Value {
         self.parameters.push(word);
         Value::Parameter(u32::try_from(self.parameters.len() - 1).unwrap_or(u32::MAX))
     }

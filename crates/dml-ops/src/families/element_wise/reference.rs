@@ -229,6 +229,11 @@ fn float(
 /// goes through the second step.
 pub(crate) fn activated(operator: &Validated, number: f64, [step, last]: [Step; 2]) -> f64 {
     let Ok(Some(activation)) = fused(operator) else { return rounded(number, last) };
+    function(activation, number, [step, last])
+}
+
+/// What a nested operator makes of a number, in the same way.
+pub(crate) fn function(activation: &Validated, number: f64, [step, last]: [Step; 2]) -> f64 {
     let attributes = attributes(activation).into_iter().map(double);
     let arguments = [rounded(number, step)].into_iter().chain(attributes).collect();
     let oracle = Row::of(activation.schema()).and_then(|row| row.oracle.float);

@@ -17,6 +17,7 @@ use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc, TensorLayout,
 use super::result::is_of_rows;
 use crate::families::element_wise::nested;
 use crate::reference::number::Number;
+use crate::reference::layouts::{padded, repeated, reversed, snake};
 use crate::reference::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};
 
 /// Which tensors an operator has, and which of their elements meet.
@@ -249,54 +250,6 @@ impl Maker<'_> {
         }
         parts
     }
-}
-
-/// `AZeroPointTensor` as `a_zero_point`.
-fn snake(name: &str) -> String {
-    let name = name.strip_suffix("Tensor").unwrap_or(name);
-    let mut snake = String::new();
-    for letter in name.chars() {
-        if letter.is_uppercase() && !snake.is_empty() {
-            snake.push('_');
-        }
-        snake.extend(letter.to_lowercase());
-    }
-    snake
-}
-
-/// Two elements between neighbours, and more between rows.
-fn padded(tensor: &mut TensorDesc) {
-    let mut next = 3;
-    let sizes = tensor.sizes.clone();
-    let strides = sizes.iter().rev().map(|size| {
-        let stride = next;
-        next = next * size + 5;
-        stride
-    });
-    let mut strides: Vec<u32> = strides.collect();
-    strides.reverse();
-    *tensor = TensorDesc::packed(tensor.data_type, &sizes).with_strides(&strides);
-}
-
-/// The first dimension innermost.
-fn reversed(tensor: &mut TensorDesc) {
-    let sizes = tensor.sizes.clone();
-    let mut next = 1;
-    let strides = sizes.iter().map(|size| {
-        let stride = next;
-        next *= size;
-        stride
-    });
-    let strides: Vec<u32> = strides.collect();
-    *tensor = TensorDesc::packed(tensor.data_type, &sizes).with_strides(&strides);
-}
-
-/// The same row everywhere.
-fn repeated(tensor: &mut TensorDesc) {
-    let sizes = tensor.sizes.clone();
-    let mut strides = vec![0; sizes.len()];
-    strides[sizes.len() - 1] = 1;
-    *tensor = TensorDesc::packed(tensor.data_type, &sizes).with_strides(&strides);
 }
 
 fn encoded(data_type: DataType, value: f64) -> u64 {

@@ -173,7 +173,8 @@ impl Parts<'_> {
             ],
         };
         let row = Dimension { size: out_channels, strides: [of_out, 0, output[CHANNEL]] };
-        Sums { batches: vec![group], row, columns, depths, places, are_integers }
+        let goes_on = false;
+        Sums { batches: vec![group], row, columns, depths, places, are_integers, goes_on }
     }
 
     /// Writes zeros to what nothing meets.

@@ -15,9 +15,9 @@ use crate::lowering::kernels::Kernels;
 use crate::lowering::product::Place;
 
 /// The plan of an operator, while it is being built.
-pub(super) struct Build<'a> {
-    pub(super) operator: &'a Validated,
-    pub(super) kernels: Kernels<'a>,
+pub(crate) struct Build<'a> {
+    pub(crate) operator: &'a Validated,
+    pub(crate) kernels: Kernels<'a>,
     /// The inputs by the names of their fields, as they are read.
     inputs: Vec<(&'static str, Operand)>,
     /// Whether what is added up are integers.
@@ -26,9 +26,9 @@ pub(super) struct Build<'a> {
 
 /// Words of a tensor: where the first is, and how far it is from one to the next in each of its dimensions.
 #[derive(Clone, Debug)]
-pub(super) struct Words {
-    pub(super) place: Place,
-    pub(super) strides: Vec<i64>,
+pub(crate) struct Words {
+    pub(crate) place: Place,
+    pub(crate) strides: Vec<i64>,
 }
 
 impl Words {
@@ -40,17 +40,17 @@ impl Words {
 }
 
 /// How a tensor is stored that has to be copied.
-pub(super) struct Storage<'a> {
+pub(crate) struct Storage<'a> {
     /// The dimension whose elements become neighbours, in whole quads.
-    pub(super) innermost: usize,
+    pub(crate) innermost: usize,
     /// Zeros before and after the elements of each dimension.
-    pub(super) margins: &'a [[u32; 2]],
+    pub(crate) margins: &'a [[u32; 2]],
     /// The dimension along which the zero point's second one goes.
-    pub(super) channels: usize,
+    pub(crate) channels: usize,
 }
 
 impl<'a> Build<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         operator: &'a Validated,
         target: &'a Target<'a>,
         are_integers: bool,
@@ -64,7 +64,7 @@ impl<'a> Build<'a> {
 
     /// An input, where there is one: its elements, of which one stands for all in a dimension of size 1, and its
     /// type.
-    pub(super) fn input(&self, name: &str) -> Result<Option<(Operand, DataType)>, Error> {
+    pub(crate) fn input(&self, name: &str) -> Result<Option<(Operand, DataType)>, Error> {
         let Some((_, operand)) = self.inputs.iter().find(|(it, _)| *it == name) else {
             return Ok(None);
         };
@@ -82,7 +82,7 @@ impl<'a> Build<'a> {
     }
 
     /// The elements of the tensor `name` less those of its zero point `zero`, as words of FLOAT32 or of INT32.
-    pub(super) fn factor(
+    pub(crate) fn factor(
         &mut self,
         [name, zero]: [&'static str; 2],
         storage: &Storage<'_>,

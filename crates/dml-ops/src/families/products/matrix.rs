@@ -58,6 +58,7 @@ impl Geometry for Matrices {
             }],
             places: [a.place, b.place, output.place],
             are_integers: build.are_integers,
+            goes_on: false,
         }])
     }
 }

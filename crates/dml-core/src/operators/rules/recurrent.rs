@@ -1,0 +1,58 @@
+//! The rule of recurrent networks: which sizes their tensors have.
+
+use super::products::{invalid, sizes_are};
+use crate::error::Error;
+use crate::schema::FieldKind;
+use crate::schema::validated::Validated;
+use crate::types::enums::RecurrentNetworkDirection;
+
+/// Gates, and functions of a direction, by the operator's name.
+const NETWORKS: [(&str, [u32; 2]); 3] = [("RNN", [1, 1]), ("GRU", [3, 2]), ("LSTM", [4, 3])];
+
+/// All sizes follow from those of the input and of the recurrence.
+pub(super) fn network(operator: &Validated) -> Result<(), Error> {
+    let name = operator.schema().name;
+    let found = NETWORKS.into_iter().find(|(network, _)| *network == name);
+    let (_, [gates, functions]) = found.ok_or_else(|| Error::internal(name, "is no network"))?;
+    let [input, recurrence] = ["InputTensor", "RecurrenceTensor"]
+        .map(|tensor| operator.required_tensor(tensor).map(|it| it.sizes()));
+    let ([.., steps, sequences, elements], [.., hidden]) = (input?, recurrence?) else {
+        return Err(Error::internal(name, "tensors have too few dimensions"));
+    };
+    let both = RecurrentNetworkDirection::Bidirectional.dml_value();
+    let directions = if operator.uint("Direction")? == both { 2 } else { 1 };
+    for kind in [FieldKind::Input, FieldKind::Output] {
+        for (path, tensor) in operator.present_tensors(kind) {
+            // Of numbers so high no tensor has sizes.
+            let times = |count: u32| hidden.saturating_mul(count);
+            let wanted = match path.field.name {
+                "InputTensor" => [1, *steps, *sequences, *elements],
+                "WeightTensor" => [1, directions, times(gates), *elements],
+                "RecurrenceTensor" => [1, directions, times(gates), *hidden],
+                "BiasTensor" => [1, 1, directions, times(2 * gates)],
+                "PeepholeTensor" => [1, 1, directions, times(3)],
+                "SequenceLengthsTensor" => [1, 1, 1, *sequences],
+                "OutputSequenceTensor" => [*steps, directions, *sequences, *hidden],
+                _ => [1, directions, *sequences, *hidden],
+            };
+            sizes_are(operator, path.field.name, tensor.sizes(), &wanted)?;
+        }
+    }
+    if operator.present_tensors(FieldKind::Output).next().is_none() {
+        let problem = "is left out, as all outputs are";
+        return Err(invalid(operator, "OutputSingleTensor", "null", problem, "one output or more"));
+    }
+    let (count, wanted) = (operator.uint("ActivationDescCount")?, directions * functions);
+    if count != wanted {
+        let problem = "is not how many functions the directions have";
+        return Err(invalid(operator, "ActivationDescCount", count, problem, wanted));
+    }
+    if name == "LSTM" && operator.bool("UseClipThreshold")? {
+        let threshold = operator.float("ClipThreshold")?;
+        if threshold.is_nan() || threshold < 0.0 {
+            let problem = "limits nothing";
+            return Err(invalid(operator, "ClipThreshold", threshold, problem, "0 and more"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! RNN, LSTM and GRU: what their attributes say.
+
+use dml_core::operators::{
+    ACTIVATION_ELU, ACTIVATION_HARD_SIGMOID, ACTIVATION_LEAKY_RELU, ACTIVATION_LINEAR,
+    ACTIVATION_RELU, ACTIVATION_SCALED_TANH, ACTIVATION_SIGMOID, ACTIVATION_SOFTPLUS,
+    ACTIVATION_SOFTSIGN, ACTIVATION_TANH, ACTIVATION_THRESHOLDED_RELU,
+};
+use dml_core::schema::OperatorSchema;
+use dml_core::{AbstractOperator, FieldValue, RecurrentNetworkDirection};
+
+use super::build::Built;
+use super::{Row, row};
+use crate::error::{Result, shortened};
+use crate::graph::{Cell, Recurrent};
+use crate::onnx::attributes::{Attributes, Kind};
+
+const ALPHA: (&str, Kind) = ("activation_alpha", Kind::Floats);
+const BETA: (&str, Kind) = ("activation_beta", Kind::Floats);
+const FUNCTIONS: (&str, Kind) = ("activations", Kind::Texts);
+const CLIP: (&str, Kind) = ("clip", Kind::Float);
+const DIRECTION: (&str, Kind) = ("direction", Kind::Text);
+const SIZE: (&str, Kind) = ("hidden_size", Kind::Int);
+const LAYOUT: (&str, Kind) = ("layout", Kind::Int);
+const COUPLED: (&str, Kind) = ("input_forget", Kind::Int);
+const LINEAR: (&str, Kind) = ("linear_before_reset", Kind::Int);
+
+const RNN: [(&str, Kind); 7] = [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT];
+const LSTM: [(&str, Kind); 8] = [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT, COUPLED];
+const GRU: [(&str, Kind); 8] = [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT, LINEAR];
+
+/// Every version of each. `layout` is there from 14 on, and 0 before.
+pub(super) static ROWS: &[Row] = &[
+    Row { outputs: 0..=2, ..row("RNN", 7, &RNN, 3..=6, simple) },
+    Row { outputs: 0..=2, ..row("GRU", 7, &GRU, 3..=6, gated) },
+    Row { outputs: 0..=3, ..row("LSTM", 7, &LSTM, 3..=8, long_short_term) },
+];
+
+/// A function: its name, DirectML's operator, and what `activation_alpha` and `activation_beta` are where they
+/// are not given; those that it has not are `None`.
+type Known = (&'static str, &'static OperatorSchema, [Option<f32>; 2]);
+
+static KNOWN: [Known; 11] = [
+    ("Affine", &ACTIVATION_LINEAR, [Some(1.0), Some(0.0)]),
+    ("Elu", &ACTIVATION_ELU, [Some(1.0), None]),
+    ("HardSigmoid", &ACTIVATION_HARD_SIGMOID, [Some(0.2), Some(0.5)]),
+    ("LeakyRelu", &ACTIVATION_LEAKY_RELU, [Some(0.01), None]),
+    ("Relu", &ACTIVATION_RELU, [None, None]),
+    ("ScaledTanh", &ACTIVATION_SCALED_TANH, [Some(1.0), Some(1.0)]),
+    ("Sigmoid", &ACTIVATION_SIGMOID, [None, None]),
+    ("Softplus", &ACTIVATION_SOFTPLUS, [None, None]),
+    ("Softsign", &ACTIVATION_SOFTSIGN, [None, None]),
+    ("Tanh", &ACTIVATION_TANH, [None, None]),
+    ("ThresholdedRelu", &ACTIVATION_THRESHOLDED_RELU, [Some(1.0), None]),
+];
+
+fn simple(it: &Attributes<'_>) -> Built {
+    without_clip(it)?;
+    recurrent(it, Cell::Simple, &["Tanh"])
+}
+
+fn gated(it: &Attributes<'_>) -> Built {
+    without_clip(it)?;
+    let linear_before_reset = it.flag("linear_before_reset", false);
+    recurrent(it, Cell::Gated { linear_before_reset }, &["Sigmoid", "Tanh"])
+}
+
+fn long_short_term(it: &Attributes<'_>) -> Built {
+    let couple_input_forget = it.flag("input_forget", false);
+    let cell = Cell::LongShortTerm { clip: it.float("clip"), couple_input_forget };
+    recurrent(it, cell, &["Sigmoid", "Tanh", "Tanh"])
+}
+
+/// Only an LSTM can limit what functions see.
+fn without_clip(it: &Attributes<'_>) -> Result<()> {
+    match it.float("clip") {
+        None => Ok(()),
+        Some(_) => Err(it.node.not_supported("DirectML limits what functions see in LSTM alone")),
+    }
+}
+
+fn recurrent(it: &Attributes<'_>, cell: Cell, usual: &[&str]) -> Built {
+    let (direction, directions) = match it.text("direction").as_deref() {
+        None | Some("forward") => (RecurrentNetworkDirection::Forward, 1),
+        Some("reverse") => (RecurrentNetworkDirection::Backward, 1),
+        Some("bidirectional") => (RecurrentNetworkDirection::Bidirectional, 2),
+        Some(other) => {
+            let (given, problem) = (shortened(other), "is no direction");
+            let accepted = "forward, reverse, bidirectional";
+            return Err(it.node.invalid("attribute direction", given, problem, accepted));
+        }
+    };
+    Ok(Box::new(Recurrent {
+        cell,
+        direction,
+        functions: functions(it, usual, directions)?,
+        is_batch_first: it.flag("layout", false),
+        outputs: it.outputs,
+    }))
+}
+
+/// The functions of all directions.
+fn functions(
+    it: &Attributes<'_>,
+    usual: &[&str],
+    directions: usize,
+) -> Result<Vec<AbstractOperator>> {
+    let usual: Vec<String> = usual.iter().map(|name| (*name).to_owned()).collect();
+    let names = it.texts("activations").unwrap_or_else(|| usual.repeat(directions));
+    if names.len() != usual.len() * directions {
+        let accepted = (usual.len() * directions).to_string();
+        let problem = "is the wrong number of functions";
+        return Err(it.node.invalid("attribute activations", names.len(), problem, accepted));
+    }
+    // Functions take these one after the other, those that have them.
+    let [mut alphas, mut betas] = ["activation_alpha", "activation_beta"]
+        .map(|name| it.floats(name).unwrap_or_default().into_iter());
+    let function = |name: &String| {
+        let is_it = |(known, ..): &&Known| known.eq_ignore_ascii_case(name);
+        let (_, schema, [alpha, beta]) = KNOWN.iter().find(is_it).ok_or_else(|| {
+            let names: Vec<&str> = KNOWN.iter().map(|(known, ..)| *known).collect();
+            let (given, problem) = (shortened(name), "is no function");
+            it.node.invalid("attribute activations", given, problem, names.join(", "))
+        })?;
+        let alpha = alpha.map(|usual| alphas.next().unwrap_or(usual));
+        let beta = beta.map(|usual| betas.next().unwrap_or(usual));
+        let mut values: Vec<FieldValue> =
+            [alpha, beta].into_iter().flatten().map(FieldValue::Float).collect();
+        // DirectML's has a steepness, which ONNX's has not.
+        if *schema == &ACTIVATION_SOFTPLUS {
+            values.push(FieldValue::Float(1.0));
+        }
+        AbstractOperator::nested(schema, values)
+            .map_err(|error| it.node.not_supported(error.to_string()))
+    };
+    names.iter().map(function).collect()
+}

@@ -1,0 +1,136 @@
+//! How each cell goes on from one step to the next.
+
+use dml_core::Error;
+use dml_spirv::functions as f;
+
+use super::layer::{At, Layer, State};
+use super::network::flag;
+use super::program::CellProgram;
+
+/// `h = f(s)`.
+pub(super) fn simple(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> {
+    if let Some(hidden) = &at.before.hidden {
+        layer.add_up(hidden, at.time, 0..1)?;
+    }
+    let mut program = CellProgram::new(layer)?;
+    let sum = program.read(layer.gate(at.time, 0));
+    program.function(0, sum)?;
+    Ok(State { hidden: layer.next_hidden(program, at)?, cell: None })
+}
+
+/// The gates of an LSTM in the order of its weights; its peepholes have the first three.
+const INPUT: u32 = 0;
+const OUTPUT: u32 = 1;
+const FORGET: u32 = 2;
+const CELL: u32 = 3;
+
+/// `c = f c + i g(s_c)`, `h = o h(c)`.
+pub(super) fn long_short_term(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> {
+    if let Some(hidden) = &at.before.hidden {
+        layer.add_up(hidden, at.time, 0..4)?;
+    }
+    let mut program = CellProgram::new(layer)?;
+    let before = at.before.cell.clone().map(|it| program.read(it));
+    let input = program.read(layer.gate(at.time, INPUT));
+    let input = program.seeing(input, layer.peephole(INPUT)?, before);
+    let input = program.function(0, input)?;
+    let new = program.read(layer.gate(at.time, CELL));
+    let new = program.function(1, new)?;
+    let kept = match before {
+        None => None,
+        Some(before) => {
+            let forget = if flag(layer.operator, "CoupleInputForget")? {
+                let one = program.number(1.0);
+                program.apply(&f::SUBTRACT_F32, vec![one, input])
+            } else {
+                let forget = program.read(layer.gate(at.time, FORGET));
+                let forget = program.seeing(forget, layer.peephole(FORGET)?, Some(before));
+                program.function(0, forget)?
+            };
+            Some(program.apply(&f::MULTIPLY_F32, vec![forget, before]))
+        }
+    };
+    let added = program.apply(&f::MULTIPLY_F32, vec![input, new]);
+    if let Some(kept) = kept {
+        program.apply(&f::ADD_F32, vec![kept, added]);
+    }
+    let output = layer.temporary();
+    let cell = layer.next(program, at.time, at.before.cell.as_ref(), output)?;
+
+    let mut program = CellProgram::new(layer)?;
+    let state = program.read(cell.clone());
+    let output = program.read(layer.gate(at.time, OUTPUT));
+    let output = program.seeing(output, layer.peephole(OUTPUT)?, Some(state));
+    let output = program.function(0, output)?;
+    let shown = program.function(2, state)?;
+    program.apply(&f::MULTIPLY_F32, vec![output, shown]);
+    Ok(State { hidden: layer.next_hidden(program, at)?, cell: Some(cell) })
+}
+
+/// The gates of a GRU in the order of its weights.
+const UPDATE: u32 = 0;
+const RESET: u32 = 1;
+const NEW: u32 = 2;
+
+/// `h = (1 - z) n + z h`.
+pub(super) fn gated(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> {
+    let is_linear = flag(layer.operator, "LinearBeforeReset")?;
+    let before = at.before.hidden.clone();
+    let mut products = None;
+    if let Some(hidden) = &before {
+        layer.add_up(hidden, at.time, UPDATE..NEW)?;
+        if is_linear {
+            let output = layer.temporary();
+            layer.products(hidden, NEW..NEW + 1, &output, false)?;
+            products = Some(output);
+        } else {
+            let reset = reset(layer, at, hidden)?;
+            layer.add_up(&reset, at.time, NEW..NEW + 1)?;
+        }
+    }
+    let mut program = CellProgram::new(layer)?;
+    let mut new = program.read(layer.gate(at.time, NEW));
+    if is_linear {
+        let products = products.map(|it| program.read(it));
+        let bias = layer.bias_of_recurrence(NEW)?.map(|(it, of)| program.read_as(it, of));
+        let sum = match (products, bias) {
+            (Some(products), Some(bias)) => Some(program.apply(&f::ADD_F32, vec![products, bias])),
+            (one, other) => one.or(other),
+        };
+        if let Some(sum) = sum {
+            let reset = program.read(layer.gate(at.time, RESET));
+            let reset = program.function(0, reset)?;
+            let part = program.apply(&f::MULTIPLY_F32, vec![reset, sum]);
+            new = program.apply(&f::ADD_F32, vec![new, part]);
+        }
+    }
+    let new = program.function(1, new)?;
+    let update = program.read(layer.gate(at.time, UPDATE));
+    let update = program.function(0, update)?;
+    let one = program.number(1.0);
+    let rest = program.apply(&f::SUBTRACT_F32, vec![one, update]);
+    let added = program.apply(&f::MULTIPLY_F32, vec![rest, new]);
+    if let Some(before) = before {
+        let before = program.read(before);
+        let kept = program.apply(&f::MULTIPLY_F32, vec![update, before]);
+        program.apply(&f::ADD_F32, vec![added, kept]);
+    }
+    Ok(State { hidden: layer.next_hidden(program, at)?, cell: None })
+}
+
+/// `r h`.
+fn reset(
+    layer: &mut Layer<'_, '_>,
+    at: &At,
+    hidden: &crate::lowering::iteration::Operand,
+) -> Result<crate::lowering::iteration::Operand, Error> {
+    let mut program = CellProgram::new(layer)?;
+    let reset = program.read(layer.gate(at.time, RESET));
+    let reset = program.function(0, reset)?;
+    let hidden = program.read(hidden.clone());
+    program.apply(&f::MULTIPLY_F32, vec![reset, hidden]);
+    let output = layer.temporary();
+    let sizes = [1, layer.network.sequences, layer.network.hidden];
+    layer.compute(sizes, program, output.clone())?;
+    Ok(output)
+}

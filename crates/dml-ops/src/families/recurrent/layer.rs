@@ -1,0 +1,393 @@
+//! How a layer is executed: the products of the whole input with the weights first, which are added up where the
+//! gates' sums are; then, one step after the other, those of the hidden state, and what the cell makes of the sums.
+//!
+//! States and sums are single precision. Where a sequence has ended its states stay as they are: a direction
+//! that begins at the end goes through what is past it without a trace.
+
+use std::ops::Range;
+
+use dml_core::plan::{Plan, Slot};
+use dml_core::schema::FieldKind;
+use dml_core::{DataType, Error, TensorLayout, Validated};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::DIMENSIONS;
+use dml_spirv::functions as f;
+
+use super::network::{Network, flag};
+use super::program::CellProgram;
+use crate::Target;
+use crate::families::products::{Build, Storage, Words};
+use crate::lowering::conversion::conversion;
+use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::lowering::product::{Dimension, Place, Sums};
+
+/// What a cell does in a step: it adds what makes the states before it those after it.
+pub(super) type Step = fn(&mut Layer<'_, '_>, &At) -> Result<State, Error>;
+
+/// Where the dimensions of steps, sequences and hidden elements are in a space.
+const STEPS: usize = DIMENSIONS - 3;
+const SEQUENCES: usize = DIMENSIONS - 2;
+const HIDDEN: usize = DIMENSIONS - 1;
+
+/// Weights lie as they are multiplied.
+const ROWS: Storage<'_> = Storage { innermost: 3, margins: &[], channels: 1 };
+
+/// The plan of a layer whose cell goes on so.
+pub(super) fn lower(operator: &Validated, target: &Target<'_>, step: Step) -> Result<Plan, Error> {
+    let network = Network::of(operator)?;
+    network.check(operator)?;
+    let mut build = Build::new(operator, target, false)?;
+    let factors = Factors {
+        input: build.factor(["InputTensor", ""], &ROWS)?,
+        weight: build.factor(["WeightTensor", ""], &ROWS)?,
+        recurrence: build.factor(["RecurrenceTensor", ""], &ROWS)?,
+    };
+    for (direction, is_backward) in network.directions().iter().enumerate() {
+        let mut layer = Layer::new(&mut build, network, &factors, direction)?;
+        layer.add_up_inputs()?;
+        let mut state = layer.first_state()?;
+        for time in network.order(*is_backward) {
+            state = step(&mut layer, &At { time, before: state })?;
+        }
+        layer.write_outputs(&state)?;
+    }
+    Ok(build.kernels.into_plan())
+}
+
+/// What is multiplied.
+struct Factors {
+    input: Words,
+    weight: Words,
+    recurrence: Words,
+}
+
+/// States of every sequence; `None` where they are zeros. Cell states are there in an LSTM alone.
+#[derive(Clone, Default)]
+pub(super) struct State {
+    pub(super) hidden: Option<Operand>,
+    pub(super) cell: Option<Operand>,
+}
+
+/// A step, and the states before it.
+pub(super) struct At {
+    pub(super) time: u32,
+    pub(super) before: State,
+}
+
+/// A direction of a layer.
+pub(super) struct Layer<'b, 'a> {
+    pub(super) operator: &'a Validated,
+    pub(super) direction: usize,
+    pub(super) network: Network,
+    build: &'b mut Build<'a>,
+    factors: &'b Factors,
+    lengths: Option<Operand>,
+    /// The gates' sums of every step.
+    sums: Operand,
+    /// The hidden states after every step.
+    states: Operand,
+}
+
+impl<'b, 'a> Layer<'b, 'a> {
+    fn new(
+        build: &'b mut Build<'a>,
+        network: Network,
+        factors: &'b Factors,
+        direction: usize,
+    ) -> Result<Self, Error> {
+        let Network { steps, sequences, hidden, .. } = network;
+        let count = |size: u32| u64::from(steps) * u64::from(sequences) * u64::from(size);
+        let lengths = build.input("SequenceLengthsTensor")?.map(|(operand, _)| {
+            let strides = of_strides([0, operand.strides[HIDDEN], 0]);
+            Operand { strides, ..operand }
+        });
+        Ok(Self {
+            operator: build.operator,
+            direction,
+            network,
+            factors,
+            lengths,
+            sums: build.kernels.temporary(ElementWidth::B32, count(network.width())),
+            states: build.kernels.temporary(ElementWidth::B32, count(hidden)),
+            build,
+        })
+    }
+
+    /// The sums begin with the biases, to which the products of the input are added.
+    fn add_up_inputs(&mut self) -> Result<(), Error> {
+        let goes_on = self.write_biases()?;
+        let Network { steps, sequences, elements, .. } = self.network;
+        let (x, w) = (&self.factors.input, &self.factors.weight);
+        let width = self.network.width();
+        let row = i64::from(width);
+        let of_steps = [x.strides[1], 0, row * i64::from(sequences)];
+        let of_sequences = [x.strides[2], 0, row];
+        let is_one = sequences == 1 || of_steps[0] == of_sequences[0] * i64::from(sequences);
+        let rows = match (is_one, sequences) {
+            (true, 1) => [Dimension::ONE, Dimension { size: steps, strides: of_steps }],
+            // As many rows as a tensor has elements at most.
+            (true, _) => [Dimension::ONE, Dimension { size: steps * sequences, strides: of_sequences }],
+            (false, _) => [
+                Dimension { size: steps, strides: of_steps },
+                Dimension { size: sequences, strides: of_sequences },
+            ],
+        };
+        let weight = self.of_direction(w, 0);
+        self.build.kernels.products(Sums {
+            batches: vec![rows[0]],
+            row: rows[1],
+            columns: vec![Dimension { size: width, strides: [0, w.strides[2], 1] }],
+            depths: vec![Dimension { size: elements, strides: [x.strides[3], w.strides[3], 0] }],
+            places: [x.place, weight, place_of(&self.sums)],
+            are_integers: false,
+            goes_on,
+        })
+    }
+
+    /// Where the weights of this direction are, from a row on.
+    fn of_direction(&self, words: &Words, row: u32) -> Place {
+        // Nothing that a tensor has is so far away that this could overflow.
+        let direction = self.direction as i64 * words.strides[1];
+        let base = words.place.base + direction + i64::from(row) * words.strides[2];
+        Place { base, ..words.place }
+    }
+
+    /// Whether there are biases.
+    fn write_biases(&mut self) -> Result<bool, Error> {
+        let Some((bias, data_type)) = self.build.input("BiasTensor")? else { return Ok(false) };
+        let Network { steps, sequences, .. } = self.network;
+        let width = self.network.width();
+        // Of the rest, that of the recurrence is added after the reset.
+        let both = match flag(self.operator, "LinearBeforeReset")? {
+            true => width - self.network.hidden,
+            false => width,
+        };
+        for (range, parts) in [(0..both, 2), (both..width, 1)] {
+            if range.is_empty() {
+                continue;
+            }
+            let mut program = CellProgram::new(self)?;
+            let values: Vec<_> = (0..parts)
+                .map(|part| {
+                    let from = self.bias(&bias, part * width + range.start);
+                    program.read_as(from, data_type)
+                })
+                .collect();
+            match values[..] {
+                [one, other] => program.apply(&f::ADD_F32, vec![one, other]),
+                _ => values[0],
+            };
+            let of_steps = i64::from(sequences) * i64::from(width);
+            let strides = of_strides([of_steps, width.into(), 1]);
+            let base = self.sums.base + i64::from(range.start);
+            let output = Operand { strides, base, ..self.sums.clone() };
+            self.compute([steps, sequences, range.end - range.start], program, output)?;
+        }
+        Ok(true)
+    }
+
+    /// Biases from a number on, the same for all sequences.
+    fn bias(&self, bias: &Operand, first: u32) -> Operand {
+        let strides = bias.strides;
+        let of_direction = self.direction as i64 * strides[SEQUENCES];
+        let base = bias.base + of_direction + i64::from(first) * strides[HIDDEN];
+        let mut own = [0; DIMENSIONS];
+        own[HIDDEN] = strides[HIDDEN];
+        Operand { base, strides: own, ..bias.clone() }
+    }
+
+    /// The bias that the recurrence's product of a gate has of itself.
+    pub(super) fn bias_of_recurrence(&self, gate: u32) -> Result<Option<(Operand, DataType)>, Error> {
+        let first = self.network.width() + gate * self.network.hidden;
+        let bias = self.build.input("BiasTensor")?;
+        Ok(bias.map(|(bias, data_type)| (self.bias(&bias, first), data_type)))
+    }
+
+    /// What gates see of the cell state.
+    pub(super) fn peephole(&self, gate: u32) -> Result<Option<(Operand, DataType)>, Error> {
+        let peephole = self.build.input("PeepholeTensor").ok().flatten();
+        Ok(peephole.map(|(it, data_type)| (self.bias(&it, gate * self.network.hidden), data_type)))
+    }
+
+    fn first_state(&mut self) -> Result<State, Error> {
+        Ok(State {
+            hidden: self.given("HiddenInitTensor")?,
+            cell: self.given("CellMemInitTensor")?,
+        })
+    }
+
+    /// States that an input gives.
+    fn given(&mut self, name: &'static str) -> Result<Option<Operand>, Error> {
+        if self.build.input(name)?.is_none() {
+            return Ok(None);
+        }
+        let words = self.build.factor([name, ""], &ROWS)?;
+        let Place { slot, base, .. } = self.of_direction(&words, 0);
+        let mut strides = [0; DIMENSIONS];
+        (strides[SEQUENCES], strides[HIDDEN]) = (words.strides[2], words.strides[3]);
+        let (slot, width) = (Some(slot), ElementWidth::B32);
+        Ok(Some(Operand { slot, width, base, strides, displacement: None }))
+    }
+
+    /// The sums of a gate in a step.
+    pub(super) fn gate(&self, time: u32, gate: u32) -> Operand {
+        let Network { sequences, hidden, .. } = self.network;
+        let width = self.network.width();
+        let first = u64::from(time) * u64::from(sequences) * u64::from(width);
+        let base = self.sums.base + first.cast_signed() + i64::from(gate * hidden);
+        Operand { base, strides: of_strides([0, width.into(), 1]), ..self.sums.clone() }
+    }
+
+    /// Place for numbers of each sequence.
+    pub(super) fn temporary(&mut self) -> Operand {
+        let Network { sequences, hidden, .. } = self.network;
+        let count = u64::from(sequences) * u64::from(hidden);
+        let place = self.build.kernels.temporary(ElementWidth::B32, count);
+        Operand { strides: of_strides([0, hidden.into(), 1]), ..place }
+    }
+
+    /// Adds the products of `hidden` with the recurrence of some gates to their sums in a step.
+    pub(super) fn add_up(
+        &mut self,
+        hidden: &Operand,
+        time: u32,
+        gates: Range<u32>,
+    ) -> Result<(), Error> {
+        let output = self.gate(time, gates.start);
+        self.products(hidden, gates, &output, true)
+    }
+
+    /// Writes the products of `hidden` with the recurrence of some gates, or adds them to what is there.
+    pub(super) fn products(
+        &mut self,
+        hidden: &Operand,
+        gates: Range<u32>,
+        output: &Operand,
+        goes_on: bool,
+    ) -> Result<(), Error> {
+        let r = &self.factors.recurrence;
+        let size = self.network.hidden;
+        let (first, count) = (gates.start * size, (gates.end - gates.start) * size);
+        let of_sequences = [hidden.strides[SEQUENCES], 0, output.strides[SEQUENCES]];
+        let recurrence = self.of_direction(r, first);
+        self.build.kernels.products(Sums {
+            batches: vec![],
+            row: Dimension { size: self.network.sequences, strides: of_sequences },
+            columns: vec![Dimension { size: count, strides: [0, r.strides[2], 1] }],
+            depths: vec![Dimension { size, strides: [hidden.strides[HIDDEN], r.strides[3], 0] }],
+            places: [place_of(hidden), recurrence, place_of(output)],
+            are_integers: false,
+            goes_on,
+        })
+    }
+
+    /// Writes the state that the program's last value is, for all sequences that have the step; the others keep
+    /// the one before.
+    pub(super) fn next(
+        &mut self,
+        mut program: CellProgram<'a>,
+        time: u32,
+        before: Option<&Operand>,
+        output: Operand,
+    ) -> Result<Operand, Error> {
+        if let Some(lengths) = &self.lengths {
+            program.keep_past_end(lengths.clone(), time, before);
+        }
+        let Network { sequences, hidden, .. } = self.network;
+        self.compute([1, sequences, hidden], program, output.clone())?;
+        Ok(output)
+    }
+
+    /// The same for the hidden state, which has a place of its own in each step.
+    pub(super) fn next_hidden(
+        &mut self,
+        program: CellProgram<'a>,
+        at: &At,
+    ) -> Result<Option<Operand>, Error> {
+        let Network { sequences, hidden, .. } = self.network;
+        let first = u64::from(at.time) * u64::from(sequences) * u64::from(hidden);
+        let base = self.states.base + first.cast_signed();
+        let output = Operand { base, strides: of_strides([0, hidden.into(), 1]), ..self.states.clone() };
+        self.next(program, at.time, at.before.hidden.as_ref(), output).map(Some)
+    }
+
+    /// Writes what a program makes of elements of steps, sequences and hidden elements.
+    pub(super) fn compute(
+        &mut self,
+        sizes: [u32; 3],
+        program: CellProgram<'_>,
+        output: Operand,
+    ) -> Result<(), Error> {
+        let (inputs, computation) = program.into_computation();
+        let space = IterationSpace { sizes: leading(&sizes, 1), inputs, output };
+        self.build.kernels.compute(space, &computation)
+    }
+
+    fn write_outputs(&mut self, last: &State) -> Result<(), Error> {
+        let operator = self.operator;
+        let outputs = self.build.kernels.outputs()?;
+        for ((path, tensor), operand) in operator.tensors(FieldKind::Output).zip(outputs) {
+            let (Some(tensor), Some(operand)) = (tensor, operand) else { continue };
+            match path.field.name {
+                "OutputSequenceTensor" => self.write_sequence(tensor, &operand)?,
+                "OutputSingleTensor" => self.write_last(last.hidden.as_ref(), tensor, &operand)?,
+                _ => self.write_last(last.cell.as_ref(), tensor, &operand)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The part of an output that this direction writes.
+    fn output(&self, operand: &Operand, of_direction: usize, of_steps: Option<usize>) -> Operand {
+        let base = operand.base + self.direction as i64 * operand.strides[of_direction];
+        let mut strides = operand.strides;
+        strides[STEPS] = of_steps.map_or(0, |at| operand.strides[at]);
+        Operand { base, strides: keep_three(strides), ..operand.clone() }
+    }
+
+    fn write_sequence(&mut self, tensor: &TensorLayout, operand: &Operand) -> Result<(), Error> {
+        let Network { steps, sequences, hidden, .. } = self.network;
+        let output = self.output(operand, STEPS, Some(STEPS - 1));
+        let mut program = CellProgram::new(self)?;
+        let of_steps = i64::from(sequences) * i64::from(hidden);
+        let strides = of_strides([of_steps, hidden.into(), 1]);
+        program.read(Operand { strides, ..self.states.clone() });
+        if let Some(lengths) = &self.lengths {
+            program.clear_past_end(lengths.clone(), Operand::numbers(0, of_strides([1, 0, 0])));
+        }
+        program.convert(conversion(DataType::Float32, tensor.data_type()));
+        self.compute([steps, sequences, hidden], program, output)
+    }
+
+    fn write_last(
+        &mut self,
+        state: Option<&Operand>,
+        tensor: &TensorLayout,
+        operand: &Operand,
+    ) -> Result<(), Error> {
+        let missing = || Error::internal(self.operator.schema().name, "there is no step");
+        let state = state.cloned().ok_or_else(missing)?;
+        let Network { sequences, hidden, .. } = self.network;
+        let output = self.output(operand, STEPS, None);
+        let mut program = CellProgram::new(self)?;
+        program.read(state);
+        program.convert(conversion(DataType::Float32, tensor.data_type()));
+        self.compute([1, sequences, hidden], program, output)
+    }
+}
+
+fn keep_three(strides: [i64; DIMENSIONS]) -> [i64; DIMENSIONS] {
+    std::array::from_fn(|at| if at < STEPS { 0 } else { strides[at] })
+}
+
+/// Strides of steps, sequences and hidden elements.
+fn of_strides(strides: [i64; 3]) -> [i64; DIMENSIONS] {
+    let mut all = [0; DIMENSIONS];
+    all[STEPS..].copy_from_slice(&strides);
+    all
+}
+
+fn place_of(operand: &Operand) -> Place {
+    let slot = operand.slot.unwrap_or(Slot::Temporary);
+    Place { slot, base: operand.base, has_slack: false }
+}
