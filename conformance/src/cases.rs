@@ -1,17 +1,15 @@
 //! Every case of a feature level, generated from what the documents accept and from the operators'
 //! corner cases.
 
-use dml::core::MAX_DIMENSION_COUNT;
-use dml::{AbstractOperator, DataType, FeatureLevel};
-use dml_ops::Operator;
-use dml_ops::reference::{Case as CornerCase, Random, Signature};
+use dml::{AbstractOperator, FeatureLevel};
+use dml_ops::reference::Case as CornerCase;
 
-use crate::documents::{self, Answer};
-
+mod cell;
 mod id;
 mod listed;
 mod rules;
 
+use cell::Cell;
 pub use id::CaseId;
 pub use listed::{Kind, Listed, Listing, listing};
 
@@ -125,163 +123,13 @@ impl Finder {
     }
 }
 
-/// The cases of one operator at one level with tensors of one signature.
-struct Cell {
-    operator: &'static Operator,
-    level: FeatureLevel,
-    signature: Signature,
-}
-
-impl Cell {
-    fn all(level: FeatureLevel, name: Option<&'static str>) -> impl Iterator<Item = Self> {
-        let has_name = move |it: &&&Operator| name.is_none_or(|name| it.schema().name == name);
-        dml_ops::OPERATORS.iter().filter(has_name).flat_map(move |operator| {
-            let parameters = Parameters::of(operator, level);
-            let signatures = Signature::all(operator.schema());
-            let signatures = signatures.filter(move |it| parameters.may_have_cases(it));
-            signatures.map(move |signature| Self { operator: *operator, level, signature })
-        })
-    }
-
-    fn of(id: &CaseId) -> Option<Self> {
-        let mut operators = dml_ops::OPERATORS.iter().copied();
-        let operator = operators.find(|it| it.schema().name.to_lowercase() == id.operator)?;
-        let (level, signature) = (id.level, id.signature.clone());
-        let is_one = signature.types.len() == operator.schema().type_parameters().count()
-            && (1..=MAX_DIMENSION_COUNT).contains(&signature.rank);
-        is_one.then_some(Self { operator, level, signature })
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self.operator.schema().operator_type == other.operator.schema().operator_type
-            && (self.level, &self.signature) == (other.level, &other.signature)
-    }
-
-    fn case(&self, name: &str, operator: AbstractOperator, expectation: Expectation) -> Case {
-        let level = self.level;
-        let id = CaseId::new(level, self.operator.schema(), &self.signature, name);
-        Case { id, level, operator, expectation }
-    }
-
-    /// The cases of a run, of each some types and ranks ([`Operator::has_case`]), and of refusals [some](Self::is_chosen_refusal).
-    fn cases(&self) -> Vec<Case> {
-        if !self.is_chosen_refusal() && self.refusal().is_some() {
-            return vec![];
-        }
-        self.refused().unwrap_or_else(|| {
-            let corners = self.operator.cases(&self.signature);
-            self.accepted(corners, rules::cases(self.operator, self.level, &self.signature))
-        })
-    }
-
-    /// The cases that a run can be asked for by their names: with every type at every rank.
-    fn all_cases(&self) -> Vec<Case> {
-        self.refused().unwrap_or_else(|| {
-            let corners = self.operator.reference().cases(&self.signature);
-            self.accepted(corners, rules::all(self.operator, self.level, &self.signature))
-        })
-    }
-
-    /// The case that the level refuses; `None` where it does not.
-    fn refused(&self) -> Option<Vec<Case>> {
-        let (name, needs) = self.refusal()?;
-        let minimal = self.operator.reference().minimal(&self.signature);
-        Some(vec![self.case(name, minimal, Expectation::NeedsLevel(needs))])
-    }
-
-    fn accepted(&self, corners: Vec<CornerCase>, rules: Vec<rules::RuleCase>) -> Vec<Case> {
-        let rules = rules.into_iter();
-        let rules = rules.map(|rule| self.case(&rule.name, rule.operator, rule.expectation));
-        corners.into_iter().map(|corner| self.outputs(corner)).chain(rules).collect()
-    }
-
-    fn outputs(&self, corner: CornerCase) -> Case {
-        let (name, operator) = (corner.name.clone(), corner.operator.clone());
-        if documents::ask(&operator, self.level) != Answer::Accepted {
-            let needed = documents::needed_level(&operator);
-            return self.case(&name, operator, Expectation::NeedsLevel(needed));
-        }
-        match documents::level_of_parts(&operator).filter(|needs| *needs > self.level) {
-            Some(needs) => self.case(&name, operator, Expectation::NeedsLevel(Some(needs))),
-            None => self.case(&name, operator, Expectation::Outputs(Box::new(corner))),
-        }
-    }
-
-    /// Whether random cases of this number are drawn for the signature.
-    fn has_random(&self, seed: u64, index: u32) -> bool {
-        // Few enough that no sum overflows.
-        let number = seed.wrapping_add(u64::from(index)) % 65_536;
-        self.operator.has_case(&self.signature, usize::try_from(number).unwrap_or(0))
-    }
-
-    fn random(&self, seed: u64, index: u32) -> Case {
-        let name = format!("random_{seed}_{index}");
-        let (operator, types) = (self.operator.schema().name, self.signature.type_names());
-        // Without the level: every level that accepts it sees the same case.
-        let seed = format!("{operator}/{types}/{}/{name}", self.signature.rank);
-        let reference = self.operator.reference();
-        let mut corner = reference.random(&mut Random::new(&seed), &self.signature);
-        corner.name = name.into();
-        self.outputs(corner)
-    }
-
-    /// Whether a refusal of this signature is a case. Where all tensors have one type, each is. Where types
-    /// differ, each type of each of them, and each rank, is refused once with the first that the level
-    /// takes for all the rest.
-    fn is_chosen_refusal(&self) -> bool {
-        let (schema, Signature { types, rank }) = (self.operator.schema(), &self.signature);
-        let first = |name| documents::first(schema.name, self.level, name);
-        let firsts: Vec<_> = schema.type_parameters().map(|field| first(field.name)).collect();
-        let is_other_type =
-            |(first, of): &(&Option<_>, &DataType)| first.is_some_and(|(it, _)| it != **of);
-        let other_types = firsts.iter().zip(types).filter(is_other_type).count();
-        let is_other_rank = firsts.iter().flatten().any(|(_, first)| first != rank);
-        types.len() < 2 || other_types + usize::from(is_other_rank) < 2
-    }
-
-    /// Why the level refuses tensors of this signature, and the level that the refusal must name.
-    fn refusal(&self) -> Option<(&'static str, Option<FeatureLevel>)> {
-        let minimal = self.operator.reference().minimal(&self.signature);
-        let case = match documents::ask(&minimal, self.level) {
-            Answer::Accepted => return None,
-            Answer::NoOperator => "refused_operator",
-            Answer::NoDataType => "refused_data_type",
-            Answer::NoRank => "refused_dimension_count",
-        };
-        Some((case, documents::needed_level(&minimal)))
-    }
-}
-
-/// What a level takes for each type parameter of an operator: most of all combinations have no case, which
-/// this tells before anything is made.
-struct Parameters {
-    types: Vec<Vec<DataType>>,
-    first: Vec<Option<DataType>>,
-}
-
-impl Parameters {
-    fn of(operator: &Operator, level: FeatureLevel) -> Self {
-        let (schema, name) = (operator.schema(), operator.schema().name);
-        let types = schema.type_parameters().map(|it| documents::types(name, level, it.name));
-        let first = schema.type_parameters().map(|it| documents::first(name, level, it.name));
-        Self { types: types.collect(), first: first.map(|it| it.map(|(it, _)| it)).collect() }
-    }
-
-    /// Whether the level may take the signature, or refuse one type of it.
-    fn may_have_cases(&self, signature: &Signature) -> bool {
-        let types = || signature.types.iter();
-        let differing = types().zip(&self.first).filter(|(it, first)| Some(**it) != **first);
-        signature.types.len() < 2
-            || types().zip(&self.types).all(|(it, accepted)| accepted.contains(it))
-            || differing.count() < 2
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
-    use dml::core::operators;
+    use dml::DataType;
+    use dml::core::{MAX_DIMENSION_COUNT, operators};
+    use dml_ops::reference::Signature;
 
     use super::*;
 

@@ -139,7 +139,11 @@ fn every_swapped_push_constant_is_found() {
     };
     let missed: Vec<&Swap> = all.iter().filter(is_missed).map(|(swap, _)| swap).collect();
     eprintln!("{} swaps of push constants", all.len());
-    for swap in &missed { for at in &all[*swap] { eprintln!("MISSED {swap:?} {}", cases[*at].id); } }
+    for swap in &missed {
+        for at in &all[*swap] {
+            eprintln!("MISSED {swap:?} {}", cases[*at].id);
+        }
+    }
     let harmless = Swap { fields: FILL.to_owned(), words: HARMLESS };
     assert_eq!(missed, [&harmless]);
 }

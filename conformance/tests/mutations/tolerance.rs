@@ -91,8 +91,7 @@ fn is_found(cases: &[Case], executor: &dyn Executor, data_type: DataType, bits: 
     (0..outputs).all(|output| {
         let nudged = Nudged { executor, output, bits };
         let has_it = |case: &&Case| output_types(case).get(output) == Some(&data_type);
-        let is_seen =
-            |case| run(case, &nudged, Details::Failures).result != ResultCode::Pass;
+        let is_seen = |case| run(case, &nudged, Details::Failures).result != ResultCode::Pass;
         let mut with_it = cases.iter().filter(has_it).peekable();
         with_it.peek().is_none() || with_it.any(is_seen)
     })

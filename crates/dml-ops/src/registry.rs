@@ -7,8 +7,8 @@ use dml_core::plan::Plan;
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Tuning, Validated, validate};
 
 use crate::families::{
-    blocks, copy, diagonal, element_wise, fill, index, products, random, recurrent, resample,
-    rows, sorting, windows,
+    blocks, copy, diagonal, element_wise, fill, index, products, random, recurrent, resample, rows,
+    sorting, windows,
 };
 use crate::{Operator, Target, TransferUse};
 

@@ -258,14 +258,8 @@ pub(super) fn row_of(
         return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
     }
     let opset = version(name, opset)?;
-    let all = [
-        element_wise::ROWS,
-        pooling::ROWS,
-        recurrent::ROWS,
-        resize::ROWS,
-        rows::ROWS,
-        OTHERS,
-    ];
+    let all =
+        [element_wise::ROWS, pooling::ROWS, recurrent::ROWS, resize::ROWS, rows::ROWS, OTHERS];
     let rows = || all.into_iter().flatten().filter(|row| row.name == proto.op_type);
     rows().filter(|row| row.since <= opset).max_by_key(|row| row.since).ok_or_else(|| {
         let refused = REFUSED.iter().find(|(name, _)| *name == proto.op_type);

@@ -27,9 +27,9 @@ pub(crate) use program::{Builder, activated, fused};
 #[cfg(feature = "reference")]
 use real::{erf, error_complement, integer_power, soft_maximum};
 #[cfg(feature = "reference")]
-pub(crate) use reference::{activated as activated_reference, function as function_reference};
-#[cfg(feature = "reference")]
 use reference::{ElementWise, Oracle, hard_sigmoid, maximum, minimum, single};
+#[cfg(feature = "reference")]
+pub(crate) use reference::{activated as activated_reference, function as function_reference};
 #[cfg(feature = "reference")]
 pub(crate) use tensors::{drawn_activation, nested};
 

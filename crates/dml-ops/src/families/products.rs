@@ -18,9 +18,9 @@ mod taps;
 use dml_core::operators;
 
 use crate::Operator;
-pub(crate) use factor::{Build, Storage, Words};
 #[cfg(feature = "reference")]
 use cases::Shapes;
+pub(crate) use factor::{Build, Storage, Words};
 #[cfg(feature = "reference")]
 use reference::OfProducts;
 

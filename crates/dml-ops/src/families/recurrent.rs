@@ -7,6 +7,8 @@ mod cases;
 mod cells;
 mod layer;
 mod network;
+mod outputs;
+mod program;
 #[cfg(feature = "reference")]
 mod reference;
 

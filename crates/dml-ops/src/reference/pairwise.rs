@@ -10,12 +10,12 @@
 //! Examples that the documentation prints are run wherever they fit.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use dml_core::{DataType, FeatureLevel, validate};
 
 use super::{Case, Signature};
-use crate::{OPERATORS, Operator};
+use crate::Operator;
 
 impl Operator {
     /// The cases that tensors of this signature are tested with.
@@ -65,11 +65,13 @@ struct Space {
 
 impl Space {
     fn of(operator: &Operator) -> &'static Self {
-        static ALL: LazyLock<BTreeMap<u32, OnceLock<Space>>> = LazyLock::new(|| {
-            let types = OPERATORS.iter().map(|it| it.schema().operator_type);
-            types.map(|it| (it, OnceLock::new())).collect()
-        });
-        ALL[&operator.schema().operator_type].get_or_init(|| Self::found(operator))
+        // One for each operator that is asked for, as long as the program lives.
+        static ALL: Mutex<BTreeMap<u32, &'static OnceLock<Space>>> = Mutex::new(BTreeMap::new());
+        let of_type = {
+            let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+            *all.entry(operator.schema().operator_type).or_insert_with(|| Box::leak(Box::default()))
+        };
+        of_type.get_or_init(|| Self::found(operator))
     }
 
     fn found(operator: &Operator) -> Self {
@@ -182,6 +184,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::OPERATORS;
 
     type Pairs = HashSet<(String, String)>;
 

@@ -8,28 +8,29 @@ use crate::types::enums::RecurrentNetworkDirection;
 
 /// DML_RNN_OPERATOR_DESC: a recurrent network of one layer.
 ///
-/// This runtime does not execute it yet.
+/// `h = f(x W + h R + b)` for each step and direction, where h begins with `hidden_init` or zeros.
+/// States are FLOAT32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RnnDesc {
-    /// DirectML's InputTensor.
+    /// The sequences: [1, T, B, I].
     pub input_tensor: TensorDesc,
-    /// DirectML's WeightTensor.
+    /// W of each direction: [1, D, H, I].
     pub weight_tensor: TensorDesc,
-    /// DirectML's RecurrenceTensor.
+    /// R of each direction: [1, D, H, H].
     pub recurrence_tensor: TensorDesc,
-    /// DirectML's BiasTensor.
+    /// What is added to W's products, and to R's: [1, 1, D, 2 H].
     pub bias_tensor: Option<TensorDesc>,
-    /// DirectML's HiddenInitTensor.
+    /// The hidden state before the first step: [1, D, B, H].
     pub hidden_init_tensor: Option<TensorDesc>,
-    /// DirectML's SequenceLengthsTensor.
+    /// How many steps each sequence has: [1, 1, 1, B]. What is more than T is T.
     pub sequence_lengths_tensor: Option<TensorDesc>,
-    /// DirectML's OutputSequenceTensor.
+    /// The hidden state after each step, 0 past the end of a sequence: [T, D, B, H].
     pub output_sequence_tensor: Option<TensorDesc>,
-    /// DirectML's OutputSingleTensor.
+    /// The hidden state after the last step: [1, D, B, H].
     pub output_single_tensor: Option<TensorDesc>,
-    /// DirectML's ActivationDescs.
+    /// f of each direction.
     pub activation_descs: Vec<AbstractOperator>,
-    /// DirectML's Direction.
+    /// The order of the steps.
     pub direction: RecurrentNetworkDirection,
 }
 
@@ -57,40 +58,42 @@ impl From<RnnDesc> for AbstractOperator {
 
 /// DML_LSTM_OPERATOR_DESC: a long short-term memory of one layer.
 ///
-/// This runtime does not execute it yet.
+/// For each step and direction, of the gates' sums `s = x W + h R + b`: `i = f(s_i + p_i c)`, `f =
+/// f(s_f + p_f c)`, `c = f c + i g(s_c)`, `o = f(s_o + p_o c)`, `h = o h(c)`. The gates of weights
+/// and biases are in the order i, o, f, c, those of peepholes i, o, f. States are FLOAT32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LstmDesc {
-    /// DirectML's InputTensor.
+    /// The sequences: [1, T, B, I].
     pub input_tensor: TensorDesc,
-    /// DirectML's WeightTensor.
+    /// W of each direction: [1, D, 4 H, I].
     pub weight_tensor: TensorDesc,
-    /// DirectML's RecurrenceTensor.
+    /// R of each direction: [1, D, 4 H, H].
     pub recurrence_tensor: TensorDesc,
-    /// DirectML's BiasTensor.
+    /// What is added to W's products, and to R's: [1, 1, D, 8 H].
     pub bias_tensor: Option<TensorDesc>,
-    /// DirectML's HiddenInitTensor.
+    /// The hidden state before the first step: [1, D, B, H].
     pub hidden_init_tensor: Option<TensorDesc>,
-    /// DirectML's CellMemInitTensor.
+    /// The cell state before the first step: [1, D, B, H].
     pub cell_mem_init_tensor: Option<TensorDesc>,
-    /// DirectML's SequenceLengthsTensor.
+    /// How many steps each sequence has: [1, 1, 1, B]. What is more than T is T.
     pub sequence_lengths_tensor: Option<TensorDesc>,
-    /// DirectML's PeepholeTensor.
+    /// What the gates see of the cell state: [1, 1, D, 3 H].
     pub peephole_tensor: Option<TensorDesc>,
-    /// DirectML's OutputSequenceTensor.
+    /// The hidden state after each step, 0 past the end of a sequence: [T, D, B, H].
     pub output_sequence_tensor: Option<TensorDesc>,
-    /// DirectML's OutputSingleTensor.
+    /// The hidden state after the last step: [1, D, B, H].
     pub output_single_tensor: Option<TensorDesc>,
-    /// DirectML's OutputCellSingleTensor.
+    /// The cell state after the last step: [1, D, B, H].
     pub output_cell_single_tensor: Option<TensorDesc>,
-    /// DirectML's ActivationDescs.
+    /// f, g and h of each direction.
     pub activation_descs: Vec<AbstractOperator>,
-    /// DirectML's Direction.
+    /// The order of the steps.
     pub direction: RecurrentNetworkDirection,
-    /// DirectML's ClipThreshold.
+    /// What functions see is at most so far from 0; not below 0.
     pub clip_threshold: f32,
-    /// DirectML's UseClipThreshold.
+    /// Whether `clip_threshold` counts.
     pub use_clip_threshold: bool,
-    /// DirectML's CoupleInputForget.
+    /// Whether the forget gate is `1 - i`.
     pub couple_input_forget: bool,
 }
 
@@ -124,30 +127,33 @@ impl From<LstmDesc> for AbstractOperator {
 
 /// DML_GRU_OPERATOR_DESC: a layer of gated recurrent units.
 ///
-/// This runtime does not execute it yet.
+/// For each step and direction, of the gates' sums `s = x W + h R + b`: `z = f(s_z)`, `r = f(s_r)`,
+/// `n = g(x W_h + (r h) R_h + b)`, or `g(x W_h + b + r (h R_h + b))` where linear before reset, and
+/// `h = (1 - z) n + z h`. The gates of weights and biases are in the order z, r, h. States are
+/// FLOAT32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GruDesc {
-    /// DirectML's InputTensor.
+    /// The sequences: [1, T, B, I].
     pub input_tensor: TensorDesc,
-    /// DirectML's WeightTensor.
+    /// W of each direction: [1, D, 3 H, I].
     pub weight_tensor: TensorDesc,
-    /// DirectML's RecurrenceTensor.
+    /// R of each direction: [1, D, 3 H, H].
     pub recurrence_tensor: TensorDesc,
-    /// DirectML's BiasTensor.
+    /// What is added to W's products, and to R's: [1, 1, D, 6 H].
     pub bias_tensor: Option<TensorDesc>,
-    /// DirectML's HiddenInitTensor.
+    /// The hidden state before the first step: [1, D, B, H].
     pub hidden_init_tensor: Option<TensorDesc>,
-    /// DirectML's SequenceLengthsTensor.
+    /// How many steps each sequence has: [1, 1, 1, B]. What is more than T is T.
     pub sequence_lengths_tensor: Option<TensorDesc>,
-    /// DirectML's OutputSequenceTensor.
+    /// The hidden state after each step, 0 past the end of a sequence: [T, D, B, H].
     pub output_sequence_tensor: Option<TensorDesc>,
-    /// DirectML's OutputSingleTensor.
+    /// The hidden state after the last step: [1, D, B, H].
     pub output_single_tensor: Option<TensorDesc>,
-    /// DirectML's ActivationDescs.
+    /// f and g of each direction.
     pub activation_descs: Vec<AbstractOperator>,
-    /// DirectML's Direction.
+    /// The order of the steps.
     pub direction: RecurrentNetworkDirection,
-    /// DirectML's LinearBeforeReset.
+    /// Whether the reset gate is applied to products, and not to the state before.
     pub linear_before_reset: bool,
 }
 

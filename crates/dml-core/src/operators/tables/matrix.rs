@@ -16,7 +16,7 @@ pub static GEMM: OperatorSchema = OperatorSchema {
     summary: "the product of two matrices, scaled, plus a third one",
     implemented: true,
     in_place: false,
-    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(2))],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),

@@ -2,9 +2,10 @@
 
 // From schema/recurrent.toml
 use super::FLOAT_16_32;
+use crate::operators::rules;
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, OperatorSchema, RECURRENT_NETWORK_DIRECTION, RankSet,
-    SupportTable, TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RECURRENT_NETWORK_DIRECTION,
+    RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -13,25 +14,56 @@ pub static RNN: OperatorSchema = OperatorSchema {
     name: "RNN",
     operator_type: 76,
     summary: "a recurrent network of one layer",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("RecurrenceTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("HiddenInitTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("InputTensor"),
+        FieldSchema::new("RecurrenceTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("InputTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
+        FieldSchema::new("HiddenInitTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
         FieldSchema::new("SequenceLengthsTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("OutputSequenceTensor", FieldKind::Output, FieldType::Tensor).optional(),
-        FieldSchema::new("OutputSingleTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputSequenceTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
+        FieldSchema::new("OutputSingleTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
         FieldSchema::new("ActivationDescCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("ActivationDescs", FieldKind::Attribute, FieldType::OperatorDescArray)
             .with_count("ActivationDescCount"),
         FieldSchema::new("Direction", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&RECURRENT_NETWORK_DIRECTION),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "sizes_are_those_of_a_recurrent_network",
+        check: rules::sizes_are_those_of_a_recurrent_network,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V1_0,
         tensors: &[
@@ -57,21 +89,55 @@ pub static LSTM: OperatorSchema = OperatorSchema {
     name: "LSTM",
     operator_type: 77,
     summary: "a long short-term memory of one layer",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("RecurrenceTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("HiddenInitTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("CellMemInitTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("InputTensor"),
+        FieldSchema::new("RecurrenceTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("InputTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
+        FieldSchema::new("HiddenInitTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
+        FieldSchema::new("CellMemInitTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
         FieldSchema::new("SequenceLengthsTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("PeepholeTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("OutputSequenceTensor", FieldKind::Output, FieldType::Tensor).optional(),
-        FieldSchema::new("OutputSingleTensor", FieldKind::Output, FieldType::Tensor).optional(),
-        FieldSchema::new("OutputCellSingleTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("PeepholeTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
+        FieldSchema::new("OutputSequenceTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
+        FieldSchema::new("OutputSingleTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
+        FieldSchema::new("OutputCellSingleTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
         FieldSchema::new("ActivationDescCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("ActivationDescs", FieldKind::Attribute, FieldType::OperatorDescArray)
             .with_count("ActivationDescCount"),
@@ -81,7 +147,10 @@ pub static LSTM: OperatorSchema = OperatorSchema {
         FieldSchema::new("UseClipThreshold", FieldKind::Attribute, FieldType::Bool),
         FieldSchema::new("CoupleInputForget", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "sizes_are_those_of_a_recurrent_network",
+        check: rules::sizes_are_those_of_a_recurrent_network,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V1_0,
         tensors: &[
@@ -110,18 +179,46 @@ pub static GRU: OperatorSchema = OperatorSchema {
     name: "GRU",
     operator_type: 78,
     summary: "a layer of gated recurrent units",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("RecurrenceTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("HiddenInitTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("InputTensor"),
+        FieldSchema::new("RecurrenceTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("InputTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
+        FieldSchema::new("HiddenInitTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
         FieldSchema::new("SequenceLengthsTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("OutputSequenceTensor", FieldKind::Output, FieldType::Tensor).optional(),
-        FieldSchema::new("OutputSingleTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputSequenceTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
+        FieldSchema::new("OutputSingleTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputTensor"),
         FieldSchema::new("ActivationDescCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("ActivationDescs", FieldKind::Attribute, FieldType::OperatorDescArray)
             .with_count("ActivationDescCount"),
@@ -129,7 +226,10 @@ pub static GRU: OperatorSchema = OperatorSchema {
             .with_enumeration(&RECURRENT_NETWORK_DIRECTION),
         FieldSchema::new("LinearBeforeReset", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "sizes_are_those_of_a_recurrent_network",
+        check: rules::sizes_are_those_of_a_recurrent_network,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V1_0,
         tensors: &[

@@ -108,10 +108,8 @@ impl Op for Resize {
         if self.coordinates != Coordinates::Crop {
             return Ok(vec![self.resampled(operands, data, &axes)?]);
         }
-        let kind = Kind {
-            element: data.element()?,
-            shape: axes.iter().map(|it| it.output).collect(),
-        };
+        let kind =
+            Kind { element: data.element()?, shape: axes.iter().map(|it| it.output).collect() };
         let bits = element_bits(self.outside, storage_type(operands.node, kind.element)?);
         let (inner, margins): (Vec<Axis>, Vec<[u64; 2]>) = axes.iter().map(Axis::inside).unzip();
         if inner.iter().any(|it| it.output == 0) {
@@ -143,7 +141,12 @@ impl Resize {
             let axis = self.coordinates.axis([shape[*at], output], scale, region);
             axes[*at] = axis.ok_or_else(|| {
                 let problem = "is no region that can be resized";
-                operands.node.invalid("roi", format!("{region:?}"), problem, "an end after the start")
+                operands.node.invalid(
+                    "roi",
+                    format!("{region:?}"),
+                    problem,
+                    "an end after the start",
+                )
             })?;
         }
         Ok(axes)
@@ -156,8 +159,12 @@ impl Resize {
             value.map(|it| floats(operands, it, if index < 3 { "scales" } else { "sizes" }))
         };
         let (scales, outputs) = match &self.scales {
-            Scales::Attribute(scales) => (Some(scales.iter().map(|it| (*it).into()).collect()), None),
-            Scales::Input(index) => (of_input(*index).transpose()?, of_input(index + 1).transpose()?),
+            Scales::Attribute(scales) => {
+                (Some(scales.iter().map(|it| (*it).into()).collect()), None)
+            }
+            Scales::Input(index) => {
+                (of_input(*index).transpose()?, of_input(index + 1).transpose()?)
+            }
         };
         let counted = |name: &str, values: Vec<f64>| {
             let is_above_0 = |it: &f64| *it > 0.0 && it.is_finite();
@@ -192,7 +199,9 @@ impl Resize {
                     }
                 })
             }
-            _ => Err(operands.node.invalid("scales", "they", "are wrong", "either scales or sizes")),
+            _ => {
+                Err(operands.node.invalid("scales", "they", "are wrong", "either scales or sizes"))
+            }
         }
     }
 
@@ -268,7 +277,8 @@ impl Resize {
             Nearest::Round { prefers_floor: true } => (up, 0.5),
             Nearest::Round { prefers_floor: false } => (down, -0.5),
             Nearest::BySize => {
-                let [grows, shrinks] = [axes.iter().any(|it| it.scale > 1.0), axes.iter().any(|it| it.scale < 1.0)];
+                let [grows, shrinks] =
+                    [axes.iter().any(|it| it.scale > 1.0), axes.iter().any(|it| it.scale < 1.0)];
                 if grows && shrinks {
                     let reason = "one dimension grows while another one shrinks";
                     return Err(operands.node.not_supported(reason));

@@ -104,10 +104,12 @@ fn functions(
     usual: &[&str],
     directions: usize,
 ) -> Result<Vec<AbstractOperator>> {
-    let usual: Vec<String> = usual.iter().map(|name| (*name).to_owned()).collect();
-    let names = it.texts("activations").unwrap_or_else(|| usual.repeat(directions));
-    if names.len() != usual.len() * directions {
-        let accepted = (usual.len() * directions).to_string();
+    let usual = usual.repeat(directions);
+    let count = usual.len();
+    let names = it.texts("activations");
+    let names = names.unwrap_or_else(|| usual.into_iter().map(str::to_owned).collect());
+    if names.len() != count {
+        let accepted = count.to_string();
         let problem = "is the wrong number of functions";
         return Err(it.node.invalid("attribute activations", names.len(), problem, accepted));
     }

@@ -16,8 +16,8 @@ use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc, TensorLayout,
 
 use super::result::is_of_rows;
 use crate::families::element_wise::nested;
-use crate::reference::number::Number;
 use crate::reference::layouts::{padded, repeated, reversed, snake};
+use crate::reference::number::Number;
 use crate::reference::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};
 
 /// Which tensors an operator has, and which of their elements meet.

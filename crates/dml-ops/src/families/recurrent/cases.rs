@@ -5,9 +5,7 @@ use dml_core::operators::{
     ACTIVATION_TANH,
 };
 use dml_core::schema::{FieldKind, FieldSchema, FieldType, OperatorSchema};
-use dml_core::{
-    AbstractOperator, FieldValue, RecurrentNetworkDirection, TensorDesc, TensorFlags,
-};
+use dml_core::{AbstractOperator, FieldValue, RecurrentNetworkDirection, TensorDesc, TensorFlags};
 
 use crate::reference::layouts::{padded, repeated, reversed, snake};
 use crate::reference::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};

@@ -5,14 +5,14 @@ use dml_spirv::functions as f;
 
 use super::layer::{At, Layer, State};
 use super::network::flag;
-use super::program::CellProgram;
+use crate::lowering::iteration::Operand;
 
 /// `h = f(s)`.
 pub(super) fn simple(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> {
     if let Some(hidden) = &at.before.hidden {
         layer.add_up(hidden, at.time, 0..1)?;
     }
-    let mut program = CellProgram::new(layer)?;
+    let mut program = layer.program()?;
     let sum = program.read(layer.gate(at.time, 0));
     program.function(0, sum)?;
     Ok(State { hidden: layer.next_hidden(program, at)?, cell: None })
@@ -29,7 +29,7 @@ pub(super) fn long_short_term(layer: &mut Layer<'_, '_>, at: &At) -> Result<Stat
     if let Some(hidden) = &at.before.hidden {
         layer.add_up(hidden, at.time, 0..4)?;
     }
-    let mut program = CellProgram::new(layer)?;
+    let mut program = layer.program()?;
     let before = at.before.cell.clone().map(|it| program.read(it));
     let input = program.read(layer.gate(at.time, INPUT));
     let input = program.seeing(input, layer.peephole(INPUT)?, before);
@@ -57,7 +57,7 @@ pub(super) fn long_short_term(layer: &mut Layer<'_, '_>, at: &At) -> Result<Stat
     let output = layer.temporary();
     let cell = layer.next(program, at.time, at.before.cell.as_ref(), output)?;
 
-    let mut program = CellProgram::new(layer)?;
+    let mut program = layer.program()?;
     let state = program.read(cell.clone());
     let output = program.read(layer.gate(at.time, OUTPUT));
     let output = program.seeing(output, layer.peephole(OUTPUT)?, Some(state));
@@ -88,7 +88,7 @@ pub(super) fn gated(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> 
             layer.add_up(&reset, at.time, NEW..NEW + 1)?;
         }
     }
-    let mut program = CellProgram::new(layer)?;
+    let mut program = layer.program()?;
     let mut new = program.read(layer.gate(at.time, NEW));
     if is_linear {
         let products = products.map(|it| program.read(it));
@@ -119,12 +119,8 @@ pub(super) fn gated(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> 
 }
 
 /// `r h`.
-fn reset(
-    layer: &mut Layer<'_, '_>,
-    at: &At,
-    hidden: &crate::lowering::iteration::Operand,
-) -> Result<crate::lowering::iteration::Operand, Error> {
-    let mut program = CellProgram::new(layer)?;
+fn reset(layer: &mut Layer<'_, '_>, at: &At, hidden: &Operand) -> Result<Operand, Error> {
+    let mut program = layer.program()?;
     let reset = program.read(layer.gate(at.time, RESET));
     let reset = program.function(0, reset)?;
     let hidden = program.read(hidden.clone());

@@ -7,17 +7,15 @@
 use std::ops::Range;
 
 use dml_core::plan::{Plan, Slot};
-use dml_core::schema::FieldKind;
-use dml_core::{DataType, Error, TensorLayout, Validated};
+use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::functions as f;
 
-use super::network::{Network, flag};
+use super::network::{Network, flag, functions, threshold};
 use super::program::CellProgram;
 use crate::Target;
 use crate::families::products::{Build, Storage, Words};
-use crate::lowering::conversion::conversion;
 use crate::lowering::iteration::{IterationSpace, Operand, leading};
 use crate::lowering::product::{Dimension, Place, Sums};
 
@@ -25,7 +23,7 @@ use crate::lowering::product::{Dimension, Place, Sums};
 pub(super) type Step = fn(&mut Layer<'_, '_>, &At) -> Result<State, Error>;
 
 /// Where the dimensions of steps, sequences and hidden elements are in a space.
-const STEPS: usize = DIMENSIONS - 3;
+pub(super) const STEPS: usize = DIMENSIONS - 3;
 const SEQUENCES: usize = DIMENSIONS - 2;
 const HIDDEN: usize = DIMENSIONS - 1;
 
@@ -79,13 +77,13 @@ pub(super) struct Layer<'b, 'a> {
     pub(super) operator: &'a Validated,
     pub(super) direction: usize,
     pub(super) network: Network,
-    build: &'b mut Build<'a>,
+    pub(super) build: &'b mut Build<'a>,
     factors: &'b Factors,
-    lengths: Option<Operand>,
+    pub(super) lengths: Option<Operand>,
     /// The gates' sums of every step.
     sums: Operand,
     /// The hidden states after every step.
-    states: Operand,
+    pub(super) states: Operand,
 }
 
 impl<'b, 'a> Layer<'b, 'a> {
@@ -113,6 +111,12 @@ impl<'b, 'a> Layer<'b, 'a> {
         })
     }
 
+    /// A program of the cell.
+    pub(super) fn program(&self) -> Result<CellProgram<'a>, Error> {
+        let functions = functions(self.operator, self.direction)?;
+        Ok(CellProgram::new(functions, threshold(self.operator)?))
+    }
+
     /// The sums begin with the biases, to which the products of the input are added.
     fn add_up_inputs(&mut self) -> Result<(), Error> {
         let goes_on = self.write_biases()?;
@@ -126,7 +130,9 @@ impl<'b, 'a> Layer<'b, 'a> {
         let rows = match (is_one, sequences) {
             (true, 1) => [Dimension::ONE, Dimension { size: steps, strides: of_steps }],
             // As many rows as a tensor has elements at most.
-            (true, _) => [Dimension::ONE, Dimension { size: steps * sequences, strides: of_sequences }],
+            (true, _) => {
+                [Dimension::ONE, Dimension { size: steps * sequences, strides: of_sequences }]
+            }
             (false, _) => [
                 Dimension { size: steps, strides: of_steps },
                 Dimension { size: sequences, strides: of_sequences },
@@ -166,7 +172,7 @@ impl<'b, 'a> Layer<'b, 'a> {
             if range.is_empty() {
                 continue;
             }
-            let mut program = CellProgram::new(self)?;
+            let mut program = self.program()?;
             let values: Vec<_> = (0..parts)
                 .map(|part| {
                     let from = self.bias(&bias, part * width + range.start);
@@ -197,7 +203,10 @@ impl<'b, 'a> Layer<'b, 'a> {
     }
 
     /// The bias that the recurrence's product of a gate has of itself.
-    pub(super) fn bias_of_recurrence(&self, gate: u32) -> Result<Option<(Operand, DataType)>, Error> {
+    pub(super) fn bias_of_recurrence(
+        &self,
+        gate: u32,
+    ) -> Result<Option<(Operand, DataType)>, Error> {
         let first = self.network.width() + gate * self.network.hidden;
         let bias = self.build.input("BiasTensor")?;
         Ok(bias.map(|(bias, data_type)| (self.bias(&bias, first), data_type)))
@@ -307,7 +316,8 @@ impl<'b, 'a> Layer<'b, 'a> {
         let Network { sequences, hidden, .. } = self.network;
         let first = u64::from(at.time) * u64::from(sequences) * u64::from(hidden);
         let base = self.states.base + first.cast_signed();
-        let output = Operand { base, strides: of_strides([0, hidden.into(), 1]), ..self.states.clone() };
+        let output =
+            Operand { base, strides: of_strides([0, hidden.into(), 1]), ..self.states.clone() };
         self.next(program, at.time, at.before.hidden.as_ref(), output).map(Some)
     }
 
@@ -322,66 +332,10 @@ impl<'b, 'a> Layer<'b, 'a> {
         let space = IterationSpace { sizes: leading(&sizes, 1), inputs, output };
         self.build.kernels.compute(space, &computation)
     }
-
-    fn write_outputs(&mut self, last: &State) -> Result<(), Error> {
-        let operator = self.operator;
-        let outputs = self.build.kernels.outputs()?;
-        for ((path, tensor), operand) in operator.tensors(FieldKind::Output).zip(outputs) {
-            let (Some(tensor), Some(operand)) = (tensor, operand) else { continue };
-            match path.field.name {
-                "OutputSequenceTensor" => self.write_sequence(tensor, &operand)?,
-                "OutputSingleTensor" => self.write_last(last.hidden.as_ref(), tensor, &operand)?,
-                _ => self.write_last(last.cell.as_ref(), tensor, &operand)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// The part of an output that this direction writes.
-    fn output(&self, operand: &Operand, of_direction: usize, of_steps: Option<usize>) -> Operand {
-        let base = operand.base + self.direction as i64 * operand.strides[of_direction];
-        let mut strides = operand.strides;
-        strides[STEPS] = of_steps.map_or(0, |at| operand.strides[at]);
-        Operand { base, strides: keep_three(strides), ..operand.clone() }
-    }
-
-    fn write_sequence(&mut self, tensor: &TensorLayout, operand: &Operand) -> Result<(), Error> {
-        let Network { steps, sequences, hidden, .. } = self.network;
-        let output = self.output(operand, STEPS, Some(STEPS - 1));
-        let mut program = CellProgram::new(self)?;
-        let of_steps = i64::from(sequences) * i64::from(hidden);
-        let strides = of_strides([of_steps, hidden.into(), 1]);
-        program.read(Operand { strides, ..self.states.clone() });
-        if let Some(lengths) = &self.lengths {
-            program.clear_past_end(lengths.clone(), Operand::numbers(0, of_strides([1, 0, 0])));
-        }
-        program.convert(conversion(DataType::Float32, tensor.data_type()));
-        self.compute([steps, sequences, hidden], program, output)
-    }
-
-    fn write_last(
-        &mut self,
-        state: Option<&Operand>,
-        tensor: &TensorLayout,
-        operand: &Operand,
-    ) -> Result<(), Error> {
-        let missing = || Error::internal(self.operator.schema().name, "there is no step");
-        let state = state.cloned().ok_or_else(missing)?;
-        let Network { sequences, hidden, .. } = self.network;
-        let output = self.output(operand, STEPS, None);
-        let mut program = CellProgram::new(self)?;
-        program.read(state);
-        program.convert(conversion(DataType::Float32, tensor.data_type()));
-        self.compute([1, sequences, hidden], program, output)
-    }
-}
-
-fn keep_three(strides: [i64; DIMENSIONS]) -> [i64; DIMENSIONS] {
-    std::array::from_fn(|at| if at < STEPS { 0 } else { strides[at] })
 }
 
 /// Strides of steps, sequences and hidden elements.
-fn of_strides(strides: [i64; 3]) -> [i64; DIMENSIONS] {
+pub(super) fn of_strides(strides: [i64; 3]) -> [i64; DIMENSIONS] {
     let mut all = [0; DIMENSIONS];
     all[STEPS..].copy_from_slice(&strides);
     all

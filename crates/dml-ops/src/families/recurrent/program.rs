@@ -4,8 +4,6 @@ use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::Value;
 use dml_spirv::functions::{self as f, Function};
 
-use super::layer::Layer;
-use super::network::{functions, threshold};
 use crate::families::element_wise::Builder;
 use crate::lowering::conversion::conversion;
 use crate::lowering::element_wise::Computation;
@@ -20,13 +18,9 @@ pub(super) struct CellProgram<'a> {
 }
 
 impl<'a> CellProgram<'a> {
-    pub(super) fn new(layer: &Layer<'_, 'a>) -> Result<Self, Error> {
-        Ok(Self {
-            builder: Builder::default(),
-            inputs: vec![],
-            functions: functions(layer.operator, layer.direction)?,
-            threshold: threshold(layer.operator)?,
-        })
+    /// An empty one, of a cell with these functions, which see what is at most so far from 0.
+    pub(super) fn new(functions: &'a [Validated], threshold: Option<f32>) -> Self {
+        Self { builder: Builder::default(), inputs: vec![], functions, threshold }
     }
 
     /// An operand's element; what is read twice is one input.

@@ -163,7 +163,8 @@ impl Recurrent {
             let at = |at| inputs.at(name, [(0, direction), (sequences, sequence), (hidden, at)]);
             (0..hidden).map(at).collect()
         };
-        let mut states = States { hidden: first("HiddenInitTensor"), cell: first("CellMemInitTensor") };
+        let mut states =
+            States { hidden: first("HiddenInitTensor"), cell: first("CellMemInitTensor") };
         let is_backward = network.directions()[direction];
         let length = inputs.get("SequenceLengthsTensor").map(|lengths| lengths[sequence]);
         let mut all = vec![None; network.steps as usize];
@@ -251,7 +252,9 @@ impl Reference for Recurrent {
     /// Each step adds what WebNN allows for products, and what functions and differences from 1 make of it.
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
         let own = operator.schema().comparison(data_type);
-        let (Comparison::Ulp(bound), Ok(network)) = (own, Network::of(operator)) else { return own };
+        let (Comparison::Ulp(bound), Ok(network)) = (own, Network::of(operator)) else {
+            return own;
+        };
         let of_step = 2 * (network.elements + network.hidden) + 16;
         let of_steps = match data_type {
             DataType::Float16 => 1,

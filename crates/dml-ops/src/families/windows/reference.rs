@@ -23,11 +23,14 @@ struct Extent {
     start: u32,
 }
 
-/// The elements of the windows of an input, and their places; `None` outside.
+/// The elements of a window.
 struct Taken {
     /// The coordinate of the output's element.
     coordinate: Vec<usize>,
-    places: Vec<Option<usize>>,
+    /// The places of those in the input.
+    places: Vec<usize>,
+    /// How many there are, those in the padding included.
+    size: f64,
 }
 
 fn extents(operator: &Validated, meaning: Meaning) -> Result<Vec<Extent>, Error> {
@@ -68,27 +71,36 @@ fn place(sizes: &[u32], coordinate: &[usize]) -> usize {
     sizes.iter().zip(coordinate).fold(0, |number, (size, at)| number * *size as usize + at)
 }
 
+/// The coordinates of a window in one dimension, those in the padding left out.
+fn inside(extent: &Extent, output: usize, size: u32) -> impl Iterator<Item = usize> + Clone {
+    let (first, start) = (output * extent.step as usize, extent.start as usize);
+    let dilation = extent.dilation as usize;
+    // What is before the input may be more than memory holds.
+    let before = start.saturating_sub(first).div_ceil(dilation);
+    let all = (before..extent.window as usize).map(move |at| first + at * dilation - start);
+    all.take_while(move |at| *at < size as usize)
+}
+
 /// The elements of each window in row-major order.
 fn windows<'a>(
     input: &'a [u32],
     output: &'a [u32],
     extents: &'a [Extent],
 ) -> impl Iterator<Item = Taken> + 'a {
+    let size = extents.iter().map(|it| f64::from(it.window)).product();
     coordinates(output).map(move |coordinate| {
-        let sizes: Vec<u32> = extents.iter().map(|it| it.window).collect();
-        let places: Vec<Option<usize>> = coordinates(&sizes)
-            .map(|within| {
-                let mut at = coordinate.clone();
-                for (extent, within) in extents.iter().zip(within) {
-                    let padded = coordinate[extent.at] * extent.step as usize
-                        + within * extent.dilation as usize;
-                    let inside = padded.checked_sub(extent.start as usize)?;
-                    at[extent.at] = Some(inside).filter(|it| *it < input[extent.at] as usize)?;
-                }
-                Some(place(input, &at))
-            })
-            .collect();
-        Taken { coordinate, places }
+        let mut all = vec![coordinate.clone()];
+        for extent in extents {
+            let along = inside(extent, coordinate[extent.at], input[extent.at]);
+            let with = |it: &Vec<usize>, at: usize| {
+                let mut it = it.clone();
+                it[extent.at] = at;
+                it
+            };
+            all = all.iter().flat_map(|it| along.clone().map(move |at| with(it, at))).collect();
+        }
+        let places = all.iter().map(|it| place(input, it)).collect();
+        Taken { coordinate, places, size }
     })
 }
 
@@ -134,8 +146,7 @@ impl OfWindows {
             None => encoded(data_type, f64::NEG_INFINITY),
         };
         let of = |it: &Taken| {
-            let places = it.places.iter().flatten();
-            let elements: Vec<(usize, u64)> = places.map(|at| (*at, bits[*at])).collect();
+            let elements: Vec<(usize, u64)> = it.places.iter().map(|at| (*at, bits[*at])).collect();
             let none = u64::from(u32::MAX);
             greatest(data_type, &elements).map_or((none, least), |(at, bits)| (at as u64, bits))
         };
@@ -147,31 +158,32 @@ impl OfWindows {
         outputs
     }
 
-    /// The result for a window.
+    /// The result for a window of so many elements, of which these are in the input.
     fn of_floats(
         &self,
         operator: &Validated,
-        window: &[Option<f64>],
+        inside: &[f64],
+        size: f64,
         x: f64,
     ) -> Result<f64, Error> {
-        let inside = || window.iter().copied().flatten();
-        let zeros = || window.iter().map(|it| it.unwrap_or(0.0));
+        // What is in the padding is +0.
+        let padding = ((inside.len() as f64) < size).then_some(0.0);
+        let window = || inside.iter().copied().chain(padding);
         Ok(match self.meaning {
             Meaning::Norm => {
                 let degree = f64::from(operator.uint("P")?);
-                let powers = window.iter().map(|it| single(it.unwrap_or(0.0).abs().powf(degree)));
-                sum(powers).powf(1.0 / degree)
+                sum(window().map(|it| single(it.abs().powf(degree)))).powf(1.0 / degree)
             }
             Meaning::Response => {
-                let squares = sum(window.iter().map(|it| it.unwrap_or(0.0).powi(2)));
+                let squares = sum(window().map(|it| it.powi(2)));
                 let [alpha, beta, bias] =
                     ["Alpha", "Beta", "Bias"].map(|it| operator.float(it).map(f64::from));
                 let size = f64::from(operator.uint("LocalSize")?);
                 // The divisor is FLOAT32, so that an exponent may take it out of range.
                 x / single(single(bias? + alpha? / size * squares).powf(beta?))
             }
-            _ if operator.bool("IncludePadding")? => sum(zeros()) / window.len() as f64,
-            _ => sum(zeros()) / inside().count() as f64,
+            _ if operator.bool("IncludePadding")? => sum(window()) / size,
+            _ => sum(window()) / inside.len() as f64,
         })
     }
 
@@ -191,8 +203,8 @@ impl OfWindows {
             };
             let zero_point = channel(2, data_type);
             let inside: Vec<f64> =
-                it.places.iter().flatten().map(|at| double(data_type, bits[*at])).collect();
-            let count = if includes { it.places.len() } else { inside.len() } as f64;
+                it.places.iter().map(|at| double(data_type, bits[*at])).collect();
+            let count = if includes { it.size } else { inside.len() as f64 };
             let sum: f64 = inside.iter().map(|it| it - zero_point).sum();
             let average = single(single(sum) / count);
             let real = single(average * channel(1, DataType::Float32));
@@ -223,11 +235,11 @@ impl Reference for OfWindows {
         }
         let of = |it: &Taken| {
             let value = |at: usize| double(data_type, bits[at]);
-            let window: Vec<Option<f64>> = it.places.iter().map(|at| at.map(value)).collect();
+            let inside: Vec<f64> = it.places.iter().map(|at| value(*at)).collect();
             let x = bits.get(place(input.sizes(), &it.coordinate));
             let x = x.filter(|_| self.meaning == Meaning::Response);
             let x = x.map_or(0.0, |bits| double(data_type, *bits));
-            Ok(encoded(data_type, self.of_floats(operator, &window, x)?))
+            Ok(encoded(data_type, self.of_floats(operator, &inside, it.size, x)?))
         };
         Ok(vec![taken.iter().map(of).collect::<Result<_, Error>>()?])
     }

@@ -1,0 +1,68 @@
+//! What a direction of a layer writes in the end.
+
+use dml_core::schema::FieldKind;
+use dml_core::{DataType, Error, TensorLayout};
+use dml_spirv::element_wise::DIMENSIONS;
+
+use super::layer::{Layer, STEPS, State, of_strides};
+use super::network::Network;
+use crate::lowering::conversion::conversion;
+use crate::lowering::iteration::Operand;
+
+impl Layer<'_, '_> {
+    pub(super) fn write_outputs(&mut self, last: &State) -> Result<(), Error> {
+        let operator = self.operator;
+        let outputs = self.build.kernels.outputs()?;
+        for ((path, tensor), operand) in operator.tensors(FieldKind::Output).zip(outputs) {
+            let (Some(tensor), Some(operand)) = (tensor, operand) else { continue };
+            match path.field.name {
+                "OutputSequenceTensor" => self.write_sequence(tensor, &operand)?,
+                "OutputSingleTensor" => self.write_last(last.hidden.as_ref(), tensor, &operand)?,
+                _ => self.write_last(last.cell.as_ref(), tensor, &operand)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The part of an output that this direction writes.
+    fn output(&self, operand: &Operand, of_direction: usize, of_steps: Option<usize>) -> Operand {
+        let base = operand.base + self.direction as i64 * operand.strides[of_direction];
+        let mut strides = operand.strides;
+        strides[STEPS] = of_steps.map_or(0, |at| operand.strides[at]);
+        Operand { base, strides: keep_three(strides), ..operand.clone() }
+    }
+
+    fn write_sequence(&mut self, tensor: &TensorLayout, operand: &Operand) -> Result<(), Error> {
+        let Network { steps, sequences, hidden, .. } = self.network;
+        let output = self.output(operand, STEPS, Some(STEPS - 1));
+        let mut program = self.program()?;
+        let of_steps = i64::from(sequences) * i64::from(hidden);
+        let strides = of_strides([of_steps, hidden.into(), 1]);
+        program.read(Operand { strides, ..self.states.clone() });
+        if let Some(lengths) = &self.lengths {
+            program.clear_past_end(lengths.clone(), Operand::numbers(0, of_strides([1, 0, 0])));
+        }
+        program.convert(conversion(DataType::Float32, tensor.data_type()));
+        self.compute([steps, sequences, hidden], program, output)
+    }
+
+    fn write_last(
+        &mut self,
+        state: Option<&Operand>,
+        tensor: &TensorLayout,
+        operand: &Operand,
+    ) -> Result<(), Error> {
+        let missing = || Error::internal(self.operator.schema().name, "there is no step");
+        let state = state.cloned().ok_or_else(missing)?;
+        let Network { sequences, hidden, .. } = self.network;
+        let output = self.output(operand, STEPS, None);
+        let mut program = self.program()?;
+        program.read(state);
+        program.convert(conversion(DataType::Float32, tensor.data_type()));
+        self.compute([1, sequences, hidden], program, output)
+    }
+}
+
+fn keep_three(strides: [i64; DIMENSIONS]) -> [i64; DIMENSIONS] {
+    std::array::from_fn(|at| if at < STEPS { 0 } else { strides[at] })
+}
