@@ -93,8 +93,12 @@ impl Program {
         functions.into_iter().fold(first, |value, function| self.apply(function, vec![value]))
     }
 
-    /// Adds a step, and returns its result.
+    /// Adds a step, and returns its result. The function's parameters are [`Value::Parameter`], and nothing
+    /// before them is.
     pub fn apply(&mut self, function: &'static Function, arguments: Vec<Value>) -> Value {
+        let is_parameter = |it: &Value| matches!(it, Value::Parameter(_));
+        let first = arguments.iter().position(is_parameter).unwrap_or(arguments.len());
+        debug_assert_eq!(first, function.arity as usize, "{function:?} of {arguments:?}");
         self.steps.push(Step { function, arguments });
         self.last()
     }

@@ -146,11 +146,11 @@ impl Maker<'_> {
         Case::new(name.into(), self.operator(parts))
     }
 
-    /// Without what is optional, but for one output.
+    /// Without what is optional, but for one output, and for what has a type of its own.
     pub(super) fn minimal(&self) -> AbstractOperator {
         let [steps, sequences, elements, hidden] = [1; 4];
         let mut left_out = self.optional();
-        left_out.retain(|name| *name != "OutputSingleTensor");
+        left_out.retain(|name| !["OutputSingleTensor", "SequenceLengthsTensor"].contains(name));
         self.operator(&Parts { steps, sequences, elements, hidden, left_out, ..USUAL })
     }
 

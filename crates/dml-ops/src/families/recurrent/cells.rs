@@ -40,8 +40,7 @@ pub(super) fn long_short_term(layer: &mut Layer<'_, '_>, at: &At) -> Result<Stat
         None => None,
         Some(before) => {
             let forget = if flag(layer.operator, "CoupleInputForget")? {
-                let one = program.number(1.0);
-                program.apply(&f::SUBTRACT_F32, vec![one, input])
+                program.rest(input)
             } else {
                 let forget = program.read(layer.gate(at.time, FORGET));
                 let forget = program.seeing(forget, layer.peephole(FORGET)?, Some(before));
@@ -107,8 +106,7 @@ pub(super) fn gated(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> 
     let new = program.function(1, new)?;
     let update = program.read(layer.gate(at.time, UPDATE));
     let update = program.function(0, update)?;
-    let one = program.number(1.0);
-    let rest = program.apply(&f::SUBTRACT_F32, vec![one, update]);
+    let rest = program.rest(update);
     let added = program.apply(&f::MULTIPLY_F32, vec![rest, new]);
     if let Some(before) = before {
         let before = program.read(before);

@@ -42,6 +42,7 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>, step: Step) -> Re
     };
     for (direction, is_backward) in network.directions().iter().enumerate() {
         let mut layer = Layer::new(&mut build, network, &factors, direction)?;
+        layer.write_masks()?;
         layer.add_up_inputs()?;
         let mut state = layer.first_state()?;
         for time in network.order(*is_backward) {
@@ -79,7 +80,8 @@ pub(super) struct Layer<'b, 'a> {
     pub(super) network: Network,
     pub(super) build: &'b mut Build<'a>,
     factors: &'b Factors,
-    pub(super) lengths: Option<Operand>,
+    /// Whether each sequence has each step; `None` where all have all.
+    pub(super) masks: Option<Operand>,
     /// The gates' sums of every step.
     sums: Operand,
     /// The hidden states after every step.
@@ -95,16 +97,12 @@ impl<'b, 'a> Layer<'b, 'a> {
     ) -> Result<Self, Error> {
         let Network { steps, sequences, hidden, .. } = network;
         let count = |size: u32| u64::from(steps) * u64::from(sequences) * u64::from(size);
-        let lengths = build.input("SequenceLengthsTensor")?.map(|(operand, _)| {
-            let strides = of_strides([0, operand.strides[HIDDEN], 0]);
-            Operand { strides, ..operand }
-        });
         Ok(Self {
             operator: build.operator,
             direction,
             network,
             factors,
-            lengths,
+            masks: None,
             sums: build.kernels.temporary(ElementWidth::B32, count(network.width())),
             states: build.kernels.temporary(ElementWidth::B32, count(hidden)),
             build,
@@ -115,6 +113,22 @@ impl<'b, 'a> Layer<'b, 'a> {
     pub(super) fn program(&self) -> Result<CellProgram<'a>, Error> {
         let functions = functions(self.operator, self.direction)?;
         Ok(CellProgram::new(functions, threshold(self.operator)?))
+    }
+
+    fn write_masks(&mut self) -> Result<(), Error> {
+        let Some((lengths, _)) = self.build.input("SequenceLengthsTensor")? else { return Ok(()) };
+        let Network { steps, sequences, .. } = self.network;
+        let strides = of_strides([0, lengths.strides[HIDDEN], 0]);
+        let mut program = self.program()?;
+        let time = program.read(Operand::numbers(0, of_strides([1, 0, 0])));
+        let length = program.read(Operand { strides, ..lengths });
+        program.apply(&f::LESS_THAN_U32, vec![time, length]);
+        let count = u64::from(steps) * u64::from(sequences);
+        let masks = self.build.kernels.temporary(ElementWidth::B32, count);
+        let masks = Operand { strides: of_strides([sequences.into(), 1, 0]), ..masks };
+        self.compute([steps, sequences, 1], program, masks.clone())?;
+        self.masks = Some(masks);
+        Ok(())
     }
 
     /// The sums begin with the biases, to which the products of the input are added.
@@ -299,8 +313,9 @@ impl<'b, 'a> Layer<'b, 'a> {
         before: Option<&Operand>,
         output: Operand,
     ) -> Result<Operand, Error> {
-        if let Some(lengths) = &self.lengths {
-            program.keep_past_end(lengths.clone(), time, before);
+        if let Some(masks) = &self.masks {
+            let base = masks.base + i64::from(time) * masks.strides[STEPS];
+            program.keep_past_end(Operand { base, ..masks.clone() }, before);
         }
         let Network { sequences, hidden, .. } = self.network;
         self.compute([1, sequences, hidden], program, output.clone())?;

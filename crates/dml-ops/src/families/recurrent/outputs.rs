@@ -39,8 +39,8 @@ impl Layer<'_, '_> {
         let of_steps = i64::from(sequences) * i64::from(hidden);
         let strides = of_strides([of_steps, hidden.into(), 1]);
         program.read(Operand { strides, ..self.states.clone() });
-        if let Some(lengths) = &self.lengths {
-            program.clear_past_end(lengths.clone(), Operand::numbers(0, of_strides([1, 0, 0])));
+        if let Some(masks) = &self.masks {
+            program.keep_past_end(masks.clone(), None);
         }
         program.convert(conversion(DataType::Float32, tensor.data_type()));
         self.compute([steps, sequences, hidden], program, output)

@@ -41,15 +41,15 @@ impl<'a> CellProgram<'a> {
         self.builder.program.apply(function, values)
     }
 
-    /// A number that is the same everywhere.
-    pub(super) fn number(&mut self, number: f32) -> Value {
-        self.builder.parameter(number.to_bits())
+    /// `1 - value`.
+    pub(super) fn rest(&mut self, value: Value) -> Value {
+        self.builder.scaled(value, -1.0, 1.0)
     }
 
     /// The cell's function with this number, of what is limited before.
     pub(super) fn function(&mut self, index: usize, mut value: Value) -> Result<Value, Error> {
         if let Some(threshold) = self.threshold {
-            let bounds = [-threshold, threshold].map(|it| self.number(it));
+            let bounds = [-threshold, threshold].map(|it| self.builder.parameter(it.to_bits()));
             value = self.apply(&f::CLIP_F32, [&[value], &bounds[..]].concat());
         }
         self.builder.apply(&self.functions[index], [DataType::Float32; 2], vec![value])
@@ -68,24 +68,15 @@ impl<'a> CellProgram<'a> {
         self.apply(&f::ADD_F32, vec![value, product])
     }
 
-    /// The state before, or zeros, for sequences that have ended.
-    pub(super) fn keep_past_end(&mut self, lengths: Operand, time: u32, before: Option<&Operand>) {
+    /// The last value where the mask is not 0, else the state before, or zeros.
+    pub(super) fn keep_past_end(&mut self, mask: Operand, before: Option<&Operand>) {
         let value = self.builder.program.last();
-        let [length, time] = [self.read(lengths), self.builder.parameter(time)];
+        let has_step = self.read(mask);
         let before = match before {
             Some(before) => self.read(before.clone()),
-            None => self.number(0.0),
+            None => self.apply(&f::BIT_XOR_WORD, vec![value, value]),
         };
-        let has_step = self.apply(&f::LESS_THAN_U32, vec![time, length]);
         self.apply(&f::CHOOSE_WORD, vec![has_step, value, before]);
-    }
-
-    /// Zeros past the ends of sequences.
-    pub(super) fn clear_past_end(&mut self, lengths: Operand, times: Operand) {
-        let [length, time] = [self.read(lengths), self.read(times)];
-        let zero = self.number(0.0);
-        let has_step = self.apply(&f::LESS_THAN_U32, vec![time, length]);
-        self.apply(&f::CHOOSE_WORD, vec![has_step, Value::Input(0), zero]);
     }
 
     /// The result as another type.

@@ -220,10 +220,10 @@ impl Reference for Recurrent {
             sequences.flat_map(state).collect()
         };
         let outputs = operator.tensors(FieldKind::Output);
-        let encoded = outputs.filter_map(|(path, tensor)| {
-            let data_type = tensor?.data_type();
+        let encoded = outputs.map(|(path, tensor)| {
+            let Some(data_type) = tensor.map(TensorLayout::data_type) else { return vec![] };
             let values = of_output(path.field.name).into_iter();
-            Some(values.map(|it| encoded(data_type, it)).collect())
+            values.map(|it| encoded(data_type, it)).collect()
         });
         Ok(encoded.collect())
     }
