@@ -15,6 +15,7 @@ mod model;
 mod normalize;
 mod operations;
 mod proto;
+mod recurrent;
 mod shapes;
 pub mod suite;
 pub(crate) mod test;

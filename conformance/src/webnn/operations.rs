@@ -6,7 +6,7 @@ use dml_import::ElementType;
 
 use super::model::Call;
 use super::proto::Attribute;
-use super::{layers, normalize, shapes};
+use super::{layers, normalize, recurrent, shapes};
 
 /// An operation.
 struct Row {
@@ -23,8 +23,6 @@ enum Mapping {
     Logic(&'static str, &'static [&'static str]),
     /// What a function makes of it.
     Made(fn(&mut Call<'_>) -> anyhow::Result<Vec<String>>),
-    /// None yet: it takes these operators of DirectML.
-    Needs(&'static [&'static str]),
 }
 
 /// An option: WebNN's name, ONNX's, and what it is where it is not given.
@@ -34,7 +32,7 @@ enum Setting {
     Flag(&'static str, &'static str),
 }
 
-use Mapping::{Logic, Made, Needs, Same, Test};
+use Mapping::{Logic, Made, Same, Test};
 use Setting::{Flag, Float, Int};
 
 const UNARY: &[&str] = &["input"];
@@ -149,13 +147,13 @@ static ROWS: &[Row] = &[
     row("batchNormalization", Made(normalize::batch)),
     row("conv2d", Made(layers::convolution)),
     row("convTranspose2d", Made(layers::transposed_convolution)),
-    row("gru", Needs(&["GRU"])),
-    row("gruCell", Needs(&["GRU"])),
+    row("gru", Made(recurrent::gru)),
+    row("gruCell", Made(recurrent::gru_cell)),
     row("instanceNormalization", Made(normalize::instance)),
     row("l2Pool2d", Made(|it| layers::pool(it, "LpPool"))),
     row("layerNormalization", Made(normalize::layer)),
-    row("lstm", Needs(&["LSTM"])),
-    row("lstmCell", Needs(&["LSTM"])),
+    row("lstm", Made(recurrent::lstm)),
+    row("lstmCell", Made(recurrent::lstm_cell)),
     row("maxPool2d", Made(|it| layers::pool(it, "MaxPool"))),
     row("resample2d", Made(layers::resample)),
 ];
@@ -186,7 +184,6 @@ pub(super) fn translate(mut call: Call<'_>) -> anyhow::Result<Vec<String>> {
             call.builder.cast(&truth, UINT8)?
         }
         Made(make) => return make(&mut call),
-        Needs(operators) => bail!("not supported: it takes {}", operators.join(" and ")),
     };
     Ok(vec![result])
 }
@@ -262,21 +259,4 @@ fn cast(call: &mut Call<'_>) -> anyhow::Result<Vec<String>> {
     let element = super::json::element(call.text("type").unwrap_or_default())?;
     let input = call.required("input")?;
     Ok(vec![call.builder.cast(&input, element)?])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_left_out_takes_operators_that_are_not_implemented() {
-        for row in ROWS {
-            let Needs(operators) = &row.mapping else { continue };
-            let is_there =
-                |name: &&&str| dml_ops::OPERATORS.iter().any(|it| it.schema().name == **name);
-            assert!(!operators.iter().all(|it| is_there(&it)), "{}: write its mapping", row.name);
-            let is_known = |name: &&str| dml::core::operators::find(name).is_some();
-            assert!(operators.iter().all(is_known), "{}", row.name);
-        }
-    }
 }

@@ -56,6 +56,8 @@ pub(super) struct Attribute {
     pub(super) s: Vec<u8>,
     #[prost(int64, repeated, tag = "8")]
     pub(super) ints: Vec<i64>,
+    #[prost(string, repeated, tag = "9")]
+    pub(super) strings: Vec<String>,
     #[prost(int32, tag = "20")]
     pub(super) r#type: i32,
 }
@@ -75,6 +77,10 @@ impl Attribute {
 
     pub(super) fn text(name: &str, text: &str) -> Self {
         Self { s: text.as_bytes().to_vec(), ..Self::of(name, 3) }
+    }
+
+    pub(super) fn texts(name: &str, strings: Vec<String>) -> Self {
+        Self { strings, ..Self::of(name, 8) }
     }
 
     pub(super) fn ints(name: &str, ints: Vec<i64>) -> Self {

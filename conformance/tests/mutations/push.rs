@@ -40,10 +40,11 @@ impl Swap {
         of_values.chain(Self::of_base_words(dispatch)).collect()
     }
 
-    /// Which window has which base word.
+    /// Which window has which base word; windows that begin at one place have the same.
     fn of_base_words(dispatch: &Dispatch) -> Vec<Self> {
         let base = |index: usize| dispatch.windows[index].base_word_at as usize / 4;
-        let places = 1..dispatch.windows.len();
+        let start = |at: usize| (dispatch.windows[at].slot, dispatch.windows[at].range.start);
+        let places = (1..dispatch.windows.len()).filter(|at| start(0) != start(*at));
         let swap =
             |at| Self { fields: fields(dispatch.kernel.variant), words: [base(0), base(at)] };
         places.map(swap).collect()

@@ -198,9 +198,11 @@ fn modules_have_no_circles() {
 /// Operators are told apart by data: the runner asks the registry, and so do its cases.
 #[test]
 fn the_conformance_runner_names_no_operator() {
+    // ONNX, which WebNN's operations become, calls these the same.
+    let of_onnx = ["GRU", "LSTM", "RNN"];
     let operators: Vec<String> = OPERATORS
         .iter()
-        .filter(|it| it.implemented)
+        .filter(|it| it.implemented && !of_onnx.contains(&it.name))
         .flat_map(|it| [format!("\"{}\"", it.name), pascal_case(it.name) + "Desc"])
         .collect();
     let without_tests = |text: &str| {

@@ -7,7 +7,7 @@ use crate::schema::{
     Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule, SupportTable,
     TensorSupport,
 };
-use crate::types::{DataTypeSet, FeatureLevel};
+use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
 /// DML_OPERATOR_VALUE_SCALE_2D, introduced at level 1_0.
 pub static VALUE_SCALE_2D: OperatorSchema = OperatorSchema {
@@ -45,7 +45,7 @@ pub static BATCH_NORMALIZATION: OperatorSchema = OperatorSchema {
     summary: "a tensor normalized by a given mean and variance",
     implemented: true,
     in_place: false,
-    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -99,7 +99,7 @@ pub static MEAN_VARIANCE_NORMALIZATION: OperatorSchema = OperatorSchema {
     summary: "a tensor normalized by its own mean and variance",
     implemented: true,
     in_place: false,
-    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -137,7 +137,26 @@ pub static LOCAL_RESPONSE_NORMALIZATION: OperatorSchema = OperatorSchema {
     summary: "each element divided by a measure of its neighbours",
     implemented: true,
     in_place: false,
-    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(4)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -167,7 +186,7 @@ pub static LP_NORMALIZATION: OperatorSchema = OperatorSchema {
     summary: "a tensor divided by its p-norm along a dimension",
     implemented: true,
     in_place: false,
-    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -204,7 +223,7 @@ pub static MEAN_VARIANCE_NORMALIZATION1: OperatorSchema = OperatorSchema {
     summary: "a tensor normalized by its mean and variance over chosen dimensions",
     implemented: true,
     in_place: false,
-    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -255,7 +274,7 @@ pub static MEAN_VARIANCE_NORMALIZATION2: OperatorSchema = OperatorSchema {
     summary: "a tensor normalized by either or both of mean and variance",
     implemented: true,
     in_place: false,
-    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(4))],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")

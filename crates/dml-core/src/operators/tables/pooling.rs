@@ -17,7 +17,7 @@ pub static AVERAGE_POOLING: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(2)),
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
         (
             DataTypeSet::of(&[
                 DataType::Uint32,
@@ -69,7 +69,7 @@ pub static LP_POOLING: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(3)),
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
         (
             DataTypeSet::of(&[
                 DataType::Uint32,
@@ -525,7 +525,7 @@ pub static LP_POOLING1: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(3)),
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
         (
             DataTypeSet::of(&[
                 DataType::Uint32,
@@ -579,7 +579,7 @@ pub static AVERAGE_POOLING1: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(2)),
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
         (
             DataTypeSet::of(&[
                 DataType::Uint32,

@@ -20,7 +20,7 @@ pub static REDUCE: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(2)),
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
         (
             DataTypeSet::of(&[
                 DataType::Uint32,
@@ -381,7 +381,7 @@ pub static CUMULATIVE_SUMMATION: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(2)),
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
         (
             DataTypeSet::of(&[
                 DataType::Uint32,
@@ -584,7 +584,7 @@ pub static CUMULATIVE_PRODUCT: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(2)),
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
         (
             DataTypeSet::of(&[
                 DataType::Uint32,

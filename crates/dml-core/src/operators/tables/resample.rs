@@ -47,9 +47,10 @@ pub static RESAMPLE: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(8)),
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(2)),
         (
             DataTypeSet::of(&[
+                DataType::Float16,
                 DataType::Uint32,
                 DataType::Uint16,
                 DataType::Uint8,
@@ -113,9 +114,10 @@ pub static RESAMPLE1: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(8)),
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(2)),
         (
             DataTypeSet::of(&[
+                DataType::Float16,
                 DataType::Uint32,
                 DataType::Uint16,
                 DataType::Uint8,
@@ -183,9 +185,10 @@ pub static RESAMPLE2: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(8)),
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(2)),
         (
             DataTypeSet::of(&[
+                DataType::Float16,
                 DataType::Uint32,
                 DataType::Uint16,
                 DataType::Uint8,
@@ -248,9 +251,10 @@ pub static RESAMPLE3: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(8)),
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(2)),
         (
             DataTypeSet::of(&[
+                DataType::Float16,
                 DataType::Uint32,
                 DataType::Uint16,
                 DataType::Uint8,

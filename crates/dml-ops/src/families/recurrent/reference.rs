@@ -249,18 +249,17 @@ impl Reference for Recurrent {
         (0..layout.element_count()).map(|_| element()).collect()
     }
 
-    /// Each step adds what WebNN allows for products, and what functions and differences from 1 make of it.
+    /// Each step adds the errors of a product, of functions and of differences from 1 to those before.
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
         let own = operator.schema().comparison(data_type);
         let (Comparison::Ulp(bound), Ok(network)) = (own, Network::of(operator)) else {
             return own;
         };
-        let of_step = 2 * (network.elements + network.hidden) + 16;
         let of_steps = match data_type {
-            DataType::Float16 => 1,
-            _ => of_step.saturating_mul(network.steps),
+            DataType::Float16 => 0,
+            _ => network.steps.saturating_mul(2).saturating_add(4),
         };
-        Comparison::Ulp(of_steps.saturating_add(bound))
+        Comparison::Ulp(bound.saturating_add(of_steps))
     }
 
     fn minimal(&self, signature: &Signature) -> AbstractOperator {
