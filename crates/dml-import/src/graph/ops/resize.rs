@@ -292,7 +292,9 @@ impl Resize {
 impl Coordinates {
     /// A dimension of these sizes, of input and output; `None` where no region has them.
     fn axis(self, [input, output]: [u64; 2], scale: f64, [start, end]: [f64; 2]) -> Option<Axis> {
-        let last = |size: u64| size.saturating_sub(1) as f64;
+        let last = input.saturating_sub(1) as f64;
+        // What a scale makes of the size is cut off, but not here.
+        let exact = input as f64 * scale;
         let axis = |scale: f64, input_offset: f64, output_offset: f64| {
             let is_usable = scale > 0.0 && scale.is_finite();
             is_usable.then_some(Axis { input, output, scale, input_offset, output_offset })
@@ -301,21 +303,16 @@ impl Coordinates {
             Self::HalfPixelOfMany if output == 1 => axis(scale, 0.0, 0.0),
             Self::HalfPixel | Self::HalfPixelOfMany => axis(scale, 0.5, -0.5),
             Self::HalfPixelSymmetric => {
-                let exact = input as f64 * scale;
                 let moved = input as f64 / 2.0 * (1.0 - output as f64 / exact);
                 axis(scale, 0.5 - moved, -0.5)
             }
             Self::HalfPixelOfOutput => axis(scale, 0.0, -0.5),
             // The only element is the first one.
             Self::AlignCorners if input == 1 || output == 1 => axis(1.0, 0.0, 0.0),
-            Self::AlignCorners => axis(last(output) / last(input), 0.0, 0.0),
+            Self::AlignCorners => axis((exact - 1.0) / last, 0.0, 0.0),
             Self::Asymmetric => axis(scale, 0.0, 0.0),
-            Self::Crop if output == 1 || input == 1 => {
-                axis(1.0, -(start + end) / 2.0 * last(input), 0.0)
-            }
-            Self::Crop => {
-                axis(last(output) / ((end - start) * last(input)), -start * last(input), 0.0)
-            }
+            Self::Crop if output == 1 || input == 1 => axis(1.0, -(start + end) / 2.0 * last, 0.0),
+            Self::Crop => axis((exact - 1.0) / ((end - start) * last), -start * last, 0.0),
         }
     }
 }
