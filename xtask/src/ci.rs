@@ -50,6 +50,8 @@ fn this_program(step: &Step) -> Command {
     };
     let mut command = Command::new(program);
     command.args(["step", step.name]);
+    // What is built once need not be built quickly again.
+    command.env("CARGO_INCREMENTAL", "0");
     command
 }
 

@@ -10,14 +10,12 @@ use super::text::{one_line, thousands};
 use crate::figures;
 use crate::results::{LargestError, Run};
 
-/// The errors of all targets of one operator, data type and bound.
+/// The errors of all targets of one operator and data type.
 pub(super) struct Row<'a> {
     pub(super) operator: &'a str,
     pub(super) data_type: &'a str,
-    /// In units in the last place.
-    pub(super) allowed: u32,
-    /// One for each target; `None` where it executed no such case.
-    targets: Vec<Option<&'a LargestError>>,
+    /// Those of each target, one for each bound; none where it executed no such case.
+    targets: Vec<Vec<&'a LargestError>>,
 }
 
 /// The rows of a run, by operator.
@@ -25,17 +23,35 @@ pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
     let mut rows = BTreeMap::new();
     for (index, target) in run.targets.iter().enumerate() {
         for error in &target.errors {
-            let key = (&*error.operator, &*error.data_type, error.allowed);
-            let row = rows.entry(key).or_insert_with(|| vec![None; run.targets.len()]);
-            row[index] = Some(error);
+            let key = (&*error.operator, &*error.data_type);
+            let row = rows.entry(key).or_insert_with(|| vec![vec![]; run.targets.len()]);
+            row[index].push(error);
         }
     }
-    let row =
-        |((operator, data_type, allowed), targets)| Row { operator, data_type, allowed, targets };
+    let row = |((operator, data_type), targets)| Row { operator, data_type, targets };
     rows.into_iter().map(row).collect()
 }
 
+/// The largest of some errors: without a distance is farther than any, and of equals the first is taken.
+fn farthest<'a, 'b: 'a>(
+    errors: impl DoubleEndedIterator<Item = &'a &'b LargestError>,
+) -> Option<&'b LargestError> {
+    errors.rev().copied().max_by_key(|error| (error.ulp.is_none(), error.ulp))
+}
+
 impl Row<'_> {
+    /// What is allowed, in units in the last place: the least and the most, where cases differ.
+    pub(super) fn allowed(&self) -> String {
+        let bounds = || self.targets.iter().flatten().map(|error| u64::from(error.allowed));
+        match (bounds().min(), bounds().max()) {
+            (Some(least), Some(most)) if least < most => {
+                format!("{} to {}", thousands(least), thousands(most))
+            }
+            (Some(least), _) => thousands(least),
+            _ => String::new(),
+        }
+    }
+
     /// The largest error of all targets.
     pub(super) fn largest(&self) -> String {
         self.farthest().map_or_else(String::new, |(_, error)| error.words())
@@ -53,8 +69,7 @@ impl Row<'_> {
 
     fn farthest(&self) -> Option<(usize, &LargestError)> {
         let errors = self.targets.iter().enumerate();
-        let errors = errors.filter_map(|(target, error)| Some((target, (*error)?)));
-        // Without a distance is farther than any; of equals the first is taken.
+        let errors = errors.filter_map(|(target, errors)| Some((target, farthest(errors.iter())?)));
         errors.rev().max_by_key(|(_, error)| (error.ulp.is_none(), error.ulp))
     }
 }
@@ -81,9 +96,9 @@ pub(super) fn write(run: &Run, output: &mut dyn Write) -> io::Result<()> {
     for row in rows {
         let by_webnn = figures::of_operator(row.operator, row.data_type).unwrap_or_default();
         let (operator, data_type) = (row.operator.to_owned(), row.data_type.to_owned());
-        let cells = [operator, data_type, thousands(row.allowed.into()), by_webnn];
-        let error = |error: &Option<&LargestError>| {
-            error.map_or_else(|| "not executed".to_owned(), LargestError::words)
+        let cells = [operator, data_type, row.allowed(), by_webnn];
+        let error = |errors: &Vec<&LargestError>| {
+            farthest(errors.iter()).map_or_else(|| "not executed".to_owned(), LargestError::words)
         };
         table.add_row(cells.into_iter().chain(row.targets.iter().map(error)));
     }

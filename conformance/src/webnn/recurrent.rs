@@ -2,6 +2,8 @@
 
 use anyhow::{Context as _, bail, ensure};
 
+use serde_json::Value;
+
 use super::json::Number;
 use super::model::Call;
 use super::proto::Attribute;
@@ -166,7 +168,7 @@ impl Network {
             Attribute::texts("activations", functions),
         ];
         if self.states == 1 {
-            let resets_after = call.operator.argument("resetAfter").and_then(|it| it.as_bool());
+            let resets_after = call.operator.argument("resetAfter").and_then(Value::as_bool);
             let flag = i64::from(resets_after.unwrap_or(true));
             attributes.push(Attribute::int("linear_before_reset", flag));
         }

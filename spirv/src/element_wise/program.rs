@@ -98,7 +98,7 @@ impl Program {
     pub fn apply(&mut self, function: &'static Function, arguments: Vec<Value>) -> Value {
         let is_parameter = |it: &Value| matches!(it, Value::Parameter(_));
         let first = arguments.iter().position(is_parameter).unwrap_or(arguments.len());
-        debug_assert_eq!(first, function.arity as usize, "{function:?} of {arguments:?}");
+        debug_assert_eq!(first, function.arity, "{function:?} of {arguments:?}");
         self.steps.push(Step { function, arguments });
         self.last()
     }

@@ -4,6 +4,7 @@ use super::products::{invalid, sizes_are};
 use crate::error::Error;
 use crate::schema::FieldKind;
 use crate::schema::validated::Validated;
+use crate::tensor::TensorLayout;
 use crate::types::enums::RecurrentNetworkDirection;
 
 /// Gates, and functions of a direction, by the operator's name.
@@ -15,7 +16,7 @@ pub(super) fn network(operator: &Validated) -> Result<(), Error> {
     let found = NETWORKS.into_iter().find(|(network, _)| *network == name);
     let (_, [gates, functions]) = found.ok_or_else(|| Error::internal(name, "is no network"))?;
     let [input, recurrence] = ["InputTensor", "RecurrenceTensor"]
-        .map(|tensor| operator.required_tensor(tensor).map(|it| it.sizes()));
+        .map(|tensor| operator.required_tensor(tensor).map(TensorLayout::sizes));
     let ([.., steps, sequences, elements], [.., hidden]) = (input?, recurrence?) else {
         return Err(Error::internal(name, "tensors have too few dimensions"));
     };

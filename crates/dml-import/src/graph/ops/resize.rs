@@ -174,9 +174,7 @@ impl Resize {
             let accepted = format!("{} numbers above 0", sizes.len());
             Err(operands.node.invalid(name, format!("{values:?}"), "do not fit", accepted))
         };
-        // What is beyond 64 bits is their highest number, which no size can be.
-        let whole = |it: f64| it as u64;
-        let scaled = |size: u64, scale: f64| whole(f64::from(size as f32 * scale as f32));
+        let scaled = |size: u64, scale: f64| whole(f64::from(size as f32 * single(scale)));
         match (scales, outputs) {
             (Some(scales), None) => {
                 let scales = counted("scales", scales)?;
@@ -231,7 +229,7 @@ impl Resize {
         let (input, output) = (seen(|it| it.input), seen(|it| it.output));
         let floats = |of: fn(&Axis) -> f64, shift: f64| {
             let moved = |it: &Axis| if it.is_same() { of(it) } else { of(it) + shift };
-            axes.iter().map(|it| moved(it) as f32).collect::<Vec<f32>>()
+            axes.iter().map(|it| single(moved(it))).collect::<Vec<f32>>()
         };
         let build = |mut inputs: Vec<TensorDesc>, output_tensor: TensorDesc| {
             let input_tensor = inputs.remove(0);
@@ -347,6 +345,21 @@ impl Axis {
         let output_offset = self.output_offset - before as f64;
         (Self { output: end - before, output_offset, ..*self }, [before, self.output - end])
     }
+}
+
+/// The whole part of a number that is not below 0.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "what is beyond 64 bits is their highest number, which no size can be"
+)]
+fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounded, as DirectML has it")]
+fn single(number: f64) -> f32 {
+    number as f32
 }
 
 /// How many numbers from 0 on, of `count`, have what none has after one that has it not.

@@ -100,7 +100,7 @@ fn chosen<T: Copy>(it: &Attributes<'_>, name: &str, all: &[(&str, T)]) -> Result
     let unknown = || -> Error {
         let words: Vec<&str> = all.iter().map(|(word, _)| *word).collect();
         let given = shortened(text.as_deref().unwrap_or_default());
-        it.node.invalid(&format!("attribute {name}"), given, "is no mode", words.join(", "))
+        it.node.invalid(format!("attribute {name}"), given, "is no mode", words.join(", "))
     };
     all.iter().find(is_said).map(|(_, value)| *value).ok_or_else(unknown)
 }

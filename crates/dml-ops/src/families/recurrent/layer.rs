@@ -40,7 +40,7 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>, step: Step) -> Re
         weight: build.factor(["WeightTensor", ""], &ROWS)?,
         recurrence: build.factor(["RecurrenceTensor", ""], &ROWS)?,
     };
-    for (direction, is_backward) in network.directions().iter().enumerate() {
+    for (direction, is_backward) in (0..).zip(network.directions()) {
         let mut layer = Layer::new(&mut build, network, &factors, direction)?;
         layer.write_masks()?;
         layer.add_up_inputs()?;
@@ -76,7 +76,7 @@ pub(super) struct At {
 /// A direction of a layer.
 pub(super) struct Layer<'b, 'a> {
     pub(super) operator: &'a Validated,
-    pub(super) direction: usize,
+    pub(super) direction: u32,
     pub(super) network: Network,
     pub(super) build: &'b mut Build<'a>,
     factors: &'b Factors,
@@ -93,7 +93,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         build: &'b mut Build<'a>,
         network: Network,
         factors: &'b Factors,
-        direction: usize,
+        direction: u32,
     ) -> Result<Self, Error> {
         let Network { steps, sequences, hidden, .. } = network;
         let count = |size: u32| u64::from(steps) * u64::from(sequences) * u64::from(size);
@@ -167,7 +167,7 @@ impl<'b, 'a> Layer<'b, 'a> {
     /// Where the weights of this direction are, from a row on.
     fn of_direction(&self, words: &Words, row: u32) -> Place {
         // Nothing that a tensor has is so far away that this could overflow.
-        let direction = self.direction as i64 * words.strides[1];
+        let direction = i64::from(self.direction) * words.strides[1];
         let base = words.place.base + direction + i64::from(row) * words.strides[2];
         Place { base, ..words.place }
     }
@@ -209,7 +209,7 @@ impl<'b, 'a> Layer<'b, 'a> {
     /// Biases from a number on, the same for all sequences.
     fn bias(&self, bias: &Operand, first: u32) -> Operand {
         let strides = bias.strides;
-        let of_direction = self.direction as i64 * strides[SEQUENCES];
+        let of_direction = i64::from(self.direction) * strides[SEQUENCES];
         let base = bias.base + of_direction + i64::from(first) * strides[HIDDEN];
         let mut own = [0; DIMENSIONS];
         own[HIDDEN] = strides[HIDDEN];

@@ -1,6 +1,6 @@
 //! The sizes of a recurrent network, and the order of its steps.
 
-use dml_core::{Error, RecurrentNetworkDirection, Validated};
+use dml_core::{Error, RecurrentNetworkDirection, TensorLayout, Validated};
 
 /// A network.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Network {
 
 impl Network {
     pub(super) fn of(operator: &Validated) -> Result<Self, Error> {
-        let sizes = |name| operator.required_tensor(name).map(|it| it.sizes());
+        let sizes = |name| operator.required_tensor(name).map(TensorLayout::sizes);
         let (input, recurrence) = (sizes("InputTensor")?, sizes("RecurrenceTensor")?);
         let unknown = || Error::internal(operator.schema().name, "has an unknown direction");
         let direction = RecurrentNetworkDirection::from_dml_value(operator.uint("Direction")?);
@@ -68,11 +68,12 @@ impl Network {
 }
 
 /// The functions of a direction.
-pub(super) fn functions(operator: &Validated, direction: usize) -> Result<&[Validated], Error> {
+pub(super) fn functions(operator: &Validated, direction: u32) -> Result<&[Validated], Error> {
     let all = operator.nested("ActivationDescs")?;
     let directions = Network::of(operator)?.directions().len();
     let count = all.len() / directions;
-    Ok(&all[direction * count..(direction + 1) * count])
+    let first = direction as usize * count;
+    Ok(&all[first..first + count])
 }
 
 /// Whether an attribute is set, which not every network has.

@@ -26,7 +26,7 @@ impl Layer<'_, '_> {
 
     /// The part of an output that this direction writes.
     fn output(&self, operand: &Operand, of_direction: usize, of_steps: Option<usize>) -> Operand {
-        let base = operand.base + self.direction as i64 * operand.strides[of_direction];
+        let base = operand.base + i64::from(self.direction) * operand.strides[of_direction];
         let mut strides = operand.strides;
         strides[STEPS] = of_steps.map_or(0, |at| operand.strides[at]);
         Operand { base, strides: keep_three(strides), ..operand.clone() }

@@ -30,7 +30,7 @@ pub(super) struct Cell<'a> {
     network: Network,
     functions: &'a [Validated],
     threshold: Option<f64>,
-    direction: usize,
+    direction: u32,
     time: usize,
     sequence: usize,
 }
@@ -63,7 +63,7 @@ impl Cell<'_> {
     }
 
     fn bias(&self, row: usize) -> f64 {
-        self.inputs.at("BiasTensor", [(0, self.direction), (2 * self.rows(), row)])
+        self.inputs.at("BiasTensor", [(0, self.direction as usize), (2 * self.rows(), row)])
     }
 
     /// What the input adds to the sum of a gate, its bias included.
@@ -72,7 +72,7 @@ impl Cell<'_> {
         let sequences = self.network.sequences as usize;
         let product = |element: usize| {
             let x = [(0, self.time), (sequences, self.sequence), (elements, element)];
-            let w = [(0, self.direction), (self.rows(), row), (elements, element)];
+            let w = [(0, self.direction as usize), (self.rows(), row), (elements, element)];
             self.inputs.at("InputTensor", x) * self.inputs.at("WeightTensor", w)
         };
         (0..elements).map(product).sum::<f64>() + self.bias(row)
@@ -82,7 +82,7 @@ impl Cell<'_> {
     fn of_state(&self, gate: usize, at: usize, state: &[f64]) -> f64 {
         let row = gate * self.hidden() + at;
         let product = |(element, value): (usize, &f64)| {
-            let r = [(0, self.direction), (self.rows(), row), (self.hidden(), element)];
+            let r = [(0, self.direction as usize), (self.rows(), row), (self.hidden(), element)];
             value * self.inputs.at("RecurrenceTensor", r)
         };
         let sum: f64 = state.iter().enumerate().map(product).sum();
@@ -95,7 +95,7 @@ impl Cell<'_> {
 
     fn peephole(&self, gate: usize, at: usize) -> f64 {
         let row = gate * self.hidden() + at;
-        self.inputs.at("PeepholeTensor", [(0, self.direction), (3 * self.hidden(), row)])
+        self.inputs.at("PeepholeTensor", [(0, self.direction as usize), (3 * self.hidden(), row)])
     }
 
     fn function(&self, index: usize, value: f64) -> f64 {
@@ -155,17 +155,19 @@ impl Recurrent {
         &self,
         inputs: &Inputs<'_>,
         network: Network,
-        direction: usize,
+        direction: u32,
         sequence: usize,
     ) -> Result<Vec<Option<States>>, Error> {
         let [hidden, sequences] = [network.hidden, network.sequences].map(|it| it as usize);
         let first = |name: &str| -> Vec<f64> {
-            let at = |at| inputs.at(name, [(0, direction), (sequences, sequence), (hidden, at)]);
+            let at = |at| {
+                inputs.at(name, [(0, direction as usize), (sequences, sequence), (hidden, at)])
+            };
             (0..hidden).map(at).collect()
         };
         let mut states =
             States { hidden: first("HiddenInitTensor"), cell: first("CellMemInitTensor") };
-        let is_backward = network.directions()[direction];
+        let is_backward = network.directions()[direction as usize];
         let length = inputs.get("SequenceLengthsTensor").map(|lengths| lengths[sequence]);
         let mut all = vec![None; network.steps as usize];
         for time in network.order(is_backward) {
@@ -204,7 +206,7 @@ impl Reference for Recurrent {
         let network = Network::of(operator)?;
         // By step, direction and sequence; after all steps those at the end.
         let mut all = vec![];
-        for direction in 0..network.directions().len() {
+        for (direction, _) in (0..).zip(network.directions()) {
             let of = |sequence| self.states(&inputs, network, direction, sequence as usize);
             all.push((0..network.sequences).map(of).collect::<Result<Vec<_>, Error>>()?);
         }
