@@ -40,6 +40,8 @@ pub(crate) enum Request {
 pub(crate) enum ModelTests {
     /// Folders of the `onnx` package.
     Onnx,
+    /// The same, of whole models.
+    Models,
     /// JSON of WebNN's web platform tests.
     Webnn,
 }

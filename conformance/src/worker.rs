@@ -33,6 +33,7 @@ pub(crate) fn work() -> anyhow::Result<()> {
 pub(crate) fn run_test(kind: ModelTests) -> RunTest {
     match kind {
         ModelTests::Onnx => onnx::test::run,
+        ModelTests::Models => onnx::test::run_model_test,
         ModelTests::Webnn => webnn::test::run,
     }
 }

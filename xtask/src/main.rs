@@ -19,6 +19,7 @@ mod generate_schema;
 mod html_report;
 mod install_capi;
 mod leaks;
+mod models;
 mod node_tests;
 mod packages;
 mod peers;
@@ -54,6 +55,7 @@ enum Command {
     Test(test::Args),
     Conformance(conformance::Args),
     NodeTests(node_tests::Args),
+    Models(models::Args),
     Bench(bench::Args),
     BuildShaders(build_shaders::Args),
     GenerateSchema(generate_schema::Args),
@@ -92,6 +94,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Test(args) => test::run(&sh, &args),
         Command::Conformance(args) => conformance::run(&sh, &args),
         Command::NodeTests(args) => node_tests::run(&sh, &args),
+        Command::Models(args) => models::run(&sh, &args),
         Command::Bench(args) => bench::run(&sh, &args),
         Command::Stress(args) => stress::run(&sh, &args),
         Command::Fuzz(args) => fuzz::run(&sh, &args),

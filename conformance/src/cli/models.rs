@@ -12,7 +12,7 @@ use super::options::{PlaceArgs, PoolArgs, parse_devices};
 use super::progress::Progress;
 use crate::exit::{self, Usage};
 use crate::onnx::passing::Passing;
-use crate::onnx::report::{Run, write_json, write_table};
+use crate::onnx::report::{Run, write_json, write_models, write_table};
 use crate::onnx::requirements::Requirements;
 use crate::onnx::runner::{run_in_process, run_isolated};
 use crate::onnx::suite::Test;
@@ -93,7 +93,10 @@ pub(super) fn run(
         written.with_context(|| path.display().to_string())?;
     }
     let mut output = io::BufWriter::new(io::stdout().lock());
-    write_table(&run, &mut output)?;
+    match kind {
+        ModelTests::Models => write_models(&run, &mut output)?,
+        ModelTests::Onnx | ModelTests::Webnn => write_table(&run, &mut output)?,
+    }
     output.flush()?;
     Ok(if run.is_bad() { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }

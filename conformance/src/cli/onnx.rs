@@ -17,9 +17,14 @@ pub(super) struct Args {
     /// --record, tests that run lose their excuses there
     #[arg(long, value_name = "FILE")]
     requirements: Option<PathBuf>,
+    /// Report by model, of whose floats `|found - expected| <= 1e-4 + 1e-3 * |expected|`; of 1,000 one may
+    /// differ by 0.02
+    #[arg(long)]
+    whole_models: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let find = |filter: Option<&_>| suite::find(&args.folder, filter);
-    models::run(&args.models, ModelTests::Onnx, find, args.requirements.as_deref())
+    let kind = if args.whole_models { ModelTests::Models } else { ModelTests::Onnx };
+    models::run(&args.models, kind, find, args.requirements.as_deref())
 }

@@ -1,6 +1,7 @@
 //! What a run of ONNX's tests comes to: counts by operator, reasons, and what is wrong.
 
 mod json;
+mod models;
 mod table;
 
 use std::collections::{BTreeMap, HashMap};
@@ -8,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 pub use json::write as write_json;
+pub use models::write as write_models;
 pub use table::write as write_table;
 
 use super::passing::Changes;

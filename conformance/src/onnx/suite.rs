@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
-use dml_import::Tensor;
+use dml_import::{Tensor, npy};
 
 use super::outline::Outline;
 use crate::pattern::Pattern;
@@ -120,13 +120,19 @@ impl Set {
     }
 }
 
-/// `input_0.pb`, `input_1.pb`, and so on, as far as they are there.
+/// `input_0.pb`, `input_1.pb`, and so on, as far as they are there; or `input_0.npy`.
 fn numbered(folder: &Path, name: &str) -> Vec<PathBuf> {
-    let paths = (0..).map(|number| folder.join(format!("{name}_{number}.pb")));
-    paths.take_while(|it| it.is_file()).collect()
+    let path = |number: u32| {
+        let of = |extension| folder.join(format!("{name}_{number}.{extension}"));
+        ["pb", "npy"].map(of).into_iter().find(|it| it.is_file())
+    };
+    (0..).map_while(path).collect()
 }
 
 fn tensor(path: &Path) -> dml_import::Result<Tensor> {
+    if path.extension().is_some_and(|it| it == "npy") {
+        return npy::read(path);
+    }
     let unreadable = |error| dml_import::Error::Unreadable(format!("{}: {error}", path.display()));
     Tensor::from_onnx(fs::read(path).map_err(unreadable)?)
 }

@@ -6,19 +6,28 @@ use dml::Device;
 use dml_import::program::{Destination, Output};
 use dml_import::{Error, Inputs, Model, Tensor};
 
-use super::compare;
+use super::compare::{self, Tolerance, farthest};
 use super::suite::{Contents, Set};
-use crate::results::onnx::{Ended, Outcome};
+use crate::results::onnx::{Distance, Ended, Outcome};
 
 /// Runs the test in `folder`.
 pub(crate) fn run(folder: &str, device: &Device) -> Ended {
-    match attempt(Path::new(folder), device) {
-        Ok(()) => Ended::passed(None),
+    match attempt(Path::new(folder), device, compare::OF_NODES) {
+        Ok(_) => Ended::passed(None),
         Err(ended) => ended,
     }
 }
 
-fn attempt(folder: &Path, device: &Device) -> Result<(), Ended> {
+/// The same where the test is a whole model, which is told how far it was off.
+pub(crate) fn run_model_test(folder: &str, device: &Device) -> Ended {
+    match attempt(Path::new(folder), device, compare::OF_MODELS) {
+        Ok(difference) => Ended::passed(Some(Distance { difference, ..Distance::default() })),
+        Err(ended) => ended,
+    }
+}
+
+/// The largest difference from what was expected.
+fn attempt(folder: &Path, device: &Device, tolerance: Tolerance) -> Result<f64, Ended> {
     let contents = Contents::read(folder)
         .map_err(|error| Ended::because(Outcome::NotRun, format!("{error:#}")))?;
     let values = contents.outline.inputs.iter().map(|it| ("input", it));
@@ -30,11 +39,19 @@ fn attempt(folder: &Path, device: &Device) -> Result<(), Ended> {
         }
     }
     let model = Model::read(&contents.model).map_err(|error| not_run(&error))?;
-    contents.sets.iter().try_for_each(|set| answer(&contents, set, &model, device))
+    let mut answers =
+        contents.sets.iter().map(|set| answer(&contents, set, &model, device, tolerance));
+    answers.try_fold(0.0, |most, found: Result<f64, Ended>| Ok(found?.max(most)))
 }
 
 /// Gives the model the inputs of one set, and compares what it answers.
-fn answer(contents: &Contents, set: &Set, model: &Model, device: &Device) -> Result<(), Ended> {
+fn answer(
+    contents: &Contents,
+    set: &Set,
+    model: &Model,
+    device: &Device,
+    tolerance: Tolerance,
+) -> Result<f64, Ended> {
     let expected = set.outputs().map_err(|error| not_run(&error))?;
     let given = set.inputs().map_err(|error| not_run(&error))?;
     let names = contents.outline.inputs.iter().map(|it| it.name.as_str());
@@ -50,8 +67,11 @@ fn answer(contents: &Contents, set: &Set, model: &Model, device: &Device) -> Res
     let inputs =
         given.into_iter().fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
     let outputs = run_model(model, &inputs, device)?;
-    match difference(contents, &outputs, &expected) {
-        None => Ok(()),
+    match difference(contents, &outputs, &expected, tolerance) {
+        None => {
+            let pairs = outputs.iter().zip(&expected);
+            Ok(pairs.map(|(found, expected)| farthest(&found.tensor, expected)).fold(0.0, f64::max))
+        }
         Some(detail) => Err(Ended::because(Outcome::Wrong, detail)),
     }
 }
@@ -88,7 +108,12 @@ fn is_of_vulkan(error: &Error) -> bool {
 }
 
 /// What is wrong with the outputs of a model.
-fn difference(contents: &Contents, found: &[Output], expected: &[Tensor]) -> Option<String> {
+fn difference(
+    contents: &Contents,
+    found: &[Output],
+    expected: &[Tensor],
+    tolerance: Tolerance,
+) -> Option<String> {
     if found.len() != expected.len() {
         return Some(format!("has {} outputs, must have {}", found.len(), expected.len()));
     }
@@ -99,7 +124,7 @@ fn difference(contents: &Contents, found: &[Output], expected: &[Tensor]) -> Opt
                 Some(format!("output '{other}' is in the place of output '{name}'"))
             }
             _ => {
-                let difference = compare::difference(&found.tensor, expected);
+                let difference = compare::difference(&found.tensor, expected, tolerance);
                 difference.map(|it| format!("output '{name}': {it}"))
             }
         }
