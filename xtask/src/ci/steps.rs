@@ -8,8 +8,8 @@ use xshell::{Shell, cmd};
 
 use crate::process::{no_failure, succeed};
 use crate::{
-    build_shaders, c_api, conformance, dist, fuzz, html_report, leaks, node_tests, sanitizer,
-    stress, test, tools,
+    build_shaders, c_api, conformance, dist, fuzz, html_report, leaks, models, node_tests,
+    sanitizer, stress, test, tools,
 };
 
 /// The budget is two to four times what a step takes on two quiet cores, building its tools included: others
@@ -58,6 +58,7 @@ const SHADER_BUILD: &[&str] = &[
 pub(super) static NIGHTLY: &[Step] = &[
     step("release-test", 25, |sh| tests(sh, &["--release", "--no-fail-fast"])),
     step("functions", 240, every_input),
+    step("models", 12, whole_models),
     step("html-report", 4, html_report::check),
     step("leaks", 6, leaks::run),
     step("sanitizer", 15, sanitizer::run),
@@ -132,6 +133,11 @@ fn conformance(sh: &Shell, full: bool, args: &[&str]) -> Result<()> {
 fn node_tests(sh: &Shell) -> Result<()> {
     let args = node_tests::Args { cpu_drivers: true, args: Vec::new() };
     no_failure("ONNX's tests", node_tests::run(sh, &args)?)
+}
+
+fn whole_models(sh: &Shell) -> Result<()> {
+    let args = models::Args { cpu_drivers: true, args: Vec::new() };
+    no_failure("models that others made", models::run(sh, &args)?)
 }
 
 fn fuzz(sh: &Shell) -> Result<()> {
