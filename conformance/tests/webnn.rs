@@ -101,7 +101,7 @@ fn what_cannot_be_run_says_why() {
         details,
         [
             "noSuchOperation: it is no operation of WebNN that is known here",
-            "lstm: not supported: it takes LSTM",
+            "lstm: weight is missing",
             "input 'x': 3 numbers are no [2]",
             "input 'x': \"one\" is no number",
             "softmax: axis: 0.5 is no integer",

@@ -30,7 +30,7 @@ pub(super) static CI: &[Step] = &[
     step("doc", 4, doc),
     step("typos", 12, typos),
     step("fuzz-lock", 2, fuzz::check_lock),
-    step("conformance", 20, ci_conformance),
+    step("conformance", 35, ci_conformance),
     step("node-tests", 4, node_tests),
     step("stress", 12, stress::short),
     step("c-api", 8, c_api::run),

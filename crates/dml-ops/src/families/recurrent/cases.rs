@@ -47,9 +47,11 @@ const USUAL: Parts = Parts {
 };
 
 /// Steps, sequences, elements and hidden elements.
-const SHAPES: [[u32; 4]; 8] = [
+const SHAPES: [[u32; 4]; 9] = [
     [1, 1, 1, 1],
     [1, 3, 2, 5],
+    // The input is as large as the weights of a simple cell.
+    [1, 4, 3, 4],
     [9, 1, 4, 3],
     [2, 9, 5, 2],
     [2, 2, 1, 8],
