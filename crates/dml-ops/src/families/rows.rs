@@ -48,8 +48,8 @@ macro_rules! rows {
 }
 
 rows! {
-    ACTIVATION_SOFTMAX = softmax::softmax, OfRow::Floats(oracles::softmax), |_| Elements::Any;
-    ACTIVATION_SOFTMAX1 = softmax::softmax, OfRow::Floats(oracles::softmax), |_| Elements::Any;
+    ACTIVATION_SOFTMAX = softmax::softmax, OfRow::Floats(oracles::softmax), |_| Elements::Shares;
+    ACTIVATION_SOFTMAX1 = softmax::softmax, OfRow::Floats(oracles::softmax), |_| Elements::Shares;
     ACTIVATION_LOG_SOFTMAX =
         softmax::log_softmax, OfRow::Floats(oracles::log_softmax), |_| Elements::Any;
     ACTIVATION_LOG_SOFTMAX1 =

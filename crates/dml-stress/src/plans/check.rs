@@ -223,8 +223,11 @@ mod tests {
     }
 
     fn outcomes(seed: &str, count: u32) -> Vec<Outcome> {
-        let draw = |at: u32| Draw::new(&mut Random::new(&format!("{seed}/{at}")));
-        (0..count).map(|at| check(&draw(at)).unwrap_or_else(|it| panic!("{at}: {it}"))).collect()
+        let outcome = |at: u32| {
+            let draw = Draw::new(&mut Random::new(&format!("{seed}/{at}")));
+            check(&draw).unwrap_or_else(|it| panic!("{at}: {:?}: {it}", draw.case.operator))
+        };
+        (0..count).map(outcome).collect()
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::reference::number::Number;
 pub(super) enum Elements {
     /// Any, which kernels read as integers.
     Any,
+    /// The same, for results that are shares of a sum.
+    Shares,
     /// The same, for results that are some of them.
     Moved,
     /// The same, of which half are a few that are often equal.
@@ -47,7 +49,7 @@ impl Elements {
         let unit = f64::from(random.word()) / f64::from(u32::MAX);
         let sign = if random.one_in(2) { -1.0 } else { 1.0 };
         Some(match self {
-            Self::Any | Self::Moved => return None,
+            Self::Any | Self::Shares | Self::Moved => return None,
             Self::Few if is_exact => return None,
             Self::Few => f64::from(random.below(3)) * sign,
             Self::Sums if is_exact => f64::from(random.below(64)) / 8.0 * sign,
