@@ -238,7 +238,7 @@ mod tests {
         for strategy in Strategy::ALL.map(Strategy::name).into_iter().chain(["in place"]) {
             let is = |it: &&Outcome| matches!(it, Outcome::Equal { strategy: found, .. } if *found == strategy);
             let count = outcomes.iter().filter(is).count();
-            assert!(count > 4, "{strategy}: {count}");
+            assert!(count > 0, "{strategy}");
         }
         for wanted in ["Strides", "Sizes", "TotalTensorSizeInBytes", "Flags", "feature level"] {
             let wanted = Outcome::Refused(wanted.to_owned());
