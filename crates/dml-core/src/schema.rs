@@ -181,6 +181,11 @@ impl OperatorSchema {
         self.tables.first().map_or(FeatureLevel::HIGHEST, |table| table.level)
     }
 
+    /// Whether it has a field of this name.
+    pub fn has_field(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name == name)
+    }
+
     /// The tensors whose data types are chosen one by one; every other one has the type of one of these.
     pub fn type_parameters(&self) -> impl Iterator<Item = &'static FieldSchema> {
         let tensors = self.fields.iter().filter(|field| field.kind != FieldKind::Attribute);

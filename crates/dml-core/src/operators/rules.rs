@@ -148,6 +148,18 @@ pub(crate) fn sizes_are_those_of_a_recurrent_network(operator: &Validated) -> Re
     recurrent::network(operator)
 }
 
+/// The refusal of what stands at `path`.
+fn invalid(
+    operator: &Validated,
+    path: impl Into<String>,
+    given: impl std::fmt::Display,
+    problem: impl Into<String>,
+    accepted: impl std::fmt::Display,
+) -> Error {
+    let field = InvalidField::new(path, given, problem, accepted.to_string());
+    Error::Invalid { operator: operator.schema().name, field }
+}
+
 /// Every tensor of the kind `parts` has the sizes of `whole` but for the one along `Axis`; these add up.
 fn parts_along_axis(operator: &Validated, whole: &str, parts: FieldKind) -> Result<(), Error> {
     let invalid = |field| Error::Invalid { operator: operator.schema().name, field };

@@ -90,7 +90,7 @@ fn axes(operator: &Validated) -> Result<[bool; 8], Error> {
 
 /// The same of an operator on a tensor of `rank` dimensions, which may be nested.
 fn axes_of(operator: &Validated, rank: usize) -> Result<[bool; 8], Error> {
-    let has = |name| operator.schema().fields.iter().any(|field| field.name == name);
+    let has = |name| operator.schema().has_field(name);
     let mut of_tensor = vec![0; rank];
     if has("Axes") {
         operator.uint_array("Axes")?.iter().for_each(|axis| of_tensor[*axis as usize] = 1);

@@ -182,6 +182,16 @@ pub(crate) fn single(value: f64) -> f64 {
     f64::from(value as f32)
 }
 
+/// The value of an element in double precision.
+pub(crate) fn double(data_type: DataType, bits: u64) -> f64 {
+    f64::from_bits(Number::decode(data_type, bits).encode(DataType::Float64))
+}
+
+/// The element that is nearest to a value.
+pub(crate) fn encoded(data_type: DataType, value: f64) -> u64 {
+    Number::decode(DataType::Float64, value.to_bits()).encode(data_type)
+}
+
 /// Where subnormals of single precision are zeros.
 pub(crate) fn flush(value: f64) -> f64 {
     if value.abs() < f32::MIN_POSITIVE.into() { value * 0.0 } else { value }

@@ -10,7 +10,7 @@ use dml_core::{
 };
 
 use super::signatures;
-use crate::reference::number::Number;
+use crate::reference::number::{double, encoded};
 use crate::reference::{Case, Memory, Random, Reference, Signature, run_on_host};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
@@ -56,12 +56,11 @@ impl Wrong<'_> {
 
 /// The mean of those that are numbers.
 fn mean(elements: &[u64], data_type: DataType) -> u64 {
-    let float =
-        |bits: &u64| f64::from_bits(Number::decode(data_type, *bits).encode(DataType::Float64));
+    let float = |bits: &u64| double(data_type, *bits);
     let numbers: Vec<f64> = elements.iter().map(float).filter(|it| it.is_finite()).collect();
     #[expect(clippy::cast_precision_loss, reason = "tensors of cases are small")]
     let mean = numbers.iter().sum::<f64>() / numbers.len().max(1) as f64;
-    Number::decode(DataType::Float64, mean.to_bits()).encode(data_type)
+    encoded(data_type, mean)
 }
 
 impl Reference for Wrong<'_> {

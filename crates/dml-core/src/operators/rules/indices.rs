@@ -2,9 +2,9 @@
 //!
 //! Sizes are aligned at the innermost dimension; what is before them is 1.
 
+use super::invalid;
 use crate::error::Error;
 use crate::schema::validated::Validated;
-use crate::types::InvalidField;
 
 /// The sizes of `InputTensor`, with those of the indices in place of that of the axis.
 pub(super) fn along_axis(operator: &Validated) -> Result<(), Error> {
@@ -174,17 +174,6 @@ fn sizes_are(
 
 fn list(sizes: &[u32]) -> String {
     format!("{sizes:?}")
-}
-
-fn invalid(
-    operator: &Validated,
-    path: impl Into<String>,
-    given: impl std::fmt::Display,
-    problem: impl Into<String>,
-    accepted: String,
-) -> Error {
-    let field = InvalidField::new(path, given, problem, accepted);
-    Error::Invalid { operator: operator.schema().name, field }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Rules of operators that move elements: which sizes the tensors have by the attributes.
 
+use super::invalid;
 use crate::error::{Error, LevelRefusal};
 use crate::schema::validated::Validated;
+use crate::types::FeatureLevel;
 use crate::types::enums::{InterpolationMode, PaddingMode};
-use crate::types::{FeatureLevel, InvalidField};
 
 /// Offsets, sizes and strides stay within the input; the sizes are the output's.
 pub(super) fn slice(operator: &Validated) -> Result<(), Error> {
@@ -192,17 +193,6 @@ pub(super) fn no_zeros(operator: &Validated, path: &str, values: &[u32]) -> Resu
     let Some(at) = values.iter().position(|value| *value == 0) else { return Ok(()) };
     let path = if values.len() > 1 { format!("{path}[{at}]") } else { path.to_owned() };
     Err(invalid(operator, path, 0, "is too small", "any other"))
-}
-
-pub(super) fn invalid(
-    operator: &Validated,
-    path: impl Into<String>,
-    given: impl std::fmt::Display,
-    problem: impl Into<String>,
-    accepted: impl Into<String>,
-) -> Error {
-    let field = InvalidField::new(path, given, problem, accepted);
-    Error::Invalid { operator: operator.schema().name, field }
 }
 
 #[cfg(test)]

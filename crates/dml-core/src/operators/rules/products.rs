@@ -1,16 +1,16 @@
 //! Rules of products of matrices, and of convolutions: which sizes the tensors have.
 
+use super::invalid;
 use crate::error::Error;
 use crate::schema::validated::Validated;
 use crate::schema::{FieldKind, TensorPath};
 use crate::tensor::TensorLayout;
-use crate::types::InvalidField;
 
 /// The output's sizes are those of batches, A's rows and B's columns; the other tensors have one element for
 /// all, for each row, or for each column.
 pub(super) fn matrices(operator: &Validated) -> Result<(), Error> {
     let [a, b, output] = of_one_rank(operator, ["ATensor", "BTensor", OUTPUT])?;
-    let transposed = |name| match operator.schema().fields.iter().any(|it| it.name == name) {
+    let transposed = |name| match operator.schema().has_field(name) {
         true => operator.uint(name).map(|it| it == 1),
         false => Ok(false),
     };
@@ -40,11 +40,11 @@ pub(super) fn matrices(operator: &Validated) -> Result<(), Error> {
 /// A fused activation of rows has dimensions of the output for axes, none of them twice.
 fn axes_of_activation(operator: &Validated, rank: usize) -> Result<(), Error> {
     let name = "FusedActivation";
-    if !operator.schema().fields.iter().any(|it| it.name == name) {
+    if !operator.schema().has_field(name) {
         return Ok(());
     }
     for activation in operator.nested(name)? {
-        if !activation.schema().fields.iter().any(|it| it.name == "Axes") {
+        if !activation.schema().has_field("Axes") {
             continue;
         }
         let axes = activation.uint_array("Axes")?;
@@ -106,7 +106,7 @@ pub(super) fn convolution(operator: &Validated) -> Result<(), Error> {
 }
 
 fn is_backward(operator: &Validated) -> Result<bool, Error> {
-    match operator.schema().fields.iter().any(|it| it.name == "Direction") {
+    match operator.schema().has_field("Direction") {
         true => operator.uint("Direction").map(|it| it == 1),
         false => Ok(false),
     }
@@ -212,15 +212,4 @@ pub(super) fn sizes_are(
             Err(invalid(operator, format!("{name}.Sizes[{at}]"), sizes[at], problem, wanted[at]))
         }
     }
-}
-
-pub(super) fn invalid(
-    operator: &Validated,
-    path: impl Into<String>,
-    given: impl std::fmt::Display,
-    problem: impl Into<String>,
-    accepted: impl std::fmt::Display,
-) -> Error {
-    let field = InvalidField::new(path, given, problem, accepted.to_string());
-    Error::Invalid { operator: operator.schema().name, field }
 }

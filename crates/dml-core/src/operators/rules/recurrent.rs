@@ -1,6 +1,7 @@
 //! The rule of recurrent networks: which sizes their tensors have.
 
-use super::products::{invalid, sizes_are};
+use super::invalid;
+use super::products::sizes_are;
 use crate::error::Error;
 use crate::schema::FieldKind;
 use crate::schema::validated::Validated;

@@ -1,6 +1,7 @@
 //! Rules of operators on windows: how many windows a tensor has, and what their attributes may be.
 
-use super::movement::{INPUT, OUTPUT, invalid, no_zeros, same_ranks, sizes_are};
+use super::invalid;
+use super::movement::{INPUT, OUTPUT, no_zeros, same_ranks, sizes_are};
 use crate::error::Error;
 use crate::schema::validated::Validated;
 

@@ -4,7 +4,7 @@ use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, DataType, Error, Validated};
 
 use super::cases::Maker;
-use crate::reference::number::{Number, flush, single};
+use crate::reference::number::{Number, double, flush, single};
 use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
 
 /// What a number on the way goes through that a device may take for zero.
@@ -69,10 +69,6 @@ impl OfBlocks {
         let count = usize::try_from(output.element_count()).unwrap_or(usize::MAX);
         Ok(vec![(0..count).map(element).collect::<Result<_, Error>>()?])
     }
-}
-
-fn double(data_type: DataType, bits: u64) -> f64 {
-    f64::from_bits(Number::decode(data_type, bits).encode(DataType::Float64))
 }
 
 /// The coordinate of the element with an index in row-major order.

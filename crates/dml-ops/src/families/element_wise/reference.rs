@@ -8,7 +8,8 @@ use super::cases;
 use super::functions::Functions;
 use super::program::{fused, is_mixed, scale_bias};
 use super::tensors::{Attributes, Tensors};
-use crate::reference::number::{Number, flush};
+use crate::reference::number;
+use crate::reference::number::{Number, encoded, flush};
 use crate::reference::{Case, Random, Reference, Signature};
 
 pub(super) use crate::reference::number::single;
@@ -146,7 +147,7 @@ fn attributes(operator: &Validated) -> Vec<(DataType, u64)> {
 }
 
 fn double((data_type, bits): (DataType, u64)) -> f64 {
-    f64::from_bits(Number::decode(data_type, bits).encode(DataType::Float64))
+    number::double(data_type, bits)
 }
 
 /// The bits of the output's element. Every number between the inputs and the output goes through `step`.
@@ -179,7 +180,7 @@ fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) 
             // A subnormal FLOAT32 is compared with its zero as well, and integers may have made it.
             let last = if output == DataType::Float32 { |it| it } else { step };
             let result = float(operator, of, &given, [step, last]);
-            Number::decode(DataType::Float64, result.to_bits()).encode(output)
+            encoded(output, result)
         }
         // Nothing is converted to its own type.
         _ if given[0].0 == output => given[0].1,

@@ -4,7 +4,7 @@ use dml_core::operators::FillValueSequenceDesc;
 use dml_core::{AbstractOperator, DataType, Error, ScalarUnion, TensorDesc, Validated};
 
 use super::cases::tensors;
-use crate::reference::number::Number;
+use crate::reference::number::{Number, encoded};
 use crate::reference::{Case, Random, Reference, Signature, TensorMaker, edges, value};
 
 pub(super) struct FillValueSequence;
@@ -31,7 +31,7 @@ impl Reference for FillValueSequence {
         let make = &TensorMaker { data_type, rank };
         // Neither values nor members are exact as floats.
         let usual = [0.3, 1.7].map(|it: f64| match data_type.integer_range() {
-            None => Number::decode(DataType::Float64, it.to_bits()).encode(data_type),
+            None => encoded(data_type, it),
             Some(_) => data_type.integer_bits(if it < 1.0 { -77 } else { 13 }),
         });
         let of = |tensor| desc(tensor, usual);

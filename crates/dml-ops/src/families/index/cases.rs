@@ -21,7 +21,7 @@ pub(super) struct Maker<'a> {
 
 /// Whether the operator writes where its indices say.
 pub(super) fn is_scatter(schema: &OperatorSchema) -> bool {
-    schema.fields.iter().any(|it| it.name == "UpdatesTensor")
+    schema.has_field("UpdatesTensor")
 }
 
 /// What a tensor looks like in memory.

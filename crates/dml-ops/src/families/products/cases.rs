@@ -12,12 +12,12 @@ use dml_core::operators::{
     ACTIVATION_LINEAR, ACTIVATION_RELU, ACTIVATION_SIGMOID, ELEMENT_WISE_CLIP, implemented_in,
 };
 use dml_core::schema::{FieldKind, OperatorSchema};
-use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc, TensorLayout, Validated};
+use dml_core::{AbstractOperator, FieldValue, TensorDesc, TensorLayout, Validated};
 
 use super::result::is_of_rows;
 use crate::families::element_wise::nested;
 use crate::reference::layouts::{padded, repeated, reversed, snake};
-use crate::reference::number::Number;
+use crate::reference::number::encoded;
 use crate::reference::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};
 
 /// Which tensors an operator has, and which of their elements meet.
@@ -95,7 +95,7 @@ pub(super) struct Maker<'a> {
 
 impl Maker<'_> {
     fn has(&self, name: &str) -> bool {
-        self.schema.fields.iter().any(|it| it.name == name)
+        self.schema.has_field(name)
     }
 
     fn make(&self, name: &str) -> TensorMaker {
@@ -250,10 +250,6 @@ impl Maker<'_> {
         }
         parts
     }
-}
-
-fn encoded(data_type: DataType, value: f64) -> u64 {
-    Number::decode(DataType::Float64, value.to_bits()).encode(data_type)
 }
 
 /// The elements of an input: small integers, scales that are not.

@@ -11,7 +11,8 @@ use super::result::{
 };
 use crate::families::element_wise::{activated_reference, fused};
 use crate::families::rows::softmax_of_rows;
-use crate::reference::number::{Number, single};
+use crate::reference::number;
+use crate::reference::number::{encoded, single};
 use crate::reference::{BrokenRule, Case, Random, Reference, Signature, coordinate};
 
 /// The reference of an operator that adds up products.
@@ -55,7 +56,7 @@ impl Inputs<'_> {
 }
 
 fn double((data_type, bits): (DataType, u64)) -> f64 {
-    f64::from_bits(Number::decode(data_type, bits).encode(DataType::Float64))
+    number::double(data_type, bits)
 }
 
 fn integer((data_type, bits): (DataType, u64)) -> Option<i128> {
@@ -154,7 +155,7 @@ impl Reference for OfProducts {
         }
         let encoded = values.into_iter().zip(&places).map(|(value, at)| {
             let value = Self::quantized(&inputs, value, at);
-            Number::decode(DataType::Float64, value.to_bits()).encode(output.data_type())
+            encoded(output.data_type(), value)
         });
         Ok(vec![encoded.collect()])
     }

@@ -78,7 +78,7 @@ impl Maker<'_> {
     }
 
     fn has(&self, name: &str) -> bool {
-        self.schema.fields.iter().any(|field| field.name == name)
+        self.schema.has_field(name)
     }
 
     fn operator(

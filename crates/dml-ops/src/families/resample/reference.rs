@@ -6,7 +6,7 @@ use dml_core::{
 };
 
 use super::cases::Maker;
-use crate::reference::number::Number;
+use crate::reference::number::{double, encoded};
 use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
 
 /// The reference of an operator that resamples.
@@ -126,18 +126,12 @@ impl Reference for Resampled {
     }
 }
 
-fn encoded(data_type: DataType, value: f64) -> u64 {
-    Number::decode(DataType::Float64, value.to_bits()).encode(data_type)
-}
-
 /// The mean of elements; integers are rounded to the nearest, of two to the even one.
 fn mean(data_type: DataType, bits: &[u64], taken: &[(usize, f64)]) -> u64 {
     if let [(place, _)] = taken {
         return bits[*place];
     }
-    let value = |place: usize| {
-        f64::from_bits(Number::decode(data_type, bits[place]).encode(DataType::Float64))
-    };
+    let value = |place: usize| double(data_type, bits[place]);
     let mean: f64 = taken.iter().map(|(place, weight)| weight * value(*place)).sum();
     match data_type.integer_range() {
         Some(_) => encoded(data_type, mean.round_ties_even()),

@@ -38,7 +38,7 @@ const fn two(rows: u32, row: u32) -> Sizes {
 
 impl Maker<'_> {
     fn named(&self) -> Named {
-        let has = |name: &str| self.schema.fields.iter().any(|field| field.name == name);
+        let has = |name: &str| self.schema.has_field(name);
         let names = [
             ("Axes", Named::Several),
             ("Axis", Named::One),

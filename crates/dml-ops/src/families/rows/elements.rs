@@ -2,10 +2,10 @@
 //! any result that could be stated: what cancels has no digits left, and what overflows on the way depends on
 //! the order.
 
-use dml_core::{DataType, TensorLayout};
+use dml_core::TensorLayout;
 
 use crate::reference::Random;
-use crate::reference::number::Number;
+use crate::reference::number::encoded;
 
 /// Which elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Elements {
         let is_exact = random.one_in(2);
         let element = |_| match self.number(random, is_exact) {
             Some(number) if self == Self::Few || data_type.integer_range().is_none() => {
-                Number::decode(DataType::Float64, number.to_bits()).encode(data_type)
+                encoded(data_type, number)
             }
             _ => random.input_element(data_type),
         };

@@ -7,7 +7,7 @@ use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
 
 use super::cases::Maker;
 use super::elements::Elements;
-use crate::reference::number::{Number, flush, single};
+use crate::reference::number::{Number, double, encoded, flush, single};
 use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
 
 /// What every number on the way goes through that a device may take for zero.
@@ -101,14 +101,10 @@ pub(super) fn rows(tensor: &TensorLayout, axes: &[bool]) -> Vec<Vec<usize>> {
     rows.into_values().collect()
 }
 
-fn double(data_type: DataType, bits: u64) -> f64 {
-    f64::from_bits(Number::decode(data_type, bits).encode(DataType::Float64))
-}
-
 /// The element of an output that a number of double precision becomes.
 fn element(value: f64, data_type: DataType) -> u64 {
     let value = if data_type.integer_range().is_some() { value } else { single(value) };
-    Number::decode(DataType::Float64, value.to_bits()).encode(data_type)
+    encoded(data_type, value)
 }
 
 impl OverRows {

@@ -105,7 +105,7 @@ impl Maker<'_> {
             })
             .collect();
         cases.push(self.values("values", AxisDirection::Decreasing));
-        if self.schema.fields.iter().any(|it| it.name == AXIS_DIRECTION) {
+        if self.schema.has_field(AXIS_DIRECTION) {
             cases.push(self.values("values_ascending", AxisDirection::Increasing));
             let least = Wanted { direction: AxisDirection::Increasing, ..self.greatest(0, 1) };
             cases.push(Case::new("least", self.operator(self.input(SMALL), packed, least)));

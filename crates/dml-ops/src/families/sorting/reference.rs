@@ -8,7 +8,7 @@ use dml_core::{AbstractOperator, AxisDirection, DataType, Error, Validated};
 
 use super::AXIS_DIRECTION;
 use super::cases::Maker;
-use crate::reference::number::Number;
+use crate::reference::number::double;
 use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
 
 /// The reference of TOP_K and TOP_K1.
@@ -26,7 +26,7 @@ fn ordered(data_type: DataType, bits: u64) -> (bool, f64, i128) {
         };
         return (false, 0.0, integer);
     }
-    let value = f64::from_bits(Number::decode(data_type, bits).encode(DataType::Float64));
+    let value = double(data_type, bits);
     if value.is_nan() { (true, 0.0, 0) } else { (false, value, 0) }
 }
 
@@ -43,7 +43,7 @@ impl Reference for TopK {
     ) -> Result<Vec<Vec<u64>>, Error> {
         let tensor = operator.required_tensor("InputTensor")?;
         let (axis, count) = (operator.uint("Axis")? as usize, operator.uint("K")? as usize);
-        let has_direction = self.schema.fields.iter().any(|it| it.name == AXIS_DIRECTION);
+        let has_direction = self.schema.has_field(AXIS_DIRECTION);
         let least = AxisDirection::Increasing.dml_value();
         let wants_least = has_direction && operator.uint(AXIS_DIRECTION)? == least;
         let product = |sizes: &[u32]| sizes.iter().map(|size| *size as usize).product::<usize>();

@@ -77,7 +77,7 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(operator: &'a Validated, data: Operand) -> Result<Self, Error> {
         let tensor = operator.required_tensor("InputTensor")?;
-        let has_direction = operator.schema().fields.iter().any(|it| it.name == AXIS_DIRECTION);
+        let has_direction = operator.schema().has_field(AXIS_DIRECTION);
         let increasing = AxisDirection::Increasing.dml_value();
         let descends = !has_direction || operator.uint(AXIS_DIRECTION)? != increasing;
         Ok(Self {

@@ -18,7 +18,7 @@ pub(super) struct Maker<'a> {
 
 impl Maker<'_> {
     fn has(&self, name: &str) -> bool {
-        self.schema.fields.iter().any(|field| field.name == name)
+        self.schema.has_field(name)
     }
 
     /// Dimensions that windows go along.

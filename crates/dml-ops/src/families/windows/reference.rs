@@ -5,7 +5,7 @@ use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
 
 use super::cases::Maker;
 use super::meaning::Meaning;
-use crate::reference::number::{Number, single};
+use crate::reference::number::{double, encoded, single};
 use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
 
 /// The reference of an operator on windows.
@@ -102,14 +102,6 @@ fn windows<'a>(
         let places = all.iter().map(|it| place(input, it)).collect();
         Taken { coordinate, places, size }
     })
-}
-
-fn double(data_type: DataType, bits: u64) -> f64 {
-    f64::from_bits(Number::decode(data_type, bits).encode(DataType::Float64))
-}
-
-fn encoded(data_type: DataType, value: f64) -> u64 {
-    Number::decode(DataType::Float64, value.to_bits()).encode(data_type)
 }
 
 /// A sum of zeros is +0.

@@ -3,7 +3,7 @@
 use dml_core::DataType;
 
 use super::Random;
-use crate::reference::number::{Format, Number};
+use crate::reference::number::{Format, encoded};
 
 /// Values at which a conversion or a rounding turns: halves, the ends of integer types and of FLOAT16,
 /// what is left of a significand, the least numbers.
@@ -131,7 +131,7 @@ impl Random {
 
 /// The bits of the element that is nearest to a number.
 fn nearest(value: f64, data_type: DataType) -> u64 {
-    Number::decode(DataType::Float64, value.to_bits()).encode(data_type)
+    encoded(data_type, value)
 }
 
 #[cfg(test)]

@@ -95,7 +95,7 @@ fn depth_channel(
     [channel, row, column]: [u32; 3],
 ) -> Result<u32, Error> {
     let block = operator.uint("BlockSize")?;
-    let has_order = operator.schema().fields.iter().any(|it| it.name == "Order");
+    let has_order = operator.schema().has_field("Order");
     let order = if has_order { operator.uint("Order")? } else { 0 };
     Ok(match order == DepthSpaceOrder::ColumnRowDepth.dml_value() {
         false => (row * block + column) * channels + channel,

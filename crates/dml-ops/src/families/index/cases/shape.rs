@@ -89,7 +89,7 @@ impl Maker<'_> {
     }
 
     fn has_batches(&self) -> bool {
-        self.schema.fields.iter().any(|it| it.name == "BatchDimensionCount")
+        self.schema.has_field("BatchDimensionCount")
     }
 
     /// The last of some odd sizes, `size` along the axis.
