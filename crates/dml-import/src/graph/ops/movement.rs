@@ -5,7 +5,7 @@ use dml_core::{AbstractOperator, TensorDesc};
 
 use crate::error::Result;
 use crate::graph::device::no_counterpart;
-use crate::graph::dml::{MAX_RANK, packed_tensor};
+use crate::graph::dml::packed_tensor;
 use crate::graph::ops::Operands;
 use crate::graph::ops::operands::{Operator, Place};
 use crate::graph::value::{Content, Kind, Value};
@@ -80,9 +80,14 @@ pub(super) fn leading<T: Clone>(values: impl IntoIterator<Item = T>, filler: T) 
     [vec![filler; missing], values].concat()
 }
 
-/// The dimensions as DirectML has them: where they are too many, neighbours that stay as they are become one.
-pub(super) fn joined<T: Copy>(dimensions: &[T], join: impl Fn(T, T) -> Option<T>) -> Vec<T> {
-    if dimensions.len() <= MAX_RANK {
+/// The dimensions as DirectML has them: where there are more than `most`, neighbours that stay as they are become
+/// one.
+pub(super) fn joined<T: Copy>(
+    dimensions: &[T],
+    most: usize,
+    join: impl Fn(T, T) -> Option<T>,
+) -> Vec<T> {
+    if dimensions.len() <= most {
         return dimensions.to_vec();
     }
     let mut all: Vec<T> = vec![];

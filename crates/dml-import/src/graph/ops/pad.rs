@@ -6,7 +6,7 @@ use dml_core::{AbstractOperator, DataType, PaddingMode};
 use crate::convert::as_float;
 use crate::element::scalar;
 use crate::error::Result;
-use crate::graph::dml::storage_type;
+use crate::graph::dml::{MAX_RANK, storage_type};
 use crate::graph::ops::movement::{is_on_host, joined, leading, moved, tensors, written};
 use crate::graph::ops::slice::{Walk, walked};
 use crate::graph::ops::{Need, Op, Operands};
@@ -204,7 +204,7 @@ fn operator(
     padding_mode: PaddingMode,
     bits: u64,
 ) -> Result<AbstractOperator> {
-    let margins = joined(margins, |outer, inner| {
+    let margins = joined(margins, MAX_RANK, |outer, inner| {
         let size = outer.size.saturating_mul(inner.size);
         (outer.is_none() && inner.is_none()).then_some(Margin { size, ..inner })
     });

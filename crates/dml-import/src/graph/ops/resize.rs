@@ -10,11 +10,14 @@ use dml_core::{AxisDirection, DataType, InterpolationMode, PaddingMode, TensorDe
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::dml::storage_type;
-use crate::graph::ops::movement::leading;
+use crate::graph::ops::movement::{joined, leading};
 use crate::graph::ops::packed::write;
 use crate::graph::ops::pad::padded;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
+
+/// RESAMPLE has so many dimensions at most.
+const MAX_RANK: usize = 4;
 
 /// The first input in other sizes.
 #[derive(Debug)]
@@ -224,7 +227,11 @@ impl Resize {
             return Ok(data.clone());
         }
         let (direction, shift) = self.rounding(operands, axes)?;
-        let axes = leading(joined(axes), Axis::same(1));
+        let axes = joined(axes, MAX_RANK, |outer, inner| {
+            let stay = outer.is_same() && inner.is_same();
+            stay.then(|| Axis::same(outer.input.saturating_mul(inner.input)))
+        });
+        let axes = leading(axes, Axis::same(1));
         let seen = |size: fn(&Axis) -> u64| axes.iter().map(size).collect::<Vec<u64>>();
         let (input, output) = (seen(|it| it.input), seen(|it| it.output));
         let floats = |of: fn(&Axis) -> f64, shift: f64| {
@@ -370,20 +377,6 @@ fn partition(count: u64, has: impl Fn(u64) -> bool) -> u64 {
         if has(middle) { low = middle + 1 } else { high = middle }
     }
     low
-}
-
-/// The dimensions with neighbours that stay as they are taken as one.
-fn joined(axes: &[Axis]) -> Vec<Axis> {
-    let mut all: Vec<Axis> = vec![];
-    for axis in axes {
-        match all.last_mut() {
-            Some(last) if last.is_same() && axis.is_same() => {
-                *last = Axis::same(last.input.saturating_mul(axis.input));
-            }
-            _ => all.push(*axis),
-        }
-    }
-    all
 }
 
 /// The elements of a value, which are numbers.

@@ -4,6 +4,7 @@ use dml_core::AbstractOperator;
 use dml_core::operators::{Slice1Desc, SliceDesc};
 
 use crate::error::Result;
+use crate::graph::dml::MAX_RANK;
 use crate::graph::ops::movement::{joined, leading, moved, tensors};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
@@ -85,7 +86,7 @@ pub(super) fn walked(operands: &Operands<'_>, data: &Value, walks: &[Walk]) -> R
     }
     let positions = || walks.iter().map(Walk::positions).collect();
     let build = || {
-        let walks = joined(walks, |outer, inner| {
+        let walks = joined(walks, MAX_RANK, |outer, inner| {
             let joins = outer.is_whole() && inner.is_whole();
             joins.then(|| Walk::whole(outer.size.saturating_mul(inner.size)))
         });

@@ -5,6 +5,7 @@ use dml_core::{AbstractOperator, DataType, DepthSpaceOrder};
 
 use crate::element::ElementType;
 use crate::error::Result;
+use crate::graph::dml::MAX_RANK;
 use crate::graph::ops::movement::{is_on_host, joined, leading, moved, tensors, written};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
@@ -64,7 +65,7 @@ fn repeated(
 }
 
 fn tile(operands: &Operands<'_>, input: &Value, pairs: &[[u64; 2]]) -> Result<AbstractOperator> {
-    let pairs = joined(pairs, |[outer, times], [inner, again]| {
+    let pairs = joined(pairs, MAX_RANK, |[outer, times], [inner, again]| {
         (times == 1 && again == 1).then(|| [outer.saturating_mul(inner), 1])
     });
     let sizes: Vec<u64> = pairs.iter().map(|[size, _]| *size).collect();

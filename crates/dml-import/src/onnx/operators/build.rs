@@ -140,7 +140,7 @@ fn padding_mode(it: &Attributes<'_>, modes: &[(&str, PaddingMode)]) -> Result<Pa
 }
 
 /// The value that `given` names.
-fn choice<T: Copy>(
+pub(super) fn choice<T: Copy>(
     it: &Attributes<'_>,
     name: &str,
     given: &str,

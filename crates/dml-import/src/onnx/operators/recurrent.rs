@@ -8,7 +8,7 @@ use dml_core::operators::{
 use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, FieldValue, RecurrentNetworkDirection};
 
-use super::build::Built;
+use super::build::{Built, choice};
 use super::{Row, row};
 use crate::error::{Result, shortened};
 use crate::graph::{Cell, Recurrent};
@@ -79,16 +79,14 @@ fn without_clip(it: &Attributes<'_>) -> Result<()> {
 }
 
 fn recurrent(it: &Attributes<'_>, cell: Cell, usual: &[&str]) -> Built {
-    let (direction, directions) = match it.text("direction").as_deref() {
-        None | Some("forward") => (RecurrentNetworkDirection::Forward, 1),
-        Some("reverse") => (RecurrentNetworkDirection::Backward, 1),
-        Some("bidirectional") => (RecurrentNetworkDirection::Bidirectional, 2),
-        Some(other) => {
-            let (given, problem) = (shortened(other), "is no direction");
-            let accepted = "forward, reverse, bidirectional";
-            return Err(it.node.invalid("attribute direction", given, problem, accepted));
-        }
-    };
+    let given = it.text("direction");
+    let known = [
+        ("forward", (RecurrentNetworkDirection::Forward, 1)),
+        ("reverse", (RecurrentNetworkDirection::Backward, 1)),
+        ("bidirectional", (RecurrentNetworkDirection::Bidirectional, 2)),
+    ];
+    let (direction, directions) =
+        choice(it, "direction", given.as_deref().unwrap_or("forward"), &known)?;
     Ok(Box::new(Recurrent {
         cell,
         direction,

@@ -1,8 +1,8 @@
 //! Resize and Upsample: what their attributes say.
 
-use super::build::Built;
+use super::build::{Built, choice};
 use super::{Row, row};
-use crate::error::{Error, Result, shortened};
+use crate::error::Result;
 use crate::graph::{Aspect, Coordinates, Interpolation, Nearest, Resize, Scales};
 use crate::onnx::attributes::{Attributes, Kind};
 
@@ -96,11 +96,5 @@ fn interpolation(it: &Attributes<'_>, nearest: Nearest) -> Result<Interpolation>
 /// What an attribute says, of which the first is what it says where it is not there.
 fn chosen<T: Copy>(it: &Attributes<'_>, name: &str, all: &[(&str, T)]) -> Result<T> {
     let text = it.text(name);
-    let is_said = |(word, _): &&(&str, T)| text.as_deref().is_none_or(|text| text == *word);
-    let unknown = || -> Error {
-        let words: Vec<&str> = all.iter().map(|(word, _)| *word).collect();
-        let given = shortened(text.as_deref().unwrap_or_default());
-        it.node.invalid(format!("attribute {name}"), given, "is no mode", words.join(", "))
-    };
-    all.iter().find(is_said).map(|(_, value)| *value).ok_or_else(unknown)
+    choice(it, name, text.as_deref().unwrap_or(all[0].0), all)
 }
