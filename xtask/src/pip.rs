@@ -1,6 +1,6 @@
 //! Python's package installer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use xshell::{Cmd, Shell, cmd};
@@ -15,6 +15,18 @@ pub(crate) fn with_pip<'a>(sh: &'a Shell, program: Cmd<'a>) -> Result<Cmd<'a>> {
     }
     let wheel = from_apt(sh).context("python3 has no pip")?;
     Ok(program.env("PYTHONPATH", wheel))
+}
+
+/// Unpacks the wheel of `named`, such as `onnx==1.22.0`, and nothing that it asks for, into the folder `package`.
+/// Whatever this system and its Python are: no program of it is run.
+pub(crate) fn unpack(sh: &Shell, named: &str, package: &Path) -> Result<()> {
+    let options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"];
+    let pip = cmd!(sh, "python3 -m pip install")
+        .args(options)
+        .args(["--target".as_ref(), package.as_os_str()])
+        .arg(named);
+    let fetched = with_pip(sh, pip)?.run();
+    fetched.with_context(|| format!("pip cannot get {named}; is there a network connection?"))
 }
 
 /// A wheel can be used without being installed.
