@@ -21,7 +21,7 @@ use crate::lowering::kernels::Kernels;
 const MOST_OF_A_SUM: u32 = 8192;
 
 /// Columns are worth a copy that makes them quads where so many rows take them.
-const ROWS_WORTH_A_COPY: u32 = 16;
+pub(crate) const ROWS_WORTH_A_COPY: u32 = 16;
 
 /// The dimensions of sums, outermost first: batches, the row, columns, and depths.
 const AXES: usize = BATCHES + 1 + COLUMNS + DEPTHS;

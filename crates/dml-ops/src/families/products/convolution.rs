@@ -25,7 +25,7 @@ const PLACES: usize = 2;
 
 /// Whether a field that an operator may have says 1.
 fn says(operator: &Validated, name: &str, otherwise: bool) -> Result<bool, Error> {
-    match operator.schema().fields.iter().any(|it| it.name == name) {
+    match operator.schema().has_field(name) {
         true => operator.uint(name).map(|it| it == 1),
         false => Ok(otherwise),
     }
@@ -81,13 +81,17 @@ impl Geometry for Convolution {
         // Those of the output are neighbours.
         let innermost = usize::from(is_backward);
         let last = of_input.len() - 1;
-        let mut input =
-            build.factor(INPUT, &Storage { innermost: last, margins: &margins, channels: 1 })?;
+        let mut input = build.factor(
+            INPUT,
+            &Storage { innermost: last, margins: &margins, channels: 1, is_copied: false },
+        )?;
         for (stride, [before, _]) in input.strides.iter().zip(&margins) {
             input.place.base += i64::from(*before) * stride;
         }
-        let mut filter =
-            build.factor(FILTER, &Storage { innermost, margins: &[], channels: innermost })?;
+        let mut filter = build.factor(
+            FILTER,
+            &Storage { innermost, margins: &[], channels: innermost, is_copied: false },
+        )?;
         if is_reversed {
             let places = filter.strides.iter_mut().zip(of_filter).skip(PLACES);
             for (stride, size) in places {

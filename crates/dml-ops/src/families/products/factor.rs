@@ -39,7 +39,7 @@ impl Words {
     }
 }
 
-/// How a tensor is stored that has to be copied.
+/// How a tensor is stored that is copied.
 pub(crate) struct Storage<'a> {
     /// The dimension whose elements become neighbours, in whole quads.
     pub(crate) innermost: usize,
@@ -47,6 +47,9 @@ pub(crate) struct Storage<'a> {
     pub(crate) margins: &'a [[u32; 2]],
     /// The dimension along which the zero point's second one goes.
     pub(crate) channels: usize,
+    /// Whether it is copied even where it could be read as it lies: what is multiplied many times is put in
+    /// order once.
+    pub(crate) is_copied: bool,
 }
 
 impl<'a> Build<'a> {
@@ -96,7 +99,8 @@ impl<'a> Build<'a> {
             (operand, data_type)
         });
         let has_margins = storage.margins.iter().any(|it| *it != [0, 0]);
-        if let (DataType::Float32, Some(slot), false) = (data_type, operand.slot, has_margins) {
+        let is_copied = has_margins || storage.is_copied;
+        if let (DataType::Float32, Some(slot), false) = (data_type, operand.slot, is_copied) {
             return Ok(Words::of(&operand, slot, rank));
         }
         let output = self.stored(tensor, storage);

@@ -10,7 +10,7 @@ use crate::lowering::product::{Dimension, Sums};
 
 /// Whether the matrices of A and B are transposed.
 pub(super) fn transposed(operator: &Validated) -> Result<[bool; 2], Error> {
-    let of = |name: &str| match operator.schema().fields.iter().any(|it| it.name == name) {
+    let of = |name: &str| match operator.schema().has_field(name) {
         true => operator.uint(name).map(|it| it == 1),
         false => Ok(false),
     };
@@ -35,7 +35,7 @@ impl Geometry for Matrices {
         let [row_of_a, depth_of_a] = if is_a_transposed { [last, first] } else { [first, last] };
         let [depth_of_b, column_of_b] = if is_b_transposed { [last, first] } else { [first, last] };
         let depth = operator.required_tensor("ATensor")?.sizes()[depth_of_a];
-        let stored = |innermost| Storage { innermost, margins: &[], channels: 1 };
+        let stored = |innermost| Storage { innermost, margins: &[], channels: 1, is_copied: false };
         let a = build.factor(["ATensor", "AZeroPointTensor"], &stored(row_of_a))?;
         let b = build.factor(["BTensor", "BZeroPointTensor"], &stored(column_of_b))?;
         let batch = |at: usize| Dimension {

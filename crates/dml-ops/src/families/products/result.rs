@@ -26,7 +26,7 @@ pub(super) fn number(operator: &Validated, name: &str) -> Result<f32, Error> {
 }
 
 pub(super) fn has(schema: &OperatorSchema, name: &str) -> bool {
-    schema.fields.iter().any(|it| it.name == name)
+    schema.has_field(name)
 }
 
 /// Whether an activation is one of rows, softmax, and not of single elements.

@@ -12,7 +12,7 @@ pub(super) fn simple(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error>
     if let Some(hidden) = &at.before.hidden {
         layer.add_up(hidden, at.time, 0..1)?;
     }
-    let mut program = layer.program()?;
+    let mut program = layer.program();
     let sum = program.read(layer.gate(at.time, 0));
     program.function(0, sum)?;
     Ok(State { hidden: layer.next_hidden(program, at)?, cell: None })
@@ -29,7 +29,7 @@ pub(super) fn long_short_term(layer: &mut Layer<'_, '_>, at: &At) -> Result<Stat
     if let Some(hidden) = &at.before.hidden {
         layer.add_up(hidden, at.time, 0..4)?;
     }
-    let mut program = layer.program()?;
+    let mut program = layer.program();
     let before = at.before.cell.clone().map(|it| program.read(it));
     let input = program.read(layer.gate(at.time, INPUT));
     let input = program.seeing(input, layer.peephole(INPUT)?, before);
@@ -53,10 +53,11 @@ pub(super) fn long_short_term(layer: &mut Layer<'_, '_>, at: &At) -> Result<Stat
     if let Some(kept) = kept {
         program.apply(&f::ADD_F32, vec![kept, added]);
     }
-    let output = layer.temporary();
+    // Not where the one before is.
+    let output = layer.scratch(at.time % 2 == 1);
     let cell = layer.next(program, at.time, at.before.cell.as_ref(), output)?;
 
-    let mut program = layer.program()?;
+    let mut program = layer.program();
     let state = program.read(cell.clone());
     let output = program.read(layer.gate(at.time, OUTPUT));
     let output = program.seeing(output, layer.peephole(OUTPUT)?, Some(state));
@@ -79,7 +80,7 @@ pub(super) fn gated(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> 
     if let Some(hidden) = &before {
         layer.add_up(hidden, at.time, UPDATE..NEW)?;
         if is_linear {
-            let output = layer.temporary();
+            let output = layer.scratch(false);
             layer.products(hidden, NEW..NEW + 1, &output, false)?;
             products = Some(output);
         } else {
@@ -87,7 +88,7 @@ pub(super) fn gated(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> 
             layer.add_up(&reset, at.time, NEW..NEW + 1)?;
         }
     }
-    let mut program = layer.program()?;
+    let mut program = layer.program();
     let mut new = program.read(layer.gate(at.time, NEW));
     if is_linear {
         let products = products.map(|it| program.read(it));
@@ -118,12 +119,12 @@ pub(super) fn gated(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> 
 
 /// `r h`.
 fn reset(layer: &mut Layer<'_, '_>, at: &At, hidden: &Operand) -> Result<Operand, Error> {
-    let mut program = layer.program()?;
+    let mut program = layer.program();
     let reset = program.read(layer.gate(at.time, RESET));
     let reset = program.function(0, reset)?;
     let hidden = program.read(hidden.clone());
     program.apply(&f::MULTIPLY_F32, vec![reset, hidden]);
-    let output = layer.temporary();
+    let output = layer.scratch(false);
     let sizes = [1, layer.network.sequences, layer.network.hidden];
     layer.compute(sizes, program, output.clone())?;
     Ok(output)

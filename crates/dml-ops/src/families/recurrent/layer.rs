@@ -17,7 +17,7 @@ use super::program::CellProgram;
 use crate::Target;
 use crate::families::products::{Build, Storage, Words};
 use crate::lowering::iteration::{IterationSpace, Operand, leading};
-use crate::lowering::product::{Dimension, Place, Sums};
+use crate::lowering::product::{Dimension, Place, ROWS_WORTH_A_COPY, Sums};
 
 /// What a cell does in a step: it adds what makes the states before it those after it.
 pub(super) type Step = fn(&mut Layer<'_, '_>, &At) -> Result<State, Error>;
@@ -28,17 +28,21 @@ const SEQUENCES: usize = DIMENSIONS - 2;
 const HIDDEN: usize = DIMENSIONS - 1;
 
 /// Weights lie as they are multiplied.
-const ROWS: Storage<'_> = Storage { innermost: 3, margins: &[], channels: 1 };
+const ROWS: Storage<'_> = Storage { innermost: 3, margins: &[], channels: 1, is_copied: false };
 
 /// The plan of a layer whose cell goes on so.
 pub(super) fn lower(operator: &Validated, target: &Target<'_>, step: Step) -> Result<Plan, Error> {
     let network = Network::of(operator)?;
     network.check(operator)?;
     let mut build = Build::new(operator, target, false)?;
+    // Every step takes the recurrence.
+    let by_gates = Storage { innermost: 2, is_copied: true, ..ROWS };
+    let is_worth_it = network.sequences >= ROWS_WORTH_A_COPY;
+    let recurrence = if is_worth_it { &by_gates } else { &ROWS };
     let factors = Factors {
         input: build.factor(["InputTensor", ""], &ROWS)?,
         weight: build.factor(["WeightTensor", ""], &ROWS)?,
-        recurrence: build.factor(["RecurrenceTensor", ""], &ROWS)?,
+        recurrence: build.factor(["RecurrenceTensor", ""], recurrence)?,
     };
     for (direction, is_backward) in (0..).zip(network.directions()) {
         let mut layer = Layer::new(&mut build, network, &factors, direction)?;
@@ -77,6 +81,8 @@ pub(super) struct At {
 pub(super) struct Layer<'b, 'a> {
     pub(super) operator: &'a Validated,
     pub(super) direction: u32,
+    functions: &'a [Validated],
+    threshold: Option<f32>,
     pub(super) network: Network,
     pub(super) build: &'b mut Build<'a>,
     factors: &'b Factors,
@@ -86,6 +92,7 @@ pub(super) struct Layer<'b, 'a> {
     sums: Operand,
     /// The hidden states after every step.
     pub(super) states: Operand,
+    scratch: [Option<Operand>; 2],
 }
 
 impl<'b, 'a> Layer<'b, 'a> {
@@ -100,26 +107,28 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(Self {
             operator: build.operator,
             direction,
+            functions: functions(build.operator, direction)?,
+            threshold: threshold(build.operator)?,
             network,
             factors,
             masks: None,
             sums: build.kernels.temporary(ElementWidth::B32, count(network.width())),
             states: build.kernels.temporary(ElementWidth::B32, count(hidden)),
+            scratch: [None, None],
             build,
         })
     }
 
     /// A program of the cell.
-    pub(super) fn program(&self) -> Result<CellProgram<'a>, Error> {
-        let functions = functions(self.operator, self.direction)?;
-        Ok(CellProgram::new(functions, threshold(self.operator)?))
+    pub(super) fn program(&self) -> CellProgram<'a> {
+        CellProgram::new(self.functions, self.threshold)
     }
 
     fn write_masks(&mut self) -> Result<(), Error> {
         let Some((lengths, _)) = self.build.input("SequenceLengthsTensor")? else { return Ok(()) };
         let Network { steps, sequences, .. } = self.network;
         let strides = of_strides([0, lengths.strides[HIDDEN], 0]);
-        let mut program = self.program()?;
+        let mut program = self.program();
         let time = program.read(Operand::numbers(0, of_strides([1, 0, 0])));
         let length = program.read(Operand { strides, ..lengths });
         program.apply(&f::LESS_THAN_U32, vec![time, length]);
@@ -186,7 +195,7 @@ impl<'b, 'a> Layer<'b, 'a> {
             if range.is_empty() {
                 continue;
             }
-            let mut program = self.program()?;
+            let mut program = self.program();
             let values: Vec<_> = (0..parts)
                 .map(|part| {
                     let from = self.bias(&bias, part * width + range.start);
@@ -228,7 +237,7 @@ impl<'b, 'a> Layer<'b, 'a> {
 
     /// What gates see of the cell state.
     pub(super) fn peephole(&self, gate: u32) -> Result<Option<(Operand, DataType)>, Error> {
-        let peephole = self.build.input("PeepholeTensor").ok().flatten();
+        let peephole = self.build.input("PeepholeTensor")?;
         Ok(peephole.map(|(it, data_type)| (self.bias(&it, gate * self.network.hidden), data_type)))
     }
 
@@ -261,12 +270,14 @@ impl<'b, 'a> Layer<'b, 'a> {
         Operand { base, strides: of_strides([0, width.into(), 1]), ..self.sums.clone() }
     }
 
-    /// Place for numbers of each sequence.
-    pub(super) fn temporary(&mut self) -> Operand {
+    /// A place for numbers of each sequence, one of two that all steps share.
+    pub(super) fn scratch(&mut self, second: bool) -> Operand {
         let Network { sequences, hidden, .. } = self.network;
         let count = u64::from(sequences) * u64::from(hidden);
-        let place = self.build.kernels.temporary(ElementWidth::B32, count);
-        Operand { strides: of_strides([0, hidden.into(), 1]), ..place }
+        let kernels = &mut self.build.kernels;
+        let scratch = &mut self.scratch[usize::from(second)];
+        let place = scratch.get_or_insert_with(|| kernels.temporary(ElementWidth::B32, count));
+        Operand { strides: of_strides([0, hidden.into(), 1]), ..place.clone() }
     }
 
     /// Adds the products of `hidden` with the recurrence of some gates to their sums in a step.

@@ -78,7 +78,7 @@ pub(super) fn functions(operator: &Validated, direction: u32) -> Result<&[Valida
 
 /// Whether an attribute is set, which not every network has.
 pub(super) fn flag(operator: &Validated, name: &str) -> Result<bool, Error> {
-    match operator.schema().fields.iter().any(|field| field.name == name) {
+    match operator.schema().has_field(name) {
         true => operator.bool(name),
         false => Ok(false),
     }

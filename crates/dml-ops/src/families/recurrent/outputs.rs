@@ -35,7 +35,7 @@ impl Layer<'_, '_> {
     fn write_sequence(&mut self, tensor: &TensorLayout, operand: &Operand) -> Result<(), Error> {
         let Network { steps, sequences, hidden, .. } = self.network;
         let output = self.output(operand, STEPS, Some(STEPS - 1));
-        let mut program = self.program()?;
+        let mut program = self.program();
         let of_steps = i64::from(sequences) * i64::from(hidden);
         let strides = of_strides([of_steps, hidden.into(), 1]);
         program.read(Operand { strides, ..self.states.clone() });
@@ -56,7 +56,7 @@ impl Layer<'_, '_> {
         let state = state.cloned().ok_or_else(missing)?;
         let Network { sequences, hidden, .. } = self.network;
         let output = self.output(operand, STEPS, None);
-        let mut program = self.program()?;
+        let mut program = self.program();
         program.read(state);
         program.convert(conversion(DataType::Float32, tensor.data_type()));
         self.compute([1, sequences, hidden], program, output)

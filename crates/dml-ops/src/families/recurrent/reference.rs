@@ -6,7 +6,7 @@ use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
 use super::cases::Maker;
 use super::network::{Network, flag, functions, threshold};
 use crate::families::element_wise::function_reference;
-use crate::reference::number::Number;
+use crate::reference::number::{double, encoded};
 use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
 
 /// The reference of a network whose cell goes on so.
@@ -169,6 +169,8 @@ impl Recurrent {
             States { hidden: first("HiddenInitTensor"), cell: first("CellMemInitTensor") };
         let is_backward = network.directions()[direction as usize];
         let length = inputs.get("SequenceLengthsTensor").map(|lengths| lengths[sequence]);
+        let functions = functions(inputs.operator, direction)?;
+        let threshold = threshold(inputs.operator)?.map(f64::from);
         let mut all = vec![None; network.steps as usize];
         for time in network.order(is_backward) {
             if length.is_some_and(|length| f64::from(time) >= length) {
@@ -177,8 +179,8 @@ impl Recurrent {
             let cell = Cell {
                 inputs,
                 network,
-                functions: functions(inputs.operator, direction)?,
-                threshold: threshold(inputs.operator)?.map(f64::from),
+                functions,
+                threshold,
                 direction,
                 time: time as usize,
                 sequence,
@@ -279,12 +281,4 @@ impl Reference for Recurrent {
     fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
         Maker { schema: self.schema, signature }.broken_rules()
     }
-}
-
-fn double(data_type: DataType, bits: u64) -> f64 {
-    f64::from_bits(Number::decode(data_type, bits).encode(DataType::Float64))
-}
-
-fn encoded(data_type: DataType, value: f64) -> u64 {
-    Number::decode(DataType::Float64, value.to_bits()).encode(data_type)
 }
