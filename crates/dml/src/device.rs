@@ -8,8 +8,8 @@ use std::num::NonZeroUsize;
 
 use dml_core::{Capabilities, CapabilityCap, FeatureLevel, Tuning};
 use dml_vk::{
-    Buffer, BufferDesc, BufferUsage, DeviceDesc, DeviceSelector, Instance, InstanceDesc,
-    MemoryLocation, PhysicalDevice,
+    Buffer, BufferDesc, BufferUsage, DeviceDesc, DeviceSelector, DeviceType, Instance,
+    InstanceDesc, MemoryLocation, PhysicalDevice,
 };
 
 pub use crate::device::execute::Initialization;
@@ -113,7 +113,8 @@ impl Device {
     /// [`Error::MinimumFeatureLevel`]: the minimum cannot be met.
     pub fn from_vulkan(vulkan: dml_vk::Device, options: &DeviceOptions) -> Result<Self> {
         check_minimum(options)?;
-        Ok(Self { vulkan, feature_level: options.feature_level, tuning: Tuning::default() })
+        let tuning = tuning(&vulkan);
+        Ok(Self { vulkan, feature_level: options.feature_level, tuning })
     }
 
     /// The same device, accepting what `feature_level` promises.
@@ -159,6 +160,16 @@ impl Device {
             location: MemoryLocation::Device,
             name: "buffer",
         })?)
+    }
+}
+
+/// Preferences for a kind of device. Copies of many rows were measured on CPU drivers alone; elsewhere each
+/// region is a command of its own, which many rows are not worth.
+fn tuning(vulkan: &dml_vk::Device) -> Tuning {
+    const FEW_ROWS: u32 = 64;
+    match vulkan.info().device_type {
+        DeviceType::Cpu => Tuning::new(),
+        _ => Tuning::new().with_most_rows(FEW_ROWS),
     }
 }
 

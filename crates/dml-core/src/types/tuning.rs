@@ -15,8 +15,12 @@ pub struct Tuning {
     /// have more.
     pub seed_bytes: u32,
     /// Runs of at least so many bytes are worth a region of their own in
-    /// [`Strategy::RowCopies`]; a quarter of that where a kernel would write every element.
+    /// [`Strategy::RowCopies`]; a quarter of that where a kernel would write every element, and half of it
+    /// where it would move every element.
     pub row_bytes: u32,
+    /// What only moves rows has at most so many regions in [`Strategy::RowCopies`]; more rows take a
+    /// kernel.
+    pub most_rows: u32,
     /// Used wherever it can serve the tensors; where it cannot, or where this is `None`, the tensors
     /// and the other preferences decide.
     pub strategy: Option<Strategy>,
@@ -32,6 +36,7 @@ impl Tuning {
             inline_bytes: 16 << 10,
             seed_bytes: 64 << 10,
             row_bytes: 1024,
+            most_rows: 1 << 20,
             strategy: None,
         }
     }
@@ -48,6 +53,12 @@ impl Tuning {
     /// shortest run that is copied by itself.
     pub const fn with_sizes(mut self, inline: u32, seed: u32, row: u32) -> Self {
         (self.inline_bytes, self.seed_bytes, self.row_bytes) = (inline, seed, row);
+        self
+    }
+
+    /// The same where so many rows at most are regions of a copy.
+    pub const fn with_most_rows(mut self, most: u32) -> Self {
+        self.most_rows = most;
         self
     }
 

@@ -7,6 +7,7 @@ mod padding;
 mod part;
 #[cfg(feature = "reference")]
 mod reference;
+mod regions;
 mod shapes;
 #[cfg(test)]
 mod tests;

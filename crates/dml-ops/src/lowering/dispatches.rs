@@ -17,6 +17,11 @@ use crate::lowering::iteration::Alignment;
 /// they are transposed. A step takes about half a kilobyte, and a descriptor set beside it.
 pub(crate) const MAX_STEPS: u32 = 1 << 17;
 
+/// A plan has no more regions of copies, counted one by one: 24 MiB of them in a command buffer.
+pub(crate) const MAX_REGIONS: u64 = 1 << 20;
+/// A plan keeps no more loops of regions.
+pub(crate) const MAX_LOOPS: u64 = 1 << 15;
+
 /// Windows of fewer bytes show hardly more than a quad, so they begin at any word. No device is known to
 /// have such.
 const SMALL_WINDOW: u64 = 64;

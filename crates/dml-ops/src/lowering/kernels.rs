@@ -1,6 +1,6 @@
-//! The plan of an operator that kernels alone execute, while it is being built.
+//! The plan of an operator that kernels execute, and copies where rows are only moved, while it is being built.
 
-use dml_core::plan::{BindingRequirement, Plan, Slot, Step};
+use dml_core::plan::{BindingRequirement, Copy, Plan, Slot, Step};
 use dml_core::schema::FieldKind;
 use dml_core::{Error, Strategy, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
@@ -125,6 +125,19 @@ impl<'a> Kernels<'a> {
         let (name, field) = (self.operator.schema().name, self.field_of(&space));
         let constants = &mut self.constants;
         let steps = element_wise::steps(name, field, space, computation, self.target, constants)?;
+        self.extend(field, steps)
+    }
+
+    /// Adds a copy.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLimit`]: with it there are too many steps.
+    pub(crate) fn copy(&mut self, copy: Copy) -> Result<(), Error> {
+        self.extend(self.output_field(), vec![Step::Copy(copy)])
+    }
+
+    fn extend(&mut self, field: &'static str, steps: Vec<Step>) -> Result<(), Error> {
+        let name = self.operator.schema().name;
         self.exec.extend(steps);
         match self.exec.len() {
             count if count > MAX_STEPS as usize => Err(beyond_steps(name, field, count as u64)),
@@ -170,9 +183,10 @@ impl<'a> Kernels<'a> {
             let of = |tensor, path| BindingRequirement::of(path, tensor);
             tensors.map(|(path, it)| it.map(|tensor| of(tensor, path.name()))).collect()
         };
+        let has_copies = self.exec.iter().any(|step| matches!(step, Step::Copy(_)));
         Plan {
             operator: self.operator.schema().name,
-            strategy: Strategy::Kernel,
+            strategy: if has_copies { Strategy::RowCopies } else { Strategy::Kernel },
             inputs: requirements(FieldKind::Input),
             outputs: requirements(FieldKind::Output),
             init: self.kept.init,

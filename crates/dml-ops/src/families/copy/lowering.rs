@@ -1,10 +1,12 @@
-//! How parts of tensors are copied: a kernel for each, which reads and writes any strides.
+//! How parts of tensors are copied: as regions where their rows are long, else by a kernel for each, which
+//! reads and writes any strides.
 
 use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 use dml_spirv::element_wise::DIMENSIONS;
 
 use super::part::{Part, Source, Walk};
+use super::regions;
 use crate::Target;
 use crate::lowering::element_wise::Computation;
 use crate::lowering::iteration::{IterationSpace, Operand};
@@ -35,7 +37,10 @@ pub(super) fn copies(
             },
         };
         for part in part.divided() {
-            kernels.compute(space(&part, &input, output), &Computation::copy())?;
+            match regions::copy(&part, &input, output, target) {
+                Some(copy) => kernels.copy(copy)?,
+                None => kernels.compute(space(&part, &input, output), &Computation::copy())?,
+            }
         }
     }
     Ok(kernels.into_plan())

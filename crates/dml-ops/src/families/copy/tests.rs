@@ -1,10 +1,10 @@
 //! Which plans come out for which tensors.
 
 use dml_core::operators::{JoinDesc, PaddingDesc, SliceDesc, SplitDesc, TileDesc};
-use dml_core::plan::{Plan, Slot, Step};
+use dml_core::plan::{CopyRegion, Plan, Repeat, Slot, Step};
 use dml_core::{
-    AbstractOperator, Capabilities, DataType, Error, FeatureLevel, PaddingMode, TensorDesc, Tuning,
-    validate,
+    AbstractOperator, Capabilities, DataType, Error, FeatureLevel, PaddingMode, Strategy,
+    TensorDesc, Tuning, validate,
 };
 
 use super::padding;
@@ -120,4 +120,37 @@ fn more_parts_than_a_plan_takes_are_refused() {
     let (tuning, transfer) = (Tuning::new(), TransferUse::StorageOnly);
     let refused = crate::lower(&operator, &Target { capabilities, tuning, transfer });
     assert!(matches!(refused, Err(Error::DeviceLimit { unit: "dispatches", .. })), "{refused:?}");
+}
+
+/// The second to fifth of six rows of `width` and 8 elements more.
+fn rows(width: u32, tuning: Tuning, transfer: TransferUse) -> Plan {
+    let [offsets, sizes, strides] = [vec![1, 3], vec![4, width], vec![1, 1]];
+    let (input_tensor, output_tensor) = (tensor(&[6, width + 8]), tensor(&[4, width]));
+    let desc = SliceDesc { input_tensor, output_tensor, offsets, sizes, strides };
+    lower_with(desc, tuning, transfer)
+}
+
+#[test]
+fn long_rows_are_a_loop_of_regions() {
+    let plan = rows(128, Tuning::new(), TransferUse::Allowed);
+    let [Step::Copy(copy)] = &plan.exec[..] else { panic!("{:?}", plan.exec) };
+    let repeat =
+        Repeat { count: 4, source_stride: 136 * 4, destination_stride: 128 * 4, growth: 0 };
+    let region = CopyRegion::once((136 + 3) * 4, 0, 128 * 4);
+    assert_eq!(copy.regions, [CopyRegion { repeat, ..region }]);
+    assert_eq!((copy.source, copy.destination), (Slot::Input(0), Slot::Output(0)));
+    assert_eq!(plan.strategy, Strategy::RowCopies);
+}
+
+#[test]
+fn rows_are_copied_where_that_is_preferred_or_worth_it() {
+    let strategy = |width, tuning, transfer| rows(width, tuning, transfer).strategy;
+    let usual = |width, tuning| strategy(width, tuning, TransferUse::Allowed);
+    let (tuning, forced) = (Tuning::new(), |strategy| Tuning::new().with_strategy(strategy));
+    assert_eq!(usual(127, tuning), Strategy::Kernel);
+    assert_eq!(usual(127, forced(Strategy::RowCopies)), Strategy::RowCopies);
+    assert_eq!(usual(128, forced(Strategy::Kernel)), Strategy::Kernel);
+    assert_eq!(usual(128, tuning.with_most_rows(4)), Strategy::RowCopies);
+    assert_eq!(usual(128, tuning.with_most_rows(3)), Strategy::Kernel);
+    assert_eq!(strategy(128, tuning, TransferUse::StorageOnly), Strategy::Kernel);
 }

@@ -5,16 +5,13 @@ use dml_core::{Strategy, Tuning};
 
 use super::steps::{BandedOutput, Source};
 use crate::TransferUse;
+use crate::lowering::dispatches::{MAX_LOOPS, MAX_REGIONS};
 use crate::lowering::fill::repeated;
 
 /// A block that is made on the host is not larger, whatever is preferred.
 const MAX_SEED_BYTES: u64 = 256 << 10;
 /// A larger block than the tuning allows repeats at least so often.
 const LEAST_REPEATS: u64 = 16;
-/// A plan has no more regions, counted one by one: 24 MiB of them in a command buffer.
-const MAX_REGIONS: u64 = 1 << 20;
-/// A plan keeps no more loops of regions.
-const MAX_LOOPS: u64 = 1 << 15;
 
 /// What the band lies on.
 #[derive(Clone, Copy)]
