@@ -15,6 +15,8 @@ use crate::case::Baseline;
 pub(crate) enum Expected<'a> {
     /// Exactly this, then zeros or what was there.
     Bytes(&'a [u8]),
+    /// These numbers of FLOAT32, each off by at most so much of its size.
+    Near(&'a [u8], f32),
     /// So many zeros, then whatever there is.
     Zeros(usize),
     /// There is nothing to look at.
@@ -49,7 +51,7 @@ impl<'a> Lane<'a> {
         compiled: &CompiledOperator,
         buffer: &Rc<Buffer>,
         inputs: &[Buffer],
-        expected: &'a [u8],
+        expected: Expected<'a>,
         timed: bool,
     ) -> Result<Self> {
         let size = compiled.binding_properties().temporary_resource_size;
@@ -63,7 +65,6 @@ impl<'a> Lane<'a> {
             persistent: None,
         };
         let table = BindingTable::new(compiled.vulkan(), &bindings)?;
-        let expected = Expected::Bytes(expected);
         Self::new(device, Some(buffer), expected, timed, |it| it.dispatch(&table))
     }
 
@@ -86,13 +87,13 @@ impl<'a> Lane<'a> {
                     recorder.fill_buffer(buffer, 0..bytes, 0)
                 })
             }
-            (Baseline::Copy, Some((source, expected))) => {
+            (Baseline::Copy | Baseline::CopyOfInput, Some((source, expected))) => {
                 let expected = Expected::Bytes(expected);
                 Self::new(device, Some(buffer), expected, timed, |recorder| {
                     recorder.copy_buffer(source, 0, buffer, 0, bytes)
                 })
             }
-            (Baseline::Copy, None) => bail!("a copy needs an input"),
+            (Baseline::Copy | Baseline::CopyOfInput, None) => bail!("a copy needs an input"),
         }
     }
 
@@ -147,6 +148,10 @@ impl<'a> Lane<'a> {
             Expected::Zeros(count) => first_difference(&found[..count], |at, length| {
                 found[at..at + length].iter().all(|byte| *byte == 0)
             }),
+            Expected::Near(bytes, tolerance) => first_difference(bytes, |at, length| {
+                let range = at..at + length;
+                are_near(&found[range.clone()], &bytes[range], tolerance)
+            }),
             Expected::Bytes(bytes) => first_difference(&found, |at, length| {
                 let (start, end) = (at.min(bytes.len()), (at + length).min(bytes.len()));
                 let is_untouched = |byte: &u8| [0, SENTINEL].contains(byte);
@@ -171,7 +176,26 @@ fn submit(device: &dml::vk::Device, list: &mut Option<CommandList>) -> Result<Du
     Ok(wall)
 }
 
+fn are_near(found: &[u8], expected: &[u8], tolerance: f32) -> bool {
+    let numbers = |bytes| <[u8]>::as_chunks::<4>(bytes).0.iter().copied().map(f32::from_le_bytes);
+    let is_near = |(found, wanted): (f32, f32)| (found - wanted).abs() <= tolerance * wanted.abs();
+    numbers(found).zip(numbers(expected)).all(is_near)
+}
+
 fn first_difference(found: &[u8], is_right: impl Fn(usize, usize) -> bool) -> Option<usize> {
     const BLOCK: usize = 4096;
     (0..found.len()).step_by(BLOCK).find(|at| !is_right(*at, BLOCK.min(found.len() - at)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_near_in_their_own_size() {
+        let bytes = |it: [f32; 2]| it.map(f32::to_le_bytes).concat();
+        let is = |found| are_near(&bytes(found), &bytes([100.0, 0.01]), 0.01);
+        assert!(is([100.9, 0.01]) && is([99.1, 0.009_95]));
+        assert!(!is([101.1, 0.01]) && !is([100.0, 0.02]) && !is([f32::NAN, 0.01]));
+    }
 }

@@ -39,12 +39,12 @@ pub(crate) fn measure(device: &Device, effort: Effort) -> Result<Vec<Limit>> {
         .collect::<Result<_>>()?;
     whole.iter_mut().try_for_each(first_run)?;
     let corner = corner();
-    let expected = corner.expected(BYTES);
+    let bytes = corner.expected(BYTES);
+    let expected = Expected::Bytes(&bytes);
     let compiled = device
         .with_tuning(device.tuning().with_strategy(Strategy::FillAndScatter))
         .compile(corner.operator())?;
-    let lanes =
-        buffers.iter().map(|it| Lane::operator(device, &compiled, it, &[], &expected, true));
+    let lanes = buffers.iter().map(|it| Lane::operator(device, &compiled, it, &[], expected, true));
     let name = "a fill, and a dispatch for one element".to_owned();
     limits.push(one(name, lanes.collect::<Result<_>>()?, &mut whole, effort)?);
     for piece in PIECES {

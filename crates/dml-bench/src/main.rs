@@ -3,9 +3,9 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
-mod add;
 mod band;
 mod case;
+mod cases;
 mod chain;
 mod cold_start;
 mod host;
@@ -13,7 +13,9 @@ mod lane;
 mod limits;
 mod machine;
 mod markdown;
+mod meaning;
 mod measure;
+mod operation;
 mod peers;
 mod plot;
 mod report;
@@ -128,7 +130,7 @@ fn run(cli: &Cli) -> Result<()> {
 /// The chosen cases of each group.
 fn chosen(cli: &Cli, filter: &GlobMatcher) -> Vec<Vec<Case>> {
     let is_chosen = |case: &Case| filter.is_match(&case.id) && (!cli.quick || case.is_quick());
-    let mut groups = case::all();
+    let mut groups = cases::all();
     groups.iter_mut().for_each(|group| group.retain(is_chosen));
     groups.retain(|group| !group.is_empty());
     groups

@@ -86,6 +86,8 @@ impl Peers {
                 "prepare": peer.name,
                 "type": case.work.data_type().to_string(),
                 "sizes": case.work.sizes(),
+                "inputs": case.work.input_sizes(),
+                "parameters": case.parameters,
                 "device": device,
             });
             let state = self.ask(peer, &request).map(|_| ()).map_err(|error| format!("{error:#}"));
@@ -227,7 +229,12 @@ mod tests {
 
     fn runs(milliseconds: &[u64]) -> PeerRuns {
         PeerRuns {
-            peer: Other { name: "iree:add", target: Some(0.5), only_on: Some("llvmpipe") },
+            peer: Other {
+                name: "iree:add",
+                target: Some(0.5),
+                only_on: Some("llvmpipe"),
+                elsewhere: None,
+            },
             state: Ok(()),
             times: milliseconds.iter().copied().map(Duration::from_millis).collect(),
             spent: Duration::from_secs(9),
@@ -236,7 +243,7 @@ mod tests {
 
     #[test]
     fn every_peer_of_a_case_is_a_library() {
-        for peer in crate::case::all().iter().flatten().flat_map(|case| &case.peers) {
+        for peer in crate::cases::all().iter().flatten().flat_map(|case| &case.peers) {
             let (library, _) = peer.name.split_once(':').unwrap();
             assert!(LIBRARIES.iter().any(|(name, _)| *name == library), "{}", peer.name);
         }

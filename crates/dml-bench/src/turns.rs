@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use dml::{Buffer, CompiledOperator, Device};
 
 use crate::case::{Baseline, Case};
-use crate::lane::{Lane, Sample};
+use crate::lane::{Expected, Lane, Sample};
 
 /// Buffers of one case take at most this much memory, as far as there are two.
 const MEMORY: u64 = 4 << 30;
@@ -18,13 +18,23 @@ const MEMORY: u64 = 4 << 30;
 pub(crate) struct Data {
     inputs: Vec<Vec<u8>>,
     expected: Vec<u8>,
+    /// What the baseline copies.
+    source: Vec<u8>,
 }
 
 impl Data {
     /// Those of `case`, as it was compiled.
     pub(crate) fn of(case: &Case, compiled: &CompiledOperator) -> Self {
         let expected = case.work.expected(compiled.output_size(0));
-        Self { inputs: case.work.inputs(), expected }
+        let inputs = case.work.inputs();
+        let first = inputs.first().map_or(&[][..], Vec::as_slice);
+        let length = match case.baseline {
+            Baseline::CopyOfInput => first.len(),
+            Baseline::Copy => usize::try_from(case.work.bytes()).unwrap_or(usize::MAX),
+            Baseline::Fill | Baseline::EmptySubmit => 0,
+        };
+        let source = first.iter().copied().cycle().take(length).collect();
+        Self { inputs, expected, source }
     }
 }
 
@@ -55,18 +65,26 @@ impl<'a> Turns<'a> {
         data: &'a Data,
         cache: u64,
     ) -> Result<Self> {
-        let bytes = case.work.bytes();
+        let bytes = case.work.bytes().max(data.source.len() as u64);
         let inputs: Vec<Buffer> =
             data.inputs.iter().map(|bytes| input(device, bytes)).collect::<Result<_>>()?;
         let count = rotation(bytes, cache);
-        let buffers = buffers(device, compiled.output_size(0), count)?;
+        let buffers = buffers(device, compiled.output_size(0).max(bytes), count)?;
         // Timestamps cost time of their own, which only matters where there is nothing else.
         let timed = case.baseline != Baseline::EmptySubmit;
-        let operators = buffers
-            .iter()
-            .map(|it| Lane::operator(device, compiled, it, &inputs, &data.expected, timed));
-        let first = inputs.first().zip(data.inputs.first());
-        let source = first.map(|(buffer, bytes)| (buffer, &bytes[..]));
+        let expected = match case.work.tolerance() {
+            0.0 => Expected::Bytes(&data.expected),
+            tolerance => Expected::Near(&data.expected, tolerance),
+        };
+        let operators =
+            buffers.iter().map(|it| Lane::operator(device, compiled, it, &inputs, expected, timed));
+        // The first input, where it is what is copied: memory is not as fast everywhere.
+        let is_input = data.inputs.first() == Some(&data.source);
+        let own = match &data.source[..] {
+            bytes if is_input || bytes.is_empty() => None,
+            bytes => Some(input(device, bytes)?),
+        };
+        let source = own.as_ref().or(inputs.first()).map(|it| (it, &data.source[..]));
         let baselines = buffers
             .iter()
             .map(|it| Lane::baseline(device, case.baseline, it, bytes, source, timed));

@@ -2,19 +2,16 @@
 
 use dml::{CompiledOperator, DataType, Device};
 
-use crate::add::Add;
 use crate::band::Band;
-use crate::chain::Chain;
+use crate::operation::Operation;
 
 /// What is measured in a case.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
-    /// DIAGONAL_MATRIX and DIAGONAL_MATRIX1.
+    /// DIAGONAL_MATRIX and DIAGONAL_MATRIX1, whose bytes are made row by row: these may be a GiB.
     Band(Band),
-    /// ELEMENT_WISE_ADD.
-    Add(Add),
-    /// A graph of element-wise operators.
-    Chain(Chain),
+    /// Anything else.
+    Operation(Operation),
 }
 
 impl Work {
@@ -25,8 +22,7 @@ impl Work {
     pub(crate) fn compile(&self, device: &Device) -> dml::Result<CompiledOperator> {
         match self {
             Self::Band(band) => device.compile(band.operator()),
-            Self::Add(add) => device.compile(add.operator()),
-            Self::Chain(chain) => chain.compile(device),
+            Self::Operation(operation) => operation.compile(device),
         }
     }
 
@@ -34,8 +30,7 @@ impl Work {
     pub(crate) fn data_type(&self) -> DataType {
         match self {
             Self::Band(band) => band.data_type,
-            Self::Add(add) => add.data_type,
-            Self::Chain(_) => DataType::Float32,
+            Self::Operation(operation) => operation.output().data_type(),
         }
     }
 
@@ -43,8 +38,16 @@ impl Work {
     pub(crate) fn sizes(&self) -> &[u32] {
         match self {
             Self::Band(band) => &band.sizes,
-            Self::Add(add) => &add.sizes,
-            Self::Chain(chain) => &chain.sizes,
+            Self::Operation(operation) => operation.output().sizes(),
+        }
+    }
+
+    /// Of every input.
+    pub(crate) fn input_sizes(&self) -> Vec<Vec<u32>> {
+        match self {
+            Self::Band(band) if band.has_input => vec![band.sizes.clone()],
+            Self::Band(_) => vec![],
+            Self::Operation(operation) => operation.input_sizes(),
         }
     }
 
@@ -52,8 +55,7 @@ impl Work {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Band(band) => band.bytes(),
-            Self::Add(add) => add.bytes(),
-            Self::Chain(chain) => 4 * chain.sizes.iter().map(|it| u64::from(*it)).product::<u64>(),
+            Self::Operation(operation) => operation.bytes(),
         }
     }
 
@@ -62,8 +64,7 @@ impl Work {
         match self {
             Self::Band(band) if band.has_input => vec![band.input_bytes()],
             Self::Band(_) => vec![],
-            Self::Add(add) => add.inputs(),
-            Self::Chain(chain) => chain.inputs(),
+            Self::Operation(operation) => operation.inputs(),
         }
     }
 
@@ -71,8 +72,16 @@ impl Work {
     pub(crate) fn expected(&self, size: u64) -> Vec<u8> {
         match self {
             Self::Band(band) => band.expected(size),
-            Self::Add(add) => add.expected(),
-            Self::Chain(chain) => chain.expected(),
+            Self::Operation(operation) => operation.expected(),
+        }
+    }
+
+    /// How far elements, of FLOAT32, may be from what is expected, in their own size; 0 where bytes are
+    /// compared.
+    pub(crate) fn tolerance(&self) -> f32 {
+        match self {
+            Self::Band(_) => 0.0,
+            Self::Operation(operation) => operation.tolerance,
         }
     }
 }
@@ -83,14 +92,8 @@ impl From<Band> for Work {
     }
 }
 
-impl From<Add> for Work {
-    fn from(add: Add) -> Self {
-        Self::Add(add)
-    }
-}
-
-impl From<Chain> for Work {
-    fn from(chain: Chain) -> Self {
-        Self::Chain(chain)
+impl From<Operation> for Work {
+    fn from(operation: Operation) -> Self {
+        Self::Operation(operation)
     }
 }

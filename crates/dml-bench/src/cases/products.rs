@@ -1,0 +1,121 @@
+//! Products of matrices, and convolutions of known networks.
+
+use dml::core::operators::{ConvolutionDesc, GemmDesc};
+use dml::{ConvolutionDirection, ConvolutionMode, DataType, MatrixTransform, TensorDesc};
+use serde_json::json;
+
+use crate::case::{Baseline, Case, LAVAPIPE, Other};
+use crate::meaning::{Convolution, product};
+use crate::operation::Operation;
+
+/// Each by itself.
+pub(super) fn groups() -> Vec<Vec<Case>> {
+    let all = [gemms(DataType::Float32, "f32"), gemms(DataType::Float16, "f16"), convolutions()];
+    all.concat().into_iter().map(|case| vec![case]).collect()
+}
+
+/// Factors are so small that every sum is exact in single precision, and a number in half precision.
+const MOST: u64 = 4;
+
+/// Cubes, and shapes that are not like one: rows, depths and columns.
+fn gemms(data_type: DataType, name: &str) -> Vec<Case> {
+    let cubes = [64, 128, 256, 512, 1024, 2048].map(|size| (format!("{size}"), [size; 3]));
+    let others = [
+        ("row_4096x4096".to_owned(), [1, 4096, 4096]),
+        ("4096x4096_column".to_owned(), [4096, 4096, 1]),
+        ("tall_8192x64x64".to_owned(), [8192, 64, 64]),
+        ("deep_64x8192x64".to_owned(), [64, 8192, 64]),
+    ];
+    let case = |(shape, sizes): (String, [u32; 3])| {
+        let one =
+            Case::new(format!("gemm/{name}/{shape}"), gemm(data_type, sizes), Baseline::Copy, None);
+        let peers = if data_type == DataType::Float32 { gemm_peers(sizes) } else { vec![] };
+        Case { peers, ..one }
+    };
+    cubes.into_iter().chain(others).map(case).collect()
+}
+
+/// Targets are for cubes of 512 and 1024: on lavapipe for both, on SwiftShader for ncnn.
+fn gemm_peers(sizes: [u32; 3]) -> Vec<Other> {
+    const THIRD: f64 = 1.0 / 3.0;
+    let on_lavapipe = match sizes {
+        [512, 512, 512] => Some(THIRD),
+        [1024, 1024, 1024] => Some(1.0 / 2.5),
+        _ => None,
+    };
+    let of = |name, elsewhere| Other {
+        target: on_lavapipe,
+        only_on: Some(LAVAPIPE),
+        elsewhere,
+        ..Other::told(name)
+    };
+    let elsewhere = on_lavapipe.map(|_| THIRD);
+    vec![of("iree:gemm", None), of("ncnn:gemm", elsewhere)]
+}
+
+fn gemm(data_type: DataType, [rows, depth, columns]: [u32; 3]) -> Operation {
+    let tensor = |height, width| TensorDesc::packed(data_type, &[1, 1, height, width]);
+    let desc = GemmDesc {
+        a_tensor: tensor(rows, depth),
+        b_tensor: tensor(depth, columns),
+        c_tensor: None,
+        output_tensor: tensor(rows, columns),
+        trans_a: MatrixTransform::None,
+        trans_b: MatrixTransform::None,
+        alpha: 1.0,
+        beta: 0.0,
+        fused_activation: None,
+    };
+    let sizes = [rows, columns].map(|it| it as usize);
+    Operation::new(desc, move |inputs| product(&inputs[0], &inputs[1], sizes)).with_most(MOST)
+}
+
+/// Of ResNet-50 and MobileNetV2, a batch of one: channels, height and width, filters, the filter's size,
+/// stride, and groups.
+fn convolutions() -> Vec<Case> {
+    let all = [
+        ("resnet50/first_7x7", [3, 224, 64, 7, 2, 1]),
+        ("resnet50/64_to_64_3x3", [64, 56, 64, 3, 1, 1]),
+        ("resnet50/64_to_256_1x1", [64, 56, 256, 1, 1, 1]),
+        ("resnet50/128_to_128_3x3_by_2", [128, 56, 128, 3, 2, 1]),
+        ("resnet50/256_to_256_3x3", [256, 14, 256, 3, 1, 1]),
+        ("resnet50/1024_to_256_1x1", [1024, 14, 256, 1, 1, 1]),
+        ("resnet50/512_to_512_3x3", [512, 7, 512, 3, 1, 1]),
+        ("mobilenetv2/first_3x3", [3, 224, 32, 3, 2, 1]),
+        ("mobilenetv2/24_to_144_1x1", [24, 56, 144, 1, 1, 1]),
+        ("mobilenetv2/144_depthwise", [144, 56, 144, 3, 1, 144]),
+        ("mobilenetv2/576_depthwise_by_2", [576, 14, 576, 3, 2, 576]),
+    ];
+    let case = |(name, [channels, size, filters, window, stride, groups]): (&str, [u32; 6])| {
+        let of = Convolution { channels, size, filters, window, stride, groups };
+        let one =
+            Case::new(format!("convolution/f32/{name}"), convolution(of), Baseline::Copy, None);
+        let peers = vec![Other::told("ncnn:convolution"), Other::told("ncnn:convolution_winograd")];
+        let parameters = json!({"stride": stride, "margin": of.margin(), "groups": groups});
+        let is_wide = window == 3 && groups == 1 && stride == 1;
+        let peers = if is_wide { peers } else { peers[..1].to_vec() };
+        Case { peers, parameters, ..one }
+    };
+    all.map(case).to_vec()
+}
+
+fn convolution(of: Convolution) -> Operation {
+    let tensor = |sizes: [u32; 4]| TensorDesc::packed(DataType::Float32, &sizes);
+    let (size, window) = (of.output_size(), of.window);
+    let desc = ConvolutionDesc {
+        input_tensor: tensor([1, of.channels, of.size, of.size]),
+        filter_tensor: tensor([of.filters, of.channels / of.groups, window, window]),
+        bias_tensor: None,
+        output_tensor: tensor([1, of.filters, size, size]),
+        mode: ConvolutionMode::CrossCorrelation,
+        direction: ConvolutionDirection::Forward,
+        strides: vec![of.stride; 2],
+        dilations: vec![1; 2],
+        start_padding: vec![of.margin(); 2],
+        end_padding: vec![of.margin(); 2],
+        output_padding: vec![0; 2],
+        group_count: of.groups,
+        fused_activation: None,
+    };
+    Operation::new(desc, move |inputs| of.of(&inputs[0], &inputs[1])).with_most(MOST)
+}
