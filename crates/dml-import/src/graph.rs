@@ -26,6 +26,7 @@ pub(crate) use dml::{fill, materialized};
 pub(crate) use evaluate::typed;
 pub(crate) use evaluate::{Evaluation, Extent, evaluate};
 pub(crate) use ops::*;
+pub(crate) use order::topological;
 pub(crate) use symbols::{dimension_text, fixed};
 
 /// A value's number.

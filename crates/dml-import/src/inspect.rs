@@ -128,10 +128,10 @@ struct Reporter {
 
 /// The operators of the device for each node of the graph that has some.
 #[derive(Default)]
-struct Operators(HashMap<usize, Vec<AbstractOperator>>);
+pub(crate) struct Operators(HashMap<usize, Vec<AbstractOperator>>);
 
 impl Operators {
-    fn of(evaluation: &Evaluation) -> Self {
+    pub(crate) fn of(evaluation: &Evaluation) -> Self {
         let mut all: HashMap<usize, Vec<AbstractOperator>> = HashMap::new();
         for node in evaluation.device.all().iter() {
             if let Some(origin) = node.origin {
@@ -139,6 +139,11 @@ impl Operators {
             }
         }
         Self(all)
+    }
+
+    /// Those of the node with this number.
+    pub(crate) fn of_node(&self, index: usize) -> Vec<AbstractOperator> {
+        self.0.get(&index).cloned().unwrap_or_default()
     }
 }
 
@@ -150,7 +155,7 @@ impl Reporter {
             Some(guess) if is_open => (guess, &self.guessed),
             _ => (&self.known, &self.operators),
         };
-        let own = operators.0.get(&index).cloned().unwrap_or_default();
+        let own = operators.of_node(index);
         let support = match values().next() {
             Some(_) => support(node, evaluation, own),
             None => NodeSupport::Unsupported("it has no output".to_owned()),
@@ -186,7 +191,7 @@ fn is_open(value: &Value) -> bool {
 }
 
 /// What runs a node that has these operators of the device.
-fn support(
+pub(crate) fn support(
     node: &Node,
     evaluation: &Evaluation,
     mut operators: Vec<AbstractOperator>,

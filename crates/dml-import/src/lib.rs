@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+pub mod claims;
 mod constant;
 mod convert;
 mod dxdispatch;
@@ -54,7 +55,7 @@ mod inspect;
 mod limits;
 mod model;
 pub mod npy;
-mod onnx;
+pub mod onnx;
 mod openvino;
 pub mod program;
 mod sequence;

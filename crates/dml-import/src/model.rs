@@ -66,6 +66,16 @@ impl Model {
         Self::parse(format, bytes, None)
     }
 
+    /// Takes over a graph of ONNX that another reader holds. Messages call the model `name`.
+    ///
+    /// # Errors
+    /// As [`Model::read`].
+    pub fn from_onnx(name: impl Into<String>, source: &onnx::Source) -> Result<Self> {
+        let file = name.into();
+        let graph = onnx::graph(source).map_err(|error| error.in_file(&file))?;
+        Ok(Self { format: Format::Onnx, file, content: Content::Graph(graph) })
+    }
+
     fn parse(format: Format, bytes: Bytes, path: Option<&Path>) -> Result<Self> {
         let folder = path.and_then(Path::parent);
         let content = match format {

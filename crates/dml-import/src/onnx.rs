@@ -1,10 +1,11 @@
-//! ONNX models.
+//! ONNX models: from a file, or from another reader that holds one ([`Source`]).
 
 mod attributes;
 mod operators;
 mod proto;
 mod reader;
 mod scope;
+mod source;
 mod tensor;
 mod wire;
 
@@ -16,10 +17,17 @@ use prost::Message as _;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 
+pub use source::{Source, SourceAttribute, SourceNode, SourceTensor, SourceValue, element_type};
+
 /// Reads a model; its external data is in `folder`.
 pub(crate) fn read(bytes: Bytes, folder: Option<&Path>) -> Result<Graph> {
     wire::check(&bytes)?;
     let model = proto::ModelProto::decode(bytes)
         .map_err(|error| Error::malformed(format!("is no ONNX model: {error}")))?;
     reader::graph(&model, folder)
+}
+
+/// Takes over a graph that another reader holds.
+pub(crate) fn graph(source: &Source) -> Result<Graph> {
+    reader::graph(&source.to_proto(), None)
 }

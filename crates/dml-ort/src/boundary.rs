@@ -1,0 +1,119 @@
+//! Where Rust's results become ONNX Runtime's: codes, messages, and no panic.
+
+use std::ffi::{CString, c_int};
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use crate::abi::{OrtApi, Status};
+
+/// OrtErrorCode. ORT_EP_FAIL is none of them: Python takes it as a wish to run on the CPU instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Code {
+    Fail = 1,
+    InvalidArgument = 2,
+    Engine = 5,
+    NotImplemented = 9,
+}
+
+/// Why a function fails.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: Code,
+    message: String,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(code: Code, message: impl Display) -> Self {
+        // One line, whatever the names in it.
+        Self { code, message: message.to_string().replace(char::is_control, " ") }
+    }
+
+    pub(crate) fn invalid(message: impl Display) -> Self {
+        Self::new(Code::InvalidArgument, message)
+    }
+
+    /// The reason in words.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What ONNX Runtime is answered.
+    pub(crate) fn status(self, ort: &OrtApi) -> Status {
+        let message = CString::new(format!("dmlvk: {}", self.message)).unwrap_or_default();
+        // SAFETY: the text is copied, the code is one of OrtErrorCode.
+        unsafe { ort.CreateStatus()(self.code as c_int, message.as_ptr()) }
+    }
+}
+
+impl From<dml::Error> for Failure {
+    fn from(error: dml::Error) -> Self {
+        let code = match error {
+            dml::Error::Vulkan(dml::vk::Error::InvalidArgument { .. })
+            | dml::Error::Profile(_)
+            | dml::Error::Environment { .. } => Code::InvalidArgument,
+            _ => Code::Engine,
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<dml_import::Error> for Failure {
+    fn from(error: dml_import::Error) -> Self {
+        use dml_import::Error as Import;
+        let code = match error.kind() {
+            Import::Device { .. } => Code::Engine,
+            Import::NotSupported { .. } | Import::Operator { .. } => Code::NotImplemented,
+            Import::Invalid(_) | Import::Input(_) | Import::Missing { .. } => Code::InvalidArgument,
+            _ => Code::Fail,
+        };
+        Self::new(code, error)
+    }
+}
+
+/// Runs the body of the function called `name`.
+pub(crate) fn call(ort: &OrtApi, name: &str, body: impl FnOnce() -> Result<()>) -> Status {
+    match guarded(name, body) {
+        Ok(()) => ptr::null_mut(),
+        Err(failure) => failure.status(ort),
+    }
+}
+
+/// Runs the body of the function called `name`, which releases something: what fails in it, nobody is told.
+pub(crate) fn release(name: &str, body: impl FnOnce()) {
+    let _ = guarded(name, || {
+        body();
+        Ok(())
+    });
+}
+
+/// The body's result, or that it panicked.
+pub(crate) fn guarded<T>(name: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
+        // Dropping a payload may panic again.
+        std::mem::forget(payload);
+        let message = format!("{name}: internal error: a panic; please report it");
+        Err(Failure::new(Code::Fail, message))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_failure() {
+        let failure = guarded("Compute", || -> Result<()> { panic!("deliberate") }).unwrap_err();
+        assert_eq!(failure.code, Code::Fail);
+        assert!(failure.message().starts_with("Compute: internal error"));
+        assert_eq!(guarded("Compute", || Ok(3)).unwrap(), 3);
+    }
+
+    #[test]
+    fn messages_are_one_line() {
+        assert_eq!(Failure::invalid("a\nb").message(), "a b");
+    }
+}

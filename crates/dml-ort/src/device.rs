@@ -1,0 +1,50 @@
+//! The devices that sessions have in common.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use dml::{CapabilityCap, Device, DeviceOptions, DeviceSelector, FeatureLevel, PipelineCache};
+
+use crate::boundary::Result;
+
+/// A device that is open as long as a session uses it.
+pub(crate) struct OpenDevice {
+    pub(crate) device: Device,
+    key: Key,
+}
+
+/// What tells one device from another.
+#[derive(PartialEq)]
+struct Key {
+    selector: DeviceSelector,
+    feature_level: FeatureLevel,
+    cap: Option<CapabilityCap>,
+    pipeline_cache: PipelineCache,
+}
+
+/// The devices that are open.
+#[derive(Default)]
+pub(crate) struct OpenDevices(Mutex<Vec<Weak<OpenDevice>>>);
+
+impl OpenDevices {
+    /// The device for these options: the one of another session, unless there is none or it was lost.
+    ///
+    /// # Errors
+    /// There is no such device, or it cannot be opened.
+    pub(crate) fn open(&self, options: &DeviceOptions) -> Result<Arc<OpenDevice>> {
+        let key = Key {
+            selector: options.selector.clone(),
+            feature_level: options.feature_level,
+            cap: options.cap,
+            pipeline_cache: options.pipeline_cache.clone(),
+        };
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|it| it.strong_count() > 0);
+        let is_it = |it: &Arc<OpenDevice>| it.key == key && !it.device.vulkan().is_lost();
+        if let Some(device) = open.iter().filter_map(Weak::upgrade).find(is_it) {
+            return Ok(device);
+        }
+        let device = Arc::new(OpenDevice { device: Device::open_with(options)?, key });
+        open.push(Arc::downgrade(&device));
+        Ok(device)
+    }
+}

@@ -1,0 +1,227 @@
+//! The provider of a session: which nodes it takes, and what they become.
+
+use std::collections::HashMap;
+use std::ffi::c_char;
+use std::ptr;
+use std::sync::Arc;
+
+use dml_import::Model;
+use dml_import::claims::{Claim, claims};
+
+use crate::abi::{
+    API_VERSION, INFO, OrtEp, OrtEpGraphSupportInfo, OrtGraph, OrtNode, OrtNodeComputeInfo,
+    OrtNodeFusionOptions, Status, WARNING,
+};
+use crate::api::{Api, Logger, slice};
+use crate::boundary::{Result, call, guarded, release};
+use crate::device::OpenDevice;
+use crate::kernel::Kernel;
+use crate::options;
+use crate::partition::groups;
+use crate::view::{Constants, GraphView, Reader};
+
+/// Bytes of a constant whose values may decide whether a node runs; larger ones are weights.
+const SMALL: usize = 1 << 16;
+/// How many reasons are logged for the nodes of a graph that are not taken.
+const REASONS: usize = 20;
+
+/// What ONNX Runtime calls an OrtEp: the table is first.
+#[repr(C)]
+pub(crate) struct Provider {
+    table: OrtEp,
+    api: Api,
+    logger: Logger,
+    device: Arc<OpenDevice>,
+}
+
+impl Provider {
+    pub(crate) fn new(api: Api, logger: Logger, device: Arc<OpenDevice>) -> Self {
+        let table = OrtEp {
+            ort_version_supported: API_VERSION,
+            GetName: get_name,
+            GetCapability: get_capability,
+            Compile: compile,
+            ReleaseNodeComputeInfos: release_node_compute_infos,
+            rest: [ptr::null(); _],
+        };
+        Self { table, api, logger, device }
+    }
+
+    /// The table, for ONNX Runtime, which gives it back to [`Provider::release`].
+    pub(crate) fn into_raw(self) -> *mut OrtEp {
+        Box::into_raw(Box::new(self)).cast()
+    }
+
+    /// # Safety
+    ///
+    /// `raw` is null or from [`Provider::into_raw`], and used no more.
+    pub(crate) unsafe fn release(raw: *mut OrtEp) {
+        if !raw.is_null() {
+            // SAFETY: the caller's promise.
+            drop(unsafe { Box::from_raw(raw.cast::<Self>()) });
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The objects are those of the call.
+    unsafe fn capability(
+        &self,
+        graph: *const OrtGraph,
+        info: *mut OrtEpGraphSupportInfo,
+    ) -> Result<()> {
+        // SAFETY: the graph is alive during the call.
+        let reader = unsafe { Reader::new(self.api) };
+        let view = reader.graph(graph, Constants::UpTo(SMALL))?;
+        let claims = claims(&view.source, self.device.device.feature_level())?;
+        self.report(&view, &claims);
+        let runs = |(claim, is_taken): (&Claim, &bool)| !is_taken && !is_refused(claim);
+        let claimed: Vec<bool> = claims.iter().zip(&view.is_taken).map(runs).collect();
+        let fusion = OrtNodeFusionOptions {
+            ort_version_supported: API_VERSION,
+            drop_constant_initializers: true,
+        };
+        for group in groups(&producers(&view), &claimed) {
+            // What the host computes anyway is no reason to leave ONNX Runtime.
+            if !group.iter().any(|node| claims[*node] == Claim::Device) {
+                continue;
+            }
+            let nodes: Vec<*const OrtNode> = group.iter().map(|node| view.nodes[*node]).collect();
+            let add = self.api.ep.EpGraphSupportInfo_AddNodesToFuse();
+            // SAFETY: the nodes are those of the graph; the options outlive the call.
+            self.api.check(unsafe { add(info, nodes.as_ptr(), nodes.len(), &raw const fusion) })?;
+        }
+        Ok(())
+    }
+
+    /// Logs which nodes are not taken, and why.
+    fn report(&self, view: &GraphView, claims: &[Claim]) {
+        let all = claims.len();
+        let refused =
+            view.source.nodes.iter().zip(claims).filter_map(|(node, claim)| match claim {
+                Claim::Refused(reason) => Some((node, reason)),
+                Claim::Device | Claim::Host => None,
+            });
+        let count = refused.clone().count();
+        self.logger.log(INFO, &format!("{} of {all} nodes can be run", all - count));
+        for (node, reason) in refused.take(REASONS) {
+            self.logger.log(INFO, &format!("{} '{}': {reason}", node.operator, node.name));
+        }
+        if count > REASONS {
+            self.logger.log(INFO, &format!("and {} more", count - REASONS));
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The objects are those of the call.
+    unsafe fn kernel(&self, graph: *const OrtGraph, fused: *const OrtNode) -> Result<Kernel> {
+        // SAFETY: both are alive during the call.
+        let reader = unsafe { Reader::new(self.api) };
+        let GraphView { mut source, .. } = reader.graph(graph, Constants::All)?;
+        let [given, outputs] = reader.ports(fused)?;
+        let is_needed = |name: &String| source.inputs.iter().any(|it| it.name == *name);
+        let inputs: Vec<(usize, String)> =
+            given.into_iter().enumerate().filter(|(_, name)| is_needed(name)).collect();
+        let known: Option<Vec<(String, Vec<u64>)>> = source.inputs.iter_mut().map(fixed).collect();
+        source.outputs.clone_from(&outputs);
+        let names = outputs.first().map_or("", String::as_str);
+        let model = Model::from_onnx(format!("the nodes for '{names}'"), &source)?;
+        let kernel = Kernel::new(self.api, &self.device.device, model, inputs, outputs);
+        match known {
+            Some(shapes) => kernel.compile(&shapes)?,
+            None => self.logger.log(INFO, "shapes are open: programs are compiled by runs"),
+        }
+        Ok(kernel)
+    }
+}
+
+/// The shape of an input where it is known. The declaration is dropped: what a run gives is what counts.
+fn fixed(input: &mut dml_import::onnx::SourceValue) -> Option<(String, Vec<u64>)> {
+    let shape = input.shape.take()?.into_iter().collect::<Option<Vec<u64>>>()?;
+    Some((input.name.clone(), shape))
+}
+
+fn is_refused(claim: &Claim) -> bool {
+    matches!(claim, Claim::Refused(_))
+}
+
+/// The nodes whose outputs each node reads, by way of the graphs in it as well.
+fn producers(view: &GraphView) -> Vec<Vec<usize>> {
+    let outputs = view.source.nodes.iter().enumerate();
+    let writers: HashMap<&str, usize> = outputs
+        .flat_map(|(index, node)| node.outputs.iter().map(move |it| (it.name.as_str(), index)))
+        .filter(|(name, _)| !name.is_empty())
+        .collect();
+    let of = |(node, implicit): (&dml_import::onnx::SourceNode, &Vec<String>)| {
+        let names = node.inputs.iter().chain(implicit);
+        names.filter_map(|name| writers.get(name.as_str()).copied()).collect()
+    };
+    view.source.nodes.iter().zip(&view.implicit).map(of).collect()
+}
+
+unsafe extern "C" fn get_name(_provider: *const OrtEp) -> *const c_char {
+    options::NAME.as_ptr()
+}
+
+unsafe extern "C" fn get_capability(
+    provider: *mut OrtEp,
+    graph: *const OrtGraph,
+    info: *mut OrtEpGraphSupportInfo,
+) -> Status {
+    // SAFETY: the table is the first field of a provider that is not released yet, and is only read.
+    let provider = unsafe { &*provider.cast::<Provider>() };
+    // SAFETY: the objects are those of the call.
+    let found = guarded("GetCapability", || unsafe { provider.capability(graph, info) });
+    // ONNX Runtime would log an error and go on without the provider, so this is what it comes to.
+    match found {
+        Ok(()) => ptr::null_mut(),
+        Err(failure) => {
+            provider.logger.log(WARNING, &format!("no node is run: {}", failure.message()));
+            failure.status(provider.api.ort)
+        }
+    }
+}
+
+unsafe extern "C" fn compile(
+    provider: *mut OrtEp,
+    graphs: *const *const OrtGraph,
+    fused: *const *const OrtNode,
+    count: usize,
+    kernels: *mut *mut OrtNodeComputeInfo,
+    _context_nodes: *mut *mut OrtNode,
+) -> Status {
+    // SAFETY: the table is the first field of a provider that is not released yet, and is only read.
+    let provider = unsafe { &*provider.cast::<Provider>() };
+    call(provider.api.ort, "Compile", || {
+        // Those that were made before one fails are dropped; ONNX Runtime gets all or none.
+        // SAFETY: the list has `count` entries.
+        let graphs = unsafe { slice(graphs, count) };
+        // SAFETY: as above.
+        let fused = unsafe { slice(fused, count) };
+        // SAFETY: the objects are those of the call.
+        let made = graphs
+            .iter()
+            .zip(fused)
+            .map(|(graph, fused)| unsafe { provider.kernel(*graph, *fused) });
+        for (index, kernel) in made.collect::<Result<Vec<Kernel>>>()?.into_iter().enumerate() {
+            // SAFETY: there is room for `count` entries.
+            let place = unsafe { kernels.add(index) };
+            // SAFETY: as above.
+            unsafe { place.write(kernel.into_raw()) };
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn release_node_compute_infos(
+    _provider: *mut OrtEp,
+    kernels: *mut *mut OrtNodeComputeInfo,
+    count: usize,
+) {
+    // SAFETY: the list has `count` entries.
+    for kernel in unsafe { slice(kernels, count) } {
+        // SAFETY: it is from `compile`, and its last run has ended.
+        release("ReleaseNodeComputeInfos", || unsafe { Kernel::release(*kernel) });
+    }
+}
