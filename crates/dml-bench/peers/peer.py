@@ -4,7 +4,8 @@ Started as `python3 -c SCRIPT NAME SOURCE`, with the text of `libraries/NAME.py`
 it prints is {"version": ..} or {"error": ..}. Then each line read is a request, each line printed its
 answer:
 
-    {"prepare": NAME, "type": "FLOAT32", "sizes": [4096, 4096], "device": DEVICE} -> {} or {"error": ..}
+    {"prepare": NAME, "type": "FLOAT32", "sizes": [4096, 4096], "inputs": [[4096, 4096], ..],
+     "parameters": .., "device": DEVICE}                               -> {} or {"error": ..}
     {"run": NAME}                                                      -> {"ns": ..} or {"error": ..}
 
 A run is timed here, and its result compared with the expected one after the time was taken.
@@ -14,7 +15,8 @@ never sleep (IREE's on lavapipe), and what takes turns with them would get what 
 
 A library is a class `Library` with `version`, made once, and `prepare(kind, dtype, sizes, device)`,
 which returns something `Prepared`. Libraries that use Vulkan take the device whose name begins with
-`device`; for the others it has no meaning.
+`device`; for the others it has no meaning. One that has more than one kind of operator has `more(kind,
+request)` as well, for those that it names in `KINDS`.
 """
 
 import json
@@ -33,15 +35,17 @@ def numpy_type(name):
 class Prepared:
     """Something to run: `run()` is timed, `result()` is an array of numpy's.
 
-    The result is compared with `expected`; without one it has to be identity matrices.
+    The result is compared with `expected`, from which it may differ by `tolerance` times the greatest of
+    its elements; without one it has to be identity matrices.
     """
 
-    def __init__(self, run, result=None, before=None, expected=None):
+    def __init__(self, run, result=None, before=None, expected=None, tolerance=0):
         self.run = run
         self.last = None
         self.result = result or (lambda: self.last)
         self.before = before or (lambda: None)
         self.expected = expected
+        self.tolerance = tolerance
 
     def timed(self):
         # What the last run allocated is freed before the clock starts.
@@ -69,7 +73,8 @@ def check(prepared, sizes):
     if list(result.shape) != list(sizes):
         raise ValueError(f"its result has the shape {list(result.shape)}")
     if prepared.expected is not None:
-        if not numpy.array_equal(result, prepared.expected):
+        most = prepared.tolerance * numpy.abs(prepared.expected).max()
+        if not (numpy.abs(result - prepared.expected) <= most).all():
             raise ValueError("its result is wrong")
         return
     ones = min(sizes[-2:]) * batches(sizes)
@@ -79,9 +84,39 @@ def check(prepared, sizes):
         raise ValueError("its result is wrong")
 
 
+def numbers(sizes, number):
+    """An input of small whole numbers, of which products and sums are exact."""
+    import numpy
+
+    count = int(numpy.prod(sizes))
+    return (numpy.arange(count) % (7 + 2 * number) - 3).astype("f4").reshape(sizes)
+
+
+def expected(kind, inputs, parameters):
+    """What an operator makes of its inputs, and how far off its elements may be."""
+    import numpy
+
+    a = inputs[0]
+    if kind == "gemm":
+        return numpy.matmul(a, inputs[1]), 0
+    if kind == "reduce_rows":
+        return a.sum(-1, keepdims=True), 0
+    if kind == "softmax":
+        powers = numpy.exp(a.astype("f8") - a.max(-1, keepdims=True))
+        return powers / powers.sum(-1, keepdims=True), 1e-5
+    margin, stride, groups = (parameters[it] for it in ("margin", "stride", "groups"))
+    filters = inputs[1]
+    around = numpy.pad(a[0], ((0, 0), (margin, margin), (margin, margin)))
+    windows = numpy.lib.stride_tricks.sliding_window_view(around, filters.shape[2:], (1, 2))
+    windows = windows[:, ::stride, ::stride]
+    of_groups = zip(numpy.split(windows, groups), numpy.split(filters, groups))
+    sums = [numpy.einsum("cyxij,fcij->fyx", it, of, optimize=True) for it, of in of_groups]
+    return numpy.concatenate(sums)[None], 0
+
+
 def load(name, source):
     # The library's own name is no name for this file, which imports it.
-    names = {"Prepared": Prepared}
+    names = {"Prepared": Prepared, "numbers": numbers, "expected": expected}
     exec(compile(source, f"libraries/{name}.py", "exec"), names)
     return names["Library"]()
 
@@ -106,7 +141,10 @@ def serve(requests, answers):
                 # Only one case is measured at a time, so what an earlier one held is freed.
                 made.pop(name, None)
                 kind, dtype = name.split(":")[1], numpy_type(request["type"])
-                prepared = library.prepare(kind, dtype, sizes, request["device"])
+                if kind in getattr(library, "KINDS", ()) and dtype == "f4":
+                    prepared = library.more(kind, request)
+                else:
+                    prepared = library.prepare(kind, dtype, sizes, request["device"])
                 for _ in range(WARM_UP_RUNS):
                     prepared.timed()
                     check(prepared, sizes)

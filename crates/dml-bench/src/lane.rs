@@ -56,7 +56,12 @@ impl<'a> Lane<'a> {
     ) -> Result<Self> {
         let size = compiled.binding_properties().temporary_resource_size;
         let temporary = if size > 0 { Some(device.create_buffer(size)?) } else { None };
-        let inputs: Vec<_> = inputs.iter().map(|it| Some(BufferBinding::whole(it))).collect();
+        // What is left out has no buffer.
+        let mut given = inputs.iter();
+        let places = compiled.vulkan().inputs().iter();
+        let inputs: Vec<_> = places
+            .map(|it| it.as_ref().and_then(|_| given.next()).map(BufferBinding::whole))
+            .collect();
         let outputs = [Some(BufferBinding::whole(buffer))];
         let bindings = Bindings {
             inputs: &inputs,
