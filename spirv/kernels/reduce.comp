@@ -1,6 +1,9 @@
 // A skeleton: makes one element of every row of an iteration space. Each invocation has a row, quad after
 // quad: what it has of those before is the state, two registers of four lanes. At the row's end the lanes
 // are joined, always in the same order.
+//
+// With GRIDS a row is a grid: the last outer dimension goes through its rows, and how many columns and rows
+// there are is read for each.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -61,6 +64,17 @@ void linked_quad(
     hold_wide(b, two.xyxy, n, 0u);
 }
 
+#ifdef GRIDS
+// Its columns and rows.
+void linked_size(
+    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 size) {
+    const uint at = element_of(0u, low, high, x);
+    const uvec4 one = uvec4(read1_0(at) + read1_1(at) + read1_2(at) + read1_3(at) + read1_4(at)
+        + read1_5(at) + read1_6(at));
+    hold(size, one, n);
+}
+#endif
+
 void linked_row(
     const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
     const uvec4 value = second(upper_half(held(a) + held(b)));
@@ -79,12 +93,27 @@ void main() {
     uvec4 low;
     uvec4 high;
     outer_coordinate(index, low, high);
+#ifdef GRIDS
+    uvec4 size = uvec4(0u);
+    linked_size(low, high, 0u, QUAD, size);
+#else
     const uint size = varying_bound(inner_size().x, index);
+#endif
     uvec4 a;
     uvec4 b;
     linked_start(a, b);
+#ifdef GRIDS
+    for (uint y = 0u; y < size.y; ++y) {
+        high[2] = y;
+        for (uint x = 0u; x < size.x; x += QUAD) {
+            linked_quad(low, high, x, min(QUAD, size.x - x), a, b);
+        }
+    }
+    high[2] = 0u;
+#else
     for (uint x = 0u; x < size; x += QUAD) {
         linked_quad(low, high, x, min(QUAD, size - x), a, b);
     }
+#endif
     linked_row(low, high, 0u, 1u, a, b);
 }

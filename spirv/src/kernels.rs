@@ -1152,6 +1152,24 @@ pub static REDUCE_7: Source = Source {
     },
 };
 
+/// Makes one element of every grid, of as many columns and rows as an input says.
+pub static REDUCE_GRIDS: Source = Source {
+    name: "reduce_grids",
+    spirv: include_bytes!("../compiled/reduce_grids.spv"),
+    relocations: include_bytes!("../compiled/reduce_grids.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
 /// What rows are made into, and parts of it.
 pub static REDUCTIONS: Source = Source {
     name: "reductions",
@@ -1235,6 +1253,7 @@ pub static LINKED: &[&Source] = &[
     &REDUCE_2,
     &REDUCE_4,
     &REDUCE_7,
+    &REDUCE_GRIDS,
     &REDUCTIONS,
     &ROUNDING,
     &ROW_SHARES,

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step, Value};
 use dml_spirv::functions::{self, Function};
 use dml_spirv::product::Product;
-use dml_spirv::reduce::{REDUCERS, Reduce, Reducer};
+use dml_spirv::reduce::{GREATEST_F32, REDUCERS, Reduce, Reducer, SUM_F32, SUM_I64};
 use dml_spirv::{ElementWidth, kernels};
 
 /// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows. The largest are of
@@ -55,14 +55,22 @@ fn reduce(reducer: &'static Reducer, access: Access, outer_dimensions: usize) ->
     let [input, output] =
         [access, Access::Ragged].map(|access| Operand { width: reducer.width(), access });
     let (program, last) = (Program::default(), Program::default());
-    Reduce { program, reducer, last, inputs: vec![input], output, outer_dimensions }
+    Reduce { program, reducer, last, inputs: vec![input], grids: None, output, outer_dimensions }
+}
+
+/// A kernel that reduces grids.
+fn reduce_grids(reducer: &'static Reducer) -> Reduce {
+    let mut kernel = reduce(reducer, Access::Ragged, 7);
+    kernel.grids = Some(kernel.inputs.len());
+    kernel.inputs.push(Operand { width: ElementWidth::B64, access: Access::Single });
+    kernel
 }
 
 /// Links a kernel.
 type Link = Box<dyn Fn() -> Vec<u32>>;
 
 /// Every function on rows without gaps, every width, class of strides and number of dimensions, every
-/// reducer and every kernel of products.
+/// reducer, grids with some, and every kernel of products.
 fn every_kernel() -> BTreeMap<String, Link> {
     let mut all: BTreeMap<String, Link> = BTreeMap::new();
     for reducer in REDUCERS {
@@ -70,6 +78,10 @@ fn every_kernel() -> BTreeMap<String, Link> {
             let kernel = reduce(reducer, access, outer);
             all.insert(format!("{reducer:?} {access:?} {outer}"), Box::new(move || kernel.spirv()));
         }
+    }
+    for reducer in [&SUM_F32, &GREATEST_F32, &SUM_I64] {
+        let kernel = reduce_grids(reducer);
+        all.insert(format!("{reducer:?} grids"), Box::new(move || kernel.spirv()));
     }
     for product in Product::all() {
         all.insert(format!("{product:?}"), Box::new(move || product.spirv()));

@@ -36,6 +36,9 @@ pub(super) struct Exception {
     applies_from: String,
     /// The table applies from its own level too, and from the other with these ranks.
     ranks: Option<String>,
+    /// The tensor that has `types` in place of the page's.
+    tensor: Option<String>,
+    types: Option<String>,
 }
 
 /// The page of an operator, and its name.
@@ -54,6 +57,11 @@ impl Page {
     fn decide(&mut self, exception: &Exception) -> Option<()> {
         let (own, other) = (exception.table.parse().ok()?, exception.applies_from.parse().ok()?);
         let entry = self.0.iter_mut().find(|entry| entry.level == own)?;
+        if let (Some(tensor), Some(types)) = (&exception.tensor, &exception.types) {
+            let types = types.split_whitespace().map(|word| word.parse().ok());
+            entry.table.get_mut(tensor)?.data_types = types.collect::<Option<_>>()?;
+            return Some(());
+        }
         let Some(ranks) = &exception.ranks else {
             entry.level = other;
             return Some(());

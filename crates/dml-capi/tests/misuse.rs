@@ -99,15 +99,19 @@ fn wrong_sizes_and_unknown_values_are_refused() {
     unknown.operator.Type = 1000;
     refused(unknown.compile(device, 0).0, E_INVALIDARG, "1000 is no operator");
     let image = Diagonal::new(1, &[1, 1, 2, 2], 16, 0, 1.0);
-    let pooling = DML_ROI_POOLING_OPERATOR_DESC {
+    let gradient = DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC {
         InputTensor: &raw const *image.tensor,
-        ROITensor: &raw const *image.tensor,
-        OutputTensor: &raw const *image.tensor,
-        SpatialScale: 1.0,
-        PooledSize: DML_SIZE_2D { Width: 1, Height: 1 },
+        InputGradientTensor: &raw const *image.tensor,
+        OutputGradientTensor: &raw const *image.tensor,
+        CrossChannel: 1,
+        LocalSize: 1,
+        Alpha: 1.0,
+        Beta: 1.0,
+        Bias: 1.0,
     };
-    unknown.operator = DML_OPERATOR_DESC { Type: 59, Desc: (&raw const pooling).cast() };
-    refused(unknown.compile(device, 0).0, E_NOTIMPL, "ROI_POOLING: not implemented");
+    unknown.operator = DML_OPERATOR_DESC { Type: 144, Desc: (&raw const gradient).cast() };
+    let not_implemented = "LOCAL_RESPONSE_NORMALIZATION_GRAD: not implemented";
+    refused(unknown.compile(device, 0).0, E_NOTIMPL, not_implemented);
     // SAFETY: the query's size is wrong, so neither pointer is followed.
     let code =
         unsafe { dmlvk_check_feature_support(device, 1, 15, ptr::null(), 4, ptr::null_mut()) };

@@ -10,6 +10,7 @@ pub(crate) mod rules;
 mod tables;
 
 pub use descs::*;
+pub use rules::MOST_ROI_SAMPLES;
 pub use tables::*;
 
 use crate::schema::OperatorSchema;
@@ -50,7 +51,8 @@ mod tests {
     fn an_operator_is_found_by_name() {
         assert_eq!(find("diagonal_matrix"), Some(&DIAGONAL_MATRIX));
         assert_eq!(find("DML_OPERATOR_DIAGONAL_MATRIX"), Some(&DIAGONAL_MATRIX));
-        assert_eq!(find("roi_pooling").map(|schema| schema.implemented), Some(false));
+        let gradient = find("local_response_normalization_grad");
+        assert_eq!(gradient.map(|schema| schema.implemented), Some(false));
         assert_eq!(find("DML_OPERATOR_SCATTER"), find("SCATTER_ELEMENTS"));
         assert_eq!(find("DIAGONAL_MATRIX2"), None);
     }

@@ -11,8 +11,8 @@
 //! the page does not state.
 //!
 //! Where the documents contradict each other, `data/directml_support_exceptions.json` has the decision
-//! as data: the page's table at `table` applies from another level, or with `ranks` once more from there,
-//! with these numbers of dimensions. The conformance runner reads both files too.
+//! as data: the page's table at `table` applies from another level, with `ranks` once more from there, with
+//! these numbers of dimensions, or with these `types` for a tensor. The conformance runner reads both files too.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use dml_core::operators::OPERATORS;
@@ -61,9 +61,15 @@ fn wanted(row: &Value, exceptions: &[&Value]) -> Vec<Page> {
     for exception in exceptions.iter().filter(|it| it["operator"] == row[0]) {
         let table = pages.iter().position(|page| page.level == exception["table"]).unwrap();
         let level = exception["applies_from"].as_str().unwrap().to_owned();
-        match exception["ranks"].as_str() {
-            None => pages[table].level = level,
-            Some(ranks) => {
+        let text = |key: &str| exception[key].as_str();
+        match (text("ranks"), text("tensor").zip(text("types"))) {
+            (None, None) => pages[table].level = level,
+            (None, Some((tensor, types))) => {
+                let mut cells = pages[table].cells.iter_mut();
+                let cell = cells.find(|it| it.split(' ').next() == Some(tensor)).unwrap();
+                *cell = with_types(cell, types);
+            }
+            (Some(ranks), _) => {
                 let cells = pages[table].cells.iter().map(|cell| with_ranks(cell, ranks));
                 let page = Page { level, values: Vec::new(), cells: cells.collect() };
                 pages.insert(table + 1, page);
@@ -77,6 +83,12 @@ fn wanted(row: &Value, exceptions: &[&Value]) -> Vec<Page> {
 fn with_ranks(cell: &str, ranks: &str) -> String {
     let mut words: Vec<&str> = cell.split(' ').collect();
     words[2] = ranks;
+    words.join(" ")
+}
+
+/// A cell with other types.
+fn with_types(cell: &str, types: &str) -> String {
+    let words: Vec<&str> = cell.split(' ').take(3).chain([types]).collect();
     words.join(" ")
 }
 

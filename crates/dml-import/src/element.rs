@@ -32,6 +32,8 @@ impl ElementType {
     pub const INT32: Self = Self::Dml(DataType::Int32);
     /// IEEE 754 binary32.
     pub const FLOAT32: Self = Self::Dml(DataType::Float32);
+    /// IEEE 754 binary16.
+    pub const FLOAT16: Self = Self::Dml(DataType::Float16);
 
     /// The types that tensors have.
     pub(crate) fn all() -> impl Iterator<Item = Self> {

@@ -7,23 +7,26 @@ use dml_core::plan::Plan;
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Tuning, Validated, validate};
 
 use crate::families::{
-    blocks, copy, diagonal, element_wise, fill, index, products, random, recurrent, resample, rows,
-    sorting, windows,
+    attention, blocks, copy, diagonal, element_wise, fill, index, nonzero, products, random,
+    recurrent, regions, resample, rows, sorting, windows,
 };
 use crate::{Operator, Target, TransferUse};
 
 /// Every implemented operator, by ascending operator number.
 pub static OPERATORS: LazyLock<Vec<&'static Operator>> = LazyLock::new(|| {
     let families = [
+        attention::OPERATORS,
         blocks::OPERATORS,
         copy::OPERATORS,
         diagonal::OPERATORS,
         element_wise::OPERATORS,
         fill::OPERATORS,
         index::OPERATORS,
+        nonzero::OPERATORS,
         products::OPERATORS,
         random::OPERATORS,
         recurrent::OPERATORS,
+        regions::OPERATORS,
         resample::OPERATORS,
         rows::OPERATORS,
         sorting::OPERATORS,

@@ -3,7 +3,7 @@
 use dml_core::plan::{Plan, Step};
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Strategy, Tuning, validate};
 
-use crate::families::{index, resample, sorting};
+use crate::families::{attention, index, regions, resample, sorting};
 use crate::reference::{Case, Memory, Signature, run_on_host};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
@@ -77,7 +77,14 @@ fn check_case(operator: &Operator, signature: &Signature, case: Case, targets: &
 
 /// Whether one descriptor must show all that indices choose from, whatever a device's descriptors show.
 fn needs_whole_operands(operator: &Operator) -> bool {
-    let all = [index::OPERATORS, resample::OPERATORS, sorting::OPERATORS].concat();
+    let all = [
+        attention::OPERATORS,
+        index::OPERATORS,
+        regions::OPERATORS,
+        resample::OPERATORS,
+        sorting::OPERATORS,
+    ]
+    .concat();
     all.iter().any(|it| std::ptr::eq(*it, operator))
 }
 

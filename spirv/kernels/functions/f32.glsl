@@ -65,6 +65,14 @@ uvec4 clip(const uvec4 a, const uint least, const uint most) {
     return masked(uvec4(total_order(within)), a, is_nan(a));
 }
 
+// Between a and b. What has no weight does not count, not even an infinity.
+uvec4 interpolated(const uvec4 a, const uvec4 b, const uvec4 weight) {
+    const vec4 of_b = uintBitsToFloat(weight);
+    const vec4 of_a = 1.0 - of_b;
+    const uvec4 sum = floatBitsToUint(uintBitsToFloat(a) * of_a + uintBitsToFloat(b) * of_b);
+    return mix(sum, a, equal(weight, uvec4(0u)));
+}
+
 uvec4 greater_than(const uvec4 a, const uvec4 b) {
     return less_than(b, a);
 }

@@ -163,6 +163,12 @@ uvec4 u32_to_u64(const uvec4 a, const uint part) {
     return uvec4(low.x, 0u, low.y, 0u);
 }
 
+uvec4 pair(const uvec4 a, const uvec4 b, const uint part) {
+    const uvec2 low = half_of(a, part);
+    const uvec2 high = half_of(b, part);
+    return uvec4(low.x, high.x, low.y, high.y);
+}
+
 uvec4 i32_to_i64(const uvec4 a, const uint part) {
     const uvec2 low = half_of(a, part);
     const uvec2 high = uvec2(ivec2(low) >> 31);
@@ -171,6 +177,10 @@ uvec4 i32_to_i64(const uvec4 a, const uint part) {
 
 uvec4 low_words(const uvec4 first, const uvec4 last) {
     return uvec4(first.xz, last.xz);
+}
+
+uvec4 high_words(const uvec4 first, const uvec4 last) {
+    return uvec4(first.yw, last.yw);
 }
 
 // The nearest single, the even one of two.

@@ -18,3 +18,9 @@ uvec4 tap(const uvec4 number, const uvec4 first, const uint inner, const uint wi
 uvec4 unless_nowhere(const uvec4 element, const uvec4 offset, const uint other) {
     return mix(element, uvec4(other), equal(offset, uvec4(NOWHERE)));
 }
+
+// Where the neighbour after an element is; the element itself where the neighbour has no weight.
+uvec4 upper_neighbour(const uvec4 offset, const uvec4 weight, const uint stride) {
+    const uvec4 upper = mix(offset, offset + stride, notEqual(weight, uvec4(0u)));
+    return mix(upper, offset, equal(offset, uvec4(NOWHERE)));
+}

@@ -65,7 +65,8 @@ impl<'a> Calls<'a> {
         self.value(program.last())
     }
 
-    fn value(&mut self, value: Value) -> Registers {
+    /// A value, which is loaded where it is an input that was not yet.
+    pub(crate) fn value(&mut self, value: Value) -> Registers {
         match value {
             Value::Input(index) => self.loaded[index].clone().unwrap_or_else(|| {
                 let registers = self.load(index);

@@ -98,7 +98,8 @@ fn low_bits(value: u64, bits: u32) -> u64 {
     value & (u64::MAX >> (64 - bits))
 }
 
-pub(super) fn low_word(value: u64) -> u32 {
+/// The low 32 bits of an element.
+pub(crate) fn low_word(value: u64) -> u32 {
     u32::try_from(low_bits(value, 32)).expect("32 bits")
 }
 

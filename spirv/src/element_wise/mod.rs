@@ -20,7 +20,7 @@ use crate::kernels;
 use crate::link::{self, Source};
 
 pub(crate) use calls::{COUNT, Calls, Registers};
-pub(crate) use memory::Operands;
+pub(crate) use memory::{Operands, low_word};
 pub(crate) use module::{Made, operands, touch};
 pub(crate) use program::OUTPUT;
 pub(crate) use record::Space;

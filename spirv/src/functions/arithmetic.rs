@@ -67,6 +67,11 @@ functions! {
     MULTIPLY_I32 = INTEGERS.multiply(2) Alike |a| low(a[0]).wrapping_mul(low(a[1])).into();
     /// Multiplies integers of 64 bits; what does not fit wraps.
     MULTIPLY_I64 = WIDE.multiply(2) Alike |a| a[0].wrapping_mul(a[1]);
+    /// `a * (1 - weight) + b * weight`, each step rounded to nearest; `a` where the weight is +0.
+    INTERPOLATED_F32 = F32.interpolated(3) Alike |a| match f32(a[2]) {
+        _ if a[2] == 0 => a[0],
+        weight => (f32(a[0]) * (1.0 - weight) + f32(a[1]) * weight).to_bits().into(),
+    };
     /// Squares the difference of numbers, rounding each to nearest.
     DIFFERENCE_SQUARE_F32 = F32.difference_square(2) Alike |a| {
         let difference = f32(a[0]) - f32(a[1]);

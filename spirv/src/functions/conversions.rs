@@ -42,6 +42,10 @@ functions! {
     I32_TO_I64 = WIDE.i32_to_i64(1) Widening |a| i64::from(i32(a[0])).cast_unsigned();
     /// The number's last 32 bits.
     LOW_WORDS = WIDE.low_words(1) Narrowing |a| low(a[0]).into();
+    /// The number's first 32 bits.
+    HIGH_WORDS = WIDE.high_words(1) Narrowing |a| a[0] >> 32;
+    /// The number with these last and first 32 bits.
+    PAIR = WIDE.pair(2) Widening |a| a[0] | a[1] << 32;
     /// The nearest number.
     U64_TO_F32 = WIDE.u64_to_f32(1) Narrowing |a| (a[0] as f32).to_bits().into();
     /// The nearest number.

@@ -10,6 +10,12 @@ functions! {
     /// step, how many steps there are, how far they lead, the dimension's size, and its stride. [`NOWHERE`]
     /// outside of the dimension.
     TAP = WINDOWS.tap(2; 5) Alike |a| tap(a);
+    /// Where the neighbour after an element is, by the element's offset, the neighbour's weight and the stride;
+    /// the element itself where the neighbour has no weight. [`NOWHERE`] stays.
+    UPPER_NEIGHBOUR = WINDOWS.upper_neighbour(2; 1) Alike |a| match (low(a[0]), a[1]) {
+        (NOWHERE, _) | (_, 0) => a[0],
+        (offset, _) => offset.wrapping_add(low(a[2])).into(),
+    };
     /// The element, or the parameter where the offset beside it is [`NOWHERE`].
     UNLESS_NOWHERE = WINDOWS.unless_nowhere(2; 1) Alike |a| match low(a[1]) {
         NOWHERE => a[2],

@@ -3,8 +3,11 @@
 use dml_core::host::{HostDispatch, HostError};
 
 use super::{Reduce, Reducer};
-use crate::element_wise::{OUTPUT, Operands, PushConstants, QUAD, Space, Values};
+use crate::element_wise::{OUTPUT, Operands, PushConstants, QUAD, Space, Values, low_word};
 use crate::twins::dispatch::for_each_index;
+
+/// The outer dimension of a kernel for grids that goes through their rows.
+const ROWS_OF_GRIDS: usize = 6;
 
 /// The numbers of a state.
 type State = Vec<u64>;
@@ -18,9 +21,23 @@ pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<()
         let coordinate = space.outer_coordinate(index);
         let parameter = |index| space.parameter(index);
         let mut lanes: [State; QUAD as usize] = std::array::from_fn(|_| kernel.reducer.start());
-        for first in (0..space.inner()).step_by(QUAD as usize) {
-            let count = QUAD.min(space.inner() - first);
-            for (state, lane) in lanes.iter_mut().zip(0..count) {
+        let (columns, rows) = match kernel.grids {
+            Some(input) => {
+                let size = operands.load(dispatch, &space, &coordinate, (input, 0), (0, 0))?;
+                (low_word(size), low_word(size >> 32))
+            }
+            None => (space.inner(), 1),
+        };
+        let with_row = |row| {
+            let mut coordinate = coordinate;
+            if kernel.grids.is_some() {
+                coordinate[ROWS_OF_GRIDS] = row;
+            }
+            coordinate
+        };
+        let firsts = |row| (0..columns).step_by(QUAD as usize).map(move |first| (row, first));
+        for (coordinate, first) in (0..rows).map(with_row).flat_map(firsts) {
+            for (state, lane) in lanes.iter_mut().zip(0..QUAD.min(columns - first)) {
                 let load = |input, by| {
                     operands.load(dispatch, &space, &coordinate, (input, by), (first, lane))
                 };

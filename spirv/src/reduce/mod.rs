@@ -11,7 +11,7 @@ use dml_core::host::HostDispatch;
 use dml_core::kernel::KernelModule;
 
 use crate::element_wise::{
-    COUNT, Calls, Made, Operand, Program, Registers, Skeletons, least, operands, touch,
+    COUNT, Calls, Made, Operand, Program, Registers, Skeletons, Value, least, operands, touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Call, Callee, Source};
@@ -27,12 +27,17 @@ static SKELETONS: Skeletons = [
     (7, &kernels::REDUCE_7),
 ];
 
+/// The one for grids.
+static GRIDS: (usize, &Source) = (7, &kernels::REDUCE_GRIDS);
+
 /// What is linked already.
 static LINKED: LazyLock<Mutex<HashMap<Reduce, &'static KernelModule>>> =
     LazyLock::new(Mutex::default);
 
 /// A kernel for rows: what is linked for it. Its space is an element-wise kernel's, of whose rows each
 /// invocation has one; the output has one element for a row.
+///
+/// A row may be a *grid*: then the last outer dimension, whose size is 1 in the record, is that of its rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reduce {
     /// What becomes of each element before.
@@ -43,6 +48,9 @@ pub struct Reduce {
     pub last: Program,
     /// At most as many as an element-wise kernel has, at least those that the program names.
     pub inputs: Vec<Operand>,
+    /// The input whose elements, of 64 bits, say how many columns and, in the high word, how many rows each
+    /// grid has; none for rows.
+    pub grids: Option<usize>,
     /// What is written, by single elements.
     pub output: Operand,
     /// The least number of outer dimensions, at most 7.
@@ -56,12 +64,14 @@ impl Reduce {
     }
 
     fn skeleton(&self) -> (usize, &'static Source) {
-        least(&SKELETONS, self.outer_dimensions)
+        if self.grids.is_some() { GRIDS } else { least(&SKELETONS, self.outer_dimensions) }
     }
 
     /// The kernel's SPIR-V, with the bindings of an element-wise one.
     pub fn spirv(&self) -> Vec<u32> {
         let bodies = [("start", self.start()), ("quad", self.quad()), ("row", self.row())];
+        let size = self.grids.map(|input| ("size", self.size(input)));
+        let bodies: Vec<_> = bodies.into_iter().chain(size).collect();
         link::link(self.skeleton().1, &bodies)
     }
 
@@ -76,7 +86,9 @@ impl Reduce {
         let (_, skeleton) = self.skeleton();
         let (program, last) = (self.program.name(), self.last.name());
         let operands = operands(&self.inputs, self.output);
-        let name = format!("{} {program}, {:?}, {last} {operands}", skeleton.name, self.reducer);
+        let sizes = self.grids.map(|it| format!(" by {it}")).unwrap_or_default();
+        let reducer = self.reducer;
+        let name = format!("{}{sizes} {program}, {reducer:?}, {last} {operands}", skeleton.name);
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
         let made = Made { name, spirv: self.spirv(), skeleton, host: Box::new(host) };
@@ -93,6 +105,14 @@ impl Reduce {
             calls
                 .call(Callee::Exported("set"), vec![Argument::Parameter(START_AT + at), low, high]);
         }
+        calls.made
+    }
+
+    /// Sets the size of a grid to what an input says.
+    fn size(&self, input: usize) -> Vec<Call> {
+        let mut calls = Calls::new(&self.inputs);
+        let size = calls.value(Value::Input(input))[0];
+        calls.call(Callee::Exported("hold"), vec![Argument::Parameter(STATE_AT), size, COUNT]);
         calls.made
     }
 

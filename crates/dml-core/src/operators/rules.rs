@@ -4,12 +4,16 @@
 //! A rule sees an operator whose fields are all valid by themselves. One of an operator that may be
 //! nested also sees it without its tensors, of which nothing has to hold then.
 
+mod attention;
 mod indices;
 mod movement;
 mod products;
 mod recurrent;
+mod regions;
 mod rows;
 mod windows;
+
+pub use regions::MOST_ROI_SAMPLES;
 
 use crate::error::Error;
 use crate::schema::validated::Validated;
@@ -108,6 +112,11 @@ pub(crate) fn outputs_have_the_wanted_elements(operator: &Validated) -> Result<(
     indices::wanted(operator)
 }
 
+/// NONZERO_COORDINATES: a row of coordinates for each element, and one count.
+pub(crate) fn a_row_for_each_element(operator: &Validated) -> Result<(), Error> {
+    indices::coordinates(operator)
+}
+
 /// RANDOM_GENERATOR: a state is six words along the last dimension.
 pub(crate) fn states_have_six_words(operator: &Validated) -> Result<(), Error> {
     indices::state(operator)
@@ -146,6 +155,21 @@ pub(crate) fn filter_passes_over_input(operator: &Validated) -> Result<(), Error
 /// RNN, LSTM and GRU: sizes follow from the input's and the recurrence's.
 pub(crate) fn sizes_are_those_of_a_recurrent_network(operator: &Validated) -> Result<(), Error> {
     recurrent::network(operator)
+}
+
+/// MULTIHEAD_ATTENTION and 1: sizes follow from those of queries, keys and values, and from the heads.
+pub(crate) fn sizes_are_those_of_an_attention(operator: &Validated) -> Result<(), Error> {
+    attention::attention(operator)
+}
+
+/// ROI_POOLING: regions of five numbers, and as many cells as the output has.
+pub(crate) fn cells_of_regions_make_output(operator: &Validated) -> Result<(), Error> {
+    regions::pooling(operator)
+}
+
+/// ROI_ALIGN and 1: regions of four numbers with a batch each, and limits that leave samples.
+pub(crate) fn samples_of_regions_make_output(operator: &Validated) -> Result<(), Error> {
+    regions::align(operator)
 }
 
 /// The refusal of what stands at `path`.

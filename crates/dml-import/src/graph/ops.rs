@@ -5,12 +5,14 @@
 //! operators that compute them (*lower*). [`Operands::place`] is the one decision between the latter two.
 
 mod arithmetic;
+mod attention;
 mod body;
 mod branch;
 mod broadcast;
 mod cast;
 mod clip;
 mod concat;
+mod contraction;
 mod convolution;
 mod dynamic;
 mod einsum;
@@ -21,6 +23,7 @@ mod index;
 mod matrix;
 mod mish;
 mod movement;
+mod nonzero;
 mod normalize;
 mod operands;
 mod packed;
@@ -32,8 +35,10 @@ mod quantize;
 mod range;
 mod recurrent;
 mod reduce;
+mod regions;
 mod repeat;
 mod resize;
+mod rotary;
 mod scan;
 mod scatter;
 mod schedule;
@@ -46,6 +51,7 @@ mod tile;
 mod top_k;
 mod transpose;
 mod values;
+mod weigh;
 
 use std::fmt::Debug;
 
@@ -57,6 +63,7 @@ pub(crate) use arithmetic::{
     FLOOR_REMAINDER, GELU, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM,
     MULTIPLY, NEGATE, NOT, OR, RELU, REMAINDER, SUBTRACT, WHERE, XOR,
 };
+pub(crate) use attention::Attention;
 pub(crate) use body::Body;
 pub(crate) use branch::Branch;
 pub(crate) use cast::{BitCast, Cast, CastLike};
@@ -71,6 +78,7 @@ pub(crate) use gelu::ApproximateGelu;
 pub(crate) use index::{Gather, GatherElements, GatherNd};
 pub(crate) use matrix::{Eye, EyeLike, Trilu};
 pub(crate) use mish::Mish;
+pub(crate) use nonzero::NonZero;
 pub(crate) use normalize::{BatchNormalize, Common, NormOfRow, Normalize, PRODUCTS, Running, SUMS};
 pub(crate) use operands::{Budget, Operands};
 pub(crate) use pad::{CenterCropPad, Margins, Pad};
@@ -81,8 +89,10 @@ pub(crate) use quantize::{Direction, Quantize};
 pub(crate) use range::Range;
 pub(crate) use recurrent::{Cell, Recurrent};
 pub(crate) use reduce::{Extreme, GREATEST, LEAST, Reduce};
+pub(crate) use regions::{MaxRoiPool, RoiAlign};
 pub(crate) use repeat::Repeat;
 pub(crate) use resize::{Aspect, Coordinates, Interpolation, Nearest, Resize, Scales};
+pub(crate) use rotary::RotaryEmbedding;
 pub(crate) use scan::{Along, Scan};
 pub(crate) use scatter::{MaxUnpool, Scatter};
 pub(crate) use schedule::{Context, demanded, evaluate_nodes, found};
@@ -95,6 +105,7 @@ pub(crate) use tile::{Blocks, Tile};
 pub(crate) use top_k::TopK;
 pub(crate) use transpose::Transpose;
 pub(crate) use values::{Broadcast, ConstantOfShape, Dropout, HasElement, Identity, Literal};
+pub(crate) use weigh::{Filter, Weighing};
 
 /// What an operation needs of an input to find its outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! ONNX's operators by version: their attributes and inputs, and what they do.
 
+mod attention;
 mod build;
 mod constant;
 mod element_wise;
@@ -7,6 +8,7 @@ mod indices;
 mod pooling;
 mod products;
 mod recurrent;
+mod regions;
 mod resize;
 mod rows;
 
@@ -17,7 +19,8 @@ use dml_core::{FieldValue, ReduceFunction};
 use crate::error::{Error, NodeName, Result, shortened};
 use crate::graph::{
     Broadcasting, CastLike, CenterCropPad, ElementWise, Function, HARDMAX, HasElement, Identity,
-    LOG_SOFTMAX, Mean, Mish, Op, Power, Range, SOFTMAX, Size, Slice, Squeeze, Tile, Unsqueeze,
+    LOG_SOFTMAX, Mean, Mish, NonZero, Op, Power, Range, SOFTMAX, Size, Slice, Squeeze, Tile,
+    Unsqueeze,
 };
 
 use super::attributes::{Attributes, Kind};
@@ -178,6 +181,7 @@ static OTHERS: &[Row] = &[
     row("OptionalGetElement", 15, &[], 1..=1, |_| Ok(Box::new(Identity))),
     row("OptionalHasElement", 15, &[], 0..=1, |_| Ok(Box::new(HasElement))),
     row("Mean", 6, &[], 1..=ANY, |_| Ok(Box::new(Mean))),
+    row("NonZero", 9, &[], 1..=1, |_| Ok(Box::new(NonZero))),
     row("Einsum", 12, &[("equation", Kind::Text)], 1..=ANY, build::einsum),
     row("MatMul", 1, &[], 2..=2, products::matrices),
     row("MatMulInteger", 10, &[], 2..=4, products::matrices_of_integers),
@@ -258,8 +262,16 @@ pub(super) fn row_of(
         return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
     }
     let opset = version(name, opset)?;
-    let all =
-        [element_wise::ROWS, pooling::ROWS, recurrent::ROWS, resize::ROWS, rows::ROWS, OTHERS];
+    let all = [
+        attention::ROWS,
+        element_wise::ROWS,
+        pooling::ROWS,
+        recurrent::ROWS,
+        regions::ROWS,
+        resize::ROWS,
+        rows::ROWS,
+        OTHERS,
+    ];
     let rows = || all.into_iter().flatten().filter(|row| row.name == proto.op_type);
     rows().filter(|row| row.since <= opset).max_by_key(|row| row.since).ok_or_else(|| {
         let refused = REFUSED.iter().find(|(name, _)| *name == proto.op_type);

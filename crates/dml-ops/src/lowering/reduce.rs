@@ -7,8 +7,9 @@
 
 use dml_core::Error;
 use dml_spirv::element_wise::{self, Access, DIMENSIONS, Program};
-use dml_spirv::reduce::{Reduce, Reducer, SUM_F32, SUM_LOST_F32};
+use dml_spirv::reduce::{GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_LOST_F32};
 
+use crate::lowering::boxes::TensorBox;
 use crate::lowering::dispatches::Dispatches;
 use crate::lowering::iteration::{IterationSpace, Operand};
 use crate::lowering::kernels::Kernels;
@@ -20,6 +21,10 @@ const MOST_OF_A_ROW: u32 = 8192;
 const PART: u32 = 4096;
 
 const LAST: usize = DIMENSIONS - 1;
+const ROWS_OF_GRIDS: usize = LAST - 1;
+
+/// What parts of rows are, of which the greatest is asked for.
+pub(crate) static GREATEST: &[&Reducer] = &[&GREATEST_F32];
 
 /// What parts of sums are: what is rounded, and what that has lost.
 pub(crate) static SUMS: &[&Reducer] = &[&SUM_F32, &SUM_LOST_F32];
@@ -127,7 +132,38 @@ impl Kernels<'_> {
         }
         for part in boxes {
             let piece = Piece::of(&space, &part, alignment);
-            self.dispatch_rows(&piece, reduction, &mut dispatches)?;
+            self.dispatch_rows(&piece, reduction, None, &mut dispatches)?;
+        }
+        self.add(dispatches);
+        Ok(())
+    }
+
+    /// Adds the steps that reduce grids: the last two dimensions are those of their rows and columns, of which
+    /// each grid has as many as the elements of the input `sizes` say. These are of 64 bits, the columns in the
+    /// low word, and neither is more than the space has.
+    ///
+    /// # Errors
+    /// As [`Dispatches::push`].
+    pub(crate) fn reduce_grids(
+        &mut self,
+        space: &IterationSpace,
+        sizes: usize,
+        reduction: &Reduction,
+    ) -> Result<(), Error> {
+        let mut dispatches = self.dispatches();
+        let alignment = dispatches.alignment();
+        let placements: Vec<_> = space.stored().map(|it| it.placement(alignment)).collect();
+        let boxes = dispatches.boxes(space.sizes, &placements)?;
+        if boxes.most()[ROWS_OF_GRIDS..] != space.sizes[ROWS_OF_GRIDS..] {
+            let mut grid = TensorBox { origin: [0; DIMENSIONS], sizes: [1; DIMENSIONS] };
+            grid.sizes[ROWS_OF_GRIDS..].copy_from_slice(&space.sizes[ROWS_OF_GRIDS..]);
+            let shown = placements.iter().map(|it| it.view(&grid).range);
+            let most = shown.map(|range| range.end - range.start).max();
+            return Err(dispatches.beyond_window(most.unwrap_or_default()));
+        }
+        for part in boxes {
+            let piece = Piece::of(space, &part, alignment);
+            self.dispatch_rows(&piece, reduction, Some(sizes), &mut dispatches)?;
         }
         self.add(dispatches);
         Ok(())
@@ -180,15 +216,20 @@ impl Kernels<'_> {
         &mut self,
         piece: &Piece<'_>,
         reduction: &Reduction,
+        grids: Option<usize>,
         dispatches: &mut Dispatches<'_>,
     ) -> Result<(), Error> {
         let taken: Vec<Taken> = piece.operands().map(|it| piece.take(it)).collect();
-        let (record, inputs, output) = piece.record(&taken, &reduction.parameters);
+        let (mut record, inputs, output) = piece.record(&taken, &reduction.parameters);
+        if grids.is_some() {
+            record.sizes[ROWS_OF_GRIDS] = 1;
+        }
         let kernel = Reduce {
             program: reduction.program.clone(),
             reducer: reduction.reducer,
             last: reduction.last.clone(),
             inputs,
+            grids,
             // One element of each row.
             output: element_wise::Operand { access: Access::Ragged, ..output },
             outer_dimensions: record.outer_dimensions(),

@@ -8,44 +8,51 @@ use crate::types::enums::MultiheadAttentionMaskType;
 
 /// DML_MULTIHEAD_ATTENTION_OPERATOR_DESC: attention with several heads.
 ///
-/// This runtime does not execute it yet.
+/// `softmax(Q K^T Scale + relative_position_bias + mask) V` for each sequence and head, with
+/// softmax along keys. Biases are added before. Of the keys the earlier ones come first.
+/// KEY_SEQUENCE_LENGTH: [1, B], keys from this number on are masked. KEY_SEQUENCE_END_START: [2,
+/// B], those from the first number on and those before the second.
+/// KEY_QUERY_SEQUENCE_LENGTH_START_END: [3 B + 2], of which the first B are as with
+/// KEY_SEQUENCE_LENGTH and the others say where padded tensors have their sequences. BOOLEAN: [B,
+/// H, S, T], or 1 in place of any of them, 0 where a key is masked. All between inputs and outputs
+/// is FLOAT32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MultiheadAttentionDesc {
-    /// DirectML's QueryTensor.
+    /// The queries: [B, S, H D].
     pub query_tensor: Option<TensorDesc>,
-    /// DirectML's KeyTensor.
+    /// The keys: [B, L, G D].
     pub key_tensor: Option<TensorDesc>,
-    /// DirectML's ValueTensor.
+    /// The values: [B, L, G V].
     pub value_tensor: Option<TensorDesc>,
-    /// DirectML's StackedQueryKeyTensor.
+    /// In place of queries and keys: [B, S, H, 2, D], the query of each head before its key.
     pub stacked_query_key_tensor: Option<TensorDesc>,
-    /// DirectML's StackedKeyValueTensor.
+    /// In place of keys and values: [B, L, G, 2, D].
     pub stacked_key_value_tensor: Option<TensorDesc>,
-    /// DirectML's StackedQueryKeyValueTensor.
+    /// In place of all three: [B, S, H, 3, D].
     pub stacked_query_key_value_tensor: Option<TensorDesc>,
-    /// DirectML's BiasTensor.
+    /// What is added to each query, key and value: [H D + G D + G V].
     pub bias_tensor: Option<TensorDesc>,
-    /// DirectML's MaskTensor.
+    /// Which keys queries see, as `mask_type` says.
     pub mask_tensor: Option<TensorDesc>,
-    /// DirectML's RelativePositionBiasTensor.
+    /// What is added to scores: [B, H, S, T], or 1 in place of any of them.
     pub relative_position_bias_tensor: Option<TensorDesc>,
-    /// DirectML's PastKeyTensor.
+    /// The keys before the new ones: [B, G, P, D].
     pub past_key_tensor: Option<TensorDesc>,
-    /// DirectML's PastValueTensor.
+    /// Their values: [B, G, P, V]. There with PastKeyTensor.
     pub past_value_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// The values that queries found: [B, S, H V].
     pub output_tensor: TensorDesc,
-    /// DirectML's OutputPresentKeyTensor.
+    /// The earlier keys and then the new ones: [B, G, T, D].
     pub output_present_key_tensor: Option<TensorDesc>,
-    /// DirectML's OutputPresentValueTensor.
+    /// Their values: [B, G, T, V].
     pub output_present_value_tensor: Option<TensorDesc>,
-    /// DirectML's Scale.
+    /// What products of queries and keys are multiplied by.
     pub scale: f32,
-    /// DirectML's MaskFilterValue.
+    /// What is added to the score of a key that is masked.
     pub mask_filter_value: f32,
-    /// DirectML's HeadCount.
+    /// H, which is G.
     pub head_count: u32,
-    /// DirectML's MaskType.
+    /// What the mask holds.
     pub mask_type: MultiheadAttentionMaskType,
 }
 
@@ -80,48 +87,58 @@ impl From<MultiheadAttentionDesc> for AbstractOperator {
 /// DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC: attention with several heads and lengths of earlier
 /// sequences.
 ///
-/// This runtime does not execute it yet.
+/// `softmax(Q K^T Scale + relative_position_bias + mask) V` for each sequence and head, with
+/// softmax along keys. Biases are added before. Of the keys and values the earlier ones come first.
+/// KEY_SEQUENCE_LENGTH: [1, B], keys from this number on are masked. KEY_SEQUENCE_END_START: [2,
+/// B], those from the first number on and those before the second.
+/// KEY_QUERY_SEQUENCE_LENGTH_START_END: [3 B + 2], of which the first B are as with
+/// KEY_SEQUENCE_LENGTH and the others say where padded tensors have their sequences. BOOLEAN: [B,
+/// H, S, T], or 1 in place of any of them, 0 where a key is masked. Each of the G heads of keys and
+/// values serves H / G heads of queries. Where there are lengths of earlier sequences,
+/// OutputPresentKeyTensor has what PastKeyTensor has, and the new keys right after those that
+/// count, as far as it goes. All between inputs and outputs is FLOAT32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MultiheadAttention1Desc {
-    /// DirectML's QueryTensor.
+    /// The queries: [B, S, H D].
     pub query_tensor: Option<TensorDesc>,
-    /// DirectML's KeyTensor.
+    /// The keys: [B, L, G D].
     pub key_tensor: Option<TensorDesc>,
-    /// DirectML's ValueTensor.
+    /// The values: [B, L, G V].
     pub value_tensor: Option<TensorDesc>,
-    /// DirectML's StackedQueryKeyTensor.
+    /// In place of queries and keys: [B, S, H, 2, D], the query of each head before its key.
     pub stacked_query_key_tensor: Option<TensorDesc>,
-    /// DirectML's StackedKeyValueTensor.
+    /// In place of keys and values: [B, L, G, 2, D].
     pub stacked_key_value_tensor: Option<TensorDesc>,
-    /// DirectML's StackedQueryKeyValueTensor.
+    /// In place of all three: [B, S, H, 3, D].
     pub stacked_query_key_value_tensor: Option<TensorDesc>,
-    /// DirectML's BiasTensor.
+    /// What is added to each query, key and value: [H D + G D + G V].
     pub bias_tensor: Option<TensorDesc>,
-    /// DirectML's MaskTensor.
+    /// Which keys queries see, as `mask_type` says.
     pub mask_tensor: Option<TensorDesc>,
-    /// DirectML's RelativePositionBiasTensor.
+    /// What is added to scores: [B, H, S, T], or 1 in place of any of them.
     pub relative_position_bias_tensor: Option<TensorDesc>,
-    /// DirectML's PastKeyTensor.
+    /// The keys before the new ones: [B, G, P, D].
     pub past_key_tensor: Option<TensorDesc>,
-    /// DirectML's PastValueTensor.
+    /// Their values: [B, G, P, V]. There with PastKeyTensor.
     pub past_value_tensor: Option<TensorDesc>,
-    /// DirectML's PastSequenceLengthsTensor.
+    /// How many of the P earlier keys each sequence has: [B]. Then a query sees these and the new
+    /// ones up to its own, and L is S.
     pub past_sequence_lengths_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// The values that queries found: [B, S, H V].
     pub output_tensor: TensorDesc,
-    /// DirectML's OutputPresentKeyTensor.
+    /// The earlier keys and then the new ones: [B, G, T, D].
     pub output_present_key_tensor: Option<TensorDesc>,
-    /// DirectML's OutputPresentValueTensor.
+    /// Their values: [B, G, T, V].
     pub output_present_value_tensor: Option<TensorDesc>,
-    /// DirectML's Scale.
+    /// What products of queries and keys are multiplied by.
     pub scale: f32,
-    /// DirectML's MaskFilterValue.
+    /// What is added to the score of a key that is masked.
     pub mask_filter_value: f32,
-    /// DirectML's QueryHeadCount.
+    /// H, a multiple of G.
     pub query_head_count: u32,
-    /// DirectML's KeyValueHeadCount.
+    /// G.
     pub key_value_head_count: u32,
-    /// DirectML's MaskType.
+    /// What the mask holds.
     pub mask_type: MultiheadAttentionMaskType,
 }
 

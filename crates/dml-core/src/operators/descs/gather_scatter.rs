@@ -229,14 +229,19 @@ impl From<ScatterNdDesc> for AbstractOperator {
 /// DML_NONZERO_COORDINATES_OPERATOR_DESC: the number and the coordinates of the elements that are
 /// not 0.
 ///
-/// This runtime does not execute it yet.
+/// How many elements of the input are not 0, and the coordinates of these, a row for each in
+/// row-major order.
+/// Zeros with either sign are 0, and NaN is not. Where the output has fewer columns than the input
+/// has dimensions,
+/// the first dimensions have no coordinate. Rows after the last coordinates become 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NonzeroCoordinatesDesc {
-    /// DirectML's InputTensor.
+    /// What is searched.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputCountTensor.
+    /// How many rows have coordinates: one element.
     pub output_count_tensor: TensorDesc,
-    /// DirectML's OutputCoordinatesTensor.
+    /// The coordinates: `[1, .., 1, M, N]`, where `M` is the number of the input's elements, and
+    /// `N` at most the number of its dimensions and at least that without the first ones of size 1.
     pub output_coordinates_tensor: TensorDesc,
 }
 

@@ -129,18 +129,27 @@ impl From<MaxPoolingDesc> for AbstractOperator {
 
 /// DML_ROI_POOLING_OPERATOR_DESC: the greatest elements of the cells of each region of interest.
 ///
-/// This runtime does not execute it yet.
+/// A region is divided into as many cells as `PooledSize` says; an element of the output is the
+/// greatest of a cell,
+/// a NaN where there is one. The region's corners are scaled, rounded to the nearest integer, of
+/// two to the one away
+/// from 0, and belong to it. A cell begins at its share of the region, rounded down, and ends at
+/// the next one's,
+/// rounded up, within the input; one without any element gives 0. docs/deviations.md tells what
+/// becomes of corners in
+/// the wrong order and of those that are no numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoiPoolingDesc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, height and width; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's ROITensor.
+    /// Five numbers for each region along the last dimension: the batch, x and y of the first
+    /// corner, x and y of the last one.
     pub roi_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: an element for each cell of each channel of each region.
     pub output_tensor: TensorDesc,
-    /// DirectML's SpatialScale.
+    /// What the corners are multiplied by.
     pub spatial_scale: f32,
-    /// DirectML's PooledSize.
+    /// How many cells a region has: along its height and its width, the output's last sizes.
     pub pooled_size: [u32; 2],
 }
 
@@ -277,30 +286,40 @@ impl From<MaxPooling2Desc> for AbstractOperator {
 
 /// DML_ROI_ALIGN_OPERATOR_DESC: interpolated samples of the cells of each region of interest.
 ///
-/// This runtime does not execute it yet.
+/// A region is divided into as many cells as the output's last sizes say; an element of the output
+/// is the average, or
+/// the greatest, of samples that lie evenly in a cell. A cell has as many samples in a dimension as
+/// it is elements
+/// long, rounded up, within the limits. A sample is the nearest element of the input, or is
+/// interpolated between two
+/// in each dimension; one that is beyond all elements but near is at the edge. Corners in the wrong
+/// order mirror
+/// the region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoiAlignDesc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, height and width; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's ROITensor.
+    /// Four numbers for each region along the last dimension: x and y of the first corner, x and y
+    /// of the last one.
     pub roi_tensor: TensorDesc,
-    /// DirectML's BatchIndicesTensor.
+    /// Which batch of the input each region is of, along the last dimension; beyond the last batch
+    /// it is that.
     pub batch_indices_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: an element for each cell of each channel of each region.
     pub output_tensor: TensorDesc,
-    /// DirectML's ReductionFunction.
+    /// What is made of the samples of a cell: AVERAGE or MAX.
     pub reduction_function: ReduceFunction,
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// DirectML's SpatialScaleX.
+    /// What the corners' x is multiplied by.
     pub spatial_scale_x: f32,
-    /// DirectML's SpatialScaleY.
+    /// What their y is multiplied by.
     pub spatial_scale_y: f32,
-    /// DirectML's OutOfBoundsInputValue.
+    /// What a sample is that lies more than one element before the input, or beyond its size.
     pub out_of_bounds_input_value: f32,
-    /// DirectML's MinimumSamplesPerOutput.
+    /// How many samples a cell has at least, in each dimension; 0 is 1, and 500 the most.
     pub minimum_samples_per_output: u32,
-    /// DirectML's MaximumSamplesPerOutput.
+    /// How many it has at most; more than 500 is 500.
     pub maximum_samples_per_output: u32,
 }
 
@@ -328,36 +347,46 @@ impl From<RoiAlignDesc> for AbstractOperator {
 /// DML_ROI_ALIGN1_OPERATOR_DESC: interpolated samples of regions of interest, with a choice of
 /// alignment.
 ///
-/// This runtime does not execute it yet.
+/// A region is divided into as many cells as the output's last sizes say; an element of the output
+/// is the average, or
+/// the greatest, of samples that lie evenly in a cell. A cell has as many samples in a dimension as
+/// it is elements
+/// long, rounded up, within the limits. A sample is the nearest element of the input, or is
+/// interpolated between two
+/// in each dimension; one that is beyond all elements but near is at the edge. Corners in the wrong
+/// order mirror
+/// the region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoiAlign1Desc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, height and width; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's ROITensor.
+    /// Four numbers for each region along the last dimension: x and y of the first corner, x and y
+    /// of the last one.
     pub roi_tensor: TensorDesc,
-    /// DirectML's BatchIndicesTensor.
+    /// Which batch of the input each region is of, along the last dimension; beyond the last batch
+    /// it is that.
     pub batch_indices_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: an element for each cell of each channel of each region.
     pub output_tensor: TensorDesc,
-    /// DirectML's ReductionFunction.
+    /// What is made of the samples of a cell: AVERAGE or MAX.
     pub reduction_function: ReduceFunction,
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// DirectML's SpatialScaleX.
+    /// What the corners' x is multiplied by.
     pub spatial_scale_x: f32,
-    /// DirectML's SpatialScaleY.
+    /// What their y is multiplied by.
     pub spatial_scale_y: f32,
-    /// DirectML's InputPixelOffset.
+    /// Where in the input the centers of elements are from their coordinates: 0.5, or 0.
     pub input_pixel_offset: f32,
-    /// DirectML's OutputPixelOffset.
+    /// How far samples are moved the other way before they are scaled: -0.5, or 0.
     pub output_pixel_offset: f32,
-    /// DirectML's OutOfBoundsInputValue.
+    /// What a sample is that lies more than one element before the input, or beyond its size.
     pub out_of_bounds_input_value: f32,
-    /// DirectML's MinimumSamplesPerOutput.
+    /// How many samples a cell has at least, in each dimension; 0 is 1, and 500 the most.
     pub minimum_samples_per_output: u32,
-    /// DirectML's MaximumSamplesPerOutput.
+    /// How many it has at most; more than 500 is 500.
     pub maximum_samples_per_output: u32,
-    /// DirectML's AlignRegionsToCorners.
+    /// Whether the first sample of a region lies in its first corner and the last one in its last.
     pub align_regions_to_corners: bool,
 }
 

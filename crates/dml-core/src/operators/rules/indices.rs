@@ -75,6 +75,31 @@ pub(super) fn wanted(operator: &Validated) -> Result<(), Error> {
     but_along_axis(operator, INPUT, value, Some(count))
 }
 
+/// `OutputCoordinatesTensor` has a row for each element of `InputTensor`, with a column for each dimension but
+/// perhaps the first ones of size 1; `OutputCountTensor` has one element.
+pub(super) fn coordinates(operator: &Validated) -> Result<(), Error> {
+    let count = operator.required_tensor("OutputCountTensor")?.sizes();
+    sizes_are(operator, ("OutputCountTensor", count), &[1])?;
+    let (name, input) = ("OutputCoordinatesTensor", operator.required_tensor(INPUT)?);
+    let given = operator.required_tensor(name)?.sizes();
+    let rank = input.sizes().len();
+    let counted = input.sizes().iter().skip_while(|size| **size == 1).count();
+    let columns = given.last().copied().unwrap_or_default();
+    if !(counted.max(1)..=rank).contains(&(columns as usize)) {
+        let path = format!("{name}.Sizes[{}]", given.len() - 1);
+        let problem = "is no number of coordinates of an element";
+        return Err(invalid(
+            operator,
+            path,
+            columns,
+            problem,
+            format!("{} to {rank}", counted.max(1)),
+        ));
+    }
+    let rows = u32::try_from(input.element_count()).unwrap_or(u32::MAX);
+    sizes_are(operator, (name, given), &[rows, columns])
+}
+
 /// RANDOM_GENERATOR's state: six words along the last dimension.
 pub(super) fn state(operator: &Validated) -> Result<(), Error> {
     let name = "InputStateTensor";

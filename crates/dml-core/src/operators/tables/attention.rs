@@ -2,9 +2,10 @@
 
 // From schema/attention.toml
 use super::FLOAT_16_32;
+use crate::operators::rules;
 use crate::schema::{
-    FieldKind, FieldSchema, FieldType, MULTIHEAD_ATTENTION_MASK_TYPE, OperatorSchema, RankSet,
-    SupportTable, TensorSupport,
+    Comparison, FieldKind, FieldSchema, FieldType, MULTIHEAD_ATTENTION_MASK_TYPE, OperatorSchema,
+    RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -13,34 +14,58 @@ pub static MULTIHEAD_ATTENTION: OperatorSchema = OperatorSchema {
     name: "MULTIHEAD_ATTENTION",
     operator_type: 164,
     summary: "attention with several heads",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("QueryTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("KeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("ValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("StackedQueryKeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("StackedKeyValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("QueryTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("KeyTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("ValueTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("StackedQueryKeyTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("StackedKeyValueTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("StackedQueryKeyValueTensor", FieldKind::Input, FieldType::Tensor)
-            .optional(),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("MaskTensor", FieldKind::Input, FieldType::Tensor).optional(),
         FieldSchema::new("RelativePositionBiasTensor", FieldKind::Input, FieldType::Tensor)
-            .optional(),
-        FieldSchema::new("PastKeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("PastValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("PastKeyTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("PastValueTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputPresentKeyTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputPresentKeyTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputPresentValueTensor", FieldKind::Output, FieldType::Tensor)
-            .optional(),
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("Scale", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("MaskFilterValue", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("HeadCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("MaskType", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&MULTIHEAD_ATTENTION_MASK_TYPE),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "sizes_are_those_of_an_attention",
+        check: rules::sizes_are_those_of_an_attention,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_1,
         tensors: &[
@@ -72,29 +97,50 @@ pub static MULTIHEAD_ATTENTION1: OperatorSchema = OperatorSchema {
     name: "MULTIHEAD_ATTENTION1",
     operator_type: 172,
     summary: "attention with several heads and lengths of earlier sequences",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("QueryTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("KeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("ValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("StackedQueryKeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("StackedKeyValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("QueryTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("KeyTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("ValueTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("StackedQueryKeyTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("StackedKeyValueTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("StackedQueryKeyValueTensor", FieldKind::Input, FieldType::Tensor)
-            .optional(),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor).optional(),
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("MaskTensor", FieldKind::Input, FieldType::Tensor).optional(),
         FieldSchema::new("RelativePositionBiasTensor", FieldKind::Input, FieldType::Tensor)
-            .optional(),
-        FieldSchema::new("PastKeyTensor", FieldKind::Input, FieldType::Tensor).optional(),
-        FieldSchema::new("PastValueTensor", FieldKind::Input, FieldType::Tensor).optional(),
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("PastKeyTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("PastValueTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("PastSequenceLengthsTensor", FieldKind::Input, FieldType::Tensor)
             .optional(),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputPresentKeyTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputPresentKeyTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputPresentValueTensor", FieldKind::Output, FieldType::Tensor)
-            .optional(),
+            .optional()
+            .with_type_of("OutputTensor"),
         FieldSchema::new("Scale", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("MaskFilterValue", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("QueryHeadCount", FieldKind::Attribute, FieldType::Uint),
@@ -102,7 +148,10 @@ pub static MULTIHEAD_ATTENTION1: OperatorSchema = OperatorSchema {
         FieldSchema::new("MaskType", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&MULTIHEAD_ATTENTION_MASK_TYPE),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "sizes_are_those_of_an_attention",
+        check: rules::sizes_are_those_of_an_attention,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_3,
         tensors: &[
@@ -121,7 +170,11 @@ pub static MULTIHEAD_ATTENTION1: OperatorSchema = OperatorSchema {
             TensorSupport::new("RelativePositionBiasTensor", RankSet::range(4, 5), FLOAT_16_32),
             TensorSupport::new("PastKeyTensor", RankSet::range(4, 5), FLOAT_16_32),
             TensorSupport::new("PastValueTensor", RankSet::range(4, 5), FLOAT_16_32),
-            TensorSupport::new("PastSequenceLengthsTensor", RankSet::range(1, 5), FLOAT_16_32),
+            TensorSupport::new(
+                "PastSequenceLengthsTensor",
+                RankSet::range(1, 5),
+                DataTypeSet::of(&[DataType::Int32]),
+            ),
             TensorSupport::new("OutputTensor", RankSet::range(3, 5), FLOAT_16_32),
             TensorSupport::new("OutputPresentKeyTensor", RankSet::range(4, 5), FLOAT_16_32),
             TensorSupport::new("OutputPresentValueTensor", RankSet::range(4, 5), FLOAT_16_32),

@@ -365,15 +365,15 @@ pub static NONZERO_COORDINATES: OperatorSchema = OperatorSchema {
     name: "NONZERO_COORDINATES",
     operator_type: 133,
     summary: "the number and the coordinates of the elements that are not 0",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputCountTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("OutputCoordinatesTensor", FieldKind::Output, FieldType::Tensor),
     ],
-    rule: None,
+    rule: Some(Rule { name: "a_row_for_each_element", check: rules::a_row_for_each_element }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_0,

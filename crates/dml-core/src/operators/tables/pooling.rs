@@ -185,17 +185,22 @@ pub static ROI_POOLING: OperatorSchema = OperatorSchema {
     name: "ROI_POOLING",
     operator_type: 59,
     summary: "the greatest elements of the cells of each region of interest",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("SpatialScale", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("PooledSize", FieldKind::Attribute, FieldType::Size2d),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "cells_of_regions_make_output",
+        check: rules::cells_of_regions_make_output,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V1_0,
         tensors: &[
@@ -417,12 +422,33 @@ pub static ROI_ALIGN: OperatorSchema = OperatorSchema {
     name: "ROI_ALIGN",
     operator_type: 139,
     summary: "interpolated samples of the cells of each region of interest",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(3)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("BatchIndicesTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ReductionFunction", FieldKind::Attribute, FieldType::Uint)
@@ -435,7 +461,10 @@ pub static ROI_ALIGN: OperatorSchema = OperatorSchema {
         FieldSchema::new("MinimumSamplesPerOutput", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("MaximumSamplesPerOutput", FieldKind::Attribute, FieldType::Uint),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "samples_of_regions_make_output",
+        check: rules::samples_of_regions_make_output,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_0,
@@ -468,12 +497,33 @@ pub static ROI_ALIGN1: OperatorSchema = OperatorSchema {
     name: "ROI_ALIGN1",
     operator_type: 149,
     summary: "interpolated samples of regions of interest, with a choice of alignment",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(3)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("BatchIndicesTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ReductionFunction", FieldKind::Attribute, FieldType::Uint)
@@ -489,7 +539,10 @@ pub static ROI_ALIGN1: OperatorSchema = OperatorSchema {
         FieldSchema::new("MaximumSamplesPerOutput", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("AlignRegionsToCorners", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "samples_of_regions_make_output",
+        check: rules::samples_of_regions_make_output,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V4_0,

@@ -1,8 +1,7 @@
-//! Einsum, as far as it sums nothing: transposed and repeated tensors, diagonals, and their products.
+//! Einsum: transposed and repeated tensors, diagonals, and sums over their products.
 
 use crate::error::{Error, Result, shortened};
-use crate::graph::ops::arithmetic::MULTIPLY;
-use crate::graph::ops::element_wise::ElementWise;
+use crate::graph::ops::contraction::Named;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 use crate::limits;
@@ -81,7 +80,8 @@ fn term(text: &str) -> Result<Vec<Label>, &'static str> {
     Ok(labels)
 }
 
-/// The products of the inputs' elements whose dimensions have the same letters.
+/// The products of the inputs' elements whose dimensions have the same letters, summed over the letters that the
+/// output has not. Inputs are joined from the first to the last one.
 #[derive(Debug)]
 pub(crate) struct Einsum {
     pub(crate) equation: Equation,
@@ -98,29 +98,26 @@ impl Op for Einsum {
         let values = (0..terms.len()).map(given).collect::<Result<Vec<&Value>>>()?;
         let labels = values.iter().zip(terms).map(|(value, term)| labels(operands, value, term));
         let labels = labels.collect::<Result<Vec<Vec<Label>>>>()?;
-        let sizes = sizes(operands, &values, &labels)?;
+        check_sizes(operands, &values, &labels)?;
         let dots = labels.iter().flatten().filter_map(|it| match it {
             Label::Dot(index) => Some(index + 1),
             _ => None,
         });
         let output = expanded(&self.equation.output(), dots.max().unwrap_or(0));
-        if let Some((label, _)) = sizes.iter().find(|(it, size)| *size != 1 && !output.contains(it))
-        {
-            let name = match label {
-                Label::Letter(letter) => letter.to_string(),
-                _ => "...".to_owned(),
-            };
-            let reason = format!("it sums over '{name}', which takes DirectML's REDUCE or GEMM");
-            return Err(operands.node.not_supported(reason));
-        }
-        let seen = values.iter().zip(&labels).map(|(value, own)| seen(value, own, &output));
-        let mut seen = seen.collect::<Result<Vec<Value>>>()?.into_iter();
-        let Some(first) = seen.next() else {
+        let last = values.len().saturating_sub(1);
+        let is_kept = |after: usize| {
+            let (later, output) = (&labels[(after + 1).min(labels.len())..], &output);
+            move |label| output.contains(&label) || later.iter().flatten().any(|it| *it == label)
+        };
+        let mut factors = values.iter().zip(&labels).map(|(value, own)| Named::new(value, own));
+        let Some(first) = factors.next() else {
             return Err(operands.node.invalid("inputs", 0, "is the wrong number", "1 and more"));
         };
-        let multiply = ElementWise::new(MULTIPLY);
-        let product = |all: Value, next: Value| multiply.apply(operands, &[all, next]);
-        seen.try_fold(first, product).map(|it| vec![it])
+        let first = first?.summed(operands, is_kept(0))?;
+        let product = (1..=last).zip(factors).try_fold(first, |product, (index, next)| {
+            product.times(operands, next?, is_kept(index))
+        })?;
+        Ok(vec![product.seen(&output)?])
     }
 }
 
@@ -147,12 +144,8 @@ fn expanded(term: &[Label], dots: usize) -> Vec<Label> {
     term.iter().flat_map(expand).collect()
 }
 
-/// The size of each dimension: those that have it agree, but for what dots repeat.
-fn sizes(
-    operands: &Operands<'_>,
-    values: &[&Value],
-    labels: &[Vec<Label>],
-) -> Result<Vec<(Label, u64)>> {
+/// Dimensions of one name have one size, but for what dots repeat.
+fn check_sizes(operands: &Operands<'_>, values: &[&Value], labels: &[Vec<Label>]) -> Result<()> {
     let mut sizes: Vec<(Label, u64)> = Vec::new();
     for (value, labels) in values.iter().zip(labels) {
         for (label, size) in labels.iter().zip(value.shape()?) {
@@ -166,25 +159,12 @@ fn sizes(
             }
         }
     }
-    Ok(sizes)
+    Ok(())
 }
 
 fn unequal(operands: &Operands<'_>, given: u64, accepted: u64) -> Error {
     let problem = "is another size of the same dimension";
     operands.node.invalid("inputs", given, problem, shortened(&accepted.to_string()))
-}
-
-/// The value with the dimensions of the output; those that it has not are of size 1. What it has twice is
-/// a diagonal.
-fn seen(value: &Value, own: &[Label], output: &[Label]) -> Result<Value> {
-    let (sizes, strides) = (value.shape()?, value.strides());
-    let (mut shape, mut steps) = (Vec::new(), Vec::new());
-    for label in output {
-        let axes = || own.iter().enumerate().filter(|(_, it)| *it == label).map(|(axis, _)| axis);
-        shape.push(axes().next().map_or(1, |axis| sizes[axis]));
-        steps.push(axes().map(|axis| strides[axis]).fold(0, u64::saturating_add));
-    }
-    Ok(value.seen(shape, steps))
 }
 
 #[cfg(test)]

@@ -61,6 +61,12 @@ impl MatrixProduct {
     };
 }
 
+/// The product of two matrices, or of batches of them.
+pub(super) fn multiplied(operands: &Operands<'_>, a: &Value, b: &Value) -> Result<Value> {
+    let factors = Operands { values: vec![Some(a), Some(b)], ..*operands };
+    Ok(MatrixProduct::REAL.evaluate(&factors)?.remove(0))
+}
+
 /// Rows and columns of a product, and its batches.
 struct Shape {
     batches: Vec<u64>,

@@ -13,6 +13,7 @@ use crate::graph::dml::storage_type;
 use crate::graph::ops::movement::{joined, leading};
 use crate::graph::ops::packed::write;
 use crate::graph::ops::pad::padded;
+use crate::graph::ops::weigh::{Sources, Weighing};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 
@@ -28,8 +29,8 @@ pub(crate) struct Resize {
     /// The dimensions that scales and sizes are of, where that is not all of them.
     pub(crate) axes: Option<Vec<i64>>,
     pub(crate) aspect: Aspect,
-    /// Whether what is made smaller is smoothed.
-    pub(crate) is_smoothed: bool,
+    /// How neighbours count, where that is more than linear interpolation; else `None`.
+    pub(crate) weighing: Option<Weighing>,
     /// What is outside of the region of [`Coordinates::Crop`].
     pub(crate) outside: f32,
 }
@@ -91,6 +92,8 @@ pub(crate) enum Aspect {
 struct Axis {
     input: u64,
     output: u64,
+    /// The output's size by the input's, before coordinates change it.
+    ratio: f64,
     scale: f64,
     input_offset: f64,
     output_offset: f64,
@@ -104,10 +107,6 @@ impl Op for Resize {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "X")?;
         let axes = self.all_axes(operands, data.shape()?)?;
-        let smaller = axes.iter().any(|it| it.scale < 1.0);
-        if self.is_smoothed && smaller && self.interpolation == Interpolation::Linear {
-            return Err(operands.node.not_supported("smaller outputs are not smoothed"));
-        }
         if self.coordinates != Coordinates::Crop {
             return Ok(vec![self.resampled(operands, data, &axes)?]);
         }
@@ -226,6 +225,12 @@ impl Resize {
         if axes.iter().all(Axis::is_same) {
             return Ok(data.clone());
         }
+        if let Some(weighing) = &self.weighing {
+            let changed = axes.iter().enumerate().filter(|(_, axis)| !axis.is_same());
+            return changed.into_iter().try_fold(data.clone(), |data, (at, axis)| {
+                weighing.along(operands, &data, at, &axis.sources(operands)?)
+            });
+        }
         let (direction, shift) = self.rounding(operands, axes)?;
         let axes = joined(axes, MAX_RANK, |outer, inner| {
             let stay = outer.is_same() && inner.is_same();
@@ -300,9 +305,10 @@ impl Coordinates {
         let last = input.saturating_sub(1) as f64;
         // What a scale makes of the size is cut off, but not here.
         let exact = input as f64 * scale;
+        let ratio = scale;
         let axis = |scale: f64, input_offset: f64, output_offset: f64| {
             let is_usable = scale > 0.0 && scale.is_finite();
-            is_usable.then_some(Axis { input, output, scale, input_offset, output_offset })
+            is_usable.then_some(Axis { input, output, ratio, scale, input_offset, output_offset })
         };
         match self {
             Self::HalfPixelOfMany if output == 1 => axis(scale, 0.0, 0.0),
@@ -325,7 +331,8 @@ impl Coordinates {
 impl Axis {
     /// One that stays as it is.
     fn same(size: u64) -> Self {
-        Self { input: size, output: size, scale: 1.0, input_offset: 0.0, output_offset: 0.0 }
+        let (ratio, scale, input_offset, output_offset) = (1.0, 1.0, 0.0, 0.0);
+        Self { input: size, output: size, ratio, scale, input_offset, output_offset }
     }
 
     fn is_same(&self) -> bool {
@@ -336,6 +343,13 @@ impl Axis {
     /// Where the element at `x` is from.
     fn source(&self, x: u64) -> f64 {
         (x as f64 - self.output_offset) / self.scale - self.input_offset
+    }
+
+    /// Where every element is from.
+    fn sources(&self, operands: &Operands<'_>) -> Result<Sources> {
+        operands.budget.take(&[self.output])?;
+        let coordinates = (0..self.output).map(|x| self.source(x)).collect();
+        Ok(Sources { input: self.input, coordinates, scale: self.ratio })
     }
 
     /// The part of it that is made of elements of the input, and how many are before and after it.

@@ -3,7 +3,7 @@
 use super::build::{Built, choice};
 use super::{Row, row};
 use crate::error::Result;
-use crate::graph::{Aspect, Coordinates, Interpolation, Nearest, Resize, Scales};
+use crate::graph::{Aspect, Coordinates, Filter, Interpolation, Nearest, Resize, Scales, Weighing};
 use crate::onnx::attributes::{Attributes, Kind};
 
 const MODE: (&str, Kind) = ("mode", Kind::Text);
@@ -34,11 +34,10 @@ pub(super) static ROWS: &[Row] = &[
 
 /// The versions that have one mode of coordinates.
 fn simple(it: &Attributes<'_>, scales: Scales) -> Built {
-    let interpolation = interpolation(it, Nearest::BySize)?;
+    let (interpolation, weighing) = interpolation(it, Nearest::BySize)?;
     let coordinates = Coordinates::Asymmetric;
-    let (axes, aspect) = (None, Aspect::Stretch);
-    let (is_smoothed, outside) = (false, 0.0);
-    Ok(Box::new(Resize { interpolation, coordinates, scales, axes, aspect, is_smoothed, outside }))
+    let (axes, aspect, outside) = (None, Aspect::Stretch, 0.0);
+    Ok(Box::new(Resize { interpolation, coordinates, scales, axes, aspect, weighing, outside }))
 }
 
 fn resize(it: &Attributes<'_>) -> Built {
@@ -74,23 +73,37 @@ fn resize(it: &Attributes<'_>) -> Built {
             ("not_smaller", Aspect::NotSmaller),
         ],
     )?;
+    let (interpolation, weighing) = interpolation(it, nearest)?;
     Ok(Box::new(Resize {
-        interpolation: interpolation(it, nearest)?,
+        interpolation,
+        weighing,
         coordinates,
         scales: Scales::Input(2),
         axes: it.ints("axes"),
         aspect,
-        is_smoothed: it.flag("antialias", false),
         outside: it.float("extrapolation_value").unwrap_or(0.0),
     }))
 }
 
-fn interpolation(it: &Attributes<'_>, nearest: Nearest) -> Result<Interpolation> {
-    if it.text("mode").as_deref() == Some("cubic") {
-        return Err(it.node.not_supported("DirectML has no cubic interpolation"));
-    }
-    let (nearest, linear) = (Interpolation::Nearest(nearest), Interpolation::Linear);
-    chosen(it, "mode", &[("nearest", nearest), ("linear", linear), ("bilinear", linear)])
+/// What `mode` says, and how neighbours count where that takes more than two.
+fn interpolation(
+    it: &Attributes<'_>,
+    nearest: Nearest,
+) -> Result<(Interpolation, Option<Weighing>)> {
+    let is_smoothed = it.flag("antialias", false);
+    let weighing = |filter| {
+        Some(Weighing { filter, is_smoothed, excludes_outside: it.flag("exclude_outside", false) })
+    };
+    let coefficient = f64::from(it.float("cubic_coeff_a").unwrap_or(-0.75));
+    let smoothed = if is_smoothed { weighing(Filter::Triangle) } else { None };
+    let linear = (Interpolation::Linear, smoothed);
+    let modes = [
+        ("nearest", (Interpolation::Nearest(nearest), None)),
+        ("linear", linear),
+        ("bilinear", linear),
+        ("cubic", (Interpolation::Linear, weighing(Filter::Cubic(coefficient)))),
+    ];
+    chosen(it, "mode", &modes)
 }
 
 /// What an attribute says, of which the first is what it says where it is not there.

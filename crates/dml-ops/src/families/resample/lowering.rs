@@ -221,12 +221,6 @@ impl Along {
             None => widened(data_type),
         };
         let [first, second] = neighbours.map(|it| made.apply_all(to_float(), it));
-        let rest = [(-1.0_f32).to_bits(), ONE];
-        let rest = made.apply(&f::SCALE_BIAS_F32, &[weight], &rest);
-        let of_first = made.apply(&f::MULTIPLY_F32, &[first, rest], &[]);
-        let of_second = made.apply(&f::MULTIPLY_F32, &[second, weight], &[]);
-        let mean = made.apply(&f::ADD_F32, &[of_first, of_second], &[]);
-        // What has no weight does not count, not even an infinity.
-        made.apply(&f::CHOOSE_WORD, &[weight, mean, first], &[])
+        made.apply(&f::INTERPOLATED_F32, &[first, second, weight], &[])
     }
 }

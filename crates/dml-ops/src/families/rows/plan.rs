@@ -15,12 +15,11 @@ use crate::lowering::conversion::conversion;
 use crate::lowering::element_wise::Computation;
 use crate::lowering::iteration::{IterationSpace, Operand, leading};
 use crate::lowering::kernels::Kernels;
-use crate::lowering::reduce::Reduction;
 pub(super) use crate::lowering::reduce::SUMS;
+use crate::lowering::reduce::{GREATEST, Reduction};
 
 /// What parts of rows are.
 pub(super) static PLACES: &[&Reducer] = &[&LEAST_U32];
-static GREATEST: &[&Reducer] = &[&GREATEST_F32];
 
 /// The sizes of a space.
 pub(super) type Sizes = [u32; DIMENSIONS];

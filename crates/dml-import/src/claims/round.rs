@@ -1,0 +1,190 @@
+//! A graph evaluated for guesses of what is open.
+
+use dml_core::FeatureLevel;
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::{
+    Dimension, Extent, Graph, GraphInput, Need, Node, demanded, evaluate, fixed, topological,
+};
+use crate::inputs::Inputs;
+use crate::inspect::{NodeSupport, Operators, support};
+use crate::onnx::{self, Source, SourceNode};
+use crate::tensor::{Tensor, element_count};
+
+use super::Claim;
+
+/// What is open is taken for this: a size, and how many dimensions where that is open as well. What pools
+/// needs many elements; what is added to something that is open needs 1.
+const GUESSES: [(u64, usize); 3] = [(1, 2), (64, 3), (640, 4)];
+/// Elements of an input whose values shapes may depend on: a program is compiled for each of them.
+const FEW: u64 = 64;
+
+/// What is found of a node.
+pub(super) enum Verdict {
+    Runs(Claim),
+    Refused(String),
+    /// Whatever is guessed, something before it is refused.
+    Blocked,
+}
+
+impl Verdict {
+    /// The better one: that a node runs, on the device where it does for some sizes; else why it does not.
+    fn or(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Self::Runs(Claim::Device), _) | (_, Self::Blocked) => self,
+            (Self::Runs(_), Self::Runs(Claim::Device)) => other,
+            (Self::Runs(_), _) | (Self::Refused(_), Self::Refused(_)) => self,
+            _ => other,
+        }
+    }
+}
+
+/// The nodes that are not decided yet. They are named by their numbers, so that no two have one name.
+pub(super) struct Round {
+    pub(super) graph: Graph,
+    /// The nodes of the graph before those that are asked about: constants.
+    first: usize,
+    demanded: Vec<bool>,
+    /// Whether values follow from shapes, from constants, and from a few integers.
+    is_hosted: Vec<bool>,
+}
+
+impl Round {
+    /// The nodes that are not `decided`.
+    pub(super) fn new(source: &Source, decided: &[Option<Claim>]) -> Result<Self> {
+        let all = || source.nodes.iter().zip(decided);
+        let mut inputs = source.inputs.clone();
+        let cut = all().filter(|(_, it)| it.is_some()).flat_map(|(node, _)| &node.outputs);
+        inputs.extend(cut.filter(|it| !it.name.is_empty()).cloned());
+        let kept = all().filter(|(_, it)| it.is_none()).zip(0..);
+        let named = |((node, _), number): ((&SourceNode, _), usize)| SourceNode {
+            name: number.to_string(),
+            ..node.clone()
+        };
+        let nodes: Vec<SourceNode> = kept.map(named).collect();
+        let outputs = nodes.iter().flat_map(|node| &node.outputs).chain(&inputs);
+        let outputs =
+            outputs.map(|it| it.name.clone()).filter(|name| !name.is_empty()).take(1).collect();
+        let count = nodes.len();
+        let constants = source.constants.clone();
+        let graph =
+            onnx::graph(&Source { opset: source.opset, inputs, constants, nodes, outputs })?;
+        let demanded = demanded(&graph, &[], &[])?;
+        let is_hosted = hosted(&graph)?;
+        Ok(Self { first: graph.nodes.len() - count, graph, demanded, is_hosted })
+    }
+
+    /// What is found of the nodes with any of the guesses.
+    pub(super) fn verdicts(&self, level: FeatureLevel) -> Result<Vec<Verdict>> {
+        let nodes = || self.graph.nodes.iter().skip(self.first);
+        let unknown: Vec<Option<usize>> = nodes().map(|it| self.unknown_to_host(it)).collect();
+        if unknown.iter().any(Option::is_some) {
+            // What they ask for would be asked of what comes before them.
+            let problem = "decides shapes or parameters, and follows from what runs bring";
+            let refused = |input| Verdict::Refused(format!("input {input} {problem}"));
+            return Ok(unknown
+                .into_iter()
+                .map(|it| it.map_or(Verdict::Blocked, refused))
+                .collect());
+        }
+        let guess = |guess| self.verdicts_for(level, |input| guessed(input, guess));
+        let [first, second, third] = GUESSES.map(guess);
+        let best = |(a, (b, c)): (Verdict, (Verdict, Verdict))| a.or(b).or(c);
+        Ok(first?.into_iter().zip(second?.into_iter().zip(third?)).map(best).collect())
+    }
+
+    /// What is found of the nodes where the inputs have these shapes.
+    pub(super) fn verdicts_for(
+        &self,
+        level: FeatureLevel,
+        shape: impl Fn(&GraphInput) -> Vec<u64>,
+    ) -> Result<Vec<Verdict>> {
+        let evaluation = evaluate(&self.graph, &self.inputs(shape), Extent::Nodes)?;
+        let operators = Operators::of(&evaluation);
+        let nodes = self.graph.nodes.iter().enumerate().skip(self.first);
+        let verdict = |(index, node): (usize, &Node)| {
+            self.verdict(node, support(node, &evaluation, operators.of_node(index)), level)
+        };
+        Ok(nodes.map(verdict).collect())
+    }
+
+    fn verdict(&self, node: &Node, support: NodeSupport, level: FeatureLevel) -> Verdict {
+        match support {
+            NodeSupport::Alias => Verdict::Runs(Claim::Host),
+            NodeSupport::Host if self.follows_from_shapes(node) => Verdict::Runs(Claim::Host),
+            // It computes nothing of what runs bring only because a guess leaves nothing to compute.
+            NodeSupport::Host => Verdict::Runs(Claim::Device),
+            NodeSupport::Operator { level: needed, .. }
+            | NodeSupport::Operators { level: needed, .. } => match needed <= level {
+                true => Verdict::Runs(Claim::Device),
+                false => Verdict::Refused(format!("it needs feature level {needed}")),
+            },
+            NodeSupport::Unsupported(reason) => {
+                let name = format!("{}: ", node.name);
+                Verdict::Refused(reason.strip_prefix(&name).unwrap_or(&reason).to_owned())
+            }
+            NodeSupport::Blocked(_) => Verdict::Blocked,
+        }
+    }
+
+    /// Whether all nodes are such that shapes may decide if they run.
+    pub(super) fn depends_on_shapes(&self) -> bool {
+        let is_known = |node: &Node| node.op.is_ok() && self.unknown_to_host(node).is_none();
+        self.graph.nodes.iter().all(is_known)
+    }
+
+    fn follows_from_shapes(&self, node: &Node) -> bool {
+        node.outputs.iter().flatten().all(|output| self.is_hosted[*output])
+    }
+
+    /// The first input that the host has to know and cannot.
+    fn unknown_to_host(&self, node: &Node) -> Option<usize> {
+        let op = node.op.as_ref().ok()?;
+        let mut inputs = node.inputs.iter().enumerate();
+        let is_unknown =
+            |index, value: usize| op.need(index) == Need::Host && !self.is_hosted[value];
+        inputs.find_map(|(index, value)| value.filter(|it| is_unknown(index, *it)).map(|_| index))
+    }
+
+    fn inputs(&self, shape: impl Fn(&GraphInput) -> Vec<u64>) -> Inputs {
+        self.graph.inputs.iter().fold(Inputs::new(), |inputs, input| {
+            let Some(name) = input.names.first() else { return inputs };
+            let shape = shape(input);
+            let element = input.element.filter(|it| it.storage().is_some());
+            let needs_values = self.demanded[input.value] && self.is_hosted[input.value];
+            match element.filter(|_| needs_values).map(|it| Tensor::filled(it, shape.clone(), 1)) {
+                Some(Ok(tensor)) => inputs.with_tensor(name, tensor),
+                _ => inputs.with_shape(name, shape),
+            }
+        })
+    }
+}
+
+fn guessed(input: &GraphInput, (size, rank): (u64, usize)) -> Vec<u64> {
+    let known = |it: &Dimension| match it {
+        Dimension::Known(size) => *size,
+        _ => size,
+    };
+    input.shape.as_ref().map_or_else(|| vec![size; rank], |it| it.iter().map(known).collect())
+}
+
+/// Which values follow from shapes, from constants, and from a few integers that a run brings.
+fn hosted(graph: &Graph) -> Result<Vec<bool>> {
+    let mut is_hosted = vec![false; graph.value_count];
+    for input in &graph.inputs {
+        let shape = input.shape.as_deref().and_then(fixed);
+        let is_small = shape.and_then(|it| element_count(&it)).is_some_and(|it| it <= FEW);
+        is_hosted[input.value] = is_small && input.element.is_some_and(ElementType::is_integer);
+    }
+    for index in topological(graph)? {
+        let node = &graph.nodes[index];
+        let Ok(op) = &node.op else { continue };
+        let mut inputs = node.inputs.iter().enumerate();
+        let known = inputs.all(|(index, value)| {
+            value.is_none_or(|value| op.need(index) == Need::Shape || is_hosted[value])
+        });
+        node.outputs.iter().flatten().for_each(|output| is_hosted[*output] = known);
+    }
+    Ok(is_hosted)
+}

@@ -1,0 +1,99 @@
+//! Rotary embedding: pairs of elements, turned by an angle for each step.
+
+use crate::error::Result;
+use crate::graph::ops::arithmetic::{ADD, MULTIPLY, SUBTRACT};
+use crate::graph::ops::concat::join;
+use crate::graph::ops::element_wise::ElementWise;
+use crate::graph::ops::function::Function;
+use crate::graph::ops::index::Gather;
+use crate::graph::ops::slice::Slice;
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::Value;
+use crate::tensor::text;
+
+/// Inputs are what is turned, in three dimensions or with its heads in a fourth, cosines and sines, and which of
+/// these each step has.
+#[derive(Debug)]
+pub(crate) struct RotaryEmbedding {
+    /// Whether pairs are neighbours, or one of each half.
+    pub(crate) is_interleaved: bool,
+    /// Heads, where there are three dimensions.
+    pub(crate) heads: Option<i64>,
+    /// How many elements of a head are turned, those that come first; `None`: all.
+    pub(crate) turned: Option<u64>,
+}
+
+impl Op for RotaryEmbedding {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let given = operands.value(0, "X")?;
+        let shape = given.shape()?;
+        let wrong = || {
+            let accepted = "four dimensions, or three and num_heads";
+            operands.node.invalid("X", text(shape), "is the wrong shape", accepted)
+        };
+        let heads = self.heads.and_then(|it| u64::try_from(it).ok()).filter(|it| *it > 0);
+        // By batches, steps, heads and elements.
+        let by_steps = match (shape, heads) {
+            ([_, _, _, _], _) => given.transposed(&[0, 2, 1, 3]),
+            ([batches, steps, width], Some(heads)) if width.is_multiple_of(heads) => {
+                operands.reshaped(given, &[*batches, *steps, heads, width / heads])?
+            }
+            _ => return Err(wrong()),
+        };
+        let [batches, steps, heads, elements] = *by_steps.shape()? else { return Err(wrong()) };
+        let turned = self.turned.unwrap_or(elements);
+        if turned > elements || !turned.is_multiple_of(2) {
+            let accepted = format!("even numbers up to {elements}");
+            let path = "attribute rotary_embedding_dim";
+            return Err(operands.node.invalid(path, turned, "is no number of pairs", accepted));
+        }
+        let half = turned / 2;
+        // Where pairs are, and along which dimension.
+        let (pair, along) = if self.is_interleaved { ([half, 2], 4_u8) } else { ([2, half], 3) };
+        let first = part(operands, &by_steps, 3, [0, turned])?;
+        let pairs = operands.reshaped(&first, &[batches, steps, heads, pair[0], pair[1]])?;
+        let [one, other] =
+            [[0, 1], [1, 2]].map(|range| part(operands, &pairs, along.into(), range));
+        let (one, other) = (one?, other?);
+        let mut angles = [batches, steps, 1, half, half];
+        angles[usize::from(along)] = 1;
+        let [cos, sin] = [(1, "cos_cache"), (2, "sin_cache")]
+            .map(|(index, name)| operands.reshaped(&of_steps(operands, index, name)?, &angles));
+        let (cos, sin) = (cos?, sin?);
+        let apply = |function: Function, a: &Value, b: &Value| {
+            ElementWise::new(function).apply(operands, &[a.clone(), b.clone()])
+        };
+        let times = |a, b| apply(MULTIPLY, a, b);
+        let real = apply(SUBTRACT, &times(&one, &cos)?, &times(&other, &sin)?)?;
+        let imaginary = apply(ADD, &times(&one, &sin)?, &times(&other, &cos)?)?;
+        let both = join(operands, &[&real, &imaginary], along.into(), "X")?;
+        let both = operands.reshaped(&both, &[batches, steps, heads, turned])?;
+        let rest = part(operands, &by_steps, 3, [turned, elements])?;
+        let all = join(operands, &[&both, &rest], 3, "X")?;
+        Ok(vec![match shape.len() {
+            4 => all.transposed(&[0, 2, 1, 3]),
+            _ => operands.reshaped(&all, shape)?,
+        }])
+    }
+}
+
+/// The cosines or sines of each step.
+fn of_steps(operands: &Operands<'_>, index: usize, name: &str) -> Result<Value> {
+    let cache = operands.value(index, name)?;
+    let Some(steps) = operands.optional(3) else { return Ok(cache.clone()) };
+    let both = Operands { values: vec![Some(cache), Some(steps)], ..*operands };
+    Ok(Gather { axis: Some(0) }.evaluate(&both)?.remove(0))
+}
+
+/// A range of a dimension.
+fn part(
+    operands: &Operands<'_>,
+    value: &Value,
+    dimension: i64,
+    [start, end]: [u64; 2],
+) -> Result<Value> {
+    let [start, end] = [start, end].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
+    let slice = Slice::Fixed { starts: vec![start], ends: vec![end], axes: Some(vec![dimension]) };
+    let only = Operands { values: vec![Some(value)], ..*operands };
+    Ok(slice.evaluate(&only)?.remove(0))
+}

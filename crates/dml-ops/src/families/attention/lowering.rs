@@ -1,0 +1,274 @@
+//! How attention is executed, some queries at a time, so that their scores stay few: products of keys and
+//! queries; the greatest score of each query; powers, and their sum; products of values and powers, which the
+//! sum divides in the end.
+//!
+//! Scores and powers have the queries next to each other, as the second product takes them. Batches are products
+//! of their own, and so are groups; the heads of a group and the queries are its columns.
+
+use dml_core::plan::Plan;
+use dml_core::schema::FieldKind;
+use dml_core::{DataType, Error, TensorLayout, Validated};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::QUAD;
+use dml_spirv::functions as f;
+use dml_spirv::reduce::{GREATEST_F32, SUM_F32};
+
+use super::factors::{ELEMENTS, STEPS, Source, Words, of_strides};
+use super::scores::Scores;
+use super::sizes::{Role, Sizes};
+use crate::Target;
+use crate::families::products::Build;
+use crate::lowering::conversion::conversion;
+use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::lowering::made::Made;
+use crate::lowering::product::{Dimension, ROWS_WORTH_A_COPY, Sums};
+use crate::lowering::reduce::{GREATEST, Reduction, SUMS};
+
+/// Scores that are there at once, but for those of eight queries: what caches hold, and more than a device has
+/// cores.
+const SCORES_AT_ONCE: u64 = 1 << 22;
+const FEWEST_QUERIES: u32 = 8;
+
+/// The plan of an attention.
+pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    in_parts(operator, target, rows_at_once(operator, &Sizes::of(operator)?)?)
+}
+
+/// The plan that answers so many queries at once.
+pub(super) fn in_parts(
+    operator: &Validated,
+    target: &Target<'_>,
+    rows: u32,
+) -> Result<Plan, Error> {
+    let sizes = Sizes::of(operator)?;
+    let mut build = Build::new(operator, target, false)?;
+    let [query, key, value] =
+        [Role::Query, Role::Key, Role::Value].map(|role| Source::of(&build, sizes, role));
+    let [query, key, value] = [query?, key?, value?];
+    let mut outputs = build.kernels.outputs()?.into_iter();
+    let mut tensors = operator.tensors(FieldKind::Output).map(|(_, tensor)| tensor);
+    let mut next = || outputs.next().flatten().zip(tensors.next().flatten());
+    let missing = || Error::internal(operator.schema().name, "the output is missing");
+    let (output, tensor) = next().ok_or_else(missing)?;
+    for source in [&key, &value] {
+        if let Some((output, tensor)) = next() {
+            source.write_all(&mut build, output, tensor)?;
+        }
+    }
+    // Columns of two dimensions are put in order once, and what several dispatches take.
+    let is_grouped = sizes.heads != sizes.groups && sizes.keys() >= ROWS_WORTH_A_COPY;
+    let factors = Factors {
+        query: query.words(&mut build, STEPS, is_grouped)?,
+        key: key.words(&mut build, STEPS, rows < sizes.queries)?,
+        value: value.words(&mut build, ELEMENTS, false)?,
+    };
+    let scores = Scores::of(&build, &sizes)?;
+    let mut attention = Attention::new(&mut build, sizes, rows, factors, scores);
+    for first in (0..sizes.queries).step_by(rows as usize) {
+        let count = rows.min(sizes.queries - first);
+        attention.attend([first, count], output.clone(), tensor)?;
+    }
+    Ok(build.kernels.into_plan())
+}
+
+/// How many queries are answered at once.
+fn rows_at_once(operator: &Validated, sizes: &Sizes) -> Result<u32, Error> {
+    let of_query = [sizes.batches, sizes.heads, sizes.keys()];
+    let of_query = of_query.iter().try_fold(1_u32, |all, size| all.checked_mul(*size));
+    let too_many = || Error::DeviceLimit {
+        operator: operator.schema().name,
+        field: "OutputTensor",
+        needed: (u64::from(sizes.batches) * u64::from(sizes.heads))
+            .saturating_mul(sizes.keys().into()),
+        unit: "scores of one query",
+        limit: "what kernels count",
+        available: u32::MAX.into(),
+    };
+    let of_query = of_query.filter(|it| *it <= u32::MAX / FEWEST_QUERIES).ok_or_else(too_many)?;
+    let most = u32::try_from(SCORES_AT_ONCE / u64::from(of_query)).unwrap_or(u32::MAX);
+    let most = most.max(FEWEST_QUERIES) / FEWEST_QUERIES * FEWEST_QUERIES;
+    Ok(most.min(sizes.queries))
+}
+
+/// What is multiplied.
+#[derive(Clone, Copy)]
+struct Factors {
+    query: Words,
+    key: Words,
+    value: Words,
+}
+
+/// An attention, and where it keeps what it computes of some queries.
+struct Attention<'b, 'a> {
+    build: &'b mut Build<'a>,
+    sizes: Sizes,
+    factors: Factors,
+    of_products: Scores,
+    /// How many queries there is place for.
+    rows: u32,
+    /// By batches, heads, keys and queries; those of all keys stand still.
+    scores: Operand,
+    powers: Operand,
+    greatest: Operand,
+    sums: Operand,
+    /// By batches, heads, queries and elements.
+    found: Operand,
+}
+
+impl<'b, 'a> Attention<'b, 'a> {
+    fn new(
+        build: &'b mut Build<'a>,
+        sizes: Sizes,
+        rows: u32,
+        factors: Factors,
+        of_products: Scores,
+    ) -> Self {
+        let Sizes { batches, heads, of_value, .. } = sizes;
+        let row = rows.next_multiple_of(QUAD);
+        let mut place = |steps: u32, innermost: u32| {
+            let sizes = [batches, heads, steps, innermost];
+            let count = sizes.iter().map(|size| u64::from(*size)).product::<u64>();
+            // A quad may begin at any element.
+            let place = build.kernels.temporary(ElementWidth::B32, count + u64::from(QUAD - 1));
+            let step = i64::from(innermost);
+            let head = step * i64::from(steps);
+            Operand { strides: of_strides([head * i64::from(heads), head, step, 1]), ..place }
+        };
+        let [scores, powers] = [place(sizes.keys(), row), place(sizes.keys(), row)];
+        let [greatest, sums] = [place(1, row), place(1, row)].map(|mut it| {
+            it.strides[STEPS] = 0;
+            it
+        });
+        let found = place(rows, of_value);
+        Self {
+            build,
+            sizes,
+            factors,
+            of_products,
+            rows: row,
+            scores,
+            powers,
+            greatest,
+            sums,
+            found,
+        }
+    }
+
+    /// Writes what `count` queries find, from the one with the number `first` on.
+    fn attend(
+        &mut self,
+        queries: [u32; 2],
+        output: Operand,
+        tensor: &TensorLayout,
+    ) -> Result<(), Error> {
+        self.of_products.write_seen(self.build, &self.sizes, queries, self.rows)?;
+        self.multiply_keys(queries)?;
+        self.weigh(queries)?;
+        self.multiply_values(queries)?;
+        self.write(queries, output, tensor)
+    }
+
+    /// Scores: the rows of these products are keys.
+    fn multiply_keys(&mut self, [first, count]: [u32; 2]) -> Result<(), Error> {
+        let Factors { key, mut query, .. } = self.factors;
+        query.place.base += i64::from(first) * query.strides[2];
+        let sums = Words::of(&self.scores, false);
+        let along = [
+            (self.sizes.keys(), [key.strides[2], 0, sums.strides[2]]),
+            (count, [0, query.strides[2], sums.strides[3]]),
+            (self.sizes.elements, [key.strides[3], query.strides[3], 0]),
+        ];
+        self.multiply([key, query, sums], along)
+    }
+
+    /// What is found, but for its divisor: the rows of these products are the elements of values.
+    fn multiply_values(&mut self, [_, count]: [u32; 2]) -> Result<(), Error> {
+        let value = self.factors.value;
+        let [power, sums] = [Words::of(&self.powers, true), Words::of(&self.found, false)];
+        let along = [
+            (self.sizes.of_value, [value.strides[3], 0, sums.strides[3]]),
+            (count, [0, power.strides[3], sums.strides[2]]),
+            (self.sizes.keys(), [value.strides[2], power.strides[2], 0]),
+        ];
+        self.multiply([value, power, sums], along)
+    }
+
+    /// Adds up products for each batch and group, with the groups' heads before the columns; sizes and strides are
+    /// those of the row, of the columns and of the depth.
+    fn multiply(
+        &mut self,
+        words: [Words; 3],
+        [row, column, depth]: [(u32, [i64; 3]); 3],
+    ) -> Result<(), Error> {
+        let Sizes { batches, heads, groups, .. } = self.sizes;
+        let per_group = heads / groups;
+        let [_, of_columns, of_sums] = words.map(|it| it.strides[1]);
+        let of_groups = [
+            words[0].strides[1],
+            i64::from(per_group) * of_columns,
+            i64::from(per_group) * of_sums,
+        ];
+        let dimension = |(size, strides)| Dimension { size, strides };
+        self.build.kernels.products(Sums {
+            batches: vec![
+                dimension((batches, words.map(|it| it.strides[0]))),
+                dimension((groups, of_groups)),
+            ],
+            row: dimension(row),
+            columns: vec![dimension((per_group, [0, of_columns, of_sums])), dimension(column)],
+            depths: vec![dimension(depth)],
+            places: words.map(|it| it.place),
+            are_integers: false,
+            goes_on: false,
+        })
+    }
+
+    /// Writes the powers of scores below the greatest of their query, and their sum.
+    fn weigh(&mut self, [first, count]: [u32; 2]) -> Result<(), Error> {
+        let sizes = [self.sizes.batches, self.sizes.heads, self.sizes.keys(), count];
+        let sizes = leading(&sizes, 1);
+        let mut made = Made::default();
+        let product = made.input(self.scores.clone());
+        let score = self.of_products.score(&mut made, product, first);
+        let reduction = Reduction {
+            program: made.computation.program.clone(),
+            parameters: made.computation.parameters.clone(),
+            ..Reduction::of(GREATEST, &GREATEST_F32)
+        };
+        let (inputs, output) = (made.inputs.clone(), self.greatest.clone());
+        self.build.kernels.reduce(IterationSpace { sizes, inputs, output }, &reduction)?;
+        let greatest = made.input(self.greatest.clone());
+        made.apply(&f::EXP_BELOW_F32, &[score, greatest], &[]);
+        made.compute(&mut self.build.kernels, sizes, self.powers.clone())?;
+        let (inputs, output) = (vec![self.powers.clone()], self.sums.clone());
+        let sum = Reduction::of(SUMS, &SUM_F32);
+        self.build.kernels.reduce(IterationSpace { sizes, inputs, output }, &sum)
+    }
+
+    /// Writes sums of values over sums of powers.
+    fn write(
+        &mut self,
+        [first, count]: [u32; 2],
+        output: Operand,
+        tensor: &TensorLayout,
+    ) -> Result<(), Error> {
+        let mut made = Made::default();
+        let found = made.input(self.found.clone());
+        let [.., batches, heads, _, queries] = self.sums.strides;
+        let sums =
+            Operand { strides: of_strides([batches, heads, queries, 0]), ..self.sums.clone() };
+        let sum = made.input(sums);
+        let quotient = made.apply(&f::DIVIDE_F32, &[found, sum], &[]);
+        made.apply_all(conversion(DataType::Float32, tensor.data_type()), quotient);
+        let Sizes { batches, heads, of_value, .. } = self.sizes;
+        let [.., of_batches, of_queries, of_elements] = output.strides;
+        let strides = [of_batches, i64::from(of_value) * of_elements, of_queries, of_elements];
+        let base = output.base + i64::from(first) * of_queries;
+        let output = Operand { base, strides: of_strides(strides), ..output };
+        made.compute(
+            &mut self.build.kernels,
+            leading(&[batches, heads, count, of_value], 1),
+            output,
+        )
+    }
+}

@@ -1,0 +1,169 @@
+//! NONZERO_COORDINATES: where the elements of a tensor are that are not 0.
+
+#[cfg(feature = "reference")]
+mod cases;
+#[cfg(feature = "reference")]
+mod reference;
+
+use dml_core::plan::Plan;
+use dml_core::{DataType, Error, TensorLayout, Validated, operators};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::DIMENSIONS;
+use dml_spirv::functions as f;
+
+use crate::lowering::iteration::{Displacement, Operand, leading};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::made::{Made, required};
+use crate::{Operator, Target};
+
+/// All of them.
+pub(crate) static OPERATORS: &[&Operator] = &[&NONZERO_COORDINATES];
+
+/// `coordinates[k] = the coordinates of the k-th element that is not 0`
+static NONZERO_COORDINATES: Operator = Operator {
+    schema: &operators::NONZERO_COORDINATES,
+    lower: coordinates,
+    form: None,
+    #[cfg(feature = "reference")]
+    reference: &reference::Nonzero,
+};
+
+/// The elements are numbered by adding up how many are not 0, in passes of doubled distance; then each writes
+/// its coordinates into the row with its number.
+fn coordinates(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut kernels = Kernels::new(operator, target);
+    let [input] = required(operator, kernels.inputs()?)?;
+    let [count, output] = required(operator, kernels.outputs()?)?;
+    let layout = operator.required_tensor("InputTensor")?;
+    let sizes = leading(layout.sizes(), 1);
+    let elements = layout.element_count();
+    let mut words = || kernels.temporary(ElementWidth::B32, elements);
+    let [flags, numbers, spare] = [words(), words(), words()].map(|it| it.packed(&sizes));
+
+    is_not_zero(&mut kernels, layout, input, flags.clone())?;
+    let (numbers, spare) = add_up(&mut kernels, elements, [&flags, &numbers, &spare])?;
+    let last = Operand { base: numbers.base + elements.cast_signed() - 1, ..numbers.clone() };
+    copy(&mut kernels, [1; DIMENSIONS], Operand { strides: [0; DIMENSIONS], ..last }, count)?;
+
+    let rows = operator.required_tensor("OutputCoordinatesTensor")?;
+    let zero = kernels.constant(ElementWidth::B32, 0);
+    copy(&mut kernels, leading(rows.sizes(), 1), zero, output.clone())?;
+    place(&mut kernels, rows, sizes, [flags, numbers, spare.clone()])?;
+    write(&mut kernels, (rows, output), sizes, &spare)?;
+    Ok(kernels.into_plan())
+}
+
+fn copy(
+    kernels: &mut Kernels<'_>,
+    sizes: [u32; DIMENSIONS],
+    input: Operand,
+    output: Operand,
+) -> Result<(), Error> {
+    let mut made = Made::default();
+    made.input(input);
+    made.compute(kernels, sizes, output)
+}
+
+/// 1 where an element is not 0, else 0. What tells them apart are bits, as devices may take denormals for 0.
+fn is_not_zero(
+    kernels: &mut Kernels<'_>,
+    layout: &TensorLayout,
+    input: Operand,
+    flags: Operand,
+) -> Result<(), Error> {
+    let magnitude = match layout.data_type() {
+        DataType::Float16 => 0x7FFF,
+        DataType::Float32 => 0x7FFF_FFFF,
+        _ => u32::MAX,
+    };
+    let magnitude = kernels.constant(ElementWidth::B32, magnitude.into());
+    let mut made = Made::default();
+    let [bits, magnitude] = [made.input(input), made.input(magnitude)];
+    let bits = made.apply(&f::BIT_AND_WORD, &[bits, magnitude], &[]);
+    made.apply_all([&f::LOGICAL_NOT_WORD, &f::LOGICAL_NOT_WORD], bits);
+    made.compute(kernels, leading(layout.sizes(), 1), flags)
+}
+
+/// Writes the sum of each number and all before it to one of two places, of which the other is free then.
+fn add_up(
+    kernels: &mut Kernels<'_>,
+    count: u64,
+    [terms, sums, spare]: [&Operand; 3],
+) -> Result<(Operand, Operand), Error> {
+    let row = |length: u64| {
+        let mut sizes = [1; DIMENSIONS];
+        sizes[DIMENSIONS - 1] = u32::try_from(length).unwrap_or(u32::MAX);
+        sizes
+    };
+    let from = |operand: &Operand, first: u64| {
+        let mut strides = [0; DIMENSIONS];
+        strides[DIMENSIONS - 1] = 1;
+        Operand { base: operand.base + first.cast_signed(), strides, ..operand.clone() }
+    };
+    let (mut sums, mut spare) = (sums, spare);
+    copy(kernels, row(count), from(terms, 0), from(sums, 0))?;
+    let mut distance = 1;
+    while distance < count {
+        copy(kernels, row(distance), from(sums, 0), from(spare, 0))?;
+        let mut made = Made::default();
+        let both = [made.input(from(sums, 0)), made.input(from(sums, distance))];
+        made.apply(&f::ADD_I32, &both, &[]);
+        made.compute(kernels, row(count - distance), from(spare, distance))?;
+        std::mem::swap(&mut sums, &mut spare);
+        distance *= 2;
+    }
+    Ok((sums.clone(), spare.clone()))
+}
+
+/// How far from the first row each element's row is; nowhere for an element that is 0.
+fn place(
+    kernels: &mut Kernels<'_>,
+    rows: &TensorLayout,
+    sizes: [u32; DIMENSIONS],
+    [flags, numbers, places]: [Operand; 3],
+) -> Result<(), Error> {
+    let [zero, one] = [0, 1].map(|it| kernels.constant(ElementWidth::B32, it));
+    let mut made = Made::default();
+    let [flag, number] = [made.input(flags), made.input(numbers)];
+    let [zero, one] = [made.input(zero), made.input(one)];
+    let number = made.apply(&f::CHOOSE_WORD, &[flag, number, zero], &[]);
+    // That of none wraps, and leads nowhere.
+    let row = made.apply(&f::SUBTRACT_I32, &[number, one], &[]);
+    let (count, stride) = of_rows(rows);
+    made.apply(&f::CHECKED_U32, &[row], &[count, stride]);
+    made.compute(kernels, sizes, places)
+}
+
+/// How many rows there are, and how far one is from the next.
+fn of_rows(rows: &TensorLayout) -> (u32, u32) {
+    let dimension = DIMENSIONS - 2;
+    (leading(rows.sizes(), 1)[dimension], leading(rows.strides(), 0)[dimension])
+}
+
+/// Writes the coordinates of each element into its row, one column after the other.
+fn write(
+    kernels: &mut Kernels<'_>,
+    (rows, output): (&TensorLayout, Operand),
+    sizes: [u32; DIMENSIONS],
+    places: &Operand,
+) -> Result<(), Error> {
+    let columns = leading(rows.sizes(), 1)[DIMENSIONS - 1] as usize;
+    let (count, stride) = of_rows(rows);
+    let most = u64::from(count - 1) * u64::from(stride);
+    for (column, dimension) in (0..).zip(DIMENSIONS - columns..DIMENSIONS) {
+        let mut along = [0; DIMENSIONS];
+        along[dimension] = 1;
+        let mut made = Made::default();
+        let coordinate = made.input(Operand::numbers(0, along));
+        let by = made.input(places.clone());
+        made.apply(&f::SAME, &[coordinate], &[]);
+        let output = Operand {
+            base: output.base + column * output.strides[DIMENSIONS - 1],
+            strides: [0; DIMENSIONS],
+            displacement: Some(Displacement { by, most }),
+            ..output.clone()
+        };
+        made.compute(kernels, sizes, output)?;
+    }
+    Ok(())
+}

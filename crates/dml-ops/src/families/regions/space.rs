@@ -1,0 +1,188 @@
+//! Spaces of regions: where the elements of cells are is computed first, in tables that all channels share.
+//!
+//! A cell is a grid of places along the height and along the width. A table has a row for each cell along one of
+//! these, and what is made of a grid reads one of both: where they lead together displaces the input.
+
+use dml_core::{DataType, Error, Validated};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, Value};
+use dml_spirv::functions::{self as f, Function};
+
+use crate::Target;
+use crate::lowering::conversion::widened;
+use crate::lowering::iteration::Operand;
+use crate::lowering::kernels::Kernels;
+use crate::lowering::made::{Made, required};
+
+/// Dimensions of spaces: the output's, parts of grids, and grids.
+pub(super) const REGION: usize = 0;
+pub(super) const CHANNEL: usize = 1;
+const CELLS: usize = 2;
+pub(super) const PARTS: usize = 4;
+pub(super) const GRID: usize = 6;
+
+/// The tensors of an operator on regions.
+pub(super) struct Regions<'a> {
+    pub(super) operator: &'a Validated,
+    pub(super) kernels: Kernels<'a>,
+    pub(super) data_type: DataType,
+    /// The elements at coordinate 0 of all channels.
+    pub(super) input: Operand,
+    pub(super) output: Operand,
+    /// Sizes of the output.
+    pub(super) sizes: [u32; DIMENSIONS],
+    /// The first number of each region, and elements from a number to the next.
+    numbers: Operand,
+    number_stride: i64,
+    /// An index for each region, where they are no numbers of it.
+    pub(super) batches: Option<Operand>,
+    /// Batches of the input, and elements from one to the next.
+    batch: [u32; 2],
+    /// The height and the width.
+    pub(super) axes: [Axis; 2],
+}
+
+/// A dimension of the input that regions are in.
+#[derive(Clone, Copy)]
+pub(super) struct Axis {
+    /// 0 of the height, 1 of the width.
+    pub(super) at: usize,
+    /// Elements of the input, and how far apart they are.
+    pub(super) size: u32,
+    pub(super) stride: u32,
+    /// Cells of a region.
+    pub(super) cells: u32,
+    /// The place of the first corner's coordinate among a region's numbers; the last one's is two further on.
+    corner: i64,
+    /// What corners are multiplied by.
+    scale: f32,
+}
+
+impl<'a> Regions<'a> {
+    /// Of an operator whose regions begin with a corner after so many other numbers, which are multiplied by
+    /// `scales`, those of the height first.
+    pub(super) fn new(
+        operator: &'a Validated,
+        target: &'a Target<'a>,
+        first_corner: i64,
+        scales: [f32; 2],
+    ) -> Result<Self, Error> {
+        const OF_REGIONS: usize = DIMENSIONS - 1;
+        let mut kernels = Kernels::new(operator, target);
+        let mut inputs = kernels.inputs()?;
+        let batches = if inputs.len() > 2 { inputs.pop().flatten() } else { None };
+        let [input, numbers] = required(operator, inputs)?;
+        let [mut output] = required(operator, kernels.outputs()?)?;
+        let layouts = ["InputTensor", "OutputTensor"].map(|it| operator.required_tensor(it));
+        let (from, to) = (layouts[0].clone()?, layouts[1].clone()?);
+        let axis = |at: usize| Axis {
+            at,
+            size: from.sizes()[CELLS + at],
+            stride: from.strides()[CELLS + at],
+            cells: to.sizes()[CELLS + at],
+            corner: first_corner + [1, 0][at],
+            scale: scales[at],
+        };
+        let mut sizes = [1; DIMENSIONS];
+        sizes[..PARTS].copy_from_slice(to.sizes());
+        output.strides.rotate_left(PARTS);
+        let along = |at: usize, stride: i64| {
+            let mut strides = [0; DIMENSIONS];
+            strides[at] = stride;
+            strides
+        };
+        let channel = i64::from(from.strides()[CHANNEL]);
+        let region = numbers.strides[OF_REGIONS - 1];
+        let batches = batches.map(|it| {
+            let strides = along(REGION, it.strides[OF_REGIONS]);
+            Operand { strides, ..it }
+        });
+        Ok(Self {
+            operator,
+            kernels,
+            data_type: from.data_type(),
+            input: Operand { strides: along(CHANNEL, channel), ..input },
+            output,
+            sizes,
+            number_stride: numbers.strides[OF_REGIONS],
+            numbers: Operand { strides: along(REGION, region), ..numbers },
+            batches,
+            batch: [from.sizes()[REGION], from.strides()[REGION]],
+            axes: [axis(0), axis(1)],
+        })
+    }
+
+    /// Adds a number of the region.
+    pub(super) fn number(&self, made: &mut Made, at: i64) -> Value {
+        let base = self.numbers.base + at * self.number_stride;
+        let number = made.input(Operand { base, ..self.numbers.clone() });
+        made.apply_all(widened(self.data_type), number)
+    }
+
+    /// Adds the coordinates of both corners, scaled.
+    pub(super) fn corners(&self, made: &mut Made, axis: &Axis) -> [Value; 2] {
+        [axis.corner, axis.corner + 2].map(|at| {
+            let number = self.number(made, at);
+            made.apply(&f::SCALE_BIAS_F32, &[number], &[axis.scale.to_bits(), 0])
+        })
+    }
+
+    /// Adds where an element is that is so far on in its batch, by the index of that.
+    pub(super) fn in_batch(
+        &self,
+        made: &mut Made,
+        offset: Value,
+        index: Value,
+        nearest: &'static Function,
+    ) -> Value {
+        let batch = made.apply(nearest, &[index], &self.batch);
+        made.apply(&f::JOINED, &[batch, offset], &[])
+    }
+
+    /// How far the elements of a channel reach.
+    pub(super) fn reach(&self) -> u64 {
+        let dimensions = self.axes.iter().map(|it| [it.size, it.stride]).chain([self.batch]);
+        dimensions.map(|[size, stride]| u64::from(size - 1) * u64::from(stride)).sum()
+    }
+
+    /// The sizes of a table with so many places for each cell along an axis.
+    pub(super) fn table(&self, axis: &Axis, places: u32) -> [u32; DIMENSIONS] {
+        let mut sizes = [1; DIMENSIONS];
+        sizes[REGION] = self.sizes[REGION];
+        sizes[axis.cell()] = axis.cells;
+        sizes[axis.place()] = places;
+        sizes
+    }
+
+    /// Adds the steps that write the last value for each element of a table of these sizes.
+    pub(super) fn write(
+        &mut self,
+        made: Made,
+        sizes: [u32; DIMENSIONS],
+        width: ElementWidth,
+    ) -> Result<Operand, Error> {
+        let count = sizes.iter().map(|size| u64::from(*size)).product();
+        let table = self.kernels.temporary(width, count).packed(&sizes);
+        made.compute(&mut self.kernels, sizes, table.clone())?;
+        Ok(table)
+    }
+}
+
+impl Axis {
+    /// The dimension of cells along it.
+    pub(super) fn cell(&self) -> usize {
+        CELLS + self.at
+    }
+
+    /// The dimension of a grid along it.
+    pub(super) fn place(&self) -> usize {
+        GRID + self.at
+    }
+}
+
+/// Coordinates in a dimension, from `first` on.
+pub(super) fn coordinates(first: i64, dimension: usize) -> Operand {
+    let mut strides = [0; DIMENSIONS];
+    strides[dimension] = 1;
+    Operand::numbers(first, strides)
+}
