@@ -105,7 +105,7 @@ fn contents(sh: &Shell, folder: &Path) -> Result<String> {
 }
 
 /// The highest `GLIBC_MAJOR.MINOR` of a symbol table.
-fn newest_glibc(symbols: &str) -> Option<(u32, u32)> {
+pub(crate) fn newest_glibc(symbols: &str) -> Option<(u32, u32)> {
     let versions = symbols.split("GLIBC_").skip(1).filter_map(|rest| {
         let version = rest.split(|it: char| !it.is_ascii_digit() && it != '.').next()?;
         let mut parts = version.split('.');

@@ -21,6 +21,7 @@ mod install_capi;
 mod leaks;
 mod models;
 mod node_tests;
+mod onnxruntime;
 mod packages;
 mod peers;
 mod pip;
@@ -31,6 +32,7 @@ mod setup;
 mod stress;
 mod test;
 mod tools;
+mod wheel;
 mod workspace;
 
 use std::process::ExitCode;
@@ -62,6 +64,8 @@ enum Command {
     /// Generate dmlvk.h from the functions of crates/dml-capi
     GenerateHeader,
     InstallCapi(install_capi::Args),
+    Wheel(wheel::Args),
+    Onnxruntime(onnxruntime::Args),
     Stress(stress::Args),
     Fuzz(fuzz::Args),
     Dist(dist::Args),
@@ -96,6 +100,8 @@ fn run(command: Command) -> Result<i32> {
         Command::NodeTests(args) => node_tests::run(&sh, &args),
         Command::Models(args) => models::run(&sh, &args),
         Command::Bench(args) => bench::run(&sh, &args),
+        Command::Wheel(wheel::Args {}) => wheel::run(&sh).map(|()| 0),
+        Command::Onnxruntime(args) => onnxruntime::run(&sh, &args),
         Command::Stress(args) => stress::run(&sh, &args),
         Command::Fuzz(args) => fuzz::run(&sh, &args),
         Command::BuildShaders(args) => build_shaders::run(&sh, args).map(|()| 0),

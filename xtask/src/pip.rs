@@ -1,11 +1,14 @@
 //! Python's package installer.
 
+use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::packages::Packages;
+use crate::workspace;
 
 /// `program`, a command of Python, with pip to import: the system's, or one that is unpacked below
 /// `target/setup` where it has none.
@@ -20,13 +23,40 @@ pub(crate) fn with_pip<'a>(sh: &'a Shell, program: Cmd<'a>) -> Result<Cmd<'a>> {
 /// Unpacks the wheel of `named`, such as `onnx==1.22.0`, and nothing that it asks for, into the folder `package`.
 /// Whatever this system and its Python are: no program of it is run.
 pub(crate) fn unpack(sh: &Shell, named: &str, package: &Path) -> Result<()> {
-    let options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"];
+    install(sh, &["--no-deps", named], package)
+}
+
+/// Installs what is `named`, with options of pip among the names, into the folder `packages`.
+pub(crate) fn install<T: AsRef<OsStr>>(sh: &Shell, named: &[T], packages: &Path) -> Result<()> {
+    let options = ["--quiet", "--disable-pip-version-check", "--only-binary", ":all:"];
     let pip = cmd!(sh, "python3 -m pip install")
         .args(options)
-        .args(["--target".as_ref(), package.as_os_str()])
-        .arg(named);
+        .args(["--target".as_ref(), packages.as_os_str()])
+        .args(named);
     let fetched = with_pip(sh, pip)?.run();
-    fetched.with_context(|| format!("pip cannot get {named}; is there a network connection?"))
+    fetched.with_context(|| {
+        let named: Vec<_> = named.iter().map(|it| it.as_ref().to_string_lossy()).collect();
+        format!("pip cannot get {}; is there a network connection?", named.join(" "))
+    })
+}
+
+/// The folder of packages that are installed once and kept as `name` in the folder `group` of the user's cache
+/// folder. Waits for other processes that fetch some of this group.
+pub(crate) fn kept(sh: &Shell, group: &str, name: &str, named: &[&str]) -> Result<PathBuf> {
+    let tools = workspace::tools_dir();
+    let packages = tools.join(group).join(name);
+    sh.create_dir(tools.join(group))?;
+    let lock = File::create(tools.join(format!("{group}.lock")))?;
+    lock.lock().with_context(|| format!("locking the folder of {group}"))?;
+    // It appears in one rename when it is complete.
+    if !packages.is_dir() {
+        eprintln!("{group}: fetching {name}");
+        let work = tools.join(format!("{group}.work"));
+        sh.remove_path(&work)?;
+        install(sh, named, &work)?;
+        std::fs::rename(&work, &packages).context("moving packages into place")?;
+    }
+    Ok(packages)
 }
 
 /// A wheel can be used without being installed.

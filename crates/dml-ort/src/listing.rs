@@ -22,6 +22,9 @@ pub(crate) struct Listing {
     allows_virtual: AtomicBool,
     /// Those devices. ONNX Runtime refers to them until the factory is released.
     virtual_devices: Mutex<Vec<VirtualDevice>>,
+    /// Keeps drivers loaded: some leave a little behind each time that they are unloaded, which sessions
+    /// that come and go would add up.
+    instance: Mutex<Option<Instance>>,
 }
 
 struct VirtualDevice(*mut OrtHardwareDevice);
@@ -36,6 +39,7 @@ impl Listing {
             logger,
             allows_virtual: AtomicBool::new(false),
             virtual_devices: Mutex::default(),
+            instance: Mutex::default(),
         }
     }
 
@@ -47,8 +51,10 @@ impl Listing {
     /// The devices of this machine that can be used, best first. Without Vulkan there are none, which is
     /// logged and no error: an application may register the library wherever it runs.
     fn devices(&self) -> Vec<(usize, PhysicalDevice)> {
-        let found = Instance::new(&InstanceDesc::default());
-        let mut all = match found.and_then(|it| it.physical_devices()) {
+        let mut kept = self.instance.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = Instance::new(&InstanceDesc::default())
+            .and_then(|it| kept.insert(it).physical_devices());
+        let mut all = match found {
             Ok(all) => all.into_iter().enumerate().collect::<Vec<_>>(),
             Err(error) => {
                 self.logger.log(WARNING, &format!("no device: {error}"));

@@ -9,7 +9,7 @@ use xshell::{Shell, cmd};
 use crate::process::{no_failure, succeed};
 use crate::{
     build_shaders, c_api, conformance, dist, fuzz, html_report, leaks, models, node_tests,
-    sanitizer, stress, test, tools,
+    onnxruntime, sanitizer, stress, test, tools,
 };
 
 /// The budget is two to four times what a step takes on two quiet cores, building its tools included: others
@@ -35,6 +35,7 @@ pub(super) static CI: &[Step] = &[
     step("stress", 12, stress::short),
     step("c-api", 8, c_api::run),
     step("dist", 16, dist::check),
+    step("onnxruntime", 15, |sh| onnxruntime(sh, false)),
     only_for(
         &["*Cargo.toml", "Cargo.lock", "deny.toml", "xtask/src/tools.rs"],
         step("deny", 12, deny),
@@ -59,6 +60,7 @@ pub(super) static NIGHTLY: &[Step] = &[
     step("release-test", 25, |sh| tests(sh, &["--release", "--no-fail-fast"])),
     step("functions", 240, every_input),
     step("models", 12, whole_models),
+    step("onnxruntime", 30, |sh| onnxruntime(sh, true)),
     step("html-report", 4, html_report::check),
     step("leaks", 6, leaks::run),
     step("sanitizer", 15, sanitizer::run),
@@ -138,6 +140,10 @@ fn node_tests(sh: &Shell) -> Result<()> {
 fn whole_models(sh: &Shell) -> Result<()> {
     let args = models::Args { cpu_drivers: true, args: Vec::new() };
     no_failure("models that others made", models::run(sh, &args)?)
+}
+
+fn onnxruntime(sh: &Shell, full: bool) -> Result<()> {
+    no_failure("the ONNX Runtime plug-in", onnxruntime::run(sh, &onnxruntime::Args { full })?)
 }
 
 fn fuzz(sh: &Shell) -> Result<()> {

@@ -1,0 +1,248 @@
+"""The provider under a stock ONNX Runtime: what runs where, options, threads, errors."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+from onnx import TensorProto, helper
+
+import graphs
+
+F, I = TensorProto.FLOAT, TensorProto.INT64
+IS_FULL = os.environ.get("DML_FULL") == "1"
+
+
+def setUpModule():
+    global DEVICES
+    DEVICES = graphs.register()
+
+
+class Provider(unittest.TestCase):
+    def check(self, source, feeds, device=None, **options):
+        """Runs a model on the device and compares with the CPU provider."""
+        made = graphs.session(source, device or DEVICES[0], **options)
+        for found, wanted in zip(made.run(None, feeds), graphs.on_cpu(source, feeds), strict=True):
+            self.assertEqual((found.dtype, found.shape), (wanted.dtype, wanted.shape))
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+        return graphs.assigned(made)
+
+    def test_every_device_runs_any_shape(self):
+        self.assertTrue(DEVICES)
+        for device in DEVICES:
+            self.assertLessEqual({"name", "uuid", "index"}, device.ep_metadata.keys())
+            made = graphs.session(graphs.add(), device)
+            self.assertEqual(graphs.assigned(made), ([["Add"]], []))
+            for n in (1, 4, 0, 4):
+                a, b = np.random.rand(n, 3).astype("f"), np.ones(3, "f")
+                np.testing.assert_array_equal(made.run(None, {"a": a, "b": b})[0], a + b)
+
+    def test_a_node_that_stays_keeps_groups_apart(self):
+        nodes = [
+            helper.make_node("Relu", ["x"], ["r"]),
+            helper.make_node("SequenceConstruct", ["r"], ["s"]),
+            helper.make_node("SequenceAt", ["s", "zero"], ["t"]),
+            helper.make_node("Add", ["t", "r"], ["u"]),
+            helper.make_node("Sqrt", ["u"], ["y"]),
+        ]
+        zero = [("zero", np.int64(0))]
+        source = graphs.model(nodes, [("x", F, ["n"])], [("y", F, ["n"])], zero)
+        found = self.check(source, {"x": np.arange(-2, 5, dtype="f")})
+        self.assertEqual(found, ([["Add", "Sqrt"], ["Relu"]], ["SequenceAt", "SequenceConstruct"]))
+
+    def test_shape_arithmetic_joins_its_neighbours(self):
+        nodes = [
+            helper.make_node("Relu", ["x"], ["r"]),
+            helper.make_node("Shape", ["r"], ["s"]),
+            helper.make_node("Gather", ["s", "zero"], ["n"]),
+            helper.make_node("Concat", ["n", "rest"], ["shape"], axis=0),
+            helper.make_node("Reshape", ["r", "shape"], ["y"]),
+        ]
+        constants = [("zero", np.int64([0])), ("rest", np.int64([-1]))]
+        source = graphs.model(nodes, [("x", F, ["n", 2, 3])], [("y", F, None)], constants)
+        groups, others = self.check(source, {"x": np.random.rand(5, 2, 3).astype("f")})
+        self.assertEqual((len(groups), others), (1, []))
+
+    def test_what_only_computes_shapes_is_left_alone(self):
+        source = graphs.model(
+            [helper.make_node("Shape", ["x"], ["y"])], [("x", F, ["n"])], [("y", I, [1])]
+        )
+        self.assertEqual(self.check(source, {"x": np.zeros(3, "f")}), ([], ["Shape"]))
+
+    def test_values_that_a_run_brings_decide_a_shape(self):
+        node = helper.make_node("Slice", ["x", "from", "to"], ["y"])
+        inputs = [("x", F, ["n"]), ("from", I, [1]), ("to", I, [1])]
+        source = graphs.model([node, helper.make_node("Neg", ["y"], ["z"])], inputs, [("z", F, None)])
+        for first, last in ((0, 3), (2, 9), (4, 4)):
+            feeds = {"x": np.arange(7, dtype="f"), "from": np.int64([first]), "to": np.int64([last])}
+            groups, _ = self.check(source, feeds)
+            self.assertEqual(groups, [["Neg", "Slice"]])
+
+    def test_what_follows_from_elements_decides_no_shape(self):
+        nodes = [
+            helper.make_node("Cast", ["x"], ["i"], to=I),
+            helper.make_node("Expand", ["x", "i"], ["y"]),
+        ]
+        source = graphs.model(nodes, [("x", F, [1])], [("y", F, None)])
+        _, others = self.check(source, {"x": np.float32([3])})
+        self.assertIn("Expand", others)
+
+    def test_graphs_inside_of_nodes_are_judged_too(self):
+        branch = lambda op: helper.make_graph(
+            [helper.make_node(op, ["x", "w"], ["b"])], op, [], [helper.make_tensor_value_info("b", F, None)]
+        )
+        node = helper.make_node("If", ["c"], ["y"], then_branch=branch("MatMul"), else_branch=branch("Add"))
+        inputs = [("c", TensorProto.BOOL, []), ("x", F, [2, 2])]
+        weights = [("w", np.float32([[1, 2], [3, 4]]))]
+        source = graphs.model([node], inputs, [("y", F, [2, 2])], weights)
+        for c in (True, False):
+            found = self.check(source, {"c": np.array(c), "x": np.random.rand(2, 2).astype("f")})
+            self.assertEqual(found, ([["Add"], ["MatMul"]], ["If"]))
+
+    def test_every_kind_of_attribute_is_read(self):
+        nodes = [
+            helper.make_node("Constant", [], ["k"], value=helper.make_tensor("v", F, [2], [1.0, 2.0])),
+            helper.make_node("LeakyRelu", ["x"], ["a"], alpha=0.5),
+            helper.make_node("Transpose", ["a"], ["b"], perm=[1, 0]),
+            helper.make_node("Softmax", ["b"], ["c"], axis=0),
+            helper.make_node("Mul", ["c", "k"], ["d"]),
+            helper.make_node("Unsqueeze", ["d", "zero"], ["e"]),
+            helper.make_node(
+                "RNN", ["e", "w", "r"], ["y"], hidden_size=2, activations=["Relu"], direction="reverse"
+            ),
+            helper.make_node("Einsum", ["d"], ["z"], equation="ij->ji"),
+        ]
+        weights = [("zero", np.int64([0]))]
+        weights += [(name, np.random.rand(1, 2, 2).astype("f")) for name in "wr"]
+        outputs = [("y", F, None), ("z", F, None)]
+        source = graphs.model(nodes, [("x", F, [2, 3])], outputs, weights)
+        _, others = self.check(source, {"x": np.random.rand(2, 3).astype("f") - 0.5})
+        self.assertEqual(others, [])
+
+    def test_options_choose_the_device_and_its_level(self):
+        node = helper.make_node("CumSum", ["x", "zero"], ["y"])
+        shape = ("x", F, [4]), ("y", F, [4])
+        source = graphs.model([node], shape[:1], shape[1:], [("zero", np.int64(0))])
+        feeds = {"x": np.arange(4, dtype="f")}
+        for device in DEVICES:
+            chosen = {"device": device.ep_metadata["uuid"], "cache": "off"}
+            self.assertEqual(self.check(source, feeds, options=chosen), ([["CumSum"]], []))
+        low = {"feature_level": "1_0"}
+        self.assertEqual(self.check(source, feeds, options=low), ([], ["CumSum"]))
+
+    def test_wrong_options_say_what_is_accepted(self):
+        wrong = {
+            "devise": ("0", "accepted: device, feature_level, profile, cache"),
+            "device": ("no such device", "no such device"),
+            "feature_level": ("9_9", "9_9"),
+            "profile": ("no such profile", "no such profile"),
+        }
+        for name, (value, expected) in wrong.items():
+            with self.assertRaises(Exception) as raised:
+                graphs.session(graphs.add(), DEVICES[0], {name: value})
+            self.assertIn(expected, str(raised.exception))
+            self.assertIn("dmlvk: ", str(raised.exception))
+
+    def test_threads_run_one_session(self):
+        made = graphs.session(graphs.add(), DEVICES[0])
+        wrong = []
+
+        def run(seed):
+            random = np.random.default_rng(seed)
+            for _ in range(40):
+                a, b = random.random((random.integers(1, 4), 3), "f"), random.random(3, "f")
+                if not np.array_equal(made.run(None, {"a": a, "b": b})[0], a + b):
+                    wrong.append(seed)
+
+        threads = [threading.Thread(target=run, args=[seed]) for seed in range(4)]
+        [it.start() for it in threads]
+        [it.join() for it in threads]
+        self.assertEqual(wrong, [])
+
+    def test_sessions_leave_nothing(self):
+        def many(count):
+            for _ in range(count):
+                made = graphs.session(graphs.add(), DEVICES[0])
+                made.run(None, {"a": np.ones((2, 3), "f"), "b": np.ones(3, "f")})
+                del made
+            return graphs.resident()
+
+        count = 1000 if IS_FULL else 100
+        before = many(count // 2)
+        growth = many(count) - before
+        print(f"{count} sessions: {growth >> 10} KiB more")
+        self.assertLess(growth, 4 << 20)
+
+    def test_the_library_is_unregistered_and_comes_back(self):
+        code = """
+import graphs, numpy as np, onnxruntime as ort, gc
+for _ in range(3):
+    made = graphs.session(graphs.add(), graphs.register()[0])
+    assert made.run(None, {"a": np.ones((2, 3), "f"), "b": np.ones(3, "f")})[0].sum() == 12
+    del made
+    gc.collect()
+    ort.unregister_execution_provider_library("dmlvk")
+    assert not graphs.devices()
+"""
+        self.run_alone(code)
+
+    @unittest.skipUnless("DML_LOSSY_LOADER" in os.environ, "it needs a loader that loses devices")
+    def test_a_lost_device_is_an_error_and_nothing_runs_instead(self):
+        code = """
+import ctypes, graphs, numpy as np, os, pathlib
+kept = ctypes.CDLL("libvulkan.so.1")  # Unloaded, it would leave its name to the real one.
+flag, feeds = pathlib.Path(os.environ["DML_LOSE_DEVICE"]), {"a": np.ones((2, 3), "f"), "b": np.ones(3, "f")}
+device = graphs.register()[0]
+made = graphs.session(graphs.add(), device)
+made._enable_fallback = True  # As applications have it.
+made.run(None, feeds)
+flag.touch()
+for _ in range(2):  # Also after the driver has recovered.
+    try:
+        made.run(None, feeds)
+    except Exception as error:
+        assert type(error).__name__ == "EngineError" and "dmlvk: " in str(error), repr(error)
+    else:
+        raise AssertionError("it ran")
+    flag.unlink(missing_ok=True)
+assert made.get_providers()[0] == device.ep_name
+again = graphs.session(graphs.add(), device)
+assert again.run(None, feeds)[0].sum() == 12
+"""
+        shim, flag = os.environ["DML_LOSSY_LOADER"], os.path.join(tempfile.mkdtemp(), "lose")
+        found = self.run_alone("import ctypes; ctypes.CDLL('libvulkan.so.1'); print(open('/proc/self/maps').read())")
+        loader = next(it.split()[-1] for it in found.splitlines() if "libvulkan.so" in it)
+        paths = os.pathsep.join([shim, os.environ.get("LD_LIBRARY_PATH", "")])
+        more = {"DML_REAL_LOADER": loader, "DML_LOSE_DEVICE": flag, "LD_LIBRARY_PATH": paths}
+        said = self.run_alone(code, **more)
+        self.assertNotIn("Falling back", said)
+
+    @unittest.skipUnless("DML_OLD_ONNXRUNTIME" in os.environ, "it needs an old version")
+    def test_an_old_version_is_refused_with_a_message(self):
+        code = """
+import sys, os
+sys.path.insert(0, os.environ["DML_OLD_ONNXRUNTIME"])
+import onnxruntime as ort, onnxruntime_ep_dmlvk as ep
+try:
+    ort.register_execution_provider_library("dmlvk", ep.get_library_path())
+except Exception as error:
+    assert "too old" in str(error) and "1.24" in str(error), error
+else:
+    raise AssertionError("it was taken")
+"""
+        self.run_alone(code)
+
+    def run_alone(self, code, **more):
+        """What a program prints that runs by itself, and succeeds."""
+        ended = subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, **more}, capture_output=True, text=True
+        )
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        return ended.stdout
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,80 @@
+//! `cargo xtask onnxruntime`: stock versions of ONNX Runtime with the plug-in, as a user installs both.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use xshell::{Shell, cmd};
+
+use crate::environment::joined;
+use crate::{devices, models, pip, process, setup, wheel, workspace};
+
+/// Test the ONNX Runtime plug-in with stock versions of it, on the CPU drivers; fetches what is missing
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Every model, a thousand sessions, and a version that is too old
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+/// The oldest version that is accepted, and a current one.
+const VERSIONS: [&str; 2] = ["1.24.4", "1.32.0"];
+const TOO_OLD: &str = "1.23.2";
+/// What the tests make models with.
+const ONNX: &str = "onnx==1.22.0";
+
+const TESTS: &str = "crates/dml-ort/python/tests";
+
+/// Models that run within seconds on a CPU driver: with open shapes, with branches, and in one graph.
+const QUICK: [&str; 4] =
+    ["dtln_2", "silero_vad_16k_op15", "silero_vad_16k_sequence", "silero_vad_op18_ifless"];
+
+/// Runs the command and returns the exit code of the first program that fails.
+pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
+    let folder = workspace::root().join("target/onnxruntime");
+    sh.remove_path(&folder)?;
+    let package = wheel::build(sh)?;
+    let installed = folder.join("package");
+    let named = ["--no-deps".as_ref(), "--no-index".as_ref(), package.as_os_str()];
+    pip::install(sh, &named, &installed)?;
+    let drivers = setup::make_sure(sh)?.environment()?;
+    devices::of_cpu_drivers(sh, &drivers)?;
+    let mut environment = drivers.with("DML_LOSSY_LOADER", lossy_loader(sh, &folder)?);
+    if args.full {
+        let old = onnxruntime(sh, TOO_OLD)?;
+        environment = environment.with("DML_FULL", "1").with("DML_OLD_ONNXRUNTIME", old);
+    }
+    let models = models::make_sure(sh, |name| args.full || QUICK.contains(&name))?;
+    let tests = workspace::root().join(TESTS);
+    for version in VERSIONS {
+        let paths = [tests.clone(), installed.clone(), onnxruntime(sh, version)?];
+        let environment = environment.clone().with("PYTHONPATH", joined(&paths)?);
+        eprintln!("ONNX Runtime {version}");
+        for script in [
+            cmd!(sh, "python3 {TESTS}/test_provider.py"),
+            cmd!(sh, "python3 {TESTS}/models.py {models}"),
+        ] {
+            let code = process::exit_code(environment.apply(script))?;
+            if code != 0 {
+                return Ok(code);
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// The folder of a version of ONNX Runtime, and of what the tests need beside it.
+fn onnxruntime(sh: &Shell, version: &str) -> Result<PathBuf> {
+    let named = format!("onnxruntime=={version}");
+    pip::kept(sh, "onnxruntime", &named, &[&named, ONNX])
+}
+
+/// A folder with a Vulkan loader that loses devices.
+fn lossy_loader(sh: &Shell, folder: &Path) -> Result<PathBuf> {
+    let example = ["--package", "dml-fault", "--example", "lossy_loader"];
+    process::succeed(cmd!(sh, "cargo build --locked").args(example))?;
+    let built = workspace::target_dir().join("debug/examples/liblossy_loader.so");
+    let folder = folder.join("lossy");
+    sh.create_dir(&folder)?;
+    sh.copy_file(built, folder.join("libvulkan.so.1"))?;
+    Ok(folder)
+}
