@@ -63,8 +63,8 @@ impl Case {
     /// Whether it is measured where time is short: the narrowest elements and the usual ones, and of
     /// what is alike one.
     pub(crate) fn is_quick(&self) -> bool {
-        let widths = [DataType::Uint8, DataType::Int8, DataType::Float32];
-        let alike = ["/8x8", "/32x32", "trilu_lower"];
+        let widths = [DataType::Uint8, DataType::Int8, DataType::Uint32, DataType::Float32];
+        let alike = ["/8x8", "/32x32", "trilu_lower", "gemm/f32/2048"];
         self.work.bytes() <= 65 << 20
             && widths.contains(&self.work.data_type())
             && !alike.iter().any(|name| self.id.ends_with(name))
