@@ -138,7 +138,7 @@ impl Op for Attention {
 impl Attention {
     /// Which keys count: truth values, or how many there are.
     fn mask(&self, operands: &Operands<'_>, keys: u64) -> Result<(Option<Value>, MaskType)> {
-        let truths = given_mask(operands, keys)?.filter(|it| is_bool(it));
+        let truths = given_mask(operands, keys)?.filter(is_bool);
         let lengths = operands.optional(6);
         let mask_type = match (&truths, lengths) {
             (None, None) => return Ok((None, MaskType::None)),

@@ -47,7 +47,7 @@ impl Inputs<'_> {
     }
 
     /// What a role has new, with its bias.
-    fn new(&self, role: Role, [batch, head, step, element]: [usize; 4]) -> Result<f64, Error> {
+    fn fresh(&self, role: Role, [batch, head, step, element]: [usize; 4]) -> Result<f64, Error> {
         let [heads, steps, _, elements] = self.sizes.of_role(role);
         let (name, place, tensor) = role.tensor(self.operator)?;
         let stacked = place.map_or((1, 0), |place| (tensor.sizes()[3], place as usize));
@@ -63,7 +63,7 @@ impl Inputs<'_> {
     fn any(&self, role: Role, [batch, head, step, element]: [usize; 4]) -> Result<f64, Error> {
         let [heads, _, past, elements] = self.sizes.of_role(role);
         match step.checked_sub(past as usize) {
-            Some(step) => self.new(role, [batch, head, step, element]),
+            Some(step) => self.fresh(role, [batch, head, step, element]),
             None => {
                 let [a, b] = [(self.sizes.batches, batch), (heads, head)];
                 let places = [a, b, (past, step), (elements, element)];
@@ -105,7 +105,7 @@ impl Inputs<'_> {
         let group = head / (self.sizes.heads / self.sizes.groups) as usize;
         let mut sum = 0.0;
         for element in 0..self.sizes.elements as usize {
-            sum += self.new(Role::Query, [batch, head, query, element])?
+            sum += self.fresh(Role::Query, [batch, head, query, element])?
                 * self.any(Role::Key, [batch, group, key, element])?;
         }
         let mut score = sum * f64::from(self.operator.float("Scale")?);
@@ -159,10 +159,10 @@ impl Inputs<'_> {
             let (head, rest) = (number / (steps * elements), number % (steps * elements));
             let (step, element) = (rest / elements, rest % elements);
             let place = [head / heads, head % heads];
-            let first = self.length(place[0]).map_or(past as f64, |it| it);
-            let of_new = step as f64 - first;
-            all.push(if of_new >= 0.0 && of_new < new as f64 {
-                self.new(role, [place[0], place[1], of_new as usize, element])?
+            let first = self.length(place[0]).unwrap_or(past as f64);
+            let is_here = |it: &usize| first + *it as f64 == step as f64;
+            all.push(if let Some(of_new) = (0..new).find(is_here) {
+                self.fresh(role, [place[0], place[1], of_new, element])?
             } else if step < past {
                 self.any(role, [place[0], place[1], step, element])?
             } else {
