@@ -13,12 +13,12 @@ use crate::graph::ops::reduce::reduced;
 use crate::graph::value::Value;
 
 /// A value with a name for each of its dimensions, all different.
-pub(super) struct Named<L> {
+pub(super) struct Labelled<L> {
     value: Value,
     names: Vec<L>,
 }
 
-impl<L: Copy + PartialEq> Named<L> {
+impl<L: Copy + PartialEq> Labelled<L> {
     /// A value with a name for each dimension. One that is there twice is a diagonal.
     pub(super) fn new(value: &Value, names: &[L]) -> Result<Self> {
         let mut unique: Vec<L> = vec![];

@@ -1,7 +1,7 @@
 //! Einsum: transposed and repeated tensors, diagonals, and sums over their products.
 
 use crate::error::{Error, Result, shortened};
-use crate::graph::ops::contraction::Named;
+use crate::graph::ops::contraction::Labelled;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 use crate::limits;
@@ -109,7 +109,7 @@ impl Op for Einsum {
             let (later, output) = (&labels[(after + 1).min(labels.len())..], &output);
             move |label| output.contains(&label) || later.iter().flatten().any(|it| *it == label)
         };
-        let mut factors = values.iter().zip(&labels).map(|(value, own)| Named::new(value, own));
+        let mut factors = values.iter().zip(&labels).map(|(value, own)| Labelled::new(value, own));
         let Some(first) = factors.next() else {
             return Err(operands.node.invalid("inputs", 0, "is the wrong number", "1 and more"));
         };

@@ -145,8 +145,9 @@ impl Reference for OfRegions {
         let mut result = vec![];
         for region in 0..output[0] as usize {
             let numbers = &elements(1)[region * width..][..width];
-            let numbers: Vec<f32> =
-                numbers.iter().map(|it| double(data_type, *it) as f32).collect();
+            #[expect(clippy::cast_possible_truncation, reason = "floats of at most 32 bits")]
+            let number = |bits: &u64| double(data_type, *bits) as f32;
+            let numbers: Vec<f32> = numbers.iter().map(number).collect();
             let corners = &numbers[width - 4..];
             let extent = |at: usize| Extent {
                 size: sizes[2 + at],
