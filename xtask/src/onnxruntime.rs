@@ -6,7 +6,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::environment::joined;
-use crate::{devices, models, pip, process, setup, wheel, workspace};
+use crate::{devices, models, pip, process, programs, setup, wheel, workspace};
 
 /// Test the ONNX Runtime plug-in with stock versions of it, on the CPU drivers; fetches what is missing
 #[derive(clap::Args)]
@@ -70,9 +70,7 @@ fn onnxruntime(sh: &Shell, version: &str) -> Result<PathBuf> {
 
 /// A folder with a Vulkan loader that loses devices.
 fn lossy_loader(sh: &Shell, folder: &Path) -> Result<PathBuf> {
-    let example = ["--package", "dml-fault", "--example", "lossy_loader"];
-    process::succeed(cmd!(sh, "cargo build --locked").args(example))?;
-    let built = workspace::target_dir().join("debug/examples/liblossy_loader.so");
+    let built = programs::example_library(sh, "dml-fault", "lossy_loader")?;
     let folder = folder.join("lossy");
     sh.create_dir(&folder)?;
     sh.copy_file(built, folder.join("libvulkan.so.1"))?;

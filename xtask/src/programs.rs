@@ -16,16 +16,25 @@ const TOGETHER: [&str; 2] = ["dml-cli", "dml-conformance"];
 /// for each. So what is needed together is built together; in `ci` that is everything, as the tests
 /// have built it.
 pub(crate) fn build(sh: &Shell, package: &str, name: &str) -> Result<PathBuf> {
-    let command = if setup::in_ci() {
+    let together = TOGETHER.contains(&package);
+    let packages = if together { &TOGETHER[..] } else { &[package] };
+    let packages: Vec<&str> = packages.iter().flat_map(|it| ["--package", it]).collect();
+    made(sh, &packages, &format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// Builds the shared library that is the example `name` of `package` and returns its path.
+pub(crate) fn example_library(sh: &Shell, package: &str, name: &str) -> Result<PathBuf> {
+    let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let file = format!("examples/{prefix}{name}{suffix}");
+    made(sh, &["--package", package, "--example", name], &file)
+}
+
+/// Builds what is `named`, in `ci` everything, and returns the path of the file.
+fn made(sh: &Shell, named: &[&str], file: &str) -> Result<PathBuf> {
+    process::succeed(if setup::in_ci() {
         cmd!(sh, "cargo build --locked --quiet --workspace --all-targets --features dml-core/json")
     } else {
-        let together = TOGETHER.contains(&package);
-        let packages = if together { &TOGETHER[..] } else { &[package] };
-        let packages = packages.iter().flat_map(|it| ["--package", it]);
-        cmd!(sh, "cargo build --locked").args(packages)
-    };
-    process::succeed(command)?;
-    Ok(workspace::target_dir()
-        .join("debug")
-        .join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+        cmd!(sh, "cargo build --locked").args(named)
+    })?;
+    Ok(workspace::target_dir().join("debug").join(file))
 }

@@ -1,6 +1,8 @@
 """The provider under a stock ONNX Runtime: what runs where, options, threads, errors."""
 
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -235,10 +237,19 @@ else:
 """
         self.run_alone(code)
 
-    def run_alone(self, code, **more):
+    def test_the_programs_of_the_document_run(self):
+        text = (pathlib.Path(__file__).parents[4] / "docs/onnxruntime.md").read_text()
+        programs = re.findall("```python\n(.*?)```", text, re.DOTALL)
+        self.assertEqual(len(programs), 2)
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "model.onnx").write_bytes(graphs.add())
+            said = self.run_alone("".join(programs), folder)
+        self.assertIn("DmlVulkanExecutionProvider ['Add']", said)
+
+    def run_alone(self, code, folder=None, **more):
         """What a program prints that runs by itself, and succeeds."""
         ended = subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, **more}, capture_output=True, text=True
+            [sys.executable, "-c", code], cwd=folder, env={**os.environ, **more}, capture_output=True, text=True
         )
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         return ended.stdout
