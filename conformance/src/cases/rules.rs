@@ -156,10 +156,11 @@ pub(super) fn all(
 
 /// `legal` with each of its tensors broken in turn, in every way that is none for it.
 fn broken_tensors(legal: &AbstractOperator, rank: usize) -> Vec<RuleCase> {
-    let outputs = legal.bindings(FieldKind::Output).map(|(place, _)| place);
-    let inputs = legal.bindings(FieldKind::Input).map(|(place, _)| place);
+    // A tensor may have other dimensions than the signature says.
+    let tensors = [FieldKind::Output, FieldKind::Input].map(|kind| legal.bindings(kind));
     let mut cases = Vec::new();
-    for (index, tensor) in outputs.chain(inputs).enumerate() {
+    for (index, (tensor, desc)) in tensors.into_iter().flatten().enumerate() {
+        let rank = desc.map_or(rank, |it| it.sizes.len());
         let is_output = tensor.field.kind == FieldKind::Output;
         let breaks = BREAKS.iter().filter(|it| rank >= it.least_rank);
         for broken in breaks.filter(|it| is_output || !it.is_legal_input) {

@@ -3,7 +3,7 @@
 use dml_core::plan::{Plan, Step};
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Strategy, Tuning, validate};
 
-use crate::families::{attention, index, regions, resample, sorting};
+use crate::families::{attention, index, nonzero, regions, resample, sorting};
 use crate::reference::{Case, Memory, Signature, run_on_host};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
@@ -80,6 +80,7 @@ fn needs_whole_operands(operator: &Operator) -> bool {
     let all = [
         attention::OPERATORS,
         index::OPERATORS,
+        nonzero::OPERATORS,
         regions::OPERATORS,
         resample::OPERATORS,
         sorting::OPERATORS,
