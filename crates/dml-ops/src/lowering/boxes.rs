@@ -73,8 +73,7 @@ impl<const N: usize> Placement<N> {
     /// `None` where not even one element fits.
     fn cut(&self, mut sizes: [u32; N], window: u64) -> Option<[u32; N]> {
         let width = u64::from(self.element_bytes);
-        // A box can begin after the first element of a granule.
-        let usable = (window - window % WORD).checked_sub(self.granule.saturating_sub(width))?;
+        let usable = (window - window % WORD).checked_sub(self.lead())?;
         let most = (usable / width).checked_sub(1)?;
         let mut order: [usize; N] = std::array::from_fn(|dimension| dimension);
         order.sort_by_key(|dimension| std::cmp::Reverse(self.strides[*dimension].unsigned_abs()));
@@ -115,9 +114,15 @@ impl<const N: usize> Placement<N> {
         coordinates.sum::<u64>() + self.beyond
     }
 
-    /// Bytes of a window that shows what one element may need.
-    pub(crate) fn least_window(&self) -> u64 {
-        ((self.beyond + 1) * u64::from(self.element_bytes)).next_multiple_of(WORD)
+    /// Bytes of a window that shows a box of `sizes` wherever it begins.
+    pub(crate) fn window(&self, sizes: [u32; N]) -> u64 {
+        let width = u64::from(self.element_bytes);
+        ((self.reach(sizes) + 1) * width).next_multiple_of(WORD) + self.lead()
+    }
+
+    /// Bytes from the start of a granule to the last element that can begin in it.
+    fn lead(&self) -> u64 {
+        self.granule.saturating_sub(self.element_bytes.into())
     }
 }
 

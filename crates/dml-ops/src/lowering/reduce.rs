@@ -9,7 +9,6 @@ use dml_core::Error;
 use dml_spirv::element_wise::{self, Access, DIMENSIONS, Program};
 use dml_spirv::reduce::{GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_LOST_F32};
 
-use crate::lowering::boxes::TensorBox;
 use crate::lowering::dispatches::Dispatches;
 use crate::lowering::iteration::{IterationSpace, Operand};
 use crate::lowering::kernels::Kernels;
@@ -155,11 +154,10 @@ impl Kernels<'_> {
         let placements: Vec<_> = space.stored().map(|it| it.placement(alignment)).collect();
         let boxes = dispatches.boxes(space.sizes, &placements)?;
         if boxes.most()[ROWS_OF_GRIDS..] != space.sizes[ROWS_OF_GRIDS..] {
-            let mut grid = TensorBox { origin: [0; DIMENSIONS], sizes: [1; DIMENSIONS] };
-            grid.sizes[ROWS_OF_GRIDS..].copy_from_slice(&space.sizes[ROWS_OF_GRIDS..]);
-            let shown = placements.iter().map(|it| it.view(&grid).range);
-            let most = shown.map(|range| range.end - range.start).max();
-            return Err(dispatches.beyond_window(most.unwrap_or_default()));
+            let mut grid = [1; DIMENSIONS];
+            grid[ROWS_OF_GRIDS..].copy_from_slice(&space.sizes[ROWS_OF_GRIDS..]);
+            let most = placements.iter().map(|it| it.window(grid)).max().unwrap_or_default();
+            return Err(dispatches.beyond_window(most));
         }
         for part in boxes {
             let piece = Piece::of(space, &part, alignment);

@@ -121,7 +121,7 @@ pub struct MultiheadAttention1Desc {
     pub past_key_tensor: Option<TensorDesc>,
     /// Their values: [B, G, P, V]. There with PastKeyTensor.
     pub past_value_tensor: Option<TensorDesc>,
-    /// How many of the P earlier keys each sequence has: [B]. Then a query sees these and the new
+    /// How many of the P earlier keys each sequence has: `[B]`. Then a query sees these and the new
     /// ones up to its own, and L is S.
     pub past_sequence_lengths_tensor: Option<TensorDesc>,
     /// The values that queries found: [B, S, H V].
