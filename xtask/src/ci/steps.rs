@@ -60,7 +60,7 @@ pub(super) static NIGHTLY: &[Step] = &[
     step("release-test", 25, |sh| tests(sh, &["--release", "--no-fail-fast"])),
     step("functions", 240, every_input),
     step("models", 12, whole_models),
-    step("onnxruntime", 30, |sh| onnxruntime(sh, true)),
+    step("full-onnxruntime", 30, |sh| onnxruntime(sh, true)),
     step("html-report", 4, html_report::check),
     step("leaks", 6, leaks::run),
     step("sanitizer", 15, sanitizer::run),

@@ -63,7 +63,9 @@ impl<'a> Dispatches<'a> {
         operands: &[Placement<N>],
     ) -> Result<Boxes<N>, Error> {
         let boxes = boxes::divide(sizes, operands, self.target.max_window()).ok_or_else(|| {
-            self.beyond_window(operands.iter().map(|it| it.window([1; N])).max().unwrap_or_default())
+            self.beyond_window(
+                operands.iter().map(|it| it.window([1; N])).max().unwrap_or_default(),
+            )
         })?;
         match boxes.total() {
             total if total > u64::from(MAX_STEPS) => Err(self.beyond_steps(total)),

@@ -2,9 +2,10 @@
 //! the host and touches nothing else.
 
 use dml::HResult;
+use dml::core::operators::MOST_ROI_SAMPLES;
 use dml::core::plan::{Aliases, Plan, Step};
 use dml::core::schema::FieldKind;
-use dml::core::{Capabilities, Error, Validated, validate};
+use dml::core::{Capabilities, Error, TensorLayout, Validated, validate};
 use dml::vk::derive_barriers;
 use dml_conformance::execute::{self, Executor as _, Interpreter, Lowering, plan_text};
 use dml_ops::reference::GUARD;
@@ -131,11 +132,18 @@ fn align(case: &mut dml_ops::reference::Case, plan: &Plan) -> bool {
 }
 
 fn is_large(operator: &Validated) -> bool {
-    let kinds = [FieldKind::Input, FieldKind::Output];
-    let mut layouts = kinds.into_iter().flat_map(|kind| operator.tensors(kind));
-    layouts.any(|(_, layout)| {
-        layout.is_some_and(|it| it.total_size() > MOST_BYTES || it.element_count() > MOST_ELEMENTS)
-    })
+    let layouts = |kind| operator.tensors(kind).filter_map(|(_, layout)| layout);
+    let is_large =
+        |it: &TensorLayout| it.total_size() > MOST_BYTES || it.element_count() > MOST_ELEMENTS;
+    let elements: u64 = layouts(FieldKind::Output).map(TensorLayout::element_count).sum();
+    layouts(FieldKind::Input).chain(layouts(FieldKind::Output)).any(is_large)
+        || elements * samples(operator) > MOST_ELEMENTS * 4
+}
+
+/// What is read for each element of the output that no tensor's size shows: regions say how much they cover.
+fn samples(operator: &Validated) -> u64 {
+    let most = operator.uint("MaximumSamplesPerOutput").unwrap_or(1).min(MOST_ROI_SAMPLES);
+    u64::from(most.max(1)).pow(2)
 }
 
 /// Lowers as the runtime does, checks what the device checks of a plan, and may execute in the
