@@ -42,21 +42,26 @@ pub(super) fn normalization(operator: &Validated, target: &Target<'_>) -> Result
     Ok(pooling.kernels.into_plan())
 }
 
-/// The channels, or height and width, with a window around each element.
+/// The channels, or height and width, with a window around each element: of what lies outside, which adds
+/// nothing, no more than any element meets, however large the window is.
 fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
     const CHANNELS: usize = 1;
     let input = operator.required_tensor("InputTensor")?;
-    let (rank, window) = (input.sizes().len(), operator.uint("LocalSize")?);
-    let of = |at: usize| Along {
-        at: DIMENSIONS - rank + at,
-        size: input.sizes()[at],
-        stride: input.strides()[at],
-        windows: input.sizes()[at],
-        step: 1,
-        window,
-        dilation: 1,
-        first: -i64::from((window - 1) / 2),
-        inner: 1,
+    let (rank, others) = (input.sizes().len(), operator.uint("LocalSize")? - 1);
+    let of = |at: usize| {
+        let size = input.sizes()[at];
+        let [before, after] = [others / 2, others - others / 2].map(|it| it.min(size - 1));
+        Along {
+            at: DIMENSIONS - rank + at,
+            size,
+            stride: input.strides()[at],
+            windows: size,
+            step: 1,
+            window: before + 1 + after,
+            dilation: 1,
+            first: -i64::from(before),
+            inner: 1,
+        }
     };
     Ok(match operator.bool("CrossChannel")? {
         true => vec![of(CHANNELS)],
