@@ -245,7 +245,8 @@ impl Maker<'_> {
         };
         let unlimited = Mode { samples: [0, u32::MAX], ..AVERAGE };
         if self.numbers() == 5 {
-            let plane = Shape { input: [1, 1, 300, 1000], ..ONE };
+            // Some of the profiles show 1 MiB at once, and a region is shown as a whole.
+            let plane = Shape { input: [1, 1, 260, 1000], ..ONE };
             return vec![case("in_parts", plane, AVERAGE)];
         }
         let far = Mode { scales: [3.0, 0.25], ..unlimited };
