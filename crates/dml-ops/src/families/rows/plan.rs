@@ -220,6 +220,17 @@ impl<'a> Rows<'a> {
         Ok(output)
     }
 
+    /// One element for each row, of elements that stand where the first input's do.
+    pub(super) fn reduce_of(
+        &mut self,
+        elements: Operand,
+        reduction: Reduction,
+    ) -> Result<Operand, Error> {
+        let output = self.like_rows(reduction.reducer.width());
+        self.reduce_inputs_to(output.clone(), vec![elements], &reduction)?;
+        Ok(output)
+    }
+
     /// The same, in a place that stands still in a row.
     pub(super) fn reduce_to(
         &mut self,
@@ -228,6 +239,15 @@ impl<'a> Rows<'a> {
         reduction: &Reduction,
     ) -> Result<(), Error> {
         let inputs = [vec![self.input.clone()], others].concat();
+        self.reduce_inputs_to(output, inputs, reduction)
+    }
+
+    fn reduce_inputs_to(
+        &mut self,
+        output: Operand,
+        inputs: Vec<Operand>,
+        reduction: &Reduction,
+    ) -> Result<(), Error> {
         let strides = std::array::from_fn(|at| if self.axes[at] { 0 } else { output.strides[at] });
         let output = Operand { strides, ..output };
         self.kernels.reduce(IterationSpace { sizes: self.sizes, inputs, output }, reduction)

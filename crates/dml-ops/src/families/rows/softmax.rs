@@ -1,7 +1,9 @@
 //! How softmax, its logarithm and hardmax are executed: the greatest of each row, then what the row is in
 //! common to its elements, a sum or a place, and then the elements.
 //!
-//! All is computed in single precision, since powers and their sum go beyond half precision.
+//! All is computed in single precision, since powers and their sum go beyond half precision. Where the output
+//! holds powers as they are, it keeps them until their sum is known: no power is computed twice, and a share is
+//! off by the roundings of its power, of the sum and of the quotient.
 
 use dml_core::plan::Plan;
 use dml_core::{DataType, Error, TensorLayout, Validated};
@@ -18,12 +20,16 @@ use crate::lowering::reduce::Reduction;
 
 /// `e^(x - greatest) / sum`.
 pub(super) fn softmax(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    shares(operator, target, &SUM_F32, &f::SOFTMAX_F32)
+    let rows = Rows::new(operator, target)?;
+    let data_type = rows.data_type;
+    softmax_of(rows, data_type)
 }
 
 /// `x - greatest - ln(sum)`.
 pub(super) fn log_softmax(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    shares(operator, target, &LOG_SUM_F32, &f::LOG_SOFTMAX_F32)
+    let rows = Rows::new(operator, target)?;
+    let data_type = rows.data_type;
+    shares_of(rows, data_type, &LOG_SUM_F32, &f::LOG_SOFTMAX_F32)
 }
 
 /// Softmax that is fused into an operator: of `input` in single precision, which has the sizes of the output.
@@ -34,22 +40,32 @@ pub(crate) fn fused_softmax(
     operands: [Operand; 2],
 ) -> Result<Plan, Error> {
     let rows = Rows::fused(activation, kernels, tensor, operands)?;
-    shares_of(rows, tensor.data_type(), &SUM_F32, &f::SOFTMAX_F32)
+    softmax_of(rows, tensor.data_type())
 }
 
-/// What `share` makes of an element, the greatest of its row, and what `sum` makes of the powers in it.
-fn shares(
-    operator: &Validated,
-    target: &Target<'_>,
-    sum: &'static Reducer,
-    share: &'static Function,
-) -> Result<Plan, Error> {
-    let rows = Rows::new(operator, target)?;
-    let data_type = rows.data_type;
-    shares_of(rows, data_type, sum, share)
+/// Softmax as elements of `data_type`.
+fn softmax_of(rows: Rows<'_>, data_type: DataType) -> Result<Plan, Error> {
+    match data_type {
+        DataType::Float32 => shares_of_kept_powers(rows),
+        _ => shares_of(rows, data_type, &SUM_F32, &f::SOFTMAX_F32),
+    }
 }
 
-/// The same as elements of `data_type`.
+/// The output is the powers first, and then their shares.
+fn shares_of_kept_powers(mut rows: Rows<'_>) -> Result<Plan, Error> {
+    let greatest = rows.greatest()?;
+    let (mut program, element) = rows.of_element();
+    program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
+    rows.write(rows.sizes, vec![rows.input.clone(), greatest], program, vec![])?;
+    let powers = rows.output(0)?;
+    let of_powers = Reduction { program: Program::default(), ..Reduction::of(SUMS, &SUM_F32) };
+    let sum = rows.reduce_of(powers.clone(), of_powers)?;
+    rows.write(rows.sizes, vec![powers, sum], Program::of(&f::DIVIDE_F32), vec![])?;
+    Ok(rows.into_plan())
+}
+
+/// What `share` makes of an element, the greatest of its row, and what `sum` makes of the powers in it, as
+/// elements of `data_type`.
 fn shares_of(
     mut rows: Rows<'_>,
     data_type: DataType,
