@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
 
-use crate::{devices, install_capi, process, setup, workspace};
+use crate::programs::Profile;
+use crate::{devices, install_capi, process, programs, setup, workspace};
 
 /// Build an archive of the programs, the C library and a script that runs them all
 #[derive(clap::Args)]
@@ -22,7 +23,7 @@ const MOST_BYTES: u64 = 40 << 20;
 
 /// Runs the command.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
-    let archive = build(sh)?;
+    let archive = build(sh, Profile::Release)?;
     let size = archive.metadata()?.len();
     ensure!(size < MOST_BYTES, "{} has {size} bytes, at most are {MOST_BYTES}", archive.display());
     let shown = archive.strip_prefix(workspace::root()).unwrap_or(&archive).display();
@@ -30,9 +31,20 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// The step `dist` of `ci`: what is in the archive runs on both CPU drivers, from another folder.
+/// A step of `nightly`: everything in the archive that people carry away.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     run(sh)?;
+    try_out(sh, &[])
+}
+
+/// The step `dist` of `ci`: the archive is whole. Its programs are the tests' own, which nobody builds again.
+pub(crate) fn check_quickly(sh: &Shell) -> Result<()> {
+    build(sh, Profile::Dev)?;
+    try_out(sh, &["--filter", "*/diagonal_matrix/*"])
+}
+
+/// What is in the archive runs on both CPU drivers, from another folder.
+fn try_out(sh: &Shell, arguments: &[&str]) -> Result<()> {
     let folder = folder().join("check");
     sh.remove_path(&folder)?;
     sh.create_dir(&folder)?;
@@ -42,7 +54,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     let reports = folder.join("reports");
     let drivers = setup::make_sure(sh)?.environment()?;
     devices::of_cpu_drivers(sh, &drivers)?;
-    let command = cmd!(sh, "{script} --quick --output {reports}");
+    let command = cmd!(sh, "{script} --quick --output {reports} {arguments...}");
     process::succeed(drivers.apply(command))?;
     for report in ["machine.txt", "devices.txt", "conformance.html", "benchmark.md"] {
         ensure!(reports.join(report).is_file(), "{report} is missing in {}", reports.display());
@@ -64,20 +76,23 @@ fn folder() -> PathBuf {
     workspace::root().join("target/dist")
 }
 
-fn build(sh: &Shell) -> Result<PathBuf> {
+fn build(sh: &Shell, profile: Profile) -> Result<PathBuf> {
     let folder = folder().join(name());
     sh.remove_path(&folder)?;
     sh.create_dir(folder.join("bin"))?;
-    let packages = PROGRAMS.iter().flat_map(|(package, _)| ["--package", package]);
-    process::succeed(cmd!(sh, "cargo build --locked --release").args(packages))?;
+    let packages = PROGRAMS.map(|(package, _)| package);
+    let programs = programs::build_packages(sh, &packages, profile)?;
     for (_, program) in PROGRAMS {
-        let built = workspace::target_dir().join("release").join(program);
+        let built = programs.join(program);
         let place = folder.join("bin").join(program);
         sh.copy_file(&built, &place)?;
         // Its own debug information: none is built, but the standard library brings some.
         cmd!(sh, "strip --strip-debug {place}").run()?;
     }
-    install_capi::run(sh, &install_capi::Args { prefix: folder.clone(), debug: false })?;
+    install_capi::run(
+        sh,
+        &install_capi::Args { prefix: folder.clone(), debug: profile == Profile::Dev },
+    )?;
     sh.write_file(folder.join("run-suite.sh"), SCRIPT)?;
     let script = folder.join("run-suite.sh");
     cmd!(sh, "chmod +x {script}").run()?;

@@ -6,6 +6,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::environment::joined;
+use crate::programs::Profile;
 use crate::{devices, models, pip, process, programs, setup, wheel, workspace};
 
 /// Test the ONNX Runtime plug-in with stock versions of it, on the CPU drivers; fetches what is missing
@@ -32,7 +33,8 @@ const QUICK: [&str; 4] =
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let folder = workspace::root().join("target/onnxruntime");
     sh.remove_path(&folder)?;
-    let package = wheel::build(sh)?;
+    let profile = if args.full { Profile::Release } else { Profile::Dev };
+    let package = wheel::build(sh, profile)?;
     let installed = folder.join("package");
     let named = ["--no-deps".as_ref(), "--no-index".as_ref(), package.as_os_str()];
     pip::install(sh, &named, &installed)?;

@@ -10,6 +10,25 @@ use crate::{process, setup, workspace};
 /// What one command needs both of.
 const TOGETHER: [&str; 2] = ["dml-cli", "dml-conformance"];
 
+/// How a program is built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// As the tests are: what `ci` has built already.
+    Dev,
+    /// For users.
+    Release,
+}
+
+/// Builds the packages, and returns the folder of what they make.
+pub(crate) fn build_packages(sh: &Shell, names: &[&str], profile: Profile) -> Result<PathBuf> {
+    let packages: Vec<&str> = names.iter().flat_map(|&it| ["--package", it]).collect();
+    if profile == Profile::Dev {
+        return made(sh, &packages, "");
+    }
+    process::succeed(cmd!(sh, "cargo build --locked --release {packages...}"))?;
+    Ok(workspace::target_dir().join("release"))
+}
+
 /// Builds the program `name` of `package` and returns its path.
 ///
 /// Built apart, packages ask different features of what they depend on, and all of that is built

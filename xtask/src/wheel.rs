@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
 
-use crate::{dist, process, workspace};
+use crate::programs::{self, Profile};
+use crate::{dist, workspace};
 
 /// Build Python's package of the ONNX Runtime plug-in
 #[derive(clap::Args)]
@@ -17,19 +18,19 @@ const SCRIPT: &str = include_str!("wheel/pack.py");
 
 /// Runs the command.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
-    let wheel = build(sh)?;
+    let wheel = build(sh, Profile::Release)?;
     println!("{}", wheel.strip_prefix(workspace::root()).unwrap_or(&wheel).display());
     Ok(())
 }
 
 /// The path of the package, which is built and packed.
-pub(crate) fn build(sh: &Shell) -> Result<PathBuf> {
-    process::succeed(cmd!(sh, "cargo build --locked --release --package dml-ort"))?;
+pub(crate) fn build(sh: &Shell, profile: Profile) -> Result<PathBuf> {
+    let built = programs::build_packages(sh, &["dml-ort"], profile)?;
     let folder = workspace::root().join("target/wheel");
     sh.remove_path(&folder)?;
     sh.create_dir(&folder)?;
     let library = folder.join(LIBRARY);
-    sh.copy_file(workspace::target_dir().join("release").join(LIBRARY), &library)?;
+    sh.copy_file(built.join(LIBRARY), &library)?;
     cmd!(sh, "strip --strip-debug {library}").run()?;
     let tag = tag(sh, &library)?;
     let sources = workspace::root().join(SOURCES);

@@ -4,11 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use dml::FeatureLevel;
 use dml::core::kernel::KernelModule;
 use dml::core::plan::{InPlace, Plan, Step};
 use dml::core::{Capabilities, Error, Validated, validate};
-use dml_conformance::cases::{Case, Kind, thorough};
+use dml_conformance::cases::{Case, Kind};
 use dml_conformance::execute::{Details, Executor, Lowering, run};
 use dml_conformance::results::ResultCode;
 use dml_ops::{Target, TransferUse};
@@ -30,7 +29,7 @@ fn kernels(plan: &mut Plan) -> impl Iterator<Item = &mut &'static KernelModule> 
 
 /// The cases with outputs at the highest level, with the kernels of their plans.
 static CASES: LazyLock<Vec<(Case, Vec<&'static KernelModule>)>> = LazyLock::new(|| {
-    let cases = thorough(FeatureLevel::HIGHEST).into_iter();
+    let cases = crate::THOROUGH.iter().cloned();
     let with_kernels = |case: Case| {
         let operator = validate(&case.operator, case.level).unwrap();
         let capabilities = &Capabilities::vulkan_minimum();

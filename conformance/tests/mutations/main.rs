@@ -13,6 +13,8 @@ mod push;
 mod tables;
 mod tolerance;
 
+use std::sync::LazyLock;
+
 use dml::core::validate;
 use dml::vk::EntryPoints;
 use dml::{DataType, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, Validation};
@@ -31,13 +33,16 @@ fn validation() -> Validation {
     }
 }
 
+/// Every case that the highest level has.
+static THOROUGH: LazyLock<Vec<Case>> = LazyLock::new(|| thorough(FeatureLevel::HIGHEST));
+
 /// One data type of each width, at the highest level.
 fn cases() -> Vec<Case> {
     use DataType::{Float16, Float32, Int64, Uint8};
     let types = [Uint8, Float16, Float32, Int64];
     let is_chosen =
-        |case: &Case| case.id.signature.types.iter().all(|data_type| types.contains(data_type));
-    thorough(FeatureLevel::HIGHEST).into_iter().filter(is_chosen).collect()
+        |case: &&Case| case.id.signature.types.iter().all(|data_type| types.contains(data_type));
+    THOROUGH.iter().filter(is_chosen).cloned().collect()
 }
 
 /// The cases whose plans `lowering` changes: no other one can find what is wrong with it.

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use dml::FeatureLevel;
 use dml::core::kernel::KernelModule;
 use dml::core::plan::{Dispatch, InPlace, Plan, Step};
 use dml::core::{Capabilities, Error, Validated, validate};
-use dml_conformance::cases::{Case, Kind, thorough};
+use dml_conformance::cases::{Case, Kind};
 use dml_conformance::execute::{Details, Lowering, run};
 use dml_conformance::results::ResultCode;
 use dml_ops::{Target, TransferUse};
@@ -117,7 +116,7 @@ const HARMLESS: [usize; 2] = [2, 3];
 
 #[test]
 fn every_swapped_push_constant_is_found() {
-    let mut cases = thorough(FeatureLevel::HIGHEST);
+    let mut cases = crate::THOROUGH.clone();
     cases.retain(|case| case.kind() == Kind::Outputs);
     let mut all = BTreeMap::<Swap, Vec<usize>>::new();
     for (index, case) in cases.iter().enumerate() {

@@ -34,7 +34,7 @@ pub(super) static CI: &[Step] = &[
     step("node-tests", 4, node_tests),
     step("stress", 12, stress::short),
     step("c-api", 8, c_api::run),
-    step("dist", 16, dist::check),
+    step("dist", 8, dist::check_quickly),
     step("onnxruntime", 15, |sh| onnxruntime(sh, false)),
     only_for(
         &["*Cargo.toml", "Cargo.lock", "deny.toml", "xtask/src/tools.rs"],
@@ -61,6 +61,7 @@ pub(super) static NIGHTLY: &[Step] = &[
     step("functions", 240, every_input),
     step("models", 12, whole_models),
     step("full-onnxruntime", 30, |sh| onnxruntime(sh, true)),
+    step("full-dist", 20, dist::check),
     step("html-report", 4, html_report::check),
     step("leaks", 6, leaks::run),
     step("sanitizer", 15, sanitizer::run),

@@ -5,9 +5,11 @@ set -u
 
 usage() {
     cat <<'END'
-usage: ./run-suite.sh [--quick] [--device D] [--icd FILE] [--validation] [--output FOLDER]
+usage: ./run-suite.sh [--quick] [--filter GLOB] [--device D] [--icd FILE] [--validation]
+                      [--output FOLDER]
 
   --quick           highest feature level only, and a short benchmark: some minutes
+  --filter GLOB     these cases only, such as '*/gemm/*'; all of them if not given
   --device D        a device by index, name or UUID; all of them if not given
   --icd FILE        the driver that this manifest names, and no other
   --validation      the suite under the Vulkan validation layer, which must be installed
@@ -27,6 +29,7 @@ wrong() {
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 levels=all
 quick=
+filter='**'
 device=all
 validation=
 output=reports
@@ -34,9 +37,10 @@ while [ $# -gt 0 ]; do
     case $1 in
     --quick) quick=--quick levels=6_4 ;;
     --validation) validation=--validation ;;
-    --device | --icd | --output)
+    --filter | --device | --icd | --output)
         [ $# -ge 2 ] || wrong "$1 needs a value"
         case $1 in
+        --filter) filter=$2 ;;
         --device) device=$2 ;;
         --output) output=$2 ;;
         --icd)
@@ -110,7 +114,7 @@ part() {
 "$here/bin/dml" support >"$output/support.txt" 2>&1
 # shellcheck disable=SC2086 # empty, or one word
 part conformance "$here/bin/dml-conformance" run $validation --feature-level "$levels" \
-    --device "$device" --format json --output "$output/conformance.json"
+    --filter "$filter" --device "$device" --format json --output "$output/conformance.json"
 if [ -f "$output/conformance.json" ]; then
     part page "$here/bin/dml-conformance" convert "$output/conformance.json" \
         --format html --output "$output/conformance.html"
