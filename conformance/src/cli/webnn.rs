@@ -17,5 +17,5 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let find = |filter: Option<&_>| suite::find(&args.path, filter);
-    models::run(&args.models, ModelTests::Webnn, find, None)
+    models::run(&args.models, ModelTests::Webnn, find, None, None)
 }

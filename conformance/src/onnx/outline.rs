@@ -80,6 +80,8 @@ pub(super) struct Outline {
     pub(super) outputs: Vec<Value>,
     /// The operators of the graph and its subgraphs, those of other domains with their domain.
     pub(super) operators: BTreeSet<String>,
+    /// How many nodes these have.
+    pub(super) nodes: usize,
     /// The inputs of each Dropout that may be in training mode.
     dropouts: Vec<Vec<String>>,
 }
@@ -124,6 +126,7 @@ impl Outline {
                 self.dropouts.push(node.input.clone());
             }
             self.operators.insert(name);
+            self.nodes += 1;
             let nested = node.attribute.iter().flat_map(|it| it.graph.iter().chain(&it.graphs));
             nested.for_each(|it| self.visit(it));
         }
@@ -203,6 +206,7 @@ mod tests {
         let outline = Outline::read(&proto::Model { graph: Some(graph) }.encode_to_vec()).unwrap();
         let names: Vec<&str> = outline.operators.iter().map(String::as_str).collect();
         assert_eq!(names, ["Abs", "Neg", "RandomNormal", "example.If"]);
+        assert_eq!(outline.nodes, 4);
         assert_eq!(outline.random(|_| true), Some("RandomNormal"));
     }
 

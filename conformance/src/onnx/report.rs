@@ -2,6 +2,7 @@
 
 mod json;
 mod models;
+mod page;
 mod table;
 
 use std::collections::{BTreeMap, HashMap};
@@ -10,6 +11,7 @@ use serde::Serialize;
 
 pub use json::write as write_json;
 pub use models::write as write_models;
+pub use page::write as write_page;
 pub use table::write as write_table;
 
 use super::passing::Changes;

@@ -7,8 +7,10 @@ mod diag;
 mod files;
 mod graph;
 mod inspect;
+mod latency;
 mod matrix;
 mod model_inputs;
+mod progress;
 mod run;
 mod support;
 

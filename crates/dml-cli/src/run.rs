@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use dml_import::program::{Destination, Output};
-use dml_import::{ElementType, Inputs, Model, Program, Tensor};
+use dml_import::{ElementType, Executable, Inputs, Model, Program, Tensor};
 
 use crate::files::{printable, write_npy, write_raw};
+use crate::latency::Latency;
 use crate::model_inputs::{InputArgs, explained};
+use crate::progress::Line;
 use crate::{DeviceArgs, matrix};
 
 /// The arguments of `dml run`.
@@ -22,42 +24,76 @@ pub(crate) struct Args {
     /// Where output files go; made if it is not there
     #[arg(long, value_name = "DIR", default_value = ".")]
     output_dir: PathBuf,
+    /// Run the model so many times more, and say how long a run took: its inputs copied to the device, its
+    /// operators, and its outputs copied back
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    repeat: Option<u64>,
     #[command(flatten)]
     device: DeviceArgs,
 }
 
 /// Runs the model, writes every output, and says what each is.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let model = Model::read(&args.model)?;
+    let (line, mut latency) = (Line::new("reading"), Latency::default());
+    let model = latency.once("read", || Model::read(&args.model))?;
     let inputs = args.inputs.read()?;
-    let program = model.bind(&inputs).map_err(|error| explained(error, &model, &inputs))?;
-    let outputs = outputs(&program, &args.device, |error| {
+    let program = latency.once("bind", || model.bind(&inputs));
+    let program = program.map_err(|error| explained(error, &model, &inputs))?;
+    let outputs = outputs(&program, args, (&line, &mut latency), |error| {
         explained(error, &model, &inputs).context(args.model.display().to_string())
     })?;
+    drop(line);
     let folder = &args.output_dir;
     make(folder)?;
     let mut taken = HashSet::new();
     for output in &outputs {
         deliver(output, folder, &mut taken)?;
     }
+    if args.repeat.is_some() {
+        writeln!(io::stdout(), "{latency}")?;
+    }
     Ok(())
 }
 
-/// Runs the program. `explained` turns the program's errors into those of the command; errors of the
+/// Runs the program, and again where that is asked for. `explained` turns the program's errors into those of the command; errors of the
 /// device stay as they are.
 fn outputs(
     program: &Program,
-    device: &DeviceArgs,
+    args: &Args,
+    (line, latency): (&Line, &mut Latency),
     explained: impl Fn(dml_import::Error) -> anyhow::Error,
 ) -> anyhow::Result<Vec<Output>> {
     let nothing = Inputs::new();
     if !program.needs_device() {
-        return program.run_on_host(&nothing).map_err(explained);
+        let run = || program.run_on_host(&nothing);
+        return repeated(run, args.repeat, line, latency).map_err(explained);
     }
-    device.with_device(|device| {
-        let executable = program.compile(device);
-        executable.and_then(|it| it.run(&nothing)).map_err(explained)
+    args.device.with_device(|device| {
+        let tell = |progress| line.tell(progress);
+        let executable =
+            latency.once("compile and upload", || program.compile_with_progress(device, &tell));
+        let run = |it: Executable| {
+            line.say("running");
+            repeated(|| it.run(&nothing), args.repeat, line, latency)
+        };
+        executable.and_then(run).map_err(explained)
     })
+}
+
+/// What the first run gives. The others are for the clock alone.
+fn repeated(
+    run: impl Fn() -> dml_import::Result<Vec<Output>>,
+    times: Option<u64>,
+    line: &Line,
+    latency: &mut Latency,
+) -> dml_import::Result<Vec<Output>> {
+    let outputs = latency.once("first run", &run)?;
+    let times = times.unwrap_or(0);
+    for done in 0..times {
+        line.ran(done, times);
+        latency.run(&run)?;
+    }
+    Ok(outputs)
 }
 
 fn deliver(output: &Output, folder: &Path, taken: &mut HashSet<String>) -> anyhow::Result<()> {

@@ -1,5 +1,6 @@
 //! Programs on a device.
 
+mod progress;
 mod recording;
 mod upload;
 
@@ -15,6 +16,7 @@ use crate::inputs::{Input, Inputs};
 use crate::program::{Operator, Output, Program, ProgramInput, Read, Source, Step, Work};
 use crate::tensor::{Tensor, text};
 
+pub use progress::Progress;
 use recording::Recording;
 pub(crate) use upload::Weights;
 
@@ -37,15 +39,33 @@ impl Program {
     /// [`Error::Device`] names the node whose operator the device refuses; [`Error::InFile`]: a weight
     /// cannot be read.
     pub fn compile(&self, device: &Device) -> Result<Executable> {
-        self.compile_with(device, &Weights::default())
+        self.compile_with_progress(device, &|_| ())
+    }
+
+    /// The same, telling how far it is.
+    ///
+    /// # Errors
+    /// Those of [`compile`](Self::compile).
+    pub fn compile_with_progress(
+        &self,
+        device: &Device,
+        tell: &dyn Fn(Progress),
+    ) -> Result<Executable> {
+        self.compile_with(device, &Weights::default(), tell)
     }
 
     /// The same with weights that other programs of the model have uploaded.
-    pub(crate) fn compile_with(&self, device: &Device, weights: &Weights) -> Result<Executable> {
+    pub(crate) fn compile_with(
+        &self,
+        device: &Device,
+        weights: &Weights,
+        tell: &dyn Fn(Progress),
+    ) -> Result<Executable> {
+        tell(Progress::Compiling);
         let operators = self.operators.iter().map(|it| compiled(device, it));
         let operators = operators.collect::<Result<Vec<_>>>()?;
         let recording = match self.needs_device() {
-            true => Some(Mutex::new(Recording::new(device, self, &operators, weights)?)),
+            true => Some(Mutex::new(Recording::new(device, self, &operators, (weights, tell))?)),
             false => None,
         };
         Ok(Executable { device: device.clone(), program: self.clone(), recording })

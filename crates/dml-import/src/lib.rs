@@ -66,7 +66,7 @@ mod tensor;
 pub use element::ElementType;
 pub use error::{Error, InvalidInput, InvalidNode, NodeName, Requirement, Result};
 #[cfg(feature = "execute")]
-pub use execute::Executable;
+pub use execute::{Executable, Progress};
 pub use format::Format;
 pub use inputs::{Input, Inputs};
 pub use inspect::{InputReport, NodeReport, NodeSupport, Report, ValueReport};

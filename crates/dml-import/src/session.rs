@@ -75,7 +75,7 @@ impl Session {
         for input in program.inputs.iter_mut().filter(|input| !input.fixed) {
             input.tensor = None;
         }
-        let executable = Arc::new(program.compile_with(&self.device, &self.weights)?);
+        let executable = Arc::new(program.compile_with(&self.device, &self.weights, &|_| ())?);
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let surplus = (compiled.len() + 1).saturating_sub(self.capacity.get());
         compiled.drain(..surplus);

@@ -1,27 +1,26 @@
-//! A run of whole models, as a table in Markdown with a row for each.
+//! A run of whole models, as tables in Markdown with a row for each.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
-use comfy_table::Table;
 use comfy_table::presets::ASCII_MARKDOWN;
+use comfy_table::{CellAlignment, Table};
 
 use super::Run;
+use crate::onnx::measure::{Figures, Measured, Peer};
+use crate::onnx::suite::Test;
 use crate::results::onnx::{Ended, Outcome};
 
-/// Writes how each model has ended on each target, and what is wrong.
+/// Writes how each model has ended on each target, and what is wrong: one table, or where there are figures
+/// one for each target.
 ///
 /// # Errors
 /// Those of `output`.
-pub fn write(run: &Run, output: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
-    let titles = run.targets.iter().map(|target| target.title.replace('|', "\\|"));
-    table.set_header(["Model".to_owned()].into_iter().chain(titles));
-    for (at, test) in run.tests.iter().enumerate() {
-        let cells = run.targets.iter().map(|target| cell(&target.ended[at]));
-        table.add_row([test.id.clone()].into_iter().chain(cells));
+pub fn write(run: &Run, figures: Option<&Figures>, output: &mut dyn Write) -> io::Result<()> {
+    match figures {
+        None => writeln!(output, "{}", differences(run))?,
+        Some(figures) => write_measured(run, figures, output)?,
     }
-    writeln!(output, "{table}")?;
     for target in &run.targets {
         for (test, ended) in run.with(target) {
             if let Some(detail) = &ended.detail {
@@ -32,10 +31,114 @@ pub fn write(run: &Run, output: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes a table for each target, with its title before it.
+///
+/// # Errors
+/// Those of `output`.
+pub(super) fn write_measured(
+    run: &Run,
+    figures: &Figures,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    for (target, measured) in run.targets.iter().zip(&figures.targets) {
+        writeln!(output, "## {}\n", target.title)?;
+        let mut table = empty();
+        let peer = figures.peer.as_ref();
+        let compared = peer.map(|it| [it.name.clone(), "ratio".to_owned()]).into_iter().flatten();
+        let columns = ["model", "nodes", "dispatches", "status", "difference", "latency"];
+        table.set_header(columns.map(str::to_owned).into_iter().chain(compared));
+        let numbers = table.column_iter_mut().enumerate().filter(|(at, _)| ![0, 3].contains(at));
+        numbers.for_each(|(_, it)| it.set_cell_alignment(CellAlignment::Right));
+        for ((test, ended), measured) in run.with(target).zip(measured) {
+            table.add_row(row(test, ended, measured.as_ref(), peer));
+        }
+        writeln!(output, "{table}\n")?;
+    }
+    Ok(())
+}
+
+fn row(
+    test: &Test,
+    ended: &Ended,
+    measured: Option<&Measured>,
+    peer: Option<&Peer>,
+) -> Vec<String> {
+    let difference = ended.distance.map(|it| format!("{:.1e}", it.difference));
+    let mut cells = vec![
+        test.id.clone(),
+        measured.map(|it| it.nodes.to_string()).unwrap_or_default(),
+        measured.map(|it| it.dispatches.to_string()).unwrap_or_default(),
+        ended.outcome.name().to_owned(),
+        difference.unwrap_or_default(),
+        measured.map(|it| milliseconds(it.latency)).unwrap_or_default(),
+    ];
+    if let Some(peer) = peer {
+        let takes = peer.seconds.get(&test.id).map(|it| Duration::from_secs_f64(it.max(0.0)));
+        let ratio = measured.zip(takes.filter(|it| !it.is_zero()));
+        let ratio = ratio.map(|(own, other)| own.latency.as_secs_f64() / other.as_secs_f64());
+        cells.push(takes.map(milliseconds).unwrap_or_default());
+        cells.push(ratio.map(|it| format!("{it:.1}")).unwrap_or_default());
+    }
+    cells
+}
+
+/// One unit, so that rows can be compared.
+fn milliseconds(time: Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1e3)
+}
+
+fn differences(run: &Run) -> Table {
+    let mut table = empty();
+    let titles = run.targets.iter().map(|target| target.title.replace('|', "\\|"));
+    table.set_header(["Model".to_owned()].into_iter().chain(titles));
+    for (at, test) in run.tests.iter().enumerate() {
+        let cells = run.targets.iter().map(|target| cell(&target.ended[at]));
+        table.add_row([test.id.clone()].into_iter().chain(cells));
+    }
+    table
+}
+
+fn empty() -> Table {
+    let mut table = Table::new();
+    table.load_style(ASCII_MARKDOWN);
+    table
+}
+
 /// The largest difference of one that passed, else how it ended.
 fn cell(ended: &Ended) -> String {
     match (ended.outcome, ended.distance) {
         (Outcome::Passed, Some(distance)) => format!("{:.1e}", distance.difference),
         (outcome, _) => outcome.name().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
+
+    #[test]
+    fn a_model_has_its_figures_beside_those_of_another_library() {
+        let run = samples::run();
+        let latency = Duration::from_micros(1500);
+        let measured = vec![Some(Measured { nodes: 3, dispatches: 7, latency }), None, None, None];
+        let seconds = [("node/a".to_owned(), 0.001), ("node/b".to_owned(), 0.002)];
+        let peer = Peer { name: "other 1.0".to_owned(), seconds: seconds.into() };
+        let figures = Figures { targets: vec![measured; 3], peer: Some(peer) };
+        let mut text = Vec::new();
+        write(&run, Some(&figures), &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let cells = |name: &str| -> Vec<String> {
+            let line = text.lines().find(|it| it.starts_with(&format!("| {name} "))).unwrap();
+            line.trim_matches('|').split('|').map(|it| it.trim().to_owned()).collect()
+        };
+        let titles =
+            ["model", "nodes", "dispatches", "status", "difference", "latency", "other 1.0"];
+        assert_eq!(cells("model")[..7], titles);
+        let row = ["node/a", "3", "7", "passed", "", "1.50 ms", "1.00 ms", "1.5"];
+        assert_eq!(cells("node/a"), row);
+        let row = ["node/b", "", "", "not run", "", "", "2.00 ms", ""];
+        assert_eq!(cells("node/b"), row);
+        assert!(text.starts_with("## one\n\n") && text.contains("\n## three\n"), "{text}");
     }
 }

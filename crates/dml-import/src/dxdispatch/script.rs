@@ -104,6 +104,7 @@ impl Script {
                 name: shortened(&resource.name),
                 element: Some(resource.data_type.to_string()),
                 shape: Some(vec![resource.element_count().to_string()]),
+                number: None,
             },
             requirement: None,
         };
@@ -114,6 +115,8 @@ impl Script {
                 Err(error) => NodeSupport::Unsupported(error.to_string()),
                 Ok(content) => support(&content.work),
             },
+            flops: None,
+            inputs: vec![],
         };
         let output = |step: &Step| match step {
             Step::Initialize(_) | Step::Dispatch(_) => None,
@@ -127,6 +130,7 @@ impl Script {
                 },
                 element: Some(read.element.to_string()),
                 shape: Some(read.shape.iter().map(ToString::to_string).collect()),
+                number: None,
             }),
         };
         let steps = self.steps.as_ref().map_err(Clone::clone)?;

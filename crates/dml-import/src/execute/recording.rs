@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::program::{Binding, Dispatch, Initial, Initialization, Program, Read, Source, Step};
 use crate::tensor::{Tensor, byte_count};
 
+use super::progress::{Progress, Uploads};
 use super::upload::{Weights, create, fill, name};
 use super::{Error, at};
 
@@ -56,8 +57,9 @@ impl Recording {
         device: &Device,
         program: &Program,
         operators: &[CompiledOperator],
-        weights: &Weights,
+        (weights, tell): (&Weights, &dyn Fn(Progress)),
     ) -> Result<Self> {
+        let mut uploads = Uploads::new(program, tell);
         let is_written = written(program);
         let (mut buffers, mut refilled) = (Vec::new(), Vec::new());
         for (plan, is_written) in program.buffers.iter().zip(is_written) {
@@ -74,6 +76,7 @@ impl Recording {
                     buffer
                 }
             });
+            uploads.filled(&plan.initial, plan.size);
         }
         let scratch = scratch(device, operators)?;
         let persistent = operators.iter().map(|it| {

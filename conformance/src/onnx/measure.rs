@@ -1,0 +1,113 @@
+//! What whole models come to on a device, and what a run of one takes.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use dml::core::plan::Step as PlanStep;
+use dml::{CompiledOperator, Device};
+use dml_import::program::{Program, Step, Work};
+use dml_import::{Inputs, Model};
+use serde::Deserialize;
+
+use super::suite::{Contents, Test};
+use crate::results::onnx::{Outcome, TargetResults};
+use crate::target::Target;
+
+/// Runs are repeated for so long, but so many times at least and at most.
+const LONG: Duration = Duration::from_secs(3);
+const RUNS: std::ops::RangeInclusive<usize> = 3..=100;
+
+/// A model on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// The nodes of the model's graph and of those in it.
+    pub nodes: usize,
+    /// Kernels that one run dispatches.
+    pub dispatches: usize,
+    /// The median of runs after a first one: inputs are written, and outputs are read.
+    pub latency: Duration,
+}
+
+/// What another library takes for the same.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Peer {
+    /// Its name and version, and what it runs on.
+    pub name: String,
+    /// The median for each model, by its name.
+    pub seconds: HashMap<String, f64>,
+}
+
+/// All models on all devices.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// An entry for each target, with one for each test that passed.
+    pub targets: Vec<Vec<Option<Measured>>>,
+    /// Another library.
+    pub peer: Option<Peer>,
+}
+
+/// Measures the tests that passed, one after another and in this process: workers would take time from each
+/// other.
+///
+/// # Errors
+/// A device cannot be opened, or a model that has run before does not.
+pub fn measure(
+    target: &Target,
+    tests: &[Test],
+    results: &TargetResults,
+) -> anyhow::Result<Vec<Option<Measured>>> {
+    let (_instance, device) = target.device()?.context("models need a Vulkan device")?;
+    let one = |(test, outcome): (&Test, Outcome)| {
+        if outcome != Outcome::Passed {
+            return Ok(None);
+        }
+        let measured = model(&test.folder, &device);
+        measured.map(Some).with_context(|| format!("measuring {} on {}", test.id, results.title))
+    };
+    tests.iter().zip(results.ended.iter().map(|it| it.outcome)).map(one).collect()
+}
+
+/// The model in this folder, with its first inputs.
+fn model(folder: &Path, device: &Device) -> anyhow::Result<Measured> {
+    let contents = Contents::read(folder)?;
+    let given = contents.sets.first().context("there are no inputs")?.inputs()?;
+    let names = contents.outline.inputs.iter().map(|it| it.name.as_str());
+    let inputs =
+        names.zip(given).fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
+    let program = Model::read(&contents.model)?.bind(&inputs)?;
+    let dispatches = dispatches(&program, device)?;
+    let executable = program.compile(device)?;
+    let run = || {
+        let start = Instant::now();
+        executable.run(&Inputs::new()).map(|_| start.elapsed())
+    };
+    // The first run also initializes what operators keep.
+    run()?;
+    let (start, mut times) = (Instant::now(), Vec::new());
+    while times.len() < *RUNS.start() || (start.elapsed() < LONG && times.len() < *RUNS.end()) {
+        times.push(run()?);
+    }
+    times.sort_unstable();
+    Ok(Measured { nodes: contents.outline.nodes, dispatches, latency: times[times.len() / 2] })
+}
+
+/// An executable does not tell its plans, and compiling once more finds pipelines that are there.
+fn dispatches(program: &Program, device: &Device) -> anyhow::Result<usize> {
+    let compile = |work: &Work| match work {
+        Work::Operator(operator) => device.compile(operator.clone()),
+        Work::Graph { desc, .. } => device.compile_graph(desc),
+    };
+    let count = |compiled: CompiledOperator| {
+        let steps = &compiled.vulkan().plan().exec;
+        steps.iter().filter(|it| matches!(it, PlanStep::Dispatch(_))).count()
+    };
+    let counts = program.operators().iter().map(|it| compile(&it.work).map(count));
+    let counts = counts.collect::<dml::Result<Vec<_>>>()?;
+    let executed = program.steps().iter().filter_map(|step| match step {
+        Step::Dispatch(dispatch) => Some(counts[dispatch.operator]),
+        Step::Initialize(_) | Step::Read(_) => None,
+    });
+    Ok(executed.sum())
+}

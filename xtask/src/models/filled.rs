@@ -1,0 +1,79 @@
+//! Models that come without weights, and get some: the nets that the package `onnx` carries.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+use xshell::{Shell, cmd};
+
+use super::package;
+use crate::{pip, process, workspace};
+
+/// What the scripts import, and where the models are.
+const TOOLS: [&str; 2] = ["onnxruntime==1.32.0", "onnx==1.23.2"];
+const FILL: &str = "xtask/src/models/fill.py";
+const MEASURE: &str = "xtask/src/models/measure.py";
+
+/// A model in the package `onnx`: its file has its name.
+#[derive(Deserialize)]
+struct Model {
+    name: String,
+    sha256: String,
+}
+
+/// Lays all of them out in `folder`, as links to files that are kept: their weights are drawn once. `index`
+/// lists them.
+pub(super) fn lay_out(sh: &Shell, index: &Path, folder: &Path) -> Result<()> {
+    let models: Vec<Model> = serde_json::from_str(&sh.read_file(index)?)
+        .context("reading the index of models without weights")?;
+    let tools = tools(sh)?;
+    let kept = kept(sh)?;
+    for Model { name, sha256 } in &models {
+        let made = kept.join(name);
+        if !made.is_dir() {
+            let source = package::find(sh, &tools, &format!("{name}.onnx"), sha256)?;
+            let work = kept.join("work");
+            sh.remove_path(&work)?;
+            process::succeed(python(sh, &tools, FILL).arg(source).arg(&work))?;
+            std::fs::rename(&work, &made).context("moving a model into place")?;
+        }
+        let data = folder.join(name).join("test_data_set_0");
+        sh.create_dir(&data)?;
+        for file in ["model.onnx", "test_data_set_0/input_0.npy", "test_data_set_0/output_0.npy"] {
+            let (from, to) = (made.join(file), folder.join(name).join(file));
+            std::fs::hard_link(from, to).with_context(|| format!("laying out {name}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// What ONNX Runtime takes on the CPU for the models in `folder`: a file that `dml-conformance onnx --beside`
+/// reads.
+pub(super) fn measured(sh: &Shell, folder: &Path) -> Result<PathBuf> {
+    eprintln!("models: measuring ONNX Runtime");
+    let taken = python(sh, &tools(sh)?, MEASURE).arg(folder).quiet().read()?;
+    let file = workspace::root().join("target/models-onnxruntime.json");
+    sh.write_file(&file, taken)?;
+    Ok(file)
+}
+
+fn tools(sh: &Shell) -> Result<PathBuf> {
+    pip::kept(sh, "models", &TOOLS.join("+"), &TOOLS)
+}
+
+fn python<'a>(sh: &'a Shell, tools: &Path, script: &str) -> xshell::Cmd<'a> {
+    cmd!(sh, "python3 {script}").env("PYTHONPATH", tools)
+}
+
+/// The folder of models that were filled by what would fill them now.
+fn kept(sh: &Shell) -> Result<PathBuf> {
+    let folder = workspace::root().join("target/filled-models");
+    let made_by = format!("{} {}", TOOLS.join(" "), package::digest(sh, FILL.as_ref())?);
+    let stamp = folder.join("made-by");
+    if !stamp.is_file() || sh.read_file(&stamp)? != made_by {
+        sh.remove_path(&folder)?;
+        sh.create_dir(&folder)?;
+        sh.write_file(stamp, made_by)?;
+    }
+    Ok(folder)
+}
