@@ -3,11 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+mod memory;
+mod picture;
 
 use dml_import::{InputReport, Model, NodeReport, NodeSupport, Report, ValueReport};
 
+use crate::files::write_raw;
 use crate::model_inputs::{InputArgs, option, shape_text};
+use memory::Memory;
 
 /// The arguments of `dml inspect`.
 #[derive(Debug, clap::Args)]
@@ -16,12 +21,29 @@ pub(crate) struct Args {
     model: PathBuf,
     #[command(flatten)]
     inputs: InputArgs,
+    /// Write a picture to this file, in Graphviz's language DOT; - prints it and nothing else
+    #[arg(long, value_name = "OUT")]
+    dot: Option<PathBuf>,
 }
 
 /// Prints the report. No device is asked.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let report = Model::read(&args.model)?.inspect(&args.inputs.read()?)?;
+    let (model, inputs) = (Model::read(&args.model)?, args.inputs.read()?);
+    let report = model.inspect(&inputs)?;
+    if args.dot.as_deref() == Some(Path::new("-")) {
+        write!(io::stdout(), "{}", picture::dot(&report))?;
+        return Ok(());
+    }
+    if let Some(path) = &args.dot {
+        write_raw(path, picture::dot(&report).as_bytes())?;
+    }
     writeln!(io::stdout(), "{}", text(&report))?;
+    // What is open, or does not run, has been said.
+    if let Ok(program) = model.bind(&inputs) {
+        let memory = Memory::of(&program).map(|it| it.text());
+        let memory = memory.unwrap_or_else(|error| format!("memory: not known: {error:#}"));
+        writeln!(io::stdout(), "{memory}")?;
+    }
     Ok(())
 }
 
@@ -36,6 +58,7 @@ fn text(report: &Report) -> String {
     lines.extend(section("nodes", report.nodes.iter().map(node).collect()));
     lines.extend(section("outputs", report.outputs.iter().map(value).collect()));
     lines.extend(unsupported(report));
+    lines.extend(arithmetic(report));
     lines.join("\n")
 }
 
@@ -52,6 +75,23 @@ fn unsupported(report: &Report) -> Option<String> {
     let counts: Vec<String> =
         counts.iter().map(|(operator, count)| format!("{operator} ({count})")).collect();
     (!counts.is_empty()).then(|| format!("does not run: {}", counts.join(", ")))
+}
+
+/// All of it, where all sizes are known.
+fn arithmetic(report: &Report) -> Option<String> {
+    let flops: Option<Vec<u64>> = report.nodes.iter().map(|node| node.flops).collect();
+    let flops = flops?.into_iter().fold(0, u64::saturating_add);
+    Some(format!("flops: {}", scaled(flops)))
+}
+
+/// Three digits or four, and what they are counted in.
+fn scaled(count: u64) -> String {
+    const STEPS: [(f64, &str); 4] = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
+    let number = count as f64;
+    match STEPS.iter().find(|(step, _)| number >= *step) {
+        Some((step, unit)) => format!("{:.3}{unit}", number / step),
+        None => count.to_string(),
+    }
 }
 
 fn input(input: &InputReport) -> String {
@@ -77,7 +117,14 @@ fn node(report: &NodeReport) -> String {
     let known = report.outputs.iter().filter(|it| it.element.is_some() || it.shape.is_some());
     let outputs: Vec<String> = known.map(kind).collect();
     let arrow = if outputs.is_empty() { "" } else { " -> " };
-    let support = match &report.support {
+    let flops = report.flops.filter(|it| *it > 0).map(|it| format!(", {} flops", scaled(it)));
+    let support = support_text(&report.support);
+    format!("{}{arrow}{}: {support}{}", report.node, outputs.join(", "), flops.unwrap_or_default())
+}
+
+/// What runs a node.
+fn support_text(support: &NodeSupport) -> String {
+    match support {
         NodeSupport::Host => "host".to_owned(),
         NodeSupport::Operator { operator, level } => {
             format!("{operator}, feature level {level} and later")
@@ -88,8 +135,7 @@ fn node(report: &NodeReport) -> String {
         NodeSupport::Alias => "alias".to_owned(),
         NodeSupport::Blocked(other) => format!("needs the result of {other}, which does not run"),
         NodeSupport::Unsupported(reason) => format!("does not run: {reason}"),
-    };
-    format!("{}{arrow}{}: {support}", report.node, outputs.join(", "))
+    }
 }
 
 /// `A + 3 B`: loops have the same ones many times over.

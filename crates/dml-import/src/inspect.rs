@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use dml_core::{AbstractOperator, FeatureLevel};
 
+mod flops;
 mod open;
 
 use crate::error::{Error, NodeName, Requirement, Result, shortened};
@@ -48,6 +49,8 @@ pub struct ValueReport {
     /// The sizes of the dimensions: for an open one the model's name of it, a range such as `1..4`, or
     /// `?`. `None` where even their number is open.
     pub shape: Option<Vec<String>>,
+    /// Which value of the model it is: the same number means the same value. `None` where a model has resources.
+    pub number: Option<usize>,
 }
 
 /// A node.
@@ -59,6 +62,11 @@ pub struct NodeReport {
     pub outputs: Vec<ValueReport>,
     /// What runs it.
     pub support: NodeSupport,
+    /// How much arithmetic the device does for it: a product that is added to a sum is 2, what else is made of an
+    /// element 1, and what is moved 0. `None` where sizes are open.
+    pub flops: Option<u64>,
+    /// The [numbers](ValueReport::number) of the values that it takes.
+    pub inputs: Vec<usize>,
 }
 
 /// What runs a node.
@@ -156,12 +164,17 @@ impl Reporter {
             _ => (&self.known, &self.operators),
         };
         let own = operators.of_node(index);
-        let support = match values().next() {
-            Some(_) => support(node, evaluation, own),
-            None => NodeSupport::Unsupported("it has no output".to_owned()),
-        };
         let outputs = values().map(|output| self.value(&node.name.name, output)).collect();
-        NodeReport { node: node.name.clone(), outputs, support }
+        NodeReport {
+            node: node.name.clone(),
+            outputs,
+            flops: (!is_open).then(|| own.iter().map(flops::flops).fold(0, u64::saturating_add)),
+            support: match values().next() {
+                Some(_) => support(node, evaluation, own),
+                None => NodeSupport::Unsupported("it has no output".to_owned()),
+            },
+            inputs: node.inputs.iter().flatten().copied().collect(),
+        }
     }
 
     fn value(&self, name: &str, value: ValueId) -> ValueReport {
@@ -172,6 +185,7 @@ impl Reporter {
             name: shortened(name),
             element: element.map(|element| element.to_string()),
             shape: known.shape.as_ref().map(sizes).or_else(|| self.guesses.shape(value)),
+            number: Some(value),
         }
     }
 

@@ -34,7 +34,7 @@ use dml_core::plan::Plan;
 use crate::Target;
 use crate::lowering::form::Form;
 
-pub use explain::{Explanation, Fusion, Memory, Part as ExplainedPart};
+pub use explain::{Explanation, Fusion, Memory, Part as ExplainedPart, quoted};
 
 /// How a graph is compiled. What is turned off costs time or memory, and changes no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

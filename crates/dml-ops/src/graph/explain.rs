@@ -10,6 +10,8 @@ use super::group::Groups;
 use super::part::Part as LoweredPart;
 use super::values::Values;
 
+pub use dot::quoted;
+
 /// What became of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {

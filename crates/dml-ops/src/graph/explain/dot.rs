@@ -138,8 +138,8 @@ fn tensor(node: &GraphNode, kind: FieldKind, index: usize) -> String {
     format!("{name} {} {}", tensor.data_type(), sizes.join("x"))
 }
 
-/// A string of DOT with these lines, without those that are empty.
-fn quoted(lines: &[&str]) -> String {
+/// A string of DOT with these lines, without those that are empty. No text can end the string.
+pub fn quoted(lines: &[&str]) -> String {
     let lines = lines.iter().filter(|line| !line.is_empty());
     let lines: Vec<String> = lines.map(|line| line.chars().map(escaped).collect()).collect();
     // DOT ends a line with a backslash and an n.

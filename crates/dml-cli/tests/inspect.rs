@@ -1,0 +1,94 @@
+//! What `dml inspect` counts and draws, and what `dml run --repeat` measures.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../../dml-import/tests/common/onnx.rs"]
+#[allow(dead_code, reason = "each test file uses its own part")]
+mod onnx;
+
+mod common;
+
+use std::path::Path;
+
+use common::{dml, failed, stdout, without_device};
+
+/// A name that would end a label.
+const X: &str = "x\"]; evil [label=\"";
+
+/// `y = Relu(MatMul(x, w))` of `rows` rows, or of any number.
+fn write(folder: &Path, rows: Option<i64>) -> String {
+    let graph = onnx::Graph {
+        nodes: vec![
+            onnx::node("MatMul", &[X, "w"], &["p"], &[]),
+            onnx::node("Relu", &["p"], &["y"], &[]),
+        ],
+        initializers: vec![onnx::floats("w", &[3, 4], &[1.0; 12])],
+        inputs: vec![onnx::value(X, 1, &[rows, Some(3)])],
+        outputs: onnx::outputs(),
+    };
+    let path = folder.join("model.onnx");
+    std::fs::write(&path, onnx::model(13, graph)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn arithmetic_and_memory_are_counted_where_sizes_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = stdout(without_device(&["inspect", &write(folder.path(), Some(2))]));
+    // 2 x 4 elements, each a sum of three products; and as many numbers.
+    assert!(printed.contains("GEMM, feature level 1_0 and later, 48 flops\n"), "{printed}");
+    assert!(printed.contains("RELU, feature level 1_0 and later, 8 flops\n"), "{printed}");
+    assert!(
+        printed.contains("\nflops: 56\nmemory: 48 bytes of weights, 24 of inputs, "),
+        "{printed}"
+    );
+
+    let printed = stdout(without_device(&["inspect", &write(folder.path(), None)]));
+    assert!(!printed.contains("flops") && !printed.contains("memory"), "{printed}");
+}
+
+#[test]
+fn a_picture_has_each_node_and_no_name_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), Some(2));
+    let picture = stdout(without_device(&["inspect", &path, "--dot", "-"]));
+    let expected = r#"digraph {
+  node [shape=box, style=filled];
+  in0 [label="x\"]; evil [label=\"\nfloat32 [2, 3]", shape=ellipse, fillcolor=white];
+"#;
+    assert!(picture.starts_with(expected) && picture.ends_with("}\n"), "{picture}");
+    for line in
+        ["  in0 -> n1 [label=\"float32 [2, 3]\"];", "  n1 -> n2 [label=\"float32 [2, 4]\"];"]
+    {
+        assert!(picture.lines().any(|it| it == line), "{picture}");
+    }
+    assert!(picture.contains("  n2 -> out0 [label=\"float32 [2, 4]\"];\n"), "{picture}");
+
+    let file = folder.path().join("picture.dot");
+    let arguments = ["inspect", &path, "--dot", file.to_str().unwrap()];
+    assert!(stdout(without_device(&arguments)).starts_with("format: ONNX\n"));
+    assert_eq!(std::fs::read_to_string(file).unwrap(), picture);
+}
+
+#[test]
+fn a_repeated_run_says_how_long_it_took_after_its_outputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = onnx::Graph {
+        nodes: vec![onnx::node("EyeLike", &["x"], &["y"], &[])],
+        inputs: vec![onnx::value("x", 1, &[Some(2), Some(3)])],
+        outputs: onnx::outputs(),
+        ..Default::default()
+    };
+    let path = folder.path().join("model.onnx");
+    std::fs::write(&path, onnx::model(13, graph)).unwrap();
+    let out = folder.path().to_str().unwrap();
+    let arguments = ["run", path.to_str().unwrap(), "--output-dir", out, "--repeat"];
+    let output = dml(&[&arguments[..], &["3"]].concat());
+    assert!(output.stderr.is_empty(), "no progress where nobody watches: {output:?}");
+    let printed = stdout(output);
+    let lines: Vec<&str> = printed.lines().rev().take(2).collect();
+    assert!(lines[0].starts_with("runs: 3, median ") && lines[0].contains(", p99 "), "{printed}");
+    assert!(lines[1].starts_with("once: read ") && lines[1].contains("first run "), "{printed}");
+    assert!(printed.starts_with("y: float32 [2, 3] -> "), "{printed}");
+    failed(dml(&[&arguments[..], &["0"]].concat()), 2, "--repeat");
+}
