@@ -150,7 +150,7 @@ impl Maker<'_> {
     pub(super) fn cases(&self) -> Vec<Case> {
         let mut cases = self.values();
         if self.has_usual_types() {
-            let lengths = [(1, 1), (5, 3), (7, 4), (3, 131), (2, 4099), (1, 8195), (301, 2)];
+            let lengths = [(1, 1), (3001, 5), (7, 4), (3, 131), (2, 4099), (1, 8195), (301, 2)];
             cases.extend(lengths.map(|(rows, row)| {
                 Case::new(format!("rows_{rows}_of_{row}"), self.of_rows(rows, row))
             }));
