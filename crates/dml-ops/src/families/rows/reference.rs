@@ -200,8 +200,6 @@ impl Reference for OverRows {
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
         match (self.elements)(operator) {
             Elements::Moved => Comparison::Ulp(0),
-            // Powers are rounded before they are added up, and so is their sum.
-            Elements::Shares if data_type == DataType::Float32 => Comparison::Ulp(2),
             // The greatest of a row may cancel most of the logarithm, which is rounded before.
             Elements::Powers if data_type == DataType::Float32 => Comparison::Ulp(64),
             // Products are rounded once for each part that a device shows at once, and each dimension.
