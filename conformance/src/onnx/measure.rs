@@ -21,7 +21,7 @@ const RUNS: std::ops::RangeInclusive<usize> = 3..=100;
 
 /// A model on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measured {
+pub struct Measurement {
     /// The nodes of the model's graph and of those in it.
     pub nodes: usize,
     /// Kernels that one run dispatches.
@@ -43,7 +43,7 @@ pub struct Peer {
 #[derive(Clone, Debug)]
 pub struct Figures {
     /// An entry for each target, with one for each test that passed.
-    pub targets: Vec<Vec<Option<Measured>>>,
+    pub targets: Vec<Vec<Option<Measurement>>>,
     /// Another library.
     pub peer: Option<Peer>,
 }
@@ -57,7 +57,7 @@ pub fn measure(
     target: &Target,
     tests: &[Test],
     results: &TargetResults,
-) -> anyhow::Result<Vec<Option<Measured>>> {
+) -> anyhow::Result<Vec<Option<Measurement>>> {
     let (_instance, device) = target.device()?.context("models need a Vulkan device")?;
     let one = |(test, outcome): (&Test, Outcome)| {
         if outcome != Outcome::Passed {
@@ -70,7 +70,7 @@ pub fn measure(
 }
 
 /// The model in this folder, with its first inputs.
-fn model(folder: &Path, device: &Device) -> anyhow::Result<Measured> {
+fn model(folder: &Path, device: &Device) -> anyhow::Result<Measurement> {
     let contents = Contents::read(folder)?;
     let given = contents.sets.first().context("there are no inputs")?.inputs()?;
     let names = contents.outline.inputs.iter().map(|it| it.name.as_str());
@@ -90,7 +90,7 @@ fn model(folder: &Path, device: &Device) -> anyhow::Result<Measured> {
         times.push(run()?);
     }
     times.sort_unstable();
-    Ok(Measured { nodes: contents.outline.nodes, dispatches, latency: times[times.len() / 2] })
+    Ok(Measurement { nodes: contents.outline.nodes, dispatches, latency: times[times.len() / 2] })
 }
 
 /// An executable does not tell its plans, and compiling once more finds pipelines that are there.

@@ -7,7 +7,7 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
 use super::Run;
-use crate::onnx::measure::{Figures, Measured, Peer};
+use crate::onnx::measure::{Figures, Measurement, Peer};
 use crate::onnx::suite::Test;
 use crate::results::onnx::{Ended, Outcome};
 
@@ -60,7 +60,7 @@ pub(super) fn write_measured(
 fn row(
     test: &Test,
     ended: &Ended,
-    measured: Option<&Measured>,
+    measured: Option<&Measurement>,
     peer: Option<&Peer>,
 ) -> Vec<String> {
     let difference = ended.distance.map(|it| format!("{:.1e}", it.difference));
@@ -121,7 +121,8 @@ mod tests {
     fn a_model_has_its_figures_beside_those_of_another_library() {
         let run = samples::run();
         let latency = Duration::from_micros(1500);
-        let measured = vec![Some(Measured { nodes: 3, dispatches: 7, latency }), None, None, None];
+        let measured =
+            vec![Some(Measurement { nodes: 3, dispatches: 7, latency }), None, None, None];
         let seconds = [("node/a".to_owned(), 0.001), ("node/b".to_owned(), 0.002)];
         let peer = Peer { name: "other 1.0".to_owned(), seconds: seconds.into() };
         let figures = Figures { targets: vec![measured; 3], peer: Some(peer) };

@@ -113,7 +113,7 @@ impl Sizes<'_> {
     }
 
     /// The size of a dimension, counted from the last one.
-    fn from_last(&self, field: &str, at: usize) -> u64 {
+    fn counted_from_last(&self, field: &str, at: usize) -> u64 {
         let size = self.tensor(field).and_then(|tensor| tensor.sizes.iter().rev().nth(at));
         size.map_or(0, |size| u64::from(*size))
     }
@@ -127,7 +127,7 @@ impl Sizes<'_> {
     /// Each element of the output is a sum over a row of A.
     fn product(&self) -> u64 {
         let is_transposed = self.uint("TransA") != 0;
-        all([2, self.output(), self.from_last("ATensor", usize::from(is_transposed))])
+        all([2, self.output(), self.counted_from_last("ATensor", usize::from(is_transposed))])
     }
 
     /// Each element of the output takes all of a filter; backwards, each element of the input gives to all of one.
@@ -137,7 +137,7 @@ impl Sizes<'_> {
             _ => 0,
         };
         // Its channels, and the places of its window.
-        let each = all((0..=window).map(|at| self.from_last("FilterTensor", at)));
+        let each = all((0..=window).map(|at| self.counted_from_last("FilterTensor", at)));
         let is_backward = self.uint("Direction") != 0;
         let elements = if is_backward { self.count("InputTensor") } else { self.output() };
         all([2, elements, each])
@@ -146,7 +146,7 @@ impl Sizes<'_> {
     /// Each step multiplies its input by the weights and the state by the recurrence.
     fn recurrent(&self) -> u64 {
         let weights = self.count("WeightTensor").saturating_add(self.count("RecurrenceTensor"));
-        let [steps, sequences] = [2, 1].map(|at| self.from_last("InputTensor", at));
+        let [steps, sequences] = [2, 1].map(|at| self.counted_from_last("InputTensor", at));
         all([2, weights, steps, sequences])
     }
 
@@ -156,14 +156,15 @@ impl Sizes<'_> {
             0 => self.uint("HeadCount"),
             count => count,
         };
-        let [queries, values] = [1, 0].map(|at| self.from_last("OutputTensor", at));
-        let batches = self.from_last("OutputTensor", 2);
+        let [queries, values] = [1, 0].map(|at| self.counted_from_last("OutputTensor", at));
+        let batches = self.counted_from_last("OutputTensor", 2);
         let width = match self.tensor("QueryTensor") {
-            Some(_) => self.from_last("QueryTensor", 0),
+            Some(_) => self.counted_from_last("QueryTensor", 0),
             // [.., heads, 2 or 3, width of a head]
             None => {
                 let stacked = ["StackedQueryKeyTensor", "StackedQueryKeyValueTensor"];
-                let of_head = stacked.map(|field| self.from_last(field, 0)).into_iter().max();
+                let of_head =
+                    stacked.map(|field| self.counted_from_last(field, 0)).into_iter().max();
                 all([u64::from(heads), of_head.unwrap_or(0)])
             }
         };
@@ -173,8 +174,12 @@ impl Sizes<'_> {
             ("StackedKeyValueTensor", 3),
             ("StackedQueryKeyValueTensor", 3),
         ];
-        let keys = keys.map(|(field, at)| self.from_last(field, at)).into_iter().max().unwrap_or(0);
-        let keys = keys.saturating_add(self.from_last("PastKeyTensor", 1));
+        let keys = keys
+            .map(|(field, at)| self.counted_from_last(field, at))
+            .into_iter()
+            .max()
+            .unwrap_or(0);
+        let keys = keys.saturating_add(self.counted_from_last("PastKeyTensor", 1));
         all([2, batches, queries, keys, width.saturating_add(values)])
     }
 }
