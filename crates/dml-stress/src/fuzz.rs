@@ -3,6 +3,7 @@
 mod capi;
 mod descriptors;
 mod graphs;
+mod indices;
 mod pipeline_cache;
 mod plans;
 mod readers;
@@ -17,9 +18,10 @@ pub struct Target {
 }
 
 /// Every fuzz target.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "descriptors", run: descriptors::run },
     Target { name: "plans", run: plans::run },
+    Target { name: "indices", run: indices::run },
     Target { name: "graphs", run: graphs::run },
     Target { name: "capi", run: capi::run },
     Target { name: "pipeline_cache", run: pipeline_cache::run },

@@ -9,6 +9,7 @@
 pub mod cycles;
 pub mod faults;
 pub mod fuzz;
+pub mod indices;
 mod load;
 pub mod plans;
 pub mod soak;
