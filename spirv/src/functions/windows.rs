@@ -10,6 +10,20 @@ functions! {
     /// step, how many steps there are, how far they lead, the dimension's size, and its stride. [`NOWHERE`]
     /// outside of the dimension.
     TAP = WINDOWS.tap(2; 5) Alike |a| tap(a);
+    /// A coordinate of the window that has a number. The parameters are how many numbers make one step, how many
+    /// steps there are, how far they lead, and the coordinate of the first one, modulo 2^32.
+    WINDOW_AT = WINDOWS.window_at(1; 4) Alike |a| {
+        let [number, inner, windows, step, first] = [0, 1, 2, 3, 4].map(|at| low(a[at]));
+        first.wrapping_add((number / inner % windows).wrapping_mul(step)).into()
+    };
+    /// How many elements further on the one of a pair is, `a * weight_a + b * weight_b == position`: `a` is the
+    /// candidate with the number, from the last one that is not beyond the position downwards. [`NOWHERE`]
+    /// where there is none. The parameters are how many numbers make one step, how many candidates there are,
+    /// weight, count and stride of `a`, and weight, stride and count of `b`. No pair leads beyond 2^32.
+    PAIR_OF_CANDIDATE = WINDOWS.pair_of_candidate(2; 8) Alike |a| pair_of_candidate(a);
+    /// The same where the number says what `a` is, and the element is further on by `b` alone. The parameters
+    /// are how many numbers make one step, count and weight of `a`, and count, stride and weight of `b`.
+    PAIR_OF_ROW = WINDOWS.pair_of_row(2; 6) Alike |a| pair_of_row(a);
     /// Where the neighbour after an element is, by the element's offset, the neighbour's weight and the stride;
     /// the element itself where the neighbour has no weight. [`NOWHERE`] stays.
     UPPER_NEIGHBOUR = WINDOWS.upper_neighbour(2; 1) Alike |a| match (low(a[0]), a[1]) {
@@ -38,4 +52,27 @@ fn tap(a: &[u64]) -> u64 {
         }
         _ => NOWHERE.into(),
     }
+}
+
+fn pair_of_candidate(a: &[u64]) -> u64 {
+    let [number, position, inner, candidates, weight, count, stride, weight_b, stride_b, count_b] =
+        std::array::from_fn(|at| low(a[at]));
+    let last = (position / weight).min(count - 1);
+    let Some(index) = last.checked_sub(number / inner % candidates) else { return NOWHERE.into() };
+    let other = other_of_pair(position, index, weight, count_b, weight_b);
+    let offset = |b: u32| index.wrapping_mul(stride).wrapping_add(b.wrapping_mul(stride_b));
+    other.map_or(NOWHERE, offset).into()
+}
+
+fn pair_of_row(a: &[u64]) -> u64 {
+    let [number, position, inner, count, weight, count_b, stride, weight_b] =
+        std::array::from_fn(|at| low(a[at]));
+    let other = other_of_pair(position, number / inner % count, weight, count_b, weight_b);
+    other.map_or(NOWHERE, |b| b.wrapping_mul(stride)).into()
+}
+
+/// The other index of a pair that makes the position.
+fn other_of_pair(position: u32, index: u32, weight: u32, count: u32, other: u32) -> Option<u32> {
+    let rest = position.checked_sub(index.checked_mul(weight)?)?;
+    (rest % other == 0 && rest / other < count).then_some(rest / other)
 }

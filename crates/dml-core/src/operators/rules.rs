@@ -122,6 +122,16 @@ pub(crate) fn states_have_six_words(operator: &Validated) -> Result<(), Error> {
     indices::state(operator)
 }
 
+/// UNFOLD: the output has a column for each window of the input.
+pub(crate) fn columns_are_windows_of_input(operator: &Validated) -> Result<(), Error> {
+    windows::columns(operator, "InputTensor", "OutputTensor")
+}
+
+/// FOLD: the input has a column for each window of the output.
+pub(crate) fn columns_are_windows_of_output(operator: &Validated) -> Result<(), Error> {
+    windows::columns(operator, "OutputTensor", "InputTensor")
+}
+
 /// Pooling: the output has an element for each window of the input.
 pub(crate) fn windows_make_output(operator: &Validated) -> Result<(), Error> {
     windows::pooling(operator)

@@ -88,20 +88,6 @@ fn what_no_level_accepts_comes_before_the_level_of_the_operator() {
 }
 
 #[test]
-fn types_that_no_page_states_are_undocumented_at_every_level() {
-    for level in FeatureLevel::ALL {
-        let message = "FOLD: InputTensor.DataType: DirectML's reference states no data types; \
-                       none is accepted";
-        refused("FOLD", (DataType::Float32, 3), level, message);
-        let error = error("UNFOLD", 0, (DataType::Float32, 2), level).to_string();
-        let start = "UNFOLD: InputTensor.DimensionCount: 2 is accepted at no feature level";
-        assert!(error.starts_with(start), "{error}");
-    }
-    let error = error("FOLD", 0, (DataType::Float32, 3), FeatureLevel::V6_4);
-    assert_eq!(error.hresult(), HResult::E_NOTIMPL);
-}
-
-#[test]
 fn the_function_of_a_reduction_decides() {
     let reduce = |function, data_type| {
         let number = REDUCE_FUNCTION.value(function).unwrap();

@@ -1,7 +1,9 @@
-//! Operators that move elements and change none: each output is made of parts of the inputs.
+//! Operators that move elements: each output is made of parts of the inputs. FOLD adds what it moves to one place.
 
 #[cfg(feature = "reference")]
 mod cases;
+mod columns;
+mod fold;
 mod lowering;
 mod padding;
 mod part;
@@ -11,6 +13,7 @@ mod regions;
 mod shapes;
 #[cfg(test)]
 mod tests;
+mod unfold;
 
 use dml_core::value::element_bits;
 use dml_core::{Error, Validated, operators};
@@ -20,14 +23,14 @@ use crate::lowering::dispatches::scalar_bits;
 use lowering::copies;
 use part::Part;
 
-/// A row for each operator: which parts its outputs are.
+/// A row for each operator: which parts its outputs are, or how it is lowered.
 macro_rules! operators {
-    ($($(#[$doc:meta])* $name:ident = $parts:expr;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $lower:expr;)*) => {
         $(
             $(#[$doc])*
             static $name: Operator = Operator {
                 schema: &operators::$name,
-                lower: |operator, target| copies(operator, target, $parts(operator)?),
+                lower: $lower,
                 form: None,
                 #[cfg(feature = "reference")]
                 reference: &reference::$name,
@@ -39,33 +42,44 @@ macro_rules! operators {
     };
 }
 
+/// How an operator is lowered whose outputs are parts.
+macro_rules! parts {
+    ($parts:expr) => {
+        |operator, target| copies(operator, target, $parts(operator)?)
+    };
+}
+
 operators! {
     /// The inputs, one after the other along `Axis`.
-    JOIN = shapes::join;
+    JOIN = parts!(shapes::join);
     /// The input, cut along `Axis`.
-    SPLIT = shapes::split;
+    SPLIT = parts!(shapes::split);
     /// `output[i] = input[Offsets + Strides * i]`
-    SLICE = shapes::slice;
+    SLICE = parts!(shapes::slice);
     /// `output[i] = window[InputWindowStrides * i]`, from the end where a stride is negative.
-    SLICE1 = shapes::slice1;
+    SLICE1 = parts!(shapes::slice1);
     /// `output[i] = input[i mod input's size]`
-    TILE = shapes::tile;
+    TILE = parts!(shapes::tile);
     /// `output[y, x] = input[y / height's scale, x / width's scale]`
-    UPSAMPLE_2D = shapes::upsample;
+    UPSAMPLE_2D = parts!(shapes::upsample);
     /// Blocks of height and width become channels.
-    SPACE_TO_DEPTH = shapes::space_to_depth;
+    SPACE_TO_DEPTH = parts!(shapes::space_to_depth);
     /// The same in the order of `Order`.
-    SPACE_TO_DEPTH1 = shapes::space_to_depth;
+    SPACE_TO_DEPTH1 = parts!(shapes::space_to_depth);
     /// Channels become blocks of height and width.
-    DEPTH_TO_SPACE = shapes::depth_to_space;
+    DEPTH_TO_SPACE = parts!(shapes::depth_to_space);
     /// The same in the order of `Order`.
-    DEPTH_TO_SPACE1 = shapes::depth_to_space;
+    DEPTH_TO_SPACE1 = parts!(shapes::depth_to_space);
     /// `output[StartPadding + i] = input[i]`, and around it what `PaddingMode` says.
-    PADDING = padding_of_float;
+    PADDING = parts!(padding_of_float);
     /// The same with a value of the tensor's type.
-    PADDING1 = padding_of_scalar;
+    PADDING1 = parts!(padding_of_scalar);
     /// `window[InputWindowStrides * i] = input[i]`, and zeros elsewhere.
-    SLICE_GRAD = shapes::slice_grad;
+    SLICE_GRAD = parts!(shapes::slice_grad);
+    /// A column for each window.
+    UNFOLD = unfold::unfold;
+    /// The sums of what stands for an element in all windows.
+    FOLD = fold::fold;
 }
 
 fn padding_of_float(operator: &Validated) -> Result<Vec<Part>, Error> {

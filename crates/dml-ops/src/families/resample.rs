@@ -6,6 +6,7 @@ mod cases;
 mod lowering;
 #[cfg(feature = "reference")]
 mod reference;
+mod smooth;
 
 use dml_core::operators;
 

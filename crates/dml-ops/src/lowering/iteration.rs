@@ -106,6 +106,14 @@ impl Operand {
     }
 }
 
+/// How many bytes of a tensor need to be shown at once for elements that are up to `reach` apart, wherever a
+/// descriptor begins: at a multiple of four words and four elements.
+pub(crate) fn bytes_shown(width: ElementWidth, reach: u64) -> u64 {
+    const FOUR: u64 = 4;
+    let bytes = u64::from(width.bytes());
+    (reach + 1) * bytes + FOUR * bytes.max(FOUR)
+}
+
 /// Where windows begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alignment {

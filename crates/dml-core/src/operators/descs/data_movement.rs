@@ -426,22 +426,27 @@ impl From<Padding1Desc> for AbstractOperator {
 
 /// DML_FOLD_OPERATOR_DESC: windows put together to a tensor, summed where they overlap.
 ///
-/// This runtime does not execute it yet.
+/// Each element is the sum of those that stand for it in the windows that have it, 0 where none has
+/// it; what stands for
+/// the padding is not used. A column of the input is a window, with the elements of each channel
+/// one after the other,
+/// in row-major order, as windows are in the columns. Integers wrap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldDesc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, elements of windows of each channel, windows; with more dimensions
+    /// all before them are 1. A stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: batches, channels, and the dimensions of windows.
     pub output_tensor: TensorDesc,
-    /// DirectML's WindowSizes.
+    /// How many elements a window has in each.
     pub window_sizes: Vec<u32>,
-    /// DirectML's Strides.
+    /// How far apart windows begin.
     pub strides: Vec<u32>,
-    /// DirectML's Dilations.
+    /// How far apart the elements of a window are.
     pub dilations: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far windows reach beyond the output at its start.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far they may reach beyond it at its end.
     pub end_padding: Vec<u32>,
 }
 
@@ -466,22 +471,26 @@ impl From<FoldDesc> for AbstractOperator {
 
 /// DML_UNFOLD_OPERATOR_DESC: the windows of a tensor, side by side.
 ///
-/// This runtime does not execute it yet.
+/// A column for each window, with the elements of each channel one after the other, in row-major
+/// order, as windows are
+/// in the columns; the padding is 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnfoldDesc {
-    /// DirectML's InputTensor.
+    /// What is read: batches, channels, and the dimensions of windows; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's OutputTensor.
+    /// What is written: batches, elements of windows of each channel, windows; with more dimensions
+    /// all before them are 1.
     pub output_tensor: TensorDesc,
-    /// DirectML's WindowSizes.
+    /// How many elements a window has in each.
     pub window_sizes: Vec<u32>,
-    /// DirectML's Strides.
+    /// How far apart windows begin.
     pub strides: Vec<u32>,
-    /// DirectML's Dilations.
+    /// How far apart the elements of a window are.
     pub dilations: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far windows reach beyond the input at its start.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far they may reach beyond it at its end.
     pub end_padding: Vec<u32>,
 }
 

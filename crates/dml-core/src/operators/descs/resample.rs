@@ -169,7 +169,8 @@ pub struct Resample3Desc {
     pub input_pixel_offsets: Vec<f32>,
     /// What is added to it after that.
     pub output_pixel_offsets: Vec<f32>,
-    /// Whether the output is smoothed where it is smaller. This runtime does not.
+    /// Whether LINEAR takes the mean of all elements nearer than the next one of the output, where
+    /// that is smaller: the farther the less.
     pub antialiased: bool,
 }
 

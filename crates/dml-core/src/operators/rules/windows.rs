@@ -11,21 +11,38 @@ const OUTER: usize = 2;
 /// The output has an element for each window; what the operator divides by is not 0.
 pub(super) fn pooling(operator: &Validated) -> Result<(), Error> {
     let [input, output] = same_ranks(operator, [INPUT, OUTPUT])?;
-    let (count, rank) = (operator.uint("DimensionCount")?, input.len());
+    let counts = counts(operator, "InputTensor", input, "WindowSize")?;
+    let sizes: Vec<u64> =
+        input[..OUTER].iter().map(|size| u64::from(*size)).chain(counts).collect();
+    let problem = "is not the number of windows";
+    sizes_are(operator, "OutputTensor.Sizes", output, problem, |at| sizes[at])?;
+    match operator.uint("P") {
+        Ok(0) => Err(invalid(operator, "P", 0, "is too small", "1 and more")),
+        _ => Ok(()),
+    }
+}
+
+/// How many windows a tensor of these sizes has in each dimension after batches and channels.
+fn counts(
+    operator: &Validated,
+    tensor: &str,
+    sizes: &[u32],
+    window_field: &str,
+) -> Result<Vec<u64>, Error> {
+    let (count, rank) = (operator.uint("DimensionCount")?, sizes.len());
     if count as usize + OUTER != rank {
-        let problem = "is not InputTensor.DimensionCount less batches and channels";
+        let problem = format!("is not {tensor}.DimensionCount less batches and channels");
         let accepted = rank.saturating_sub(OUTER).to_string();
         return Err(invalid(operator, "DimensionCount", count, problem, accepted));
     }
     let [windows, steps, start, end] =
-        ["WindowSize", "Strides", "StartPadding", "EndPadding"].map(|it| operator.uint_array(it));
+        [window_field, "Strides", "StartPadding", "EndPadding"].map(|it| operator.uint_array(it));
     let (windows, steps, start, end) = (windows?, steps?, start?, end?);
-    no_zeros(operator, "WindowSize", windows)?;
+    no_zeros(operator, window_field, windows)?;
     no_zeros(operator, "Strides", steps)?;
     let dilations = dilations(operator)?;
-    let mut sizes: Vec<u64> = input.iter().copied().map(u64::from).collect();
-    for (at, size) in sizes[OUTER..].iter_mut().enumerate() {
-        let padded = *size + u64::from(start[at]) + u64::from(end[at]);
+    let of = |(at, size): (usize, &u32)| {
+        let padded = u64::from(*size) + u64::from(start[at]) + u64::from(end[at]);
         if padded > u64::from(u32::MAX) {
             let problem = format!("makes the padded size {padded}");
             let accepted = format!("a padded size of up to {}", u32::MAX);
@@ -34,18 +51,29 @@ pub(super) fn pooling(operator: &Validated) -> Result<(), Error> {
         let apart = u64::from(dilations.map_or(1, |it| it[at]));
         let reach = u64::from(windows[at] - 1).saturating_mul(apart);
         let Some(room) = padded.checked_sub(reach.saturating_add(1)) else {
-            let path = format!("WindowSize[{at}]");
+            let path = format!("{window_field}[{at}]");
             let problem = format!("is a window beyond the padded size of {padded}");
             return Err(invalid(operator, path, windows[at], problem, "less"));
         };
-        *size = room / u64::from(steps[at]) + 1;
-    }
-    let problem = "is not the number of windows";
-    sizes_are(operator, "OutputTensor.Sizes", output, problem, |at| sizes[at])?;
-    match operator.uint("P") {
-        Ok(0) => Err(invalid(operator, "P", 0, "is too small", "1 and more")),
-        _ => Ok(()),
-    }
+        Ok(room / u64::from(steps[at]) + 1)
+    };
+    sizes[OUTER..].iter().enumerate().map(of).collect()
+}
+
+/// FOLD and UNFOLD: `columns` has a column for each window of `space`, in its last two dimensions.
+pub(super) fn columns(operator: &Validated, space: &str, columns: &str) -> Result<(), Error> {
+    const LAST: usize = 3;
+    let sizes = operator.required_tensor(space)?.sizes();
+    let counts = counts(operator, space, sizes, "WindowSizes")?;
+    let windows = operator.uint_array("WindowSizes")?;
+    let product = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(1, u64::saturating_mul);
+    let elements = product(&mut sizes[1..OUTER].iter().chain(windows).map(|it| u64::from(*it)));
+    let wanted = [sizes[0].into(), elements, product(&mut counts.into_iter())];
+    let found = operator.required_tensor(columns)?.sizes();
+    let before = found.len() - LAST;
+    let of = |at: usize| at.checked_sub(before).map_or(1, |at| wanted[at]);
+    let problem = "is not that of batches, elements of windows, or windows";
+    sizes_are(operator, &format!("{columns}.Sizes"), found, problem, of)
 }
 
 /// `Dilations`, none of which is 0, where the operator has them.
@@ -103,11 +131,5 @@ pub(super) fn resampling(operator: &Validated) -> Result<(), Error> {
             return Err(invalid(operator, path, offsets[at], "is no offset", "finite numbers"));
         }
     }
-    match operator.bool("Antialiased") {
-        Ok(true) => {
-            let problem = "is not executed by this runtime";
-            Err(invalid(operator, "Antialiased", true, problem, "false"))
-        }
-        _ => Ok(()),
-    }
+    Ok(())
 }

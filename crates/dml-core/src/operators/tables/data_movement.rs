@@ -2,8 +2,8 @@
 
 // From schema/data_movement.toml
 use super::{
-    FLOAT_16_32, FLOAT_16_32_INT_8_16, FLOAT_16_32_INT_8_64, SCALAR_8_32, SCALAR_8_64,
-    SCALAR_16_32, UINT_32_64,
+    FLOAT_16_32, FLOAT_16_32_INT_8_16, FLOAT_16_32_INT_8_64, FLOAT_16_32_INT_32_64, SCALAR_8_32,
+    SCALAR_8_64, SCALAR_16_32, UINT_32_64,
 };
 use crate::operators::rules;
 use crate::schema::{
@@ -642,11 +642,30 @@ pub static FOLD: OperatorSchema = OperatorSchema {
     name: "FOLD",
     operator_type: 176,
     summary: "windows put together to a tensor, summed where they overlap",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1)),
+        (
+            DataTypeSet::of(&[
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::BitExact,
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("WindowSizes", FieldKind::Attribute, FieldType::UintArray)
@@ -660,12 +679,15 @@ pub static FOLD: OperatorSchema = OperatorSchema {
         FieldSchema::new("EndPadding", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "columns_are_windows_of_output",
+        check: rules::columns_are_windows_of_output,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_4,
         tensors: &[
-            TensorSupport::new("InputTensor", RankSet::range(3, 8), DataTypeSet::NONE),
-            TensorSupport::new("OutputTensor", RankSet::range(3, 8), DataTypeSet::NONE),
+            TensorSupport::new("InputTensor", RankSet::range(3, 8), FLOAT_16_32_INT_32_64),
+            TensorSupport::new("OutputTensor", RankSet::range(3, 8), FLOAT_16_32_INT_32_64),
         ],
     }],
     varied: None,
@@ -676,11 +698,12 @@ pub static UNFOLD: OperatorSchema = OperatorSchema {
     name: "UNFOLD",
     operator_type: 177,
     summary: "the windows of a tensor, side by side",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("WindowSizes", FieldKind::Attribute, FieldType::UintArray)
@@ -694,12 +717,15 @@ pub static UNFOLD: OperatorSchema = OperatorSchema {
         FieldSchema::new("EndPadding", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "columns_are_windows_of_input",
+        check: rules::columns_are_windows_of_input,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V6_4,
         tensors: &[
-            TensorSupport::new("InputTensor", RankSet::range(3, 8), DataTypeSet::NONE),
-            TensorSupport::new("OutputTensor", RankSet::range(3, 8), DataTypeSet::NONE),
+            TensorSupport::new("InputTensor", RankSet::range(3, 8), SCALAR_8_64),
+            TensorSupport::new("OutputTensor", RankSet::range(3, 8), SCALAR_8_64),
         ],
     }],
     varied: None,

@@ -109,19 +109,8 @@ impl Pool {
     /// Those of the dimension `at` of `size` elements.
     fn windows(&self, operands: &Operands<'_>, size: u64, at: usize) -> Result<Windows> {
         let spatial = self.kernel.len();
-        let value = |name: &str, values: &Option<Vec<i64>>, at: usize, all: usize, default: u32| {
-            let Some(values) = values else { return Ok(default) };
-            let path = format!("attribute {name}");
-            if values.len() != all {
-                let (given, problem) = (values.len(), "is the wrong length");
-                return Err(operands.node.invalid(path, given, problem, all.to_string()));
-            }
-            let least = i64::from(default);
-            let value = u32::try_from(values[at]).ok().filter(|_| values[at] >= least);
-            let accepted = format!("{default} to {}", u32::MAX);
-            value.ok_or_else(|| {
-                operands.node.invalid(&path, values[at], "is out of range", accepted)
-            })
+        let value = |name, values: &Option<Vec<i64>>, at, all, default| {
+            setting(operands, name, values.as_deref().map(|it| (it, all)), at, default)
         };
         let kernel = Some(self.kernel.clone());
         let window = value("kernel_shape", &kernel, at, spatial, 1)?;
@@ -146,6 +135,28 @@ impl Pool {
         }
         Ok(windows)
     }
+}
+
+/// The value of a dimension in an attribute of so many values, none of which is less than what stands for it where it
+/// is left out.
+pub(super) fn setting(
+    operands: &Operands<'_>,
+    name: &str,
+    values: Option<(&[i64], usize)>,
+    at: usize,
+    default: u32,
+) -> Result<u32> {
+    let Some((values, all)) = values else { return Ok(default) };
+    let path = format!("attribute {name}");
+    if values.len() != all {
+        let (given, problem) = (values.len(), "is the wrong length");
+        return Err(operands.node.invalid(path, given, problem, all.to_string()));
+    }
+    let value = u32::try_from(values[at]).ok().filter(|it| *it >= default);
+    value.ok_or_else(|| {
+        let accepted = format!("{default} to {}", u32::MAX);
+        operands.node.invalid(&path, values[at], "is out of range", accepted)
+    })
 }
 
 impl Windows {

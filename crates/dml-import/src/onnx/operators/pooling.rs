@@ -3,7 +3,7 @@
 use super::build::Built;
 use super::{Row, row};
 use crate::error::Result;
-use crate::graph::{AutoPad, GlobalPool, LocalResponse, Pool, Pooling};
+use crate::graph::{AutoPad, Columns, GlobalPool, LocalResponse, Pool, Pooling};
 use crate::onnx::attributes::{Attributes, Kind};
 
 const AUTO: (&str, Kind) = ("auto_pad", Kind::Text);
@@ -49,6 +49,7 @@ pub(super) static ROWS: &[Row] = &[
     row("GlobalMaxPool", 1, &[], 1..=1, global_maximum),
     row("GlobalLpPool", 2, &[DEGREE], 1..=1, global_norm),
     row("LRN", 1, &FACTORS, 1..=1, local_response),
+    row("Col2Im", 18, &[DILATIONS, PADS, STRIDES], 3..=3, columns),
 ];
 
 const FACTORS: [(&str, Kind); 4] =
@@ -121,4 +122,12 @@ pub(super) fn local_response(it: &Attributes<'_>) -> Built {
     let factor = |name, default| it.float(name).unwrap_or(default);
     let factors = [factor("alpha", 0.0001), factor("beta", 0.75), factor("bias", 1.0)];
     Ok(Box::new(LocalResponse { size, factors }))
+}
+
+pub(super) fn columns(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(Columns {
+        strides: it.ints("strides"),
+        dilations: it.ints("dilations"),
+        pads: it.ints("pads"),
+    }))
 }

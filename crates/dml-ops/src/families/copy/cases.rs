@@ -4,6 +4,7 @@ mod along;
 mod blocks;
 mod margins;
 mod slices;
+mod windows;
 
 use std::borrow::Cow;
 
@@ -18,6 +19,7 @@ pub(super) use blocks::{
 };
 pub(super) use margins::{PADDING, PADDING1};
 pub(super) use slices::{SLICE, SLICE_GRAD, SLICE1};
+pub(super) use windows::{FOLD, UNFOLD};
 
 /// What the cases of an operator with one input and one output are.
 pub(super) struct Corners {
@@ -37,6 +39,8 @@ pub(super) struct Corner {
     output: Vec<u32>,
     /// The attributes that neither count others nor are the tensors' type, in the row's order.
     attributes: Vec<FieldValue>,
+    /// What the input and the output look like in memory.
+    layouts: [Layout; 2],
     /// The elements of both tensors, for the type that the documentation prints them in.
     documented: Option<(DataType, [Vec<u64>; 2])>,
 }
@@ -53,6 +57,7 @@ impl Corner {
             input: input.to_vec(),
             output: output.to_vec(),
             attributes: attributes.into(),
+            layouts: [Layout::Packed; 2],
             documented: None,
         }
     }
@@ -101,13 +106,13 @@ impl Corner {
         self.attributes.iter().find_map(length).unwrap_or_default()
     }
 
-    /// The operator with packed tensors.
+    /// The operator with tensors in its layouts, packed but of few corners.
     pub(super) fn packed(
         &self,
         schema: &'static OperatorSchema,
         data_type: DataType,
     ) -> AbstractOperator {
-        self.laid_out(schema, data_type, [Layout::Packed; 2])
+        self.laid_out(schema, data_type, self.layouts)
     }
 
     fn laid_out(
@@ -197,7 +202,7 @@ fn other_rank(mut corner: Corner) -> Corner {
 }
 
 /// What a tensor looks like in memory.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Layout {
     Packed,
     /// With gaps between neighbours and more between rows.
@@ -206,6 +211,8 @@ enum Layout {
     Reversed,
     /// The same element everywhere along the last dimension.
     Repeated,
+    /// Neighbours along the last dimension so far apart that no small descriptor shows three.
+    Far,
 }
 
 impl Layout {
@@ -217,12 +224,16 @@ impl Layout {
         let order: Vec<usize> = match self {
             Self::Packed => return tensor,
             Self::Reversed => forwards,
-            Self::Padded | Self::Repeated => forwards.into_iter().rev().collect(),
+            Self::Padded | Self::Repeated | Self::Far => forwards.into_iter().rev().collect(),
         };
-        let repeated = (self == Self::Repeated).then(|| sizes.len() - 1);
+        let last = sizes.len() - 1;
+        let repeated = matches!(self, Self::Repeated | Self::Far).then_some(last);
         for at in order.into_iter().filter(|at| Some(*at) != repeated) {
             strides[at] = next;
             next = next * sizes[at] + if self == Self::Padded { 2 } else { 0 };
+        }
+        if self == Self::Far {
+            strides[last] = 140_000;
         }
         tensor.with_strides(&strides)
     }

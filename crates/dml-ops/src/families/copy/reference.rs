@@ -2,9 +2,11 @@
 
 mod along;
 mod elements;
+mod sums;
+mod windows;
 
-use dml_core::schema::OperatorSchema;
-use dml_core::{AbstractOperator, Error, Validated, operators};
+use dml_core::schema::{Comparison, OperatorSchema};
+use dml_core::{AbstractOperator, Error, TensorLayout, Validated, operators};
 
 use super::cases::{self, Corners};
 use crate::reference::{BrokenRule, Case, Random, Reference, Signature, coordinate};
@@ -44,6 +46,8 @@ movements! {
     DEPTH_TO_SPACE1 = elements::depth_to_space;
     PADDING = elements::padding;
     PADDING1 = elements::padding;
+    UNFOLD = windows::unfold;
+    FOLD = windows::fold;
 }
 
 /// The number of an element in row-major order.
@@ -67,9 +71,28 @@ impl Reference for Movement {
             Ok(match (self.element)(operator, &at)? {
                 Element::At(from) => elements[self::number(input.sizes(), &from)],
                 Element::Bits(bits) => bits,
+                Element::Sum(all) => {
+                    let all = all.iter().map(|from| elements[self::number(input.sizes(), from)]);
+                    sums::sum(output.data_type(), all)
+                }
             })
         };
         Ok(vec![(0..count).map(of).collect::<Result<_, Error>>()?])
+    }
+
+    fn input_elements(
+        &self,
+        random: &mut Random,
+        operator: &Validated,
+        _index: usize,
+        layout: &TensorLayout,
+    ) -> Vec<u64> {
+        let is_summed = matches!(self.comparison(operator, layout.data_type()), Comparison::Ulp(_));
+        let element = |_| match is_summed {
+            true => sums::summand(random, layout.data_type()),
+            false => random.input_element(layout.data_type()),
+        };
+        (0..layout.element_count()).map(element).collect()
     }
 
     fn minimal(&self, signature: &Signature) -> AbstractOperator {

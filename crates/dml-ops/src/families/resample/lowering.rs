@@ -1,13 +1,13 @@
 //! How tensors are resampled: the coordinate in the input is computed in FLOAT32, and displaces the input.
 //!
-//! The nearest elements are moved in one step, whatever dimensions are resampled. Linear interpolation is done
-//! one dimension after the other, in single precision.
+//! The nearest elements are moved in one step, whatever dimensions are resampled. Linear interpolation and smoothing
+//! are done one dimension after the other, in single precision.
 
 use dml_core::plan::Plan;
 use dml_core::{AxisDirection, DataType, Error, InterpolationMode, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Value};
-use dml_spirv::functions as f;
+use dml_spirv::functions::{self as f, Function};
 
 use crate::Target;
 use crate::lowering::conversion::{conversion, narrowed, widened};
@@ -16,16 +16,18 @@ use crate::lowering::kernels::Kernels;
 use crate::lowering::made::Made;
 
 /// A dimension whose elements are not those of the input at the same coordinates.
-struct Along {
+pub(super) struct Along {
     /// Its place among the eight of a space.
-    at: usize,
+    pub(super) at: usize,
     /// Elements of the input and of the output.
-    size: u32,
-    output: u32,
-    scale: f32,
+    pub(super) size: u32,
+    pub(super) output: u32,
+    pub(super) scale: f32,
     /// What is added to coordinates of the input before they are scaled, and after that.
     input_offset: f32,
     output_offset: f32,
+    /// Whether means are those of all elements that are nearer than the next one of the output.
+    is_smoothed: bool,
 }
 
 /// How a coordinate becomes that of an element.
@@ -37,7 +39,7 @@ enum Rounding {
     Up,
 }
 
-const ONE: u32 = 0x3f80_0000;
+pub(super) const ONE: u32 = 0x3f80_0000;
 const HALF: f32 = 0.5;
 
 pub(super) fn resample(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
@@ -70,6 +72,7 @@ fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
     let (input, output, scales) =
         (input?.sizes(), output?.sizes(), operator.float_array("Scales")?);
     let rank = input.len();
+    let is_antialiased = operator.bool("Antialiased").unwrap_or(false);
     let offset = |name, at: usize, default: f32| {
         operator.float_array(name).map_or(default, |offsets| offsets[at])
     };
@@ -81,6 +84,7 @@ fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
         // Without offsets those of the centers of pixels.
         input_offset: offset("InputPixelOffsets", at, HALF),
         output_offset: offset("OutputPixelOffsets", at, -HALF),
+        is_smoothed: is_antialiased && scales[at] < 1.0,
     };
     Ok((0..rank).map(of).filter(|it| !it.is_same()).collect())
 }
@@ -94,7 +98,7 @@ impl Along {
     }
 
     /// Adds the coordinate in the input, within it.
-    fn coordinate(&self, made: &mut Made) -> Value {
+    pub(super) fn coordinate(&self, made: &mut Made) -> Value {
         let mut strides = [0; DIMENSIONS];
         strides[self.at] = 1;
         let number = made.input(Operand::numbers(0, strides));
@@ -107,13 +111,18 @@ impl Along {
     }
 
     /// Adds the number that is nearest to a coordinate without a fraction.
-    fn within(&self, made: &mut Made, coordinate: Value) -> Value {
+    pub(super) fn within(&self, made: &mut Made, coordinate: Value) -> Value {
         let last = (self.size - 1) as f32;
         made.apply(&f::CLIP_F32, &[coordinate], &[0, last.to_bits()])
     }
 
     /// Adds how many elements further on that is, in an input with these strides.
-    fn offset(&self, made: &mut Made, coordinate: Value, strides: &[i64; DIMENSIONS]) -> Value {
+    pub(super) fn offset(
+        &self,
+        made: &mut Made,
+        coordinate: Value,
+        strides: &[i64; DIMENSIONS],
+    ) -> Value {
         let within = self.within(made, coordinate);
         let number = made.apply_all(conversion(DataType::Float32, DataType::Uint32), within);
         let stride = u32::try_from(strides[self.at]).unwrap_or(0);
@@ -121,7 +130,7 @@ impl Along {
     }
 
     /// How far the input reaches in this dimension.
-    fn reach(&self, strides: &[i64; DIMENSIONS]) -> u64 {
+    pub(super) fn reach(&self, strides: &[i64; DIMENSIONS]) -> u64 {
         u64::from(self.size - 1) * strides[self.at].unsigned_abs()
     }
 }
@@ -183,14 +192,12 @@ fn linear(
         sizes[dimension.at] = dimension.output;
         let count = sizes.iter().map(|size| u64::from(*size)).product();
         let to = kernels.temporary(ElementWidth::B32, count).packed(&sizes);
-        let mut made = Made::default();
-        dimension.interpolate(&mut made, &from, data_type);
+        let (made, _) = dimension.mean(kernels, &from, data_type, sizes)?;
         made.compute(kernels, sizes, to.clone())?;
         (from, data_type) = (to, DataType::Float32);
     }
     sizes[last.at] = last.output;
-    let mut made = Made::default();
-    let mean = last.interpolate(&mut made, &from, data_type);
+    let (mut made, mean) = last.mean(kernels, &from, data_type, sizes)?;
     if layout.data_type().integer_range().is_some() {
         // To the nearest integer, of two to the even one.
         let whole = made.apply(&f::ROUND_F32, &[mean], &[0]);
@@ -202,6 +209,22 @@ fn linear(
 }
 
 impl Along {
+    /// The mean that stands for each element of a space of `sizes`, whose last steps are still to be added.
+    fn mean(
+        &self,
+        kernels: &mut Kernels<'_>,
+        from: &Operand,
+        data_type: DataType,
+        sizes: [u32; DIMENSIONS],
+    ) -> Result<(Made, Value), Error> {
+        if self.is_smoothed {
+            return self.smoothed(kernels, from, data_type, sizes);
+        }
+        let mut made = Made::default();
+        let mean = self.interpolate(&mut made, from, data_type);
+        Ok((made, mean))
+    }
+
     /// Adds the mean of both neighbours of a coordinate.
     fn interpolate(&self, made: &mut Made, from: &Operand, data_type: DataType) -> Value {
         let neighbours = [0, 1].map(|_| made.input(from.clone()));
@@ -216,11 +239,15 @@ impl Along {
             made.inputs[input].displacement =
                 Some(Displacement { by, most: self.reach(&from.strides) });
         }
-        let to_float = || match data_type.integer_range() {
-            Some(_) => conversion(data_type, DataType::Float32),
-            None => widened(data_type),
-        };
-        let [first, second] = neighbours.map(|it| made.apply_all(to_float(), it));
+        let [first, second] = neighbours.map(|it| made.apply_all(to_float(data_type), it));
         made.apply(&f::INTERPOLATED_F32, &[first, second, weight], &[])
+    }
+}
+
+/// What makes an element a number in single precision.
+pub(super) fn to_float(data_type: DataType) -> Vec<&'static Function> {
+    match data_type.integer_range() {
+        Some(_) => conversion(data_type, DataType::Float32),
+        None => widened(data_type),
     }
 }

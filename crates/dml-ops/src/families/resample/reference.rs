@@ -26,7 +26,7 @@ fn coordinate(operator: &Validated, at: usize, number: usize) -> Result<f32, Err
 }
 
 /// The elements along a dimension that count, and how much.
-fn shares(operator: &Validated, at: usize, number: usize) -> Result<[(usize, f64); 2], Error> {
+fn shares(operator: &Validated, at: usize, number: usize) -> Result<Vec<(usize, f64)>, Error> {
     let last = operator.required_tensor("InputTensor")?.sizes()[at] - 1;
     let x = coordinate(operator, at, number)?;
     #[expect(
@@ -37,8 +37,12 @@ fn shares(operator: &Validated, at: usize, number: usize) -> Result<[(usize, f64
     let nearest = |x: f32| x.clamp(0.0, last as f32) as usize;
     if is_linear(operator)? {
         let within = x.clamp(0.0, last as f32);
+        let scale = operator.float_array("Scales")?[at];
+        if operator.bool("Antialiased").unwrap_or(false) && scale < 1.0 {
+            return Ok(smoothed(within, scale, last));
+        }
         let weight = f64::from(within.fract());
-        return Ok([
+        return Ok(vec![
             (nearest(within.floor()), 1.0 - weight),
             (nearest(within.floor() + 1.0), weight),
         ]);
@@ -48,7 +52,18 @@ fn shares(operator: &Validated, at: usize, number: usize) -> Result<[(usize, f64
         Ok(_) => x.floor(),
         Err(_) => (x + 0.5).floor(),
     };
-    Ok([(nearest(whole), 1.0), (0, 0.0)])
+    Ok(vec![(nearest(whole), 1.0)])
+}
+
+/// All elements that are nearer than the next one of the output, the farther the less.
+fn smoothed(center: f32, scale: f32, last: u32) -> Vec<(usize, f64)> {
+    let weight = |at: u32| {
+        let distance = (f64::from(at) - f64::from(center)).abs();
+        (at as usize, (1.0 - distance * f64::from(scale)).max(0.0))
+    };
+    let all: Vec<(usize, f64)> = (0..=last).map(weight).filter(|it| it.1 > 0.0).collect();
+    let sum: f64 = all.iter().map(|it| it.1).sum();
+    all.into_iter().map(|(at, weight)| (at, weight / sum)).collect()
 }
 
 impl Reference for Resampled {
@@ -71,7 +86,8 @@ impl Reference for Resampled {
                 let shares = shares(operator, at, rest % size)?;
                 rest /= size;
                 let all = taken.iter().flat_map(|(place, weight)| {
-                    shares.map(|(at, share)| (place + at * stride, weight * share))
+                    let (place, weight) = (*place, *weight);
+                    shares.iter().map(move |(at, share)| (place + at * stride, weight * share))
                 });
                 taken = all.filter(|(_, weight)| *weight != 0.0).collect();
                 stride *= input.sizes()[at] as usize;

@@ -10,7 +10,7 @@ use dml_spirv::functions::{self as f, Function};
 use dml_spirv::reduce::Reducer;
 
 use super::along::{Along, moved, with_row};
-use crate::lowering::iteration::{Displacement, IterationSpace, Operand};
+use crate::lowering::iteration::{Displacement, IterationSpace, Operand, bytes_shown};
 use crate::lowering::kernels::Kernels;
 use crate::lowering::made::Made;
 use crate::lowering::reduce::Reduction;
@@ -119,13 +119,9 @@ impl Windows {
         self.are_inside() && (dimensions < 2 || self.is_global || self.count() > LARGE)
     }
 
-    /// How many bytes of the input windows need to be shown at once, wherever a descriptor begins: at a multiple
-    /// of four words and four elements.
+    /// How many bytes of the input windows need to be shown at once.
     fn reach(&self) -> u64 {
-        const FOUR: u64 = 4;
-        let bytes = u64::from(self.input.width.bytes());
-        let elements = self.along.iter().map(Along::reach).sum::<u64>() + 1;
-        elements * bytes + FOUR * bytes.max(FOUR)
+        bytes_shown(self.input.width, self.along.iter().map(Along::reach).sum())
     }
 
     /// Both halves of the windows, with the dimension that is halved and where each half begins. `None` of single

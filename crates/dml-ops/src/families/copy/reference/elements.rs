@@ -11,6 +11,8 @@ pub(super) enum Element {
     At(Vec<u32>),
     /// None of the input's.
     Bits(u64),
+    /// The sum of those of the input at some coordinates.
+    Sum(Vec<Vec<u32>>),
 }
 
 /// The input and the output.

@@ -1,0 +1,227 @@
+//! The windows of a tensor, and the columns that they are: what UNFOLD and FOLD have in common.
+
+use std::ops::Range;
+
+use dml_core::{Error, TensorLayout, Validated};
+use dml_spirv::element_wise::{DIMENSIONS, Value};
+use dml_spirv::functions as f;
+
+use crate::lowering::iteration::Operand;
+use crate::lowering::made::Made;
+
+/// Dimensions without windows: batches and channels.
+const OUTER: usize = 2;
+
+/// The place in a space of what a row of the columns is, of channels, and of batches where there is one.
+pub(super) const ROW: usize = 0;
+const CHANNEL: usize = 1;
+const BATCH: usize = 2;
+
+/// A dimension that windows go along.
+#[derive(Clone, Debug)]
+pub(super) struct Along {
+    /// Its place in a space.
+    pub(super) at: usize,
+    /// Elements of the tensor, and how far apart they are.
+    pub(super) size: u32,
+    pub(super) stride: i64,
+    /// How far windows reach beyond its start.
+    pub(super) start: u32,
+    /// The elements of a window.
+    pub(super) elements: Index,
+    pub(super) windows: Index,
+}
+
+/// What counts the elements of a window, or the windows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Index {
+    pub(super) count: u32,
+    /// How many coordinates of the tensor one is from the next.
+    pub(super) weight: u32,
+    /// How many numbers of the columns make a step.
+    pub(super) inner: u32,
+    /// How many elements of the columns make a step.
+    pub(super) stride: i64,
+}
+
+impl Index {
+    /// How many coordinates the last one is from the first.
+    pub(super) fn last(&self) -> i64 {
+        i64::from(self.count - 1) * i64::from(self.weight)
+    }
+}
+
+/// Some of the windows, or some elements of the tensor: those of each dimension.
+pub(super) type Part = Vec<Range<u32>>;
+
+/// A tensor and its columns.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    /// With strides along the dimensions of windows.
+    pub(super) tensor: Operand,
+    /// With strides along batches and channels alone.
+    pub(super) columns: Operand,
+    pub(super) along: Vec<Along>,
+    /// From a row to the next, and from a column.
+    pub(super) strides: [i64; 2],
+    /// Of the space, where it has neither rows nor windows.
+    sizes: [u32; DIMENSIONS],
+}
+
+impl Columns {
+    /// For each batch that has no place in the space, or for all.
+    pub(super) fn of(
+        operator: &Validated,
+        tensors: [&TensorLayout; 2],
+        [mut tensor, mut columns]: [Operand; 2],
+    ) -> Result<Vec<Self>, Error> {
+        let [sizes, of_tensor] = [tensors[0].sizes(), tensors[0].strides()];
+        let of_columns = &tensors[1].strides()[tensors[1].strides().len() - OUTER - 1..];
+        let strides = [of_columns[1], of_columns[2]].map(i64::from);
+        let along = along(operator, tensors[0], strides)?;
+        let elements: i64 = along.iter().map(|it| i64::from(it.elements.count)).product();
+        let mut space = [1; DIMENSIONS];
+        space[CHANNEL] = sizes[1];
+        tensor.strides = [0; DIMENSIONS];
+        along.iter().for_each(|it| tensor.strides[it.at] = it.stride);
+        columns.strides = [0; DIMENSIONS];
+        let channels = [i64::from(of_tensor[1]), elements * strides[0]];
+        let batches = [of_tensor[0], of_columns[0]].map(i64::from);
+        let has_place = DIMENSIONS - along.len() > BATCH;
+        for ((operand, channel), batch) in
+            [&mut tensor, &mut columns].into_iter().zip(channels).zip(batches)
+        {
+            operand.strides[CHANNEL] = channel;
+            if has_place {
+                operand.strides[BATCH] = batch;
+            }
+        }
+        let count = if has_place { 1 } else { sizes[0] };
+        if has_place {
+            space[BATCH] = sizes[0];
+        }
+        let all = Self { tensor, columns, along, strides, sizes: space };
+        let of_batch = |number: u32| {
+            let mut it = all.clone();
+            it.tensor.base += i64::from(number) * batches[0];
+            it.columns.base += i64::from(number) * batches[1];
+            it
+        };
+        Ok((0..count).map(of_batch).collect())
+    }
+
+    /// The sizes of a space of rows of so many elements, and of a part.
+    pub(super) fn sizes(&self, row: u32, part: &Part) -> [u32; DIMENSIONS] {
+        let mut sizes = self.sizes;
+        sizes[ROW] = row;
+        for (along, range) in self.along.iter().zip(part) {
+            sizes[along.at] = range.end - range.start;
+        }
+        sizes
+    }
+
+    /// The tensor's elements, as they are along these dimensions at the start of a part.
+    pub(super) fn tensor_at(&self, part: &Part) -> Operand {
+        let starts = self.along.iter().zip(part).map(|(it, at)| i64::from(at.start) * it.stride);
+        Operand { base: self.tensor.base + starts.sum::<i64>(), ..self.tensor.clone() }
+    }
+
+    /// Adds a coordinate for each dimension: from one that comes first, so many further on at each place of a
+    /// part. A kernel has too few inputs for one of each where dimensions are many: the first ones share one.
+    pub(super) fn coordinates(
+        &self,
+        made: &mut Made,
+        part: &Part,
+        walks: &[(i64, u32)],
+    ) -> Vec<Value> {
+        const INPUTS: usize = 5;
+        let shared = if walks.len() > INPUTS { walks.len() + 1 - INPUTS } else { 0 };
+        let mut inner = 1;
+        let mut numbers = [0; DIMENSIONS];
+        let mut inners = vec![1; shared];
+        for at in (0..shared).rev() {
+            inners[at] = inner;
+            numbers[self.along[at].at] = i64::from(inner);
+            inner *= part[at].end - part[at].start;
+        }
+        let number = (shared > 0).then(|| made.input(Operand::numbers(0, numbers)));
+        let coordinate = |at: usize| {
+            let ((first, step), range) = (walks[at], &part[at]);
+            match number.filter(|_| at < shared) {
+                Some(number) => {
+                    let parameters = [inners[at], range.end - range.start, step, word(first)];
+                    made.apply(&f::WINDOW_AT, &[number], &parameters)
+                }
+                None => {
+                    let mut strides = [0; DIMENSIONS];
+                    strides[self.along[at].at] = i64::from(step);
+                    made.input(Operand::numbers(first, strides))
+                }
+            }
+        };
+        (0..walks.len()).map(coordinate).collect()
+    }
+
+    /// Both halves of a part along one of the dimensions where it has several places, that with the greatest
+    /// `reach`; `None` of a single place.
+    pub(super) fn halves(part: &Part, reach: impl Fn(usize) -> u64) -> Option<[Part; 2]> {
+        let several = (0..part.len()).filter(|at| part[*at].len() > 1);
+        let at = several.max_by_key(|at| reach(*at))?;
+        let middle = part[at].start + (part[at].end - part[at].start) / 2;
+        let [mut one, mut other] = [part.clone(), part.clone()];
+        one[at].end = middle;
+        other[at].start = middle;
+        Some([one, other])
+    }
+}
+
+/// A coordinate modulo 2^32.
+fn word(coordinate: i64) -> u32 {
+    let word = coordinate.rem_euclid(1 << 32);
+    u32::try_from(word).expect("less than 2^32")
+}
+
+/// The dimensions of a tensor that windows go along; `strides` are those of the columns' rows and columns.
+fn along(
+    operator: &Validated,
+    tensor: &TensorLayout,
+    strides: [i64; 2],
+) -> Result<Vec<Along>, Error> {
+    let array = |name| operator.uint_array(name);
+    let (windows, steps, dilations) =
+        (array("WindowSizes")?, array("Strides")?, array("Dilations")?);
+    let (start, end) = (array("StartPadding")?, array("EndPadding")?);
+    let index = |count: u32, weight: u32, inner: u32, stride: i64| Index {
+        count,
+        weight,
+        inner,
+        stride: stride * i64::from(inner),
+    };
+    let mut inner = [1; 2];
+    let mut all = Vec::new();
+    for at in (0..windows.len()).rev() {
+        let size = tensor.sizes()[OUTER + at];
+        let room = size + start[at] + end[at] - 1 - (windows[at] - 1) * dilations[at];
+        let elements = index(windows[at], dilations[at], inner[0], strides[0]);
+        let windows_at = index(room / steps[at] + 1, steps[at], inner[1], strides[1]);
+        inner = [inner[0] * elements.count, inner[1] * windows_at.count];
+        all.push(Along {
+            at: DIMENSIONS - windows.len() + at,
+            size,
+            stride: tensor.strides()[OUTER + at].into(),
+            start: start[at],
+            elements,
+            windows: windows_at,
+        });
+    }
+    all.reverse();
+    Ok(all)
+}
+
+/// Adds where two offsets lead together.
+pub(super) fn join(made: &mut Made, offset: Option<Value>, other: Value) -> Option<Value> {
+    Some(match offset {
+        Some(offset) => made.apply(&f::JOINED, &[offset, other], &[]),
+        None => other,
+    })
+}

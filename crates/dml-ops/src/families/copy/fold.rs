@@ -1,0 +1,281 @@
+//! How FOLD is executed: each element is the sum of a row of candidates, of which those that do not stand for it
+//! are 0.
+//!
+//! In each dimension the element at a coordinate is, in the window `w`, the one with the number `e` of
+//! `e * dilation + w * stride = coordinate + padding`. Of the two numbers one is tried, and gives the other.
+
+use dml_core::plan::Plan;
+use dml_core::{DataType, Error, Validated};
+use dml_spirv::element_wise::{DIMENSIONS, Value};
+use dml_spirv::functions as f;
+use dml_spirv::reduce::{Reducer, SUM_F32, SUM_I32, SUM_I64};
+
+use super::columns::{Along, Columns, Index, Part, ROW, join};
+use crate::Target;
+use crate::lowering::conversion::{narrowed, widened};
+use crate::lowering::element_wise::Computation;
+use crate::lowering::iteration::{Displacement, IterationSpace, Operand, bytes_shown};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::made::{Made, required};
+use crate::lowering::reduce::{Reduction, SUMS};
+
+static SUMS_OF_WORDS: &[&Reducer] = &[&SUM_I32];
+static SUMS_OF_TWO_WORDS: &[&Reducer] = &[&SUM_I64];
+
+/// Parts of fewer elements of a row would be no shorter together.
+const LEAST_PART: u64 = 8;
+
+/// Windows put together, summed where they overlap.
+pub(super) fn fold(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut kernels = Kernels::new(operator, target);
+    let [input] = required(operator, kernels.inputs()?)?;
+    let [output] = required(operator, kernels.outputs()?)?;
+    let tensors = ["OutputTensor", "InputTensor"].map(|it| operator.required_tensor(it));
+    let [to, from] = tensors;
+    let (to, from) = (to?, from?);
+    for columns in Columns::of(operator, [to, from], [output, input])? {
+        let all = columns.along.iter().map(|it| 0..it.size).collect();
+        let mut folding = Folding { columns, data_type: to.data_type(), kernels: &mut kernels };
+        folding.write(&all)?;
+    }
+    Ok(kernels.into_plan())
+}
+
+struct Folding<'k, 'a> {
+    columns: Columns,
+    data_type: DataType,
+    kernels: &'k mut Kernels<'a>,
+}
+
+/// Which of the two numbers is tried in a dimension, and the other one.
+#[derive(Clone, Copy)]
+struct Pair {
+    tried: Index,
+    other: Index,
+}
+
+impl Pair {
+    fn of_elements(along: &Along) -> Self {
+        Self { tried: along.elements, other: along.windows }
+    }
+
+    fn of_windows(along: &Along) -> Self {
+        Self { tried: along.windows, other: along.elements }
+    }
+
+    /// How many numbers there are to try.
+    fn candidates(&self) -> u32 {
+        let apart = self.other.last() / i64::from(self.tried.weight) + 1;
+        u32::try_from(apart).unwrap_or(u32::MAX).min(self.tried.count)
+    }
+
+    /// The least of the other numbers that elements from `first` to `last` may have, and how many there are.
+    fn others(&self, first: u32, last: u32) -> (u32, u32) {
+        let weight = i64::from(self.other.weight);
+        let greatest = i64::from(self.other.count) - 1;
+        let least = (i64::from(first) - self.tried.last()).max(0) + weight - 1;
+        let least = (least / weight).min(i64::from(first) / weight).min(greatest);
+        let greatest = (i64::from(last) / weight).min(greatest);
+        let number = |it: i64| u32::try_from(it).expect("less than the count");
+        (number(least), number(greatest - least + 1))
+    }
+}
+
+/// Elements of the columns, as a parameter.
+fn word(stride: i64) -> u32 {
+    u32::try_from(stride).unwrap_or(0)
+}
+
+impl Folding<'_, '_> {
+    /// Adds the steps that write some elements.
+    fn write(&mut self, part: &Part) -> Result<(), Error> {
+        let along = &self.columns.along;
+        let most = |index: Index| u64::from(index.count - 1) * index.stride.unsigned_abs();
+        let all = along.iter().map(|it| most(it.elements) + most(it.windows)).sum();
+        if self.shows(all) {
+            return self.by_candidates(part, all);
+        }
+        let count = |of: fn(&Along) -> Index| -> u64 {
+            along.iter().map(|it| u64::from(of(it).count)).product()
+        };
+        let of: fn(&Along) -> Pair = match count(|it| it.elements) <= count(|it| it.windows) {
+            true => Pair::of_elements,
+            false => Pair::of_windows,
+        };
+        let reach = |at: usize| {
+            let (_, others) = self.others(of, part, at);
+            u64::from(others - 1) * of(&along[at]).other.stride.unsigned_abs()
+        };
+        let most = (0..along.len()).map(reach).sum();
+        // Rows of elements that follow each other are divided into parts of some.
+        let is_packed = along.last().is_some_and(|it| of(it).tried.stride == 1);
+        if self.shows(most + if is_packed { LEAST_PART } else { 0 }) {
+            return self.by_rows(part, of, most);
+        }
+        match Columns::halves(part, reach) {
+            Some(halves) => halves.iter().try_for_each(|half| self.write(half)),
+            None => self.one_element(part),
+        }
+    }
+
+    fn shows(&self, reach: u64) -> bool {
+        bytes_shown(self.columns.columns.width, reach) <= self.kernels.most_shown()
+    }
+
+    /// The other numbers that a part has in a dimension.
+    fn others(&self, of: fn(&Along) -> Pair, part: &Part, at: usize) -> (u32, u32) {
+        let along = &self.columns.along[at];
+        of(along).others(part[at].start + along.start, part[at].end - 1 + along.start)
+    }
+
+    /// Adds an input for the columns, and one for the number of a candidate.
+    fn inputs(&self, row: i64) -> (Made, [Value; 2]) {
+        let mut made = Made::default();
+        let mut columns = self.columns.columns.clone();
+        columns.strides[ROW] = row;
+        let value = made.input(columns);
+        let mut numbers = [0; DIMENSIONS];
+        numbers[ROW] = 1;
+        let number = made.input(Operand::numbers(0, numbers));
+        (made, [value, number])
+    }
+
+    /// All that may stand for an element is tried, wherever it is in the columns.
+    fn by_candidates(&mut self, part: &Part, most: u64) -> Result<(), Error> {
+        let (mut made, [value, number]) = self.inputs(0);
+        let along = || self.columns.along.iter().zip(part);
+        let walks = along().map(|(along, it)| (i64::from(it.start + along.start), 1));
+        let walks: Vec<(i64, u32)> = walks.collect();
+        let positions = self.columns.coordinates(&mut made, part, &walks);
+        let (mut offset, mut inner) = (None, 1);
+        for (along, position) in self.columns.along.iter().zip(positions).rev() {
+            let pairs = [Pair::of_elements(along), Pair::of_windows(along)];
+            let [one, other] = pairs;
+            let pair = if other.candidates() < one.candidates() { other } else { one };
+            let Pair { tried, other } = pair;
+            let candidates = pair.candidates();
+            let parameters = [
+                inner,
+                candidates,
+                tried.weight,
+                tried.count,
+                word(tried.stride),
+                other.weight,
+                word(other.stride),
+                other.count,
+            ];
+            let tap = made.apply(&f::PAIR_OF_CANDIDATE, &[number, position], &parameters);
+            offset = join(&mut made, offset, tap);
+            inner *= candidates;
+        }
+        made.inputs[0].displacement = offset.map(|by| Displacement { by, most });
+        self.sum(made, value, inner, part)
+    }
+
+    /// All numbers of one kind are tried, which are a row of the columns; the other ones lead along it.
+    fn by_rows(&mut self, part: &Part, of: fn(&Along) -> Pair, most: u64) -> Result<(), Error> {
+        let row = self.columns.along.last().map_or(0, |it| of(it).tried.stride);
+        let (mut made, [value, number]) = self.inputs(row);
+        let others: Vec<(u32, u32)> = (0..part.len()).map(|at| self.others(of, part, at)).collect();
+        let walk = |at: usize| {
+            let along = &self.columns.along[at];
+            let before = i64::from(others[at].0) * i64::from(of(along).other.weight);
+            (i64::from(part[at].start + along.start) - before, 1)
+        };
+        let walks: Vec<(i64, u32)> = (0..part.len()).map(walk).collect();
+        let positions = self.columns.coordinates(&mut made, part, &walks);
+        let (mut offset, mut count) = (None, 1);
+        for ((along, position), (least, others)) in
+            self.columns.along.iter().zip(positions).zip(others)
+        {
+            let Pair { tried, other } = of(along);
+            made.inputs[0].base += i64::from(least) * other.stride;
+            let stride = word(other.stride);
+            let parameters = [tried.inner, tried.count, tried.weight, others, stride, other.weight];
+            let tap = made.apply(&f::PAIR_OF_ROW, &[number, position], &parameters);
+            offset = join(&mut made, offset, tap);
+            count *= tried.count;
+        }
+        made.inputs[0].displacement = offset.map(|by| Displacement { by, most });
+        self.sum(made, value, count, part)
+    }
+
+    /// One element for each channel, whose candidates lie too far apart: those that stand for it are evenly spaced
+    /// in each dimension.
+    fn one_element(&mut self, part: &Part) -> Result<(), Error> {
+        let mut made = Made::default();
+        let value = made.input(self.columns.columns.clone());
+        let mut sizes = self.columns.sizes(1, part);
+        for (along, at) in self.columns.along.iter().zip(part) {
+            let offsets = offsets(along, at.start + along.start);
+            let [first, ..] = offsets[..] else { return self.zero(part) };
+            made.inputs[0].base += first;
+            made.inputs[0].strides[along.at] = offsets.get(1).map_or(0, |it| it - first);
+            sizes[along.at] = u32::try_from(offsets.len()).expect("as many as a number has");
+        }
+        let mut output = self.columns.tensor_at(part);
+        self.columns.along.iter().for_each(|it| output.strides[it.at] = 0);
+        self.reduce(made, value, sizes, output)
+    }
+
+    fn zero(&mut self, part: &Part) -> Result<(), Error> {
+        let output = self.columns.tensor_at(part);
+        let zero = self.kernels.constant(output.width, 0);
+        let sizes = self.columns.sizes(1, part);
+        let space = IterationSpace { sizes, inputs: vec![zero], output };
+        self.kernels.compute(space, &Computation::copy())
+    }
+
+    /// Sums of rows of so many elements.
+    fn sum(&mut self, made: Made, value: Value, row: u32, part: &Part) -> Result<(), Error> {
+        let sizes = self.columns.sizes(row, part);
+        let output = self.columns.tensor_at(part);
+        self.reduce(made, value, sizes, output)
+    }
+
+    fn reduce(
+        &mut self,
+        mut made: Made,
+        value: Value,
+        sizes: [u32; DIMENSIONS],
+        output: Operand,
+    ) -> Result<(), Error> {
+        let value = made.apply_all(widened(self.data_type), value);
+        if value != made.computation.program.last() {
+            made.apply(&f::SAME, &[value], &[]);
+        }
+        let (in_parts, reducer) = match self.data_type {
+            DataType::Int32 | DataType::Uint32 => (SUMS_OF_WORDS, &SUM_I32),
+            DataType::Int64 | DataType::Uint64 => (SUMS_OF_TWO_WORDS, &SUM_I64),
+            _ => (SUMS, &SUM_F32),
+        };
+        let program = std::mem::take(&mut made.computation.program);
+        let mut sum = Value::Input(0);
+        if self.data_type.integer_range().is_none() {
+            // A sum of -0 alone has no other zero to be added to where nothing else is tried.
+            sum = made.apply(&f::SCALE_BIAS_F32, &[sum], &[1.0, 0.0].map(f32::to_bits));
+        }
+        made.apply_all(narrowed(self.data_type), sum);
+        let Computation { program: last, parameters, .. } = made.computation;
+        let reduction = Reduction { program, in_parts, reducer, last, parameters };
+        let space = IterationSpace { sizes, inputs: made.inputs, output };
+        self.kernels.reduce(space, &reduction)
+    }
+}
+
+/// Where in the columns the elements are that stand for one, in one dimension. Of the two numbers the one with
+/// fewer is gone through: less than 2^16, since columns have less than 2^32 elements.
+fn offsets(along: &Along, position: u32) -> Vec<i64> {
+    let fewer = match along.elements.count <= along.windows.count {
+        true => Pair::of_elements(along),
+        false => Pair::of_windows(along),
+    };
+    let Pair { tried, other } = fewer;
+    let of = |number: u32| {
+        let rest = i64::from(position) - i64::from(number) * i64::from(tried.weight);
+        let (at, weight) = (rest / i64::from(other.weight), i64::from(other.weight));
+        let is_one = rest >= 0 && rest % weight == 0 && at < i64::from(other.count);
+        is_one.then(|| i64::from(number) * tried.stride + at * other.stride)
+    };
+    (0..tried.count).filter_map(of).collect()
+}

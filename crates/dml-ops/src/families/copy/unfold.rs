@@ -1,0 +1,154 @@
+//! How UNFOLD is executed: each element of a column is read where it is computed to be, 0 in the padding.
+
+use std::ops::Range;
+
+use dml_core::plan::Plan;
+use dml_core::{Error, Validated};
+use dml_spirv::element_wise::DIMENSIONS;
+use dml_spirv::functions as f;
+
+use super::columns::{Along, Columns, Part, ROW, join};
+use crate::Target;
+use crate::lowering::element_wise::Computation;
+use crate::lowering::iteration::{Displacement, IterationSpace, Operand, bytes_shown};
+use crate::lowering::kernels::Kernels;
+use crate::lowering::made::{Made, required};
+
+/// The windows of the input, side by side.
+pub(super) fn unfold(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut kernels = Kernels::new(operator, target);
+    let [input] = required(operator, kernels.inputs()?)?;
+    let [output] = required(operator, kernels.outputs()?)?;
+    let tensors = ["InputTensor", "OutputTensor"].map(|it| operator.required_tensor(it));
+    let [from, to] = tensors;
+    for columns in Columns::of(operator, [from?, to?], [input, output])? {
+        let all = columns.along.iter().map(|it| 0..it.windows.count).collect();
+        write(&columns, &mut kernels, &all)?;
+    }
+    Ok(kernels.into_plan())
+}
+
+impl Along {
+    /// The coordinate where a window begins.
+    fn first(&self, window: u32) -> i64 {
+        i64::from(window) * i64::from(self.windows.weight) - i64::from(self.start)
+    }
+
+    /// What of the tensor some windows need; one element where that is none.
+    fn needed(&self, windows: &Range<u32>) -> Range<u32> {
+        let last = self.first(windows.end - 1) + self.elements.last();
+        let [first, last] =
+            [self.first(windows.start), last].map(|it| it.clamp(0, i64::from(self.size) - 1));
+        let place = |it: i64| u32::try_from(it).expect("within a size");
+        place(first)..place(last) + 1
+    }
+
+    /// The elements of a window that are inside of the tensor, by their numbers.
+    fn inside(&self, window: u32) -> Range<i64> {
+        let (first, dilation) = (self.first(window), i64::from(self.elements.weight));
+        let before = ((-first).max(0) + dilation - 1) / dilation;
+        let room = i64::from(self.size) - 1 - first;
+        before..(room.div_euclid(dilation) + 1).min(self.elements.count.into())
+    }
+}
+
+/// How many elements of the tensor lie between the first and the last of a part of it.
+fn reach(columns: &Columns, part: &Part) -> u64 {
+    let along = columns.along.iter().zip(part);
+    along.map(|(it, part)| (part.len() as u64 - 1) * it.stride.unsigned_abs()).sum()
+}
+
+/// Adds the steps that write some columns.
+fn write(columns: &Columns, kernels: &mut Kernels<'_>, windows: &Part) -> Result<(), Error> {
+    let along = columns.along.iter().zip(windows);
+    let needed: Part = along.map(|(it, windows)| it.needed(windows)).collect();
+    if bytes_shown(columns.tensor.width, reach(columns, &needed)) <= kernels.most_shown() {
+        return by_computed_places(columns, kernels, windows, &needed);
+    }
+    let reach_along =
+        |at: usize| (needed[at].len() as u64 - 1) * columns.along[at].stride.unsigned_abs();
+    match Columns::halves(windows, reach_along) {
+        Some(halves) => halves.iter().try_for_each(|half| write(columns, kernels, half)),
+        None => one_window(columns, kernels, windows),
+    }
+}
+
+/// The columns of some windows, along rows and windows.
+fn output(columns: &Columns, windows: &Part) -> Operand {
+    let mut output = columns.columns.clone();
+    output.strides[ROW] = columns.strides[0];
+    for (along, range) in columns.along.iter().zip(windows) {
+        output.base += i64::from(range.start) * along.windows.stride;
+        output.strides[along.at] = along.windows.stride;
+    }
+    output
+}
+
+fn elements(columns: &Columns) -> u32 {
+    columns.along.iter().map(|it| it.elements.count).product()
+}
+
+fn by_computed_places(
+    columns: &Columns,
+    kernels: &mut Kernels<'_>,
+    windows: &Part,
+    needed: &Part,
+) -> Result<(), Error> {
+    let mut made = Made::default();
+    let value = made.input(columns.tensor_at(needed));
+    let mut row = [0; DIMENSIONS];
+    row[ROW] = 1;
+    let number = made.input(Operand::numbers(0, row));
+    let along = || columns.along.iter().zip(windows.iter().zip(needed));
+    let walks = along().map(|(along, (windows, needed))| {
+        (along.first(windows.start) - i64::from(needed.start), along.windows.weight)
+    });
+    let firsts = columns.coordinates(&mut made, windows, &walks.collect::<Vec<_>>());
+    let mut offset = None;
+    for ((along, (_, needed)), first) in along().zip(firsts) {
+        made.inputs[0].strides[along.at] = 0;
+        let (index, size) = (along.elements, needed.end - needed.start);
+        let stride = u32::try_from(along.stride).unwrap_or(0);
+        let parameters = [index.inner, index.count, index.weight, size, stride];
+        let tap = made.apply(&f::TAP, &[number, first], &parameters);
+        offset = join(&mut made, offset, tap);
+    }
+    let most = reach(columns, needed);
+    made.inputs[0].displacement = offset.map(|by| Displacement { by, most });
+    made.apply(&f::SAME, &[value], &[]);
+    made.compute(kernels, columns.sizes(elements(columns), windows), output(columns, windows))
+}
+
+/// Adds the steps that write one column for each channel: zeros, and on them what is inside.
+fn one_window(columns: &Columns, kernels: &mut Kernels<'_>, windows: &Part) -> Result<(), Error> {
+    let output = output(columns, windows);
+    let sizes = columns.sizes(elements(columns), windows);
+    let insides: Vec<Range<i64>> = columns
+        .along
+        .iter()
+        .zip(windows)
+        .map(|(along, windows)| along.inside(windows.start))
+        .collect();
+    let is_inside =
+        |(along, inside): (&Along, &Range<i64>)| *inside == (0..along.elements.count.into());
+    if !columns.along.iter().zip(&insides).all(is_inside) {
+        let zero = kernels.constant(output.width, 0);
+        let space = IterationSpace { sizes, inputs: vec![zero], output: output.clone() };
+        kernels.compute(space, &Computation::copy())?;
+    }
+    if insides.iter().any(Range::is_empty) {
+        return Ok(());
+    }
+    let (mut input, mut output, mut sizes) = (columns.tensor.clone(), output, sizes);
+    sizes[ROW] = 1;
+    for ((along, window), inside) in columns.along.iter().zip(windows).zip(&insides) {
+        let dilation = i64::from(along.elements.weight);
+        let first = along.first(window.start) + inside.start * dilation;
+        input.base += first * along.stride;
+        input.strides[along.at] = along.stride * dilation;
+        output.base += inside.start * along.elements.stride;
+        output.strides[along.at] = along.elements.stride;
+        sizes[along.at] = u32::try_from(inside.end - inside.start).expect("of a window");
+    }
+    kernels.compute(IterationSpace { sizes, inputs: vec![input], output }, &Computation::copy())
+}
