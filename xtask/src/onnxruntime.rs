@@ -12,7 +12,7 @@ use crate::{devices, models, pip, process, programs, setup, wheel, workspace};
 /// Test the ONNX Runtime plug-in with stock versions of it, on the CPU drivers; fetches what is missing
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Every model, a thousand sessions, and a version that is too old
+    /// Every model, a thousand sessions, a version that is too old, and latency beside `dml run`
     #[arg(long)]
     pub(crate) full: bool,
 }
@@ -59,6 +59,11 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
             if code != 0 {
                 return Ok(code);
             }
+        }
+        if args.full {
+            let program = programs::build_packages(sh, &["dml-cli"], Profile::Release)?.join("dml");
+            let script = cmd!(sh, "python3 {TESTS}/latency.py {models} {program}");
+            process::succeed(environment.apply(script))?;
         }
     }
     Ok(0)

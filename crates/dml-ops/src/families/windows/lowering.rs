@@ -102,9 +102,9 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<Plan,
     let element = |made: &mut Made, it: Element| made.apply_all(widened(data_type), it.value);
     let is_constant = operator.bool("IncludePadding")? || pooling.windows.are_inside();
     let count = pooling.windows.count() as f32;
-    let last = |made: &mut Made| {
+    let last = |made: &mut Made, whole: Value| {
         if is_constant {
-            let quotient = made.apply(&f::DIVIDE_BY_F32, &[Value::Input(0)], &[count.to_bits()]);
+            let quotient = made.apply(&f::DIVIDE_BY_F32, &[whole], &[count.to_bits()]);
             made.apply_all(narrowed(data_type), quotient);
         }
     };
@@ -148,12 +148,11 @@ pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<Plan, Er
             _ => made.apply(&f::CONSTANT_POW_F32, &[magnitude], &[bits]),
         }
     };
-    let last = |made: &mut Made| {
-        let sum = Value::Input(0);
+    let last = |made: &mut Made, whole: Value| {
         let norm = match degree {
-            1 => sum,
-            2 => made.apply(&f::SQUARE_ROOT_F32, &[sum], &[]),
-            _ => made.apply(&f::ROOT_F32, &[sum], &[bits]),
+            1 => whole,
+            2 => made.apply(&f::SQUARE_ROOT_F32, &[whole], &[]),
+            _ => made.apply(&f::ROOT_F32, &[whole], &[bits]),
         };
         made.apply_all(narrowed(data_type), norm);
     };
@@ -204,8 +203,8 @@ pub(super) fn maximum(operator: &Validated, target: &Target<'_>) -> Result<Plan,
             None => value,
         }
     };
-    let last = |made: &mut Made| {
-        made.apply_all(narrowed(data_type), Value::Input(0));
+    let last = |made: &mut Made, whole: Value| {
+        made.apply_all(narrowed(data_type), whole);
     };
     let making = Making { element: &element, in_parts, reducer: in_parts[0], last: &last };
     let output = pooling.first_output()?;
@@ -228,7 +227,7 @@ impl Pooling<'_> {
             }
         };
         let making =
-            Making { element: &element, in_parts: NUMBERS, reducer: &LEAST_U32, last: &|_| () };
+            Making { element: &element, in_parts: NUMBERS, reducer: &LEAST_U32, last: &|_, _| () };
         let first = self.temporary(ElementWidth::B32);
         self.windows.reduce(&mut self.kernels, &making, &[greatest], &first)?;
         let sizes = self.operator.required_tensor("InputTensor")?.sizes();

@@ -41,7 +41,7 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<Plan,
             None => value,
         }
     };
-    let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &|_| () };
+    let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &|_, _| () };
     let sums = pooling.temporary(ElementWidth::B32);
     let zero_point: Vec<Operand> = zero_point.into_iter().collect();
     pooling.windows.reduce(&mut pooling.kernels, &making, &zero_point, &sums)?;

@@ -23,7 +23,7 @@ pub(super) fn normalization(operator: &Validated, target: &Target<'_>) -> Result
         let value = made.apply_all(widened(data_type), it.value);
         made.apply(&f::MULTIPLY_F32, &[value, value], &[])
     };
-    let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &|_| () };
+    let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &|_, _| () };
     let sums = pooling.temporary(ElementWidth::B32);
     pooling.windows.reduce(&mut pooling.kernels, &making, &[], &sums)?;
     let mut made = Made::default();

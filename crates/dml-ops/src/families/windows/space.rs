@@ -7,7 +7,7 @@
 use dml_core::Error;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions::{self as f, Function};
-use dml_spirv::reduce::Reducer;
+use dml_spirv::reduce::{Reducer, SUM_F32};
 
 use super::along::{Along, moved, with_row};
 use crate::lowering::iteration::{Displacement, IterationSpace, Operand, bytes_shown};
@@ -28,6 +28,8 @@ pub(super) struct Windows {
     first_number: i64,
     /// Whether there is one for each channel.
     is_global: bool,
+    /// Whether elements outside are left out, which sums would have as +0.
+    is_clipped: bool,
 }
 
 /// What is made of the elements of windows.
@@ -38,7 +40,7 @@ pub(super) struct Making<'a> {
     pub(super) in_parts: &'static [&'static Reducer],
     pub(super) reducer: &'static Reducer,
     /// For what comes out, with parameters of its own.
-    pub(super) last: &'a dyn Fn(&mut Made),
+    pub(super) last: &'a dyn Fn(&mut Made, Value),
 }
 
 /// The values of an element.
@@ -62,7 +64,7 @@ impl Windows {
             inner = inner.saturating_mul(dimension.window);
         }
         let is_global = along.iter().all(|it| it.windows == 1);
-        Self { input, sizes, along, first_number: 0, is_global }
+        Self { input, sizes, along, first_number: 0, is_global, is_clipped: false }
     }
 
     /// How many elements a window has.
@@ -143,7 +145,7 @@ impl Windows {
 
     /// Single windows, of which nothing is left outside, but of those that have nothing inside.
     fn clipped(&self) -> Self {
-        let mut clipped = self.clone();
+        let mut clipped = Self { is_clipped: !self.are_inside(), ..self.clone() };
         let mut is_empty = false;
         for along in &mut clipped.along {
             let inside = along.inside();
@@ -189,7 +191,8 @@ impl Windows {
         let offset = offset.filter(|_| !self.are_inside());
         let mut sizes = with_row(self.sizes);
         sizes[DIMENSIONS - 1] = u32::try_from(self.count()).unwrap_or(u32::MAX);
-        making.finish(made, Element { value, offset, number, others }, sizes, moved(output))
+        let element = Element { value, offset, number, others };
+        making.finish(made, element, self.is_clipped, sizes, moved(output))
     }
 
     /// The elements of a window where its dimensions are strides of the input.
@@ -220,7 +223,8 @@ impl Windows {
         let value = made.input(input);
         let number = made.input(Operand::numbers(self.first_number, numbers));
         let others = others.iter().map(|it| made.input(moved(it))).collect();
-        making.finish(made, Element { value, offset: None, number, others }, sizes, moved(output))
+        let element = Element { value, offset: None, number, others };
+        making.finish(made, element, self.is_clipped, sizes, moved(output))
     }
 
     /// Adds the steps that write the number of an input's element for its number in the window, all bits where
@@ -268,6 +272,7 @@ impl Making<'_> {
         &self,
         mut made: Made,
         element: Element,
+        is_clipped: bool,
         sizes: [u32; DIMENSIONS],
         output: Operand,
     ) -> (IterationSpace, Reduction) {
@@ -276,7 +281,12 @@ impl Making<'_> {
             made.apply(&f::SAME, &[value], &[]);
         }
         let program = std::mem::take(&mut made.computation.program);
-        (self.last)(&mut made);
+        let whole = Value::Input(0);
+        let whole = match is_clipped && std::ptr::eq(self.reducer, &raw const SUM_F32) {
+            true => made.apply(&f::SCALE_BIAS_F32, &[whole], &[1.0, 0.0].map(f32::to_bits)),
+            false => whole,
+        };
+        (self.last)(&mut made, whole);
         let last: Program = made.computation.program;
         let (in_parts, reducer) = (self.in_parts, self.reducer);
         let parameters = made.computation.parameters;

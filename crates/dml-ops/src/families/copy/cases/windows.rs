@@ -182,7 +182,7 @@ fn drawn(random: &mut Random, rank: usize, columns: Columns) -> Corner {
         *size = 1 + random.below(3);
         left /= *size;
     }
-    let mut along = vec![ONE; rank - 2];
+    let mut along = vec![ONE; rank.saturating_sub(2)];
     for it in along.iter_mut().rev() {
         it.size = 1 + random.below(left.clamp(1, 9));
         it.window = 1 + random.below(4.min(left.max(1)));
