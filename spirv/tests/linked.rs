@@ -37,15 +37,21 @@ fn copy(width: ElementWidth, access: [Access; 2], outer_dimensions: usize) -> El
 }
 
 /// A kernel that reads or writes elements where an index leads.
-fn displaced(width: ElementWidth, of_output: bool) -> ElementWise {
+fn displaced(width: ElementWidth, of_rows: bool, of_output: bool) -> ElementWise {
     let mut program = Program::default();
     let by = program.apply(
         &functions::CHECKED_I32,
         vec![Value::Input(1), Value::Parameter(0), Value::Parameter(1)],
     );
     program.apply(&functions::SAME, vec![Value::Input(0)]);
-    let access = |is_displaced| if is_displaced { Access::Displaced(by) } else { Access::Ragged };
-    let indices = Operand { width: ElementWidth::B32, access: Access::Ragged };
+    let access = |is_displaced| match (is_displaced, of_rows) {
+        (false, false) => Access::Ragged,
+        (true, false) => Access::Displaced(by),
+        (false, true) => Access::Whole,
+        (true, true) => Access::Moved(by),
+    };
+    let of_indices = if of_rows { Access::Single } else { Access::Ragged };
+    let indices = Operand { width: ElementWidth::B32, access: of_indices };
     let [input, output] = [!of_output, of_output].map(|it| Operand { width, access: access(it) });
     ElementWise { program, inputs: vec![input, indices], output, outer_dimensions: 2 }
 }
@@ -91,8 +97,12 @@ fn every_kernel() -> BTreeMap<String, Link> {
         all.insert(format!("{function:?}"), Box::new(move || kernel.spirv()));
     }
     for width in ElementWidth::ALL {
-        for (name, of_output) in [("Displaced Ragged", false), ("Ragged Displaced", true)] {
-            let kernel = displaced(width, of_output);
+        for (name, of_rows, of_output) in [
+            ("Displaced Ragged", false, false),
+            ("Ragged Displaced", false, true),
+            ("Moved Whole", true, false),
+        ] {
+            let kernel = displaced(width, of_rows, of_output);
             all.insert(format!("{width:?} {name} 2"), Box::new(move || kernel.spirv()));
         }
         for input in [Access::Whole, Access::Ragged, Access::Single] {

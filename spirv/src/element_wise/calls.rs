@@ -41,7 +41,7 @@ impl<'a> Calls<'a> {
     /// needed.
     pub(crate) fn run(&mut self, program: &Program) -> Registers {
         for (index, operand) in self.inputs.iter().enumerate() {
-            if !matches!(operand.access, Access::Displaced(_)) {
+            if operand.access.displacement().is_none() {
                 self.value(Value::Input(index));
             }
         }
@@ -91,10 +91,7 @@ impl<'a> Calls<'a> {
         let arguments = [&[number], COORDINATE.as_slice()].concat();
         let element = self.call(Callee::Exported("element_of"), arguments);
         let stride = self.call(Callee::Exported("inner_stride"), vec![number]);
-        let displacement = match access {
-            Access::Displaced(by) => self.value(by),
-            _ => vec![],
-        };
+        let displacement = access.displacement().map(|by| self.value(by)).unwrap_or_default();
         [&[element, stride, COUNT], displacement.as_slice()].concat()
     }
 
@@ -110,6 +107,7 @@ impl<'a> Calls<'a> {
             Access::Ragged => "load_ragged",
             Access::Single => "load_single",
             Access::Displaced(_) => "load_displaced",
+            Access::Moved(_) => "load_moved",
         };
         let callee =
             Callee::Function { library: memory(width), name, imports: READS[input].to_vec() };

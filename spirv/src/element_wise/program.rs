@@ -22,6 +22,18 @@ pub enum Access {
     /// Any strides and sizes, and each element so many further on, modulo 2^32, as a value of 32 bits says
     /// that the program computes from other inputs; [`crate::functions::NOWHERE`] is an input of 0, and not written.
     Displaced(Value),
+    /// As `Whole`, and each row so many elements further on, a multiple of a quad or nowhere; inputs only.
+    Moved(Value),
+}
+
+impl Access {
+    /// The value that says how much further on elements are.
+    pub(crate) fn displacement(self) -> Option<Value> {
+        match self {
+            Self::Displaced(by) | Self::Moved(by) => Some(by),
+            Self::Whole | Self::Ragged | Self::Single | Self::Index => None,
+        }
+    }
 }
 
 /// A tensor, as a kernel loads or stores it.

@@ -54,9 +54,6 @@ where
 
     /// By how many elements an operand is displaced.
     pub(crate) fn displacement(&mut self, access: Access) -> Result<u32, HostError> {
-        match access {
-            Access::Displaced(by) => Ok(super::memory::low_word(self.get(by)?)),
-            _ => Ok(0),
-        }
+        access.displacement().map_or(Ok(0), |by| Ok(super::memory::low_word(self.get(by)?)))
     }
 }

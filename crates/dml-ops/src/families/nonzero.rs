@@ -160,7 +160,7 @@ fn write(
         let output = Operand {
             base: output.base + column * output.strides[DIMENSIONS - 1],
             strides: [0; DIMENSIONS],
-            displacement: Some(Displacement { by, most }),
+            displacement: Some(Displacement::new(by, most)),
             ..output.clone()
         };
         made.compute(kernels, sizes, output)?;

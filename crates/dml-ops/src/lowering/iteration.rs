@@ -37,6 +37,15 @@ pub(crate) struct Displacement {
     pub(crate) by: Value,
     /// What it is at most, [`dml_spirv::functions::NOWHERE`] apart.
     pub(crate) most: u64,
+    /// Whether it is a multiple of [`QUAD`] wherever it leads.
+    pub(crate) is_of_quads: bool,
+}
+
+impl Displacement {
+    /// One that may be anything up to `most`.
+    pub(crate) fn new(by: Value, most: u64) -> Self {
+        Self { by, most, is_of_quads: false }
+    }
 }
 
 impl Operand {

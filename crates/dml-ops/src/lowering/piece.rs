@@ -117,6 +117,13 @@ impl<'a> Piece<'a> {
             && outer.all(|(_, stride)| stride % i64::from(count) == 0)
     }
 
+    /// Whether an input is displaced by the same for all elements of a row: what other inputs say has one element
+    /// for each.
+    fn moves_rows(&self, operand: &Operand) -> bool {
+        let mut others = self.space.inputs.iter().filter(|it| *it != operand);
+        self.space.output.displacement.is_none() && others.all(|it| it.strides[DIMENSIONS - 1] == 0)
+    }
+
     /// An operand by elements.
     pub(super) fn take(&self, (operand, start): (&Operand, u32)) -> Taken {
         let access = match operand.strides[DIMENSIONS - 1] {
@@ -125,7 +132,13 @@ impl<'a> Piece<'a> {
             1 if self.is_in_multiples((operand, start), QUAD) => Access::Whole,
             _ => Access::Ragged,
         };
-        let access = operand.displacement.map_or(access, |it| Access::Displaced(it.by));
+        let access = match operand.displacement {
+            None => access,
+            Some(it) if it.is_of_quads && access == Access::Whole && self.moves_rows(operand) => {
+                Access::Moved(it.by)
+            }
+            Some(it) => Access::Displaced(it.by),
+        };
         let operand_of_kernel = element_wise::Operand { width: operand.width, access };
         let strides = operand.strides.map(modulo_2_32);
         Taken { operand: operand_of_kernel, record: OperandRecord { start, strides } }

@@ -137,7 +137,7 @@ impl Source {
         let by = made.apply(&f::CHECKED_U32, &[step], &[steps, stride]);
         made.apply(&f::SAME, &[value], &[]);
         let most = u64::from(steps - 1) * u64::from(stride);
-        let displacement = Some(Displacement { by, most });
+        let displacement = Some(Displacement::new(by, most));
         let mut strides = output.strides;
         strides[STEPS] = 0;
         let [_, new, ..] = self.sizes.of_role(self.role);

@@ -168,7 +168,7 @@ impl Folding<'_, '_> {
             offset = join(&mut made, offset, tap);
             inner *= candidates;
         }
-        made.inputs[0].displacement = offset.map(|by| Displacement { by, most });
+        made.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
         self.sum(made, value, inner, part)
     }
 
@@ -196,7 +196,7 @@ impl Folding<'_, '_> {
             offset = join(&mut made, offset, tap);
             count *= tried.count;
         }
-        made.inputs[0].displacement = offset.map(|by| Displacement { by, most });
+        made.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
         self.sum(made, value, count, part)
     }
 

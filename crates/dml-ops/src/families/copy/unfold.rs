@@ -114,7 +114,7 @@ fn by_computed_places(
         offset = join(&mut made, offset, tap);
     }
     let most = reach(columns, needed);
-    made.inputs[0].displacement = offset.map(|by| Displacement { by, most });
+    made.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
     made.apply(&f::SAME, &[value], &[]);
     made.compute(kernels, columns.sizes(elements(columns), windows), output(columns, windows))
 }

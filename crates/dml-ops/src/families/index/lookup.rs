@@ -1,9 +1,13 @@
 //! Which dimensions of the data and of the indices go together.
 
 use dml_core::{Error, TensorLayout, Validated};
-use dml_spirv::element_wise::DIMENSIONS;
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, QUAD};
 
 use crate::lowering::iteration::Operand;
+
+/// The widest elements that kernels move.
+const WIDEST: ElementWidth = ElementWidth::B64;
 
 /// How indices choose elements of the data, for each element of a third tensor: of the output that they go
 /// to, or of the updates that they come from.
@@ -126,6 +130,47 @@ impl Lookup {
             *place = if walked.indices.is_some() { size } else { 1 };
         }
         tuples
+    }
+
+    /// How many neighbours can be moved as one element of 64 bits, so that what finds a row is done for fewer: as
+    /// many as those have where rows are whole quads of them, else 1.
+    pub(super) fn unit(
+        &self,
+        sizes: &[u32; DIMENSIONS],
+        moved: &[Operand; 2],
+        indices: &Operand,
+        rank: usize,
+    ) -> u32 {
+        let unit = WIDEST.bits() / moved[0].width.bits();
+        let (quad, last) = (QUAD * unit, DIMENSIONS - 1);
+        let is_whole = |it: &Operand| {
+            let mut all = it.strides[..last].iter().chain([&it.base]);
+            it.strides[last] == 1 && all.all(|it| it % i64::from(quad) == 0)
+        };
+        let is_found_once = self.indices(indices, rank).strides[last] == 0;
+        let are_rows = self.chosen.iter().all(|[_, stride]| stride.is_multiple_of(quad));
+        let fits = sizes[last].is_multiple_of(quad) && is_found_once && are_rows;
+        if fits && moved.iter().all(is_whole) { unit } else { 1 }
+    }
+
+    /// Takes what is moved as elements of so many.
+    pub(super) fn in_units(
+        &mut self,
+        unit: u32,
+        sizes: &mut [u32; DIMENSIONS],
+        moved: &mut [Operand; 2],
+    ) {
+        if unit == 1 {
+            return;
+        }
+        let last = DIMENSIONS - 1;
+        sizes[last] /= unit;
+        self.chosen.iter_mut().for_each(|[_, stride]| *stride /= unit);
+        for operand in moved {
+            operand.width = WIDEST;
+            operand.base /= i64::from(unit);
+            operand.strides[..last].iter_mut().for_each(|it| *it /= i64::from(unit));
+        }
     }
 
     /// How far the indices lead at most, in elements.

@@ -4,7 +4,7 @@
 use dml_core::plan::Plan;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Value};
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD, Value};
 use dml_spirv::functions::{self as f, Function};
 
 use super::lookup::{self, Lookup};
@@ -51,11 +51,19 @@ pub(super) fn gather(
     let mut kernels = Kernels::new(operator, target);
     let [data, indices] = required(operator, kernels.inputs()?)?;
     let [output] = required(operator, kernels.outputs()?)?;
-    let lookup = lookup(operator, operator.required_tensor("InputTensor")?)?;
-    let chooser = Chooser::new(operator, &lookup, &indices, "OutputTensor", Outside::Nearest)?;
+    let mut lookup = lookup(operator, operator.required_tensor("InputTensor")?)?;
+    let tensor = operator.required_tensor("OutputTensor")?;
+    let (rank, mut sizes) = (tensor.sizes().len(), leading(tensor.sizes(), 1));
+    let mut moved = [lookup.data(&data, rank), output];
+    let unit = lookup.unit(&sizes, &moved, &indices, rank);
+    lookup.in_units(unit, &mut sizes, &mut moved);
+    let [data, output] = moved;
+    let chooser = Chooser {
+        sizes,
+        ..Chooser::new(operator, &lookup, &indices, "OutputTensor", Outside::Nearest)?
+    };
     let mut made = Made::default();
     let displacement = chooser.displacement(&mut kernels, &mut made)?;
-    let data = lookup.data(&data, chooser.rank);
     let data = made.input(Operand { displacement: Some(displacement), ..data });
     made.apply(&f::SAME, &[data], &[]);
     made.compute(&mut kernels, chooser.sizes, output)?;
@@ -181,7 +189,9 @@ impl<'a> Chooser<'a> {
         }
         let by = self.join(made, early..all, joined);
         let by = by.ok_or_else(|| Error::internal("INDEX", "tuples have no indices"))?;
-        Ok(Displacement { by, most: self.lookup.reach() })
+        let mut strides = self.lookup.chosen.iter().map(|[_, stride]| stride);
+        let is_of_quads = strides.all(|stride| stride.is_multiple_of(QUAD));
+        Ok(Displacement { is_of_quads, ..Displacement::new(by, self.lookup.reach()) })
     }
 
     /// Joins the offset of some indices of a tuple to one of others.

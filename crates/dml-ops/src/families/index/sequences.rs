@@ -87,7 +87,7 @@ pub(super) fn reverse(operator: &Validated, target: &Target<'_>) -> Result<Plan,
     let stride = leading(of_data.strides(), 0)[axis];
     let by = made.apply(&f::REVERSED, &[coordinate, length], &[sizes[axis], stride]);
     let most = u64::from(sizes[axis] - 1) * u64::from(stride);
-    let displacement = Some(Displacement { by, most });
+    let displacement = Some(Displacement::new(by, most));
     let data = made.input(Operand { displacement, ..once_along(axis, &data) });
     made.apply(&f::SAME, &[data], &[]);
     made.compute(&mut kernels, sizes, output)?;

@@ -41,6 +41,23 @@ fn gathering_is_one_dispatch() {
 }
 
 #[test]
+fn rows_of_quads_are_moved_as_such() {
+    let kernel = |size| {
+        let rows = GatherDesc {
+            input_tensor: tensor(&[100, size]),
+            output_tensor: tensor(&[3, size]),
+            ..rows(100)
+        };
+        let plan = lower_with(rows, Tuning::new(), TransferUse::StorageOnly);
+        let Step::Dispatch(dispatch) = &plan.exec[0] else { panic!("{plan:?}") };
+        dispatch.kernel.variant.name
+    };
+    assert!(kernel(8).contains("b64 moved"), "{}", kernel(8));
+    assert!(kernel(4).contains("b32 moved"), "{}", kernel(4));
+    assert!(kernel(6).contains("b32 displaced"), "{}", kernel(6));
+}
+
+#[test]
 fn scattering_copies_first() {
     let desc = ScatterNdDesc {
         input_tensor: tensor(&[5, 4]),

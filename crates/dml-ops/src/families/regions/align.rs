@@ -160,7 +160,7 @@ impl Sampling {
     fn sample(&self, made: &mut Made, regions: &Regions<'_>, places: [Value; 2]) -> Value {
         let most = regions.reach();
         let element = |made: &mut Made, by: Value| {
-            let displacement = Some(Displacement { by, most });
+            let displacement = Some(Displacement::new(by, most));
             let element = made.input(Operand { displacement, ..regions.input.clone() });
             made.apply_all(widened(regions.data_type), element)
         };

@@ -146,7 +146,7 @@ fn reduce(
     let [y, x] = cells.map(|it| made.apply(&f::LOW_WORDS, &[it], &[]));
     let cell = made.apply(&f::JOINED, &[y, x], &[]);
     let by = made.apply(&f::JOINED, &[cell, within], &[]);
-    let displacement = Some(Displacement { by, most: regions.reach() });
+    let displacement = Some(Displacement::new(by, regions.reach()));
     let element = made.input(Operand { displacement, ..regions.input.clone() });
     let element = made.apply(&f::SAME, &[element], &[]);
     made.apply_all(widened(regions.data_type), element);

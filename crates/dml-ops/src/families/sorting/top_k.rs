@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
         let most = u64::from(size - 1) * stride.unsigned_abs();
         let mut strides = data.strides;
         strides[self.axis] = 0;
-        let displacement = Some(Displacement { by, most });
+        let displacement = Some(Displacement::new(by, most));
         made.input(Operand { strides, displacement, ..data.clone() })
     }
 

@@ -186,7 +186,7 @@ impl Windows {
             }
         }
         let most = self.along.iter().map(Along::reach).sum();
-        made.inputs[0].displacement = offset.map(|by| Displacement { by, most });
+        made.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
         let others = others.iter().map(|it| made.input(moved(it))).collect();
         let offset = offset.filter(|_| !self.are_inside());
         let mut sizes = with_row(self.sizes);

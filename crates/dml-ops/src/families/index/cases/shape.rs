@@ -175,7 +175,7 @@ impl Maker<'_> {
         let dimensions = self.rank().min(3);
         let data = &data[3 - dimensions..];
         let two = &[3, 4][2 - self.rank().min(2)..];
-        vec![
+        let mut shapes = vec![
             ("axis_last", self.gather(data, last, &[7])),
             ("axis_first", self.gather(data, self.rank() - dimensions, &[4])),
             ("axis_outermost", self.gather(data, 0, &[3])),
@@ -184,7 +184,11 @@ impl Maker<'_> {
             ("of_all_dimensions", self.gather(&[6], last, &vec![2; self.rank()])),
             ("two_index_dimensions", self.gather(&[5], last, two)),
             ("many", self.gather(&[300], last, &[1100])),
-        ]
+        ];
+        if last > 0 {
+            shapes.push(("rows_of_quads", self.gather(&[7, 8], last - 1, &[5])));
+        }
+        shapes
     }
 
     fn all_parts(&self) -> Vec<(&'static str, Shape)> {
@@ -201,6 +205,9 @@ impl Maker<'_> {
             ("one_part", of(few, &[1])),
             ("many", of(&[40, 30][2 - rank.min(2)..], &of_tuples(900, number(rank.min(2))))),
         ];
+        if rank > 1 {
+            shapes.push(("rows_of_quads", of(&[7, 12], &[5, 1])));
+        }
         if self.has_batches() {
             let batched = |data: [u32; 3], indices: [u32; 3], batches: usize| {
                 let left = 3 - rank.min(3);
