@@ -15,11 +15,12 @@ mod shapes;
 mod tests;
 mod unfold;
 
+use dml_core::plan::Plan;
 use dml_core::value::element_bits;
 use dml_core::{Error, Validated, operators};
 
-use crate::Operator;
 use crate::lowering::dispatches::scalar_bits;
+use crate::{Operator, Target};
 use lowering::copies;
 use part::Part;
 
@@ -60,8 +61,6 @@ operators! {
     SLICE1 = parts!(shapes::slice1);
     /// `output[i] = input[i mod input's size]`
     TILE = parts!(shapes::tile);
-    /// `output[y, x] = input[y / height's scale, x / width's scale]`
-    UPSAMPLE_2D = parts!(shapes::upsample);
     /// Blocks of height and width become channels.
     SPACE_TO_DEPTH = parts!(shapes::space_to_depth);
     /// The same in the order of `Order`.
@@ -80,6 +79,14 @@ operators! {
     UNFOLD = unfold::unfold;
     /// The sums of what stands for an element in all windows.
     FOLD = fold::fold;
+}
+
+/// Every element becomes a block of `ScaleSize`.
+///
+/// # Errors
+/// As every lowering.
+pub(crate) fn upsampled(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    copies(operator, target, shapes::upsample(operator)?)
 }
 
 fn padding_of_float(operator: &Validated) -> Result<Vec<Part>, Error> {

@@ -29,6 +29,7 @@ macro_rules! resample {
 }
 
 resample! {
+    UPSAMPLE_2D;
     RESAMPLE;
     RESAMPLE1;
     RESAMPLE2;

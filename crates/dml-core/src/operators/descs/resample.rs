@@ -8,7 +8,8 @@ use crate::types::enums::{AxisDirection, InterpolationMode};
 
 /// DML_UPSAMPLE_2D_OPERATOR_DESC: height and width made larger by whole numbers.
 ///
-/// Every element becomes a block of `scale_size`. This runtime has NEAREST_NEIGHBOR alone.
+/// Every element becomes a block of `scale_size`, or, interpolated, every element is the mean of
+/// four around `(x + 0.5) / scale - 0.5`. Beyond its edges the input goes on as it is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Upsample2dDesc {
     /// What is read; a stride of 0 repeats elements.
@@ -17,7 +18,7 @@ pub struct Upsample2dDesc {
     pub output_tensor: TensorDesc,
     /// The width and the height of a block, for the last dimension and the one before.
     pub scale_size: [u32; 2],
-    /// NEAREST_NEIGHBOR; LINEAR is refused.
+    /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
 }
 

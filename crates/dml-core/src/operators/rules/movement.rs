@@ -4,7 +4,7 @@ use super::invalid;
 use crate::error::{Error, LevelRefusal};
 use crate::schema::validated::Validated;
 use crate::types::FeatureLevel;
-use crate::types::enums::{InterpolationMode, PaddingMode};
+use crate::types::enums::PaddingMode;
 
 /// Offsets, sizes and strides stay within the input; the sizes are the output's.
 pub(super) fn slice(operator: &Validated) -> Result<(), Error> {
@@ -93,7 +93,7 @@ pub(super) fn tile(operator: &Validated) -> Result<(), Error> {
     sizes_are(operator, OUTPUT_SIZES, output, "is not InputTensor's size times Repeats", product)
 }
 
-/// The output's last two sizes are the input's times the scales; the mode is one that is executed.
+/// The output's last two sizes are the input's times the scales.
 pub(super) fn upsample(operator: &Validated) -> Result<(), Error> {
     let [input, output] = same_ranks(operator, [INPUT, OUTPUT])?;
     let [width, height] = operator.size_2d("ScaleSize")?;
@@ -106,13 +106,7 @@ pub(super) fn upsample(operator: &Validated) -> Result<(), Error> {
         u64::from(input[at]) * u64::from(scale)
     };
     let problem = "is not InputTensor's size times ScaleSize";
-    sizes_are(operator, OUTPUT_SIZES, output, problem, larger)?;
-    let mode = operator.uint("InterpolationMode")?;
-    if mode == InterpolationMode::NearestNeighbor.dml_value() {
-        return Ok(());
-    }
-    let problem = "is not executed by this runtime";
-    Err(invalid(operator, "InterpolationMode", mode, problem, "0 (NEAREST_NEIGHBOR)"))
+    sizes_are(operator, OUTPUT_SIZES, output, problem, larger)
 }
 
 /// Blocks of height and width are channels of the other tensor; `to_depth` tells which one is written.

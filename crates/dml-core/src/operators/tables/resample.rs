@@ -16,7 +16,26 @@ pub static UPSAMPLE_2D: OperatorSchema = OperatorSchema {
     summary: "height and width made larger by whole numbers",
     implemented: true,
     in_place: false,
-    comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(2)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)

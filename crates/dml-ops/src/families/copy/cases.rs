@@ -14,9 +14,7 @@ use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc, TensorFlags};
 use crate::reference::{Case, Random, Signature};
 
 pub(super) use along::AlongAxis;
-pub(super) use blocks::{
-    DEPTH_TO_SPACE, DEPTH_TO_SPACE1, SPACE_TO_DEPTH, SPACE_TO_DEPTH1, TILE, UPSAMPLE_2D,
-};
+pub(super) use blocks::{DEPTH_TO_SPACE, DEPTH_TO_SPACE1, SPACE_TO_DEPTH, SPACE_TO_DEPTH1, TILE};
 pub(super) use margins::{PADDING, PADDING1};
 pub(super) use slices::{SLICE, SLICE_GRAD, SLICE1};
 pub(super) use windows::{FOLD, UNFOLD};

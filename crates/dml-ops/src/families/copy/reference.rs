@@ -39,7 +39,6 @@ movements! {
     SLICE1 = elements::slice1;
     SLICE_GRAD = elements::slice_grad;
     TILE = elements::tile;
-    UPSAMPLE_2D = elements::upsample;
     SPACE_TO_DEPTH = elements::space_to_depth;
     SPACE_TO_DEPTH1 = elements::space_to_depth;
     DEPTH_TO_SPACE = elements::depth_to_space;

@@ -92,7 +92,7 @@ pub(super) fn tile(operator: &Validated) -> Result<Vec<Part>, Error> {
     Ok(product(Part::first(Source::Input(0), 0), strides(input, output), &runs))
 }
 
-/// UPSAMPLE_2D: blocks of the same element along the last two dimensions.
+/// Blocks of the same element along the last two dimensions, of `ScaleSize`.
 pub(super) fn upsample(operator: &Validated) -> Result<Vec<Part>, Error> {
     let [input, output] = tensors(operator)?;
     let [width, height] = operator.size_2d("ScaleSize")?;

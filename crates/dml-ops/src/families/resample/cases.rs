@@ -5,6 +5,12 @@ use dml_core::{AbstractOperator, FieldValue, TensorDesc, TensorFlags};
 
 use crate::reference::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};
 
+/// The scale of a dimension, counted from the last one, as UPSAMPLE_2D has it.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small whole number")]
+fn whole(scales: &[f32], from_last: usize) -> u32 {
+    scales.iter().rev().nth(from_last).map_or(1, |scale| *scale as u32)
+}
+
 /// Makes one operator's cases.
 pub(super) struct Maker<'a> {
     pub(super) schema: &'static OperatorSchema,
@@ -31,7 +37,7 @@ const PIXELS: Shape = Shape {
 const LARGER: Shape =
     Shape { input: [1, 2, 3, 5], output: [1, 2, 6, 15], scales: [1.0, 1.0, 2.0, 3.0], ..PIXELS };
 
-const SHAPES: [(&str, Shape); 10] = [
+const SHAPES: [(&str, Shape); 12] = [
     ("one_element", PIXELS),
     ("same", Shape { input: [2, 3, 4, 5], output: [2, 3, 4, 5], ..PIXELS }),
     ("larger", LARGER),
@@ -57,11 +63,34 @@ const SHAPES: [(&str, Shape); 10] = [
             ..PIXELS
         },
     ),
+    (
+        "long_rows",
+        Shape {
+            input: [1, 2, 1, 170],
+            output: [1, 2, 4, 510],
+            scales: [1.0, 1.0, 4.0, 3.0],
+            ..PIXELS
+        },
+    ),
+    ("of_one_element", Shape { output: [1, 1, 9, 17], scales: [1.0, 1.0, 9.0, 17.0], ..PIXELS }),
     ("without_offsets", Shape { input_offset: 0.0, output_offset: 0.0, ..LARGER }),
     ("with_other_offsets", Shape { input_offset: -0.75, output_offset: 1.25, ..LARGER }),
     ("cut_off", Shape { output: [1, 2, 2, 3], ..LARGER }),
     ("beyond", Shape { output: [3, 2, 11, 41], ..LARGER }),
 ];
+
+impl Shape {
+    /// Whether scales are whole numbers that make the output's sizes of the input's, and offsets those of pixels.
+    fn is_whole(&self) -> bool {
+        let sizes = self.input.iter().zip(&self.output).zip(&self.scales);
+        let mut sizes =
+            sizes.map(|((input, output), scale)| *input as f32 * scale == *output as f32);
+        sizes.all(|it| it)
+            && self.scales.iter().all(|it| it.fract() == 0.0)
+            && self.input_offset == 0.5
+            && self.output_offset == -0.5
+    }
+}
 
 /// What operators differ in beside.
 #[derive(Clone, Copy, Default)]
@@ -90,6 +119,11 @@ impl Maker<'_> {
         self.schema.has_field(name)
     }
 
+    /// Whether the last two dimensions alone have scales, which are whole numbers.
+    fn is_whole(&self) -> bool {
+        self.has("ScaleSize")
+    }
+
     fn operator(
         &self,
         input: TensorDesc,
@@ -106,6 +140,7 @@ impl Maker<'_> {
             "InterpolationMode" => FieldValue::Uint(mode.is_linear.into()),
             "RoundingDirection" => FieldValue::Uint(mode.is_decreasing.into()),
             "Antialiased" => FieldValue::Bool(mode.is_antialiased),
+            "ScaleSize" => FieldValue::Size2d([0, 1].map(|at| whole(&scales, at))),
             "Scales" => FieldValue::FloatArray(scales.clone()),
             "InputPixelOffsets" => FieldValue::FloatArray(vec![shape.input_offset; rank]),
             "OutputPixelOffsets" => FieldValue::FloatArray(vec![shape.output_offset; rank]),
@@ -149,7 +184,8 @@ impl Maker<'_> {
                 Case::new(format!("{mode_name}_{name}"), self.packed(&shape, mode))
             };
             let layouts = self.layouts(mode_name, mode);
-            SHAPES.into_iter().map(shape).chain(layouts).collect::<Vec<Case>>()
+            let shapes = SHAPES.into_iter().filter(|(_, it)| it.is_whole() || !self.is_whole());
+            shapes.map(shape).chain(layouts).collect::<Vec<Case>>()
         };
         self.modes().into_iter().flat_map(of_mode).collect()
     }
@@ -184,29 +220,11 @@ impl Maker<'_> {
     }
 
     pub(super) fn random(&self, random: &mut Random) -> Case {
-        let rank = self.signature.rank;
-        let input = random.sizes(rank);
-        let mut shape = Shape {
-            input_offset: random.pick(&[0.0, 0.5, -0.25]),
-            output_offset: random.pick(&[0.0, -0.5, 0.75]),
-            ..PIXELS
+        let input = random.sizes(self.signature.rank);
+        let (shape, output) = match self.is_whole() {
+            true => drawn_whole(random, &input),
+            false => drawn(random, &input),
         };
-        let mut left = 4096;
-        let mut output = vec![1; rank];
-        for (at, (to, from)) in output.iter_mut().zip(&input).enumerate() {
-            let scale = random.pick(&[1.0, 2.0, 0.5, 1.3, 0.7]);
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "sizes of cases are small"
-            )]
-            let wanted = (*from as f32 * scale) as u32 + random.below(2);
-            *to = wanted.clamp(1, left);
-            left = (left / *to).max(1);
-            if at + 4 >= rank {
-                shape.scales[at + 4 - rank] = scale;
-            }
-        }
         let (_, mode) = random.pick(&self.modes());
         let data_type = self.signature.data_type();
         let input = random.input_tensor(data_type, &input);
@@ -215,13 +233,39 @@ impl Maker<'_> {
         Case::new("random", operator).with_random_buffers(random)
     }
 
+    fn rule(&self, name: &'static str, shape: &Shape, field: String) -> BrokenRule {
+        let operator = self.packed(shape, Mode::default());
+        BrokenRule { name: name.into(), operator, field: field.into() }
+    }
+
+    fn broken_whole(&self) -> Vec<BrokenRule> {
+        let rank = self.signature.rank;
+        let size = |at: usize| format!("OutputTensor.Sizes[{at}]");
+        let mut batches = LARGER;
+        batches.output[0] = 3;
+        let mut none = LARGER;
+        none.scales[2] = 0.0;
+        // Of the other number of dimensions that the operator has.
+        let make = TensorMaker { rank: if rank == 4 { 5 } else { 4 }, ..self.make() };
+        let output = make.packed(self.sizes(LARGER.output));
+        let input = self.make().packed(self.sizes(LARGER.input));
+        vec![
+            self.rule("rule_batches_differ", &batches, size(rank - self.rank())),
+            self.rule("rule_scale_of_0", &none, size(rank.saturating_sub(2))),
+            BrokenRule {
+                name: "rule_ranks_differ".into(),
+                operator: self.operator(input, output, &LARGER, Mode::default()),
+                field: "OutputTensor.DimensionCount".into(),
+            },
+        ]
+    }
+
     pub(super) fn broken_rules(&self) -> Vec<BrokenRule> {
+        if self.is_whole() {
+            return self.broken_whole();
+        }
         let last = self.signature.rank - 1;
-        let rule = |name: &'static str, shape: &Shape, field: String| BrokenRule {
-            name: name.into(),
-            operator: self.packed(shape, Mode::default()),
-            field: field.into(),
-        };
+        let rule = |name, shape: &Shape, field| self.rule(name, shape, field);
         let scaled = |name, scale| {
             let mut shape = LARGER;
             shape.scales[3] = scale;
@@ -239,4 +283,42 @@ impl Maker<'_> {
         }
         rules
     }
+}
+
+/// Any scales and offsets for an input, with the output's sizes.
+fn drawn(random: &mut Random, input: &[u32]) -> (Shape, Vec<u32>) {
+    let mut shape = Shape {
+        input_offset: random.pick(&[0.0, 0.5, -0.25]),
+        output_offset: random.pick(&[0.0, -0.5, 0.75]),
+        ..PIXELS
+    };
+    let mut left = 4096;
+    let of = |(at, from): (usize, &u32)| {
+        let scale = random.pick(&[1.0, 2.0, 0.5, 1.3, 0.7]);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "sizes of cases are small"
+        )]
+        let wanted = (*from as f32 * scale) as u32 + random.below(2);
+        let size = wanted.clamp(1, left);
+        left = (left / size).max(1);
+        if at + 4 >= input.len() {
+            shape.scales[at + 4 - input.len()] = scale;
+        }
+        size
+    };
+    let output = input.iter().enumerate().map(of).collect();
+    (shape, output)
+}
+
+/// The same for whole scales of the last two dimensions.
+fn drawn_whole(random: &mut Random, input: &[u32]) -> (Shape, Vec<u32>) {
+    let (mut shape, mut output) = (PIXELS, input.to_vec());
+    for (size, scale) in output.iter_mut().rev().zip(shape.scales[2..].iter_mut().rev()) {
+        let times = 1 + random.below(3);
+        *size *= times;
+        *scale = times as f32;
+    }
+    (shape, output)
 }

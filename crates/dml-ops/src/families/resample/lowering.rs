@@ -1,6 +1,6 @@
 //! How tensors are resampled: the coordinate in the input is computed in FLOAT32, and displaces the input.
 //!
-//! The nearest elements are moved in one step, whatever dimensions are resampled. Linear interpolation and smoothing
+//! The nearest elements are moved in one step, whatever dimensions are resampled, those of UPSAMPLE_2D as copies. Linear interpolation and smoothing
 //! are done one dimension after the other, in single precision.
 
 use dml_core::plan::Plan;
@@ -10,6 +10,7 @@ use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions::{self as f, Function};
 
 use crate::Target;
+use crate::families::copy::upsampled;
 use crate::lowering::conversion::{conversion, narrowed, widened};
 use crate::lowering::iteration::{Displacement, Operand, leading};
 use crate::lowering::kernels::Kernels;
@@ -41,14 +42,20 @@ enum Rounding {
 
 pub(super) const ONE: u32 = 0x3f80_0000;
 const HALF: f32 = 0.5;
+/// What UPSAMPLE_2D has in place of a scale for each dimension.
+const WHOLE_SCALES: &str = "ScaleSize";
 
 pub(super) fn resample(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let is_linear = operator.uint("InterpolationMode")? == InterpolationMode::Linear.dml_value();
+    if !is_linear && operator.schema().has_field(WHOLE_SCALES) {
+        return upsampled(operator, target);
+    }
     let mut kernels = Kernels::new(operator, target);
     let missing = || Error::internal(operator.schema().name, "a tensor is missing");
     let input = kernels.inputs()?.into_iter().next().flatten().ok_or_else(missing)?;
     let output = kernels.outputs()?.into_iter().next().flatten().ok_or_else(missing)?;
     let along = along(operator)?;
-    if operator.uint("InterpolationMode")? == InterpolationMode::Linear.dml_value() {
+    if is_linear {
         linear(operator, &mut kernels, &along, input, output)?;
     } else {
         let sizes = leading(operator.required_tensor("OutputTensor")?.sizes(), 1);
@@ -69,8 +76,7 @@ fn rounding(operator: &Validated) -> Rounding {
 /// The dimensions that are resampled.
 fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
     let [input, output] = ["InputTensor", "OutputTensor"].map(|it| operator.required_tensor(it));
-    let (input, output, scales) =
-        (input?.sizes(), output?.sizes(), operator.float_array("Scales")?);
+    let (input, output, scales) = (input?.sizes(), output?.sizes(), scales(operator)?);
     let rank = input.len();
     let is_antialiased = operator.bool("Antialiased").unwrap_or(false);
     let offset = |name, at: usize, default: f32| {
@@ -87,6 +93,16 @@ fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
         is_smoothed: is_antialiased && scales[at] < 1.0,
     };
     Ok((0..rank).map(of).filter(|it| !it.is_same()).collect())
+}
+
+/// How many elements of the output each of the input makes, in each dimension.
+fn scales(operator: &Validated) -> Result<Vec<f32>, Error> {
+    let Ok([width, height]) = operator.size_2d(WHOLE_SCALES) else {
+        return Ok(operator.float_array("Scales")?.to_vec());
+    };
+    let mut scales = vec![1.0; operator.required_tensor("InputTensor")?.sizes().len()];
+    scales.iter_mut().rev().zip([width, height]).for_each(|(scale, whole)| *scale = whole as f32);
+    Ok(scales)
 }
 
 impl Along {
@@ -167,7 +183,7 @@ fn nearest(
             None => offset,
         });
     }
-    made.inputs[0].displacement = joined.map(|by| Displacement { by, most });
+    made.inputs[0].displacement = joined.map(|by| Displacement::new(by, most));
     if joined.is_some() {
         made.apply(&f::SAME, &[element], &[]);
     }
@@ -237,7 +253,7 @@ impl Along {
             let by = self.offset(made, whole, &from.strides);
             made.inputs[input].strides[self.at] = 0;
             made.inputs[input].displacement =
-                Some(Displacement { by, most: self.reach(&from.strides) });
+                Some(Displacement::new(by, self.reach(&from.strides)));
         }
         let [first, second] = neighbours.map(|it| made.apply_all(to_float(data_type), it));
         made.apply(&f::INTERPOLATED_F32, &[first, second, weight], &[])

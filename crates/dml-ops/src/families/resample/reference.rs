@@ -18,11 +18,22 @@ fn is_linear(operator: &Validated) -> Result<bool, Error> {
     Ok(operator.uint("InterpolationMode")? == InterpolationMode::Linear.dml_value())
 }
 
+fn scale(operator: &Validated, at: usize) -> Result<f32, Error> {
+    let Ok([width, height]) = operator.size_2d("ScaleSize") else {
+        return Ok(operator.float_array("Scales")?[at]);
+    };
+    Ok(match operator.required_tensor("InputTensor")?.sizes().len() - at {
+        1 => width as f32,
+        2 => height as f32,
+        _ => 1.0,
+    })
+}
+
 /// The coordinate in the input, every step in single precision.
 fn coordinate(operator: &Validated, at: usize, number: usize) -> Result<f32, Error> {
     let offset = |name, default: f32| operator.float_array(name).map_or(default, |it| it[at]);
     let (input, output) = (offset("InputPixelOffsets", 0.5), offset("OutputPixelOffsets", -0.5));
-    Ok((number as f32 - output) / operator.float_array("Scales")?[at] - input)
+    Ok((number as f32 - output) / scale(operator, at)? - input)
 }
 
 /// The elements along a dimension that count, and how much.
@@ -37,7 +48,7 @@ fn shares(operator: &Validated, at: usize, number: usize) -> Result<Vec<(usize, 
     let nearest = |x: f32| x.clamp(0.0, last as f32) as usize;
     if is_linear(operator)? {
         let within = x.clamp(0.0, last as f32);
-        let scale = operator.float_array("Scales")?[at];
+        let scale = scale(operator, at)?;
         if operator.bool("Antialiased").unwrap_or(false) && scale < 1.0 {
             return Ok(smoothed(within, scale, last));
         }

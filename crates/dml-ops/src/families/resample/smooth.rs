@@ -36,8 +36,7 @@ impl Along {
         let (coordinate, weight) = self.weight(&mut weighted);
         let by = self.offset(&mut weighted, coordinate, &from.strides);
         weighted.inputs[0].strides[self.at] = 0;
-        weighted.inputs[0].displacement =
-            Some(Displacement { by, most: self.reach(&from.strides) });
+        weighted.inputs[0].displacement = Some(Displacement::new(by, self.reach(&from.strides)));
         let element = weighted.apply_all(to_float(data_type), element);
         weighted.apply(&f::MULTIPLY_F32, &[element, weight], &[]);
         let sums = self.sum(kernels, weighted, sizes)?;

@@ -1,8 +1,8 @@
-//! The corners of TILE, UPSAMPLE_2D, SPACE_TO_DEPTH and DEPTH_TO_SPACE.
+//! The corners of TILE, SPACE_TO_DEPTH and DEPTH_TO_SPACE.
 
-use dml_core::{DataType, DepthSpaceOrder, FieldValue, InterpolationMode};
+use dml_core::{DataType, DepthSpaceOrder, FieldValue};
 
-use super::{Corner, Corners, other_count, other_rank};
+use super::{Corner, Corners, other_count};
 use crate::reference::Random;
 
 /// Odd where they are not 1 or 2.
@@ -10,8 +10,6 @@ const SIZES: [u32; 8] = [1, 2, 1, 2, 1, 3, 2, 5];
 
 pub(in super::super) static TILE: Corners =
     Corners { all: tiles, broken: broken_tiles, random: random_tile };
-pub(in super::super) static UPSAMPLE_2D: Corners =
-    Corners { all: larger, broken: broken_scales, random: random_scale };
 pub(in super::super) static SPACE_TO_DEPTH: Corners = Corners {
     all: |rank| all(rank, false, true),
     broken: |rank| broken(rank, false, true),
@@ -83,55 +81,6 @@ fn random_tile(random: &mut Random, rank: usize) -> Corner {
         })
         .collect();
     tile("random", &input, &repeats)
-}
-
-/// Width and height made larger; also for tensors without a height, which no level takes.
-fn upsampled(name: &'static str, input: &[u32], [width, height]: [u32; 2]) -> Corner {
-    let mut output = input.to_vec();
-    let scales = [width, height];
-    output.iter_mut().rev().zip(scales).for_each(|(size, scale)| *size *= scale);
-    let mode = FieldValue::Uint(InterpolationMode::NearestNeighbor.dml_value());
-    Corner::new(name, input, &output, [FieldValue::Size2d(scales), mode])
-}
-
-fn larger(rank: usize) -> Vec<Corner> {
-    let input = &SIZES[8 - rank..];
-    let mut long = vec![1; rank];
-    long[rank - 1] = 700;
-    vec![
-        upsampled("width_and_height", input, [3, 2]),
-        upsampled("width_alone", input, [2, 1]),
-        upsampled("height_alone", input, [1, 5]),
-        upsampled("scale_of_1", input, [1, 1]),
-        upsampled("single_element", &vec![1; rank], [17, 9]),
-        upsampled("long_rows", &long, [4, 3]),
-        upsampled("minimal", &vec![1; rank], [1, 1]),
-    ]
-}
-
-fn broken_scales(rank: usize) -> Vec<(Corner, &'static str)> {
-    if !(4..=5).contains(&rank) {
-        return vec![];
-    }
-    let ok = |name| upsampled(name, &vec![2; rank], [2, 3]);
-    let mut other = ok("rule_batches_differ");
-    other.output[0] = 3;
-    let mut none = ok("rule_scale_of_0");
-    none.attributes[0] = FieldValue::Size2d([2, 0]);
-    let mut linear = ok("rule_mode_is_not_executed");
-    linear.attributes[1] = FieldValue::Uint(InterpolationMode::Linear.dml_value());
-    let height = if rank == 4 { "OutputTensor.Sizes[2]" } else { "OutputTensor.Sizes[3]" };
-    vec![
-        (other, "OutputTensor.Sizes[0]"),
-        (none, height),
-        (linear, "InterpolationMode"),
-        (other_rank(ok("")), "OutputTensor.DimensionCount"),
-    ]
-}
-
-fn random_scale(random: &mut Random, rank: usize) -> Corner {
-    let input = random.sizes(rank);
-    upsampled("random", &input, [1 + random.below(3), 1 + random.below(3)])
 }
 
 /// Blocks of tensors whose deeper one has `sizes` but for the channels, which are `channels` blocks.

@@ -80,15 +80,6 @@ pub(super) fn tile(operator: &Validated, output: &[u32]) -> Result<Element, Erro
     Ok(Element::At(output.iter().zip(input.sizes()).map(|(at, size)| at % size).collect()))
 }
 
-pub(super) fn upsample(operator: &Validated, output: &[u32]) -> Result<Element, Error> {
-    let [width, height] = operator.size_2d("ScaleSize")?;
-    let mut from = output.to_vec();
-    let rank = from.len();
-    from[rank - 1] /= width;
-    from[rank - 2] /= height;
-    Ok(Element::At(from))
-}
-
 /// The number of a channel of the deeper tensor: `[block row, block column, channel]` together, or
 /// `[channel, block row, block column]`.
 fn depth_channel(
