@@ -15,12 +15,14 @@ import numpy as np
 
 import graphs
 
-ROUNDS, RUNS = 7, 20
+ROUNDS = 7
+# Of one turn: at least so many, and as many as take so long.
+RUNS, SECONDS = 20, 0.4
 
 
-def of_provider(made, feeds):
+def of_provider(made, feeds, runs):
     times = []
-    for _ in range(RUNS):
+    for _ in range(runs):
         start = time.perf_counter()
         made.run(None, feeds)
         times.append(time.perf_counter() - start)
@@ -49,8 +51,9 @@ def main():
         feeds = {key: np.load(file) for key, file in files.items()}
         made.run(None, feeds)
         inputs = [word for key, file in files.items() for word in ("--input", f"{key}={file}")]
-        command = [program, "run", source, *inputs, "--device", name, "--repeat", str(RUNS)]
-        turns = [(of_provider(made, feeds), of_program(command)) for _ in range(ROUNDS)]
+        runs = max(RUNS, round(SECONDS / of_provider(made, feeds, RUNS) * 1e3))
+        command = [program, "run", source, *inputs, "--device", name, "--repeat", str(runs)]
+        turns = [(of_provider(made, feeds, runs), of_program(command)) for _ in range(ROUNDS)]
         own, other = (statistics.median(it) for it in zip(*turns))
         ratio = statistics.median(one / two for one, two in turns)
         print(f"| {path.name} | {own:.2f} | {other:.2f} | {ratio:.2f} |", flush=True)
