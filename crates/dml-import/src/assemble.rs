@@ -1,15 +1,16 @@
 //! From an evaluated graph to a program: a graph of operators, or several where one cannot have all of
 //! them, and what their inputs and outputs are.
 
+mod owned;
 mod stage;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use dml_core::DataType;
 use dml_core::graph::GraphValue;
 use dml_core::schema::FieldKind;
+use dml_core::{DataType, TensorDesc};
 
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
@@ -21,6 +22,7 @@ use crate::program::{
 };
 use crate::tensor::{Tensor, byte_count};
 
+use owned::owning_weights;
 use stage::{Bound, Edge, InputKey, Stage};
 
 /// A binding begins at a multiple of so many bytes.
@@ -104,6 +106,8 @@ struct Assembler<'a> {
     /// Tensors that the program has in one buffer.
     constants: Vec<u8>,
     stages: Vec<Stage>,
+    /// How many of them, the first ones, are executed once.
+    once: usize,
     written: Written,
 }
 
@@ -114,7 +118,11 @@ impl Assembler<'_> {
     /// Adds the nodes that the outputs depend on, and the outputs.
     fn nodes(&mut self, nodes: &[DeviceNode], outputs: &[(Origin, Value)]) -> Result<()> {
         let is_needed = needed(nodes, outputs);
-        let stage_of = stages(nodes);
+        let is_constant = constants(nodes);
+        let stage_of = stages(nodes, &is_constant);
+        let of_constants =
+            stage_of.iter().zip(&is_constant).filter(|(_, is_constant)| **is_constant);
+        self.once = of_constants.map(|(stage, _)| stage + 1).max().unwrap_or(0);
         let mut stages: Vec<Vec<usize>> = Vec::new();
         for (index, stage) in stage_of.iter().enumerate().filter(|(index, _)| is_needed[*index]) {
             stages.resize(stages.len().max(stage + 1), vec![]);
@@ -135,7 +143,7 @@ impl Assembler<'_> {
             let mut stage = Stage::default();
             let mut values: HashMap<usize, GraphValue> = HashMap::new();
             for index in own {
-                let value = self.node(&mut stage, &nodes[*index], &values)?;
+                let value = self.node(&mut stage, (&nodes[*index], &is_constant), &values)?;
                 values.insert(*index, value);
             }
             for at in published {
@@ -156,25 +164,26 @@ impl Assembler<'_> {
     fn node(
         &mut self,
         stage: &mut Stage,
-        node: &DeviceNode,
+        (node, is_constant): (&DeviceNode, &[bool]),
         values: &HashMap<usize, GraphValue>,
     ) -> Result<GraphValue> {
         let mut inputs = Vec::new();
-        let read = node.operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);
+        let operator = owning_weights(node, is_constant);
+        let read = operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);
         for (storage, tensor) in node.inputs.iter().zip(read) {
             inputs.push(match (storage, tensor) {
                 (Some(Storage::Device { node, output }), _) if values.contains_key(node) => {
                     Some(Edge::Node(values[node], *output))
                 }
-                (Some(other), Some(tensor)) => Some(self.input(stage, other, tensor.data_type)?),
+                (Some(other), Some(tensor)) => Some(self.input(stage, other, tensor)?),
                 _ => None,
             });
         }
-        Ok(stage.node(node, inputs))
+        Ok(stage.node(node, operator, inputs))
     }
 
-    /// The graph's input with these elements, read as `data_type`.
-    fn input(&mut self, stage: &mut Stage, storage: &Storage, data_type: DataType) -> Result<Edge> {
+    /// The graph's input with these elements, read as `tensor` says.
+    fn input(&mut self, stage: &mut Stage, storage: &Storage, tensor: &TensorDesc) -> Result<Edge> {
         // What is small is known by its elements.
         let small = match storage {
             Storage::Tensor(tensor) => Some(tensor.clone()),
@@ -198,7 +207,8 @@ impl Assembler<'_> {
             (Storage::Device { node, output }, _) => InputKey::Earlier(*node, *output),
             (Storage::Tensor(_), None) => return Err(Error::malformed("an input lies nowhere")),
         };
-        stage.input((key, data_type), || self.bound(storage, small))
+        let read_as = (tensor.data_type, tensor.flags);
+        stage.input((key, read_as), || self.bound(storage, small))
     }
 
     /// Where an input of the graph is: tensors that are known are in one buffer.
@@ -250,10 +260,19 @@ impl Assembler<'_> {
         }
         let constants = self.buffers.len().saturating_sub(1);
         program.buffers = self.buffers;
-        for stage in self.stages {
-            stage.finish(&mut program, constants);
+        for (index, stage) in self.stages.into_iter().enumerate() {
+            stage.finish(&mut program, constants, index < self.once);
         }
         (program, self.written)
+    }
+}
+
+/// Whether a value is the same in every run.
+fn is_constant(storage: &Storage, nodes: &[bool]) -> bool {
+    match storage {
+        Storage::Tensor(_) | Storage::Constant(_) => true,
+        Storage::Device { node, .. } => nodes[*node],
+        Storage::Input(_) => false,
     }
 }
 
@@ -265,21 +284,42 @@ fn device_value(storage: &Storage) -> Option<(usize, usize)> {
     }
 }
 
-/// In which graph each node is. What goes along an edge of a graph has one type, so that what is read as
-/// another one than it was written as has to leave a graph in between.
-fn stages(nodes: &[DeviceNode]) -> Vec<usize> {
-    let mut stages: Vec<usize> = Vec::with_capacity(nodes.len());
+/// Which nodes read weights alone, and what is made of them.
+fn constants(nodes: &[DeviceNode]) -> Vec<bool> {
+    let mut all: Vec<bool> = Vec::with_capacity(nodes.len());
     for node in nodes {
-        let read = node.operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);
-        let stage = node.inputs.iter().zip(read).filter_map(|(storage, tensor)| {
-            let (from, output) = device_value(storage.as_ref()?)?;
-            let written = nodes[from].outputs[output].element.storage();
-            Some(stages[from] + usize::from(written != Some(tensor?.data_type)))
-        });
-        let stage = stage.max().unwrap_or(0);
-        stages.push(stage);
+        let mut inputs = node.inputs.iter().flatten().peekable();
+        all.push(inputs.peek().is_some() && inputs.all(|it| is_constant(it, &all)));
+    }
+    all
+}
+
+/// In which graph each node is; those of constants come before all others. What goes along an edge of a graph has
+/// one type, so that what is read as another one than it was written as has to leave a graph in between.
+fn stages(nodes: &[DeviceNode], is_constant: &[bool]) -> Vec<usize> {
+    let mut stages = vec![0; nodes.len()];
+    let mut first = 0;
+    for of_constants in [true, false] {
+        let own = (0..nodes.len()).filter(|index| is_constant[*index] == of_constants);
+        for index in own {
+            stages[index] = stage(nodes, index, &stages).max(first);
+        }
+        let most = (0..nodes.len()).filter(|index| is_constant[*index]).map(|index| stages[index]);
+        first = most.max().map_or(0, |most| most + 1);
     }
     stages
+}
+
+/// The first graph that a node can be in, when those of its inputs are known.
+fn stage(nodes: &[DeviceNode], index: usize, stages: &[usize]) -> usize {
+    let node = &nodes[index];
+    let read = node.operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);
+    let after = node.inputs.iter().zip(read).filter_map(|(storage, tensor)| {
+        let (from, output) = device_value(storage.as_ref()?)?;
+        let written = nodes[from].outputs[output].element.storage();
+        Some(stages[from] + usize::from(written != Some(tensor?.data_type)))
+    });
+    after.max().unwrap_or(0)
 }
 
 /// Which nodes the outputs depend on: each reads earlier ones alone.

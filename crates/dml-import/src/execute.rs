@@ -1,5 +1,6 @@
 //! Programs on a device.
 
+mod bound;
 mod progress;
 mod recording;
 mod upload;

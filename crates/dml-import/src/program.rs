@@ -160,6 +160,8 @@ pub struct Dispatch {
     pub inputs: Vec<Option<Binding>>,
     /// The same for outputs.
     pub outputs: Vec<Option<Binding>>,
+    /// Whether it is executed once, before the first run: it reads weights and what is made of these alone.
+    pub once: bool,
 }
 
 /// A part of a buffer.

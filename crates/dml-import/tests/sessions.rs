@@ -8,10 +8,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use common::device::on_every_device;
-use common::onnx::{Graph, floats, model, node, repeated, value};
+use common::onnx::{Graph, Message, floats, model, node, repeated, value};
 use common::{host, int64, tensors};
 use dml::Device;
 use dml::vk::Recorder;
+use dml_import::program::Step;
 use dml_import::{ElementType, Inputs, Model, Session, Tensor};
 
 fn f32s(shape: &[u64], first: f32) -> Tensor {
@@ -149,6 +150,40 @@ fn weights_are_uploaded_once_for_all_shapes() {
         };
         let first = grows(1);
         assert_eq!([grows(2), grows(3)], [first - 1; 2]);
+    });
+}
+
+/// Bytes less 128 times a scale are multiplied with every input: they become floats, and those are put in order,
+/// before the first run.
+#[test]
+fn what_is_made_of_weights_alone_is_made_once() {
+    let (depth, width) = (48, 36);
+    let bytes: Vec<u8> = (0..depth * width).map(|it| 100 + (it * 7 % 56) as u8).collect();
+    let weight = Message::default().int(1, depth).int(1, width).int(2, 2).text(8, "w");
+    let zero = Message::default().int(2, 2).text(8, "zero").bytes(9, &[128]);
+    let graph = Graph {
+        nodes: vec![
+            node("DequantizeLinear", &["w", "scale", "zero"], &["dense"], &[]),
+            node("MatMul", &["x", "dense"], &["y"], &[]),
+        ],
+        initializers: vec![weight.bytes(9, &bytes), floats("scale", &[], &[0.25]), zero],
+        inputs: vec![value("x", 1, &[None, Some(depth)])],
+        outputs: vec![value("y", 1, &[])],
+    };
+    let model = model(13, graph);
+    on_every_device(|device| {
+        let session = Session::new(device, Model::from_bytes(model.clone()).unwrap());
+        for (rows, first) in [(20, -3.0), (20, 1.0), (1, 2.0)] {
+            let inputs = Inputs::new().with_tensor("x", f32s(&[rows, depth as u64], first));
+            let program = session.model().bind(&inputs).unwrap();
+            let once = program.steps().iter().map(|step| match step {
+                Step::Dispatch(dispatch) => Some(dispatch.once),
+                _ => None,
+            });
+            assert_eq!(once.flatten().collect::<Vec<bool>>(), [true, false]);
+            let found = tensors(&session.run(&inputs).unwrap());
+            assert_eq!(found, tensors(&host::run(&program)), "{rows} {first}");
+        }
     });
 }
 

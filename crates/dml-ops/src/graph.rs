@@ -6,7 +6,7 @@
 //!    program ([`program`]).
 //! 3. Parts ([`part`]): each group, and each other node, is lowered by itself.
 //! 4. The plan ([`assemble`]): intermediate results get places in the temporary resource ([`memory`]), and
-//!    the steps of all parts follow each other, with their slots renamed ([`relocate`]).
+//!    the steps of all parts follow each other, with their slots renamed ([`crate::lowering::relocate`]).
 //!
 //! [`Explanation`] tells what was done and why.
 
@@ -20,7 +20,6 @@ mod part;
 mod program;
 #[cfg(feature = "reference")]
 pub mod random;
-mod relocate;
 #[cfg(test)]
 mod tests;
 mod values;

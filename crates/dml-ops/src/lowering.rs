@@ -15,4 +15,5 @@ pub(crate) mod owned;
 pub(crate) mod piece;
 pub(crate) mod product;
 pub(crate) mod reduce;
+pub(crate) mod relocate;
 pub(crate) mod seed;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{FieldKind, FieldSchema, OperatorSchema, SupportTable};
 use crate::error::Error;
-use crate::tensor::TensorDesc;
+use crate::tensor::{TensorDesc, TensorFlags};
 use crate::types::{InvalidField, ScalarUnion};
 
 /// [`FieldType`] and [`FieldValue`], from a row for each type: the value, and DirectML's C type.
@@ -178,6 +178,19 @@ impl AbstractOperator {
     pub fn field(&self, name: &str) -> Option<&FieldValue> {
         let index = self.schema.fields.iter().position(|field| field.name == name)?;
         self.fields.get(index)
+    }
+
+    /// The same with the tensors of a field OWNED_BY_DML; one that is left out stays so.
+    #[must_use]
+    pub fn owning(mut self, name: &str) -> Self {
+        let place = self.schema.fields.iter().position(|field| field.name == name);
+        let tensors = match place.map(|index| &mut self.fields[index]) {
+            Some(FieldValue::Tensor(desc)) => desc.as_mut_slice(),
+            Some(FieldValue::TensorArray(descs)) => descs,
+            _ => &mut [],
+        };
+        tensors.iter_mut().for_each(|desc| desc.flags = TensorFlags::OWNED_BY_DML);
+        self
     }
 
     /// What each level accepts of the operator with the attribute that this depends on.

@@ -3,15 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use dml_core::DataType;
 use dml_core::graph::{GraphBuilder, GraphValue};
 use dml_core::schema::FieldKind;
+use dml_core::{AbstractOperator, DataType, TensorFlags};
 
 use crate::error::{NodeName, Result};
 use crate::graph::DeviceNode;
 use crate::program::{Binding, Dispatch, Operator, Program, Step, Work};
 
-/// What tells one input of a graph from another, beside the type that all who read it have.
+/// What all who read an input have in common.
+type ReadAs = (DataType, TensorFlags);
+
+/// What tells one input of a graph from another, beside how it is read.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) enum InputKey {
     Input(usize),
@@ -47,7 +50,7 @@ pub(super) struct Stage {
     builder: GraphBuilder,
     /// The graph's inputs, and where they are bound. Those in the buffer of constants have none yet.
     inputs: Vec<Bound>,
-    known: HashMap<(InputKey, DataType), Edge>,
+    known: HashMap<(InputKey, ReadAs), Edge>,
     outputs: Vec<Binding>,
     names: Vec<NodeName>,
     /// The only node, where there is one.
@@ -57,8 +60,13 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Adds a node that reads these, in its binding order.
-    pub(super) fn node(&mut self, node: &DeviceNode, edges: Vec<Option<Edge>>) -> GraphValue {
+    /// Adds a node with this operator, that reads these in its binding order.
+    pub(super) fn node(
+        &mut self,
+        node: &DeviceNode,
+        operator: AbstractOperator,
+        edges: Vec<Option<Edge>>,
+    ) -> GraphValue {
         let mut inputs = Vec::new();
         for edge in edges.iter().flatten() {
             inputs.push(match edge {
@@ -71,13 +79,12 @@ impl Stage {
             _ => None,
         };
         self.bindings = edges.into_iter().map(input).collect();
-        let value = self.builder.operator(node.operator.clone(), &inputs);
+        let value = self.builder.operator(operator.clone(), &inputs);
         self.builder.name(value, node.name.to_string());
         self.names.push((*node.name).clone());
         // An operator by itself has all its outputs bound.
-        let is_single =
-            self.names.len() == 1 && node.operator.bindings(FieldKind::Output).count() == 1;
-        let work = Work::Operator(node.operator.clone());
+        let is_single = self.names.len() == 1 && operator.bindings(FieldKind::Output).count() == 1;
+        let work = Work::Operator(operator);
         self.single = is_single.then(|| Operator { node: (*node.name).clone(), work });
         value
     }
@@ -85,7 +92,7 @@ impl Stage {
     /// The graph's input with this key; `bound` says where a new one is.
     pub(super) fn input(
         &mut self,
-        key: (InputKey, DataType),
+        key: (InputKey, ReadAs),
         bound: impl FnOnce() -> Result<Bound>,
     ) -> Result<Edge> {
         if let Some(known) = self.known.get(&key) {
@@ -103,8 +110,9 @@ impl Stage {
         self.outputs.push(binding);
     }
 
-    /// Adds the graph, or its only node, to a program. `constants` is the buffer of constants.
-    pub(super) fn finish(self, program: &mut Program, constants: usize) {
+    /// Adds the graph, or its only node, to a program, executed `once` or in each run. `constants` is the buffer of
+    /// constants.
+    pub(super) fn finish(self, program: &mut Program, constants: usize, once: bool) {
         let bound = |it: Bound| match it {
             Bound::Buffer(binding) => binding,
             Bound::Constant(offset, size) => Binding { buffer: constants, offset, size },
@@ -125,7 +133,7 @@ impl Stage {
         };
         let number = program.operators.len();
         program.operators.push(operator);
-        program.steps.push(Step::Dispatch(Dispatch { operator: number, inputs, outputs }));
+        program.steps.push(Step::Dispatch(Dispatch { operator: number, inputs, outputs, once }));
     }
 }
 

@@ -101,7 +101,7 @@ impl<'a> Scope<'a> {
             self.settle(&path, json, point)?;
             outputs.push(Some(self.binding(path, json)?));
         }
-        Ok(Dispatch { operator, inputs, outputs })
+        Ok(Dispatch { operator, inputs, outputs, once: false })
     }
 
     /// What is bound to a dispatchable before the first command, where it says so.

@@ -1,16 +1,14 @@
 //! The commands of a program, recorded once: inputs to where operators read them, the operators, and
 //! what they wrote to where the host reads it.
 
-use dml::vk::{BindingTable, Bindings, CommandList, Recorder};
-use dml::{
-    Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device, MemoryLocation,
-};
-use dml_core::plan::BoundAt;
+use dml::vk::{CommandList, Recorder};
+use dml::{Buffer, BufferDesc, BufferUsage, CompiledOperator, Device, MemoryLocation};
 
 use crate::error::Result;
-use crate::program::{Binding, Dispatch, Initial, Initialization, Program, Read, Source, Step};
+use crate::program::{Dispatch, Initial, Initialization, Program, Read, Source, Step};
 use crate::tensor::{Tensor, byte_count};
 
+use super::bound::{Bound, Table};
 use super::progress::{Progress, Uploads};
 use super::upload::{Weights, create, fill, name};
 use super::{Error, at};
@@ -45,13 +43,6 @@ struct Segment {
     list: Option<CommandList>,
 }
 
-/// What is recorded of one step: an initialization, an execution, or one before the other.
-#[derive(Debug)]
-struct Table {
-    initialization: Option<BindingTable>,
-    execution: Option<BindingTable>,
-}
-
 impl Recording {
     pub(super) fn new(
         device: &Device,
@@ -62,13 +53,13 @@ impl Recording {
         let mut uploads = Uploads::new(program, tell);
         let is_written = written(program);
         let (mut buffers, mut refilled) = (Vec::new(), Vec::new());
-        for (plan, is_written) in program.buffers.iter().zip(is_written) {
+        for (plan, is_written) in program.buffers.iter().zip(&is_written) {
             buffers.push(match &plan.initial {
                 Initial::Weight(weight) => weights.buffer(device, plan, weight)?,
                 initial => {
                     let buffer = create(device, plan.size)?;
                     match initial {
-                        Initial::Tensor(_) | Initial::Sequence(_) if is_written => {
+                        Initial::Tensor(_) | Initial::Sequence(_) if *is_written => {
                             refilled.push((buffer.clone(), initial.clone()));
                         }
                         initial => fill(device, &buffer, initial)?,
@@ -85,7 +76,7 @@ impl Recording {
         });
         let persistent = persistent.collect::<Result<Vec<_>>>()?;
         let mut initialized = vec![false; operators.len()];
-        let mut tables = Vec::new();
+        let (mut tables, mut once) = (Vec::new(), Vec::new());
         for step in &program.steps {
             let Some(operator) = operator_of(step) else { continue };
             let is_first = !std::mem::replace(&mut initialized[operator], true);
@@ -97,12 +88,22 @@ impl Recording {
                 temporary: scratch.as_ref(),
                 persistent: persistent[operator].as_ref(),
             };
-            tables.push(match step {
+            let mut table = match step {
                 Step::Dispatch(dispatch) => of.dispatch(dispatch, is_first)?,
                 Step::Initialize(step) => of.initialization(step)?,
                 Step::Read(_) => continue,
-            });
+            };
+            if let Step::Dispatch(dispatch) = step {
+                let initialization = match of.owns_constants(dispatch, &is_written) {
+                    true => table.initialization.take(),
+                    false => None,
+                };
+                let execution = if dispatch.once { table.execution.take() } else { None };
+                once.push(Table { initialization, execution });
+            }
+            tables.push(table);
         }
+        prepare(device, &once)?;
         let mut recording = Self {
             upload: None,
             inputs: vec![],
@@ -181,14 +182,7 @@ impl Recording {
                     let Some(table) = tables.next() else { continue };
                     let node = &program.operators[*operator].node;
                     let failed = |error: dml::vk::Error| at(node, error.into());
-                    if let Some(table) = &table.initialization {
-                        recorder.barrier_all();
-                        recorder.initialize(table).map_err(failed)?;
-                    }
-                    if let Some(table) = &table.execution {
-                        recorder.barrier_all();
-                        recorder.dispatch(table).map_err(failed)?;
-                    }
+                    table.record(&mut recorder).map_err(failed)?;
                 }
                 Step::Read(Read { source: Source::Buffer(binding), .. }) => {
                     let (Some((None, range)), Some(readback)) = (reads.next(), &self.readback)
@@ -256,82 +250,28 @@ fn operator_of(step: &Step) -> Option<usize> {
     }
 }
 
-/// An operator with the buffers that it is bound to.
-struct Bound<'a> {
-    program: &'a Program,
-    buffers: &'a [Buffer],
-    operator: usize,
-    compiled: &'a CompiledOperator,
-    temporary: Option<&'a Buffer>,
-    persistent: Option<&'a Buffer>,
+/// Does what is the same in every run, and waits for it.
+fn prepare(device: &Device, tables: &[Table]) -> Result<()> {
+    if tables.iter().all(|it| it.initialization.is_none() && it.execution.is_none()) {
+        return Ok(());
+    }
+    let failed = |error: dml::vk::Error| at(&name(), error.into());
+    let mut recorder = Recorder::new(device.vulkan()).map_err(failed)?;
+    for table in tables {
+        table.record(&mut recorder).map_err(failed)?;
+    }
+    let list = recorder.finish().map_err(failed)?;
+    device.vulkan().submit(list).and_then(|it| it.wait()).map_err(failed)
 }
 
-impl Bound<'_> {
-    /// An execution, and the initialization before it where it is the first.
-    fn dispatch(&self, dispatch: &Dispatch, is_first: bool) -> Result<Table> {
-        let initialization = match self.compiled.needs_initialization() && is_first {
-            false => None,
-            true => Some(self.initialized(&dispatch.inputs)?),
-        };
-        let inputs = self.inputs(&dispatch.inputs, BoundAt::Execution);
-        let bound = |it: &Option<Binding>| it.as_ref().map(|binding| self.binding(binding));
-        let outputs: Vec<_> = dispatch.outputs.iter().map(bound).collect();
-        let bindings = Bindings { outputs: &outputs, ..self.bindings(&inputs) };
-        let execution = BindingTable::new(self.compiled.vulkan(), &bindings);
-        let execution = Some(execution.map_err(|error| self.failed(error))?);
-        Ok(Table { initialization, execution })
-    }
-
-    fn initialization(&self, step: &Initialization) -> Result<Table> {
-        let initialization = match self.compiled.needs_initialization() {
-            false => None,
-            true => Some(self.initialized(&step.inputs)?),
-        };
-        Ok(Table { initialization, execution: None })
-    }
-
-    fn initialized(&self, inputs: &[Option<Binding>]) -> Result<BindingTable> {
-        let inputs = self.inputs(inputs, BoundAt::Initialization);
-        let table =
-            BindingTable::for_initialization(self.compiled.vulkan(), &self.bindings(&inputs));
-        table.map_err(|error| self.failed(error))
-    }
-
-    /// These inputs, and no outputs.
-    fn bindings<'b>(&'b self, inputs: &'b [Option<BufferBinding<'b>>]) -> Bindings<'b> {
-        let temporary = self.temporary.map(BufferBinding::whole);
-        let persistent = self.persistent.map(BufferBinding::whole);
-        Bindings { inputs, outputs: &[], temporary, persistent }
-    }
-
-    /// The inputs that are bound at this time.
-    fn inputs(&self, inputs: &[Option<Binding>], time: BoundAt) -> Vec<Option<BufferBinding<'_>>> {
-        let needed = self.compiled.vulkan().inputs();
-        let is_now = |index: usize| {
-            let needs = needed.get(index).and_then(Option::as_ref);
-            needs.map_or(BoundAt::Execution, |it| it.bound_at) == time
-        };
-        let inputs = inputs.iter().enumerate().map(|(index, it)| {
-            it.as_ref().filter(|_| is_now(index)).map(|binding| self.binding(binding))
-        });
-        inputs.collect()
-    }
-
-    fn binding(&self, binding: &Binding) -> BufferBinding<'_> {
-        let Binding { buffer, offset, size } = *binding;
-        BufferBinding { buffer: &self.buffers[buffer], offset, size }
-    }
-
-    fn failed(&self, error: dml::vk::Error) -> Error {
-        at(&self.program.operators[self.operator].node, error.into())
-    }
-}
-
-/// Which buffers operators write.
+/// Which buffers runs write.
 fn written(program: &Program) -> Vec<bool> {
     let mut written = vec![false; program.buffers.len()];
     for step in &program.steps {
         let Step::Dispatch(dispatch) = step else { continue };
+        if dispatch.once {
+            continue;
+        }
         for binding in dispatch.outputs.iter().flatten() {
             written[binding.buffer] = true;
         }

@@ -14,6 +14,8 @@ mod meaning;
 mod reference;
 mod result;
 mod taps;
+#[cfg(test)]
+mod tests;
 
 use dml_core::operators;
 

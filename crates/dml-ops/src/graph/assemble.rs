@@ -11,9 +11,9 @@ use super::explain::{Explanation, Memory};
 use super::group::Groups;
 use super::memory::{self, Buffer};
 use super::part::Part;
-use super::relocate::{Place, relocated};
 use super::values::Values;
 use crate::Target;
+use crate::lowering::relocate::{Place, relocated};
 
 /// The plan's name, for labels and messages.
 const GRAPH: &str = "GRAPH";

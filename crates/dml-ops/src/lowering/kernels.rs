@@ -1,8 +1,10 @@
 //! The plan of an operator that kernels execute, and copies where rows are only moved, while it is being built.
 
+use std::collections::HashMap;
+
 use dml_core::plan::{BindingRequirement, Copy, Plan, Slot, Step};
 use dml_core::schema::FieldKind;
-use dml_core::{Error, Strategy, TensorLayout, Validated};
+use dml_core::{Error, Strategy, TensorFlags, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
 
 use crate::Target;
@@ -11,8 +13,9 @@ use crate::lowering::dispatches::{Dispatches, MAX_STEPS, beyond_steps};
 use crate::lowering::element_wise::{self, Computation};
 use crate::lowering::iteration::{IterationSpace, Operand};
 use crate::lowering::owned::Kept;
+use crate::lowering::relocate::{self, relocated};
 
-/// Parts of the temporary resource begin at a multiple of so many bytes.
+/// Parts of the temporary and of the persistent resource begin at a multiple of so many bytes.
 const ALIGNMENT: u64 = 16;
 
 /// Steps, and the memory beside the tensors that they work on.
@@ -38,40 +41,25 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// The inputs in binding order, each as executions read it; `None` where one is left out.
+    /// The inputs in binding order; `None` where one is left out. Steps may read them wherever they run.
     ///
     /// # Errors
-    /// [`Error::DeviceLimit`]: the device cannot carry the copy of what is OWNED_BY_DML.
-    pub(crate) fn inputs(&mut self) -> Result<Vec<Option<Operand>>, Error> {
-        let tensors = self.operator.tensors(FieldKind::Input).zip(0..);
-        let mut operands = Vec::new();
-        for ((_, tensor), index) in tensors {
-            let operand = tensor.map(|tensor| self.input(index, tensor));
-            operands.push(operand.transpose()?);
-        }
-        Ok(operands)
+    /// [`Error::Internal`]: no kernel moves such elements.
+    pub(crate) fn inputs(&self) -> Result<Vec<Option<Operand>>, Error> {
+        self.operands(FieldKind::Input, Slot::Input)
     }
 
-    /// The input with the number `index`, as executions read it.
-    ///
-    /// # Errors
-    /// As [`Self::inputs`].
-    fn input(&mut self, index: u32, tensor: &TensorLayout) -> Result<Operand, Error> {
-        let (name, constants) = (self.operator.schema().name, &mut self.constants);
-        self.kept.operand(name, index, tensor, self.target, constants)
-    }
-
-    /// The slot where executions find the input with the number `index`, and how many bytes into it.
-    ///
-    /// # Errors
-    /// As [`Self::inputs`].
-    pub(crate) fn source(
-        &mut self,
-        index: u32,
-        tensor: &TensorLayout,
-    ) -> Result<(Slot, u64), Error> {
-        let (name, constants) = (self.operator.schema().name, &mut self.constants);
-        self.kept.source(name, index, tensor, self.target, constants)
+    fn operands(
+        &self,
+        kind: FieldKind,
+        slot: fn(u32) -> Slot,
+    ) -> Result<Vec<Option<Operand>>, Error> {
+        let name = self.operator.schema().name;
+        let of = |(index, tensor): (u32, Option<&TensorLayout>)| {
+            tensor.map(|it| Operand::of(name, slot(index), it)).transpose()
+        };
+        let tensors = self.operator.tensors(kind).map(|(_, tensor)| tensor);
+        (0..).zip(tensors).map(of).collect()
     }
 
     /// Words in the plan's constants, and how many bytes into them they are.
@@ -85,22 +73,38 @@ impl<'a> Kernels<'a> {
     /// # Errors
     /// [`Error::Internal`]: no kernel moves such elements.
     pub(crate) fn outputs(&self) -> Result<Vec<Option<Operand>>, Error> {
-        let name = self.operator.schema().name;
-        let of = |(index, tensor): (u32, Option<&TensorLayout>)| {
-            tensor.map(|it| Operand::of(name, Slot::Output(index), it)).transpose()
-        };
-        let tensors = self.operator.tensors(FieldKind::Output).map(|(_, tensor)| tensor);
-        (0..).zip(tensors).map(of).collect()
+        self.operands(FieldKind::Output, Slot::Output)
     }
 
     /// So many elements of the temporary resource, one after the other.
     pub(crate) fn temporary(&mut self, width: ElementWidth, count: u64) -> Operand {
-        let start = self.temporary_size.next_multiple_of(ALIGNMENT);
-        let bytes = u64::from(width.bytes());
-        self.temporary_size = start + (count * bytes).next_multiple_of(4);
-        let base = (start / bytes).cast_signed();
-        let strides = Default::default();
-        Operand { slot: Some(Slot::Temporary), width, base, strides, displacement: None }
+        reserved(Slot::Temporary, &mut self.temporary_size, width, count)
+    }
+
+    /// So many elements for what is made of these operands alone. Where all of them are there at initialization,
+    /// and one is OWNED_BY_DML, it is made then, and kept.
+    pub(crate) fn derived(&mut self, of: &[&Operand], width: ElementWidth, count: u64) -> Operand {
+        let is_constant = |it: &&&Operand| matches!(it.slot, None | Some(Slot::Constants));
+        let mut others = of.iter().filter(|it| !is_constant(it)).peekable();
+        let is_kept = others.peek().is_some() && others.all(|it| self.is_kept(it.slot));
+        match is_kept {
+            true => reserved(Slot::Persistent, &mut self.kept.size, width, count),
+            false => self.temporary(width, count),
+        }
+    }
+
+    /// Whether a slot is there at initialization, and keeps its values.
+    fn is_kept(&self, slot: Option<Slot>) -> bool {
+        match slot {
+            Some(Slot::Input(index)) => self.owned(index).is_some(),
+            slot => slot == Some(Slot::Persistent),
+        }
+    }
+
+    /// The input with a number, where it is OWNED_BY_DML.
+    fn owned(&self, index: u32) -> Option<&'a TensorLayout> {
+        let (_, tensor) = self.operator.tensors(FieldKind::Input).nth(index as usize)?;
+        tensor.filter(|it| it.flags().contains(TensorFlags::OWNED_BY_DML))
     }
 
     /// An element that is the same at every coordinate.
@@ -124,7 +128,12 @@ impl<'a> Kernels<'a> {
     ) -> Result<(), Error> {
         let (name, field) = (self.operator.schema().name, self.field_of(&space));
         let constants = &mut self.constants;
+        let is_kept = space.output.slot == Some(Slot::Persistent);
         let steps = element_wise::steps(name, field, space, computation, self.target, constants)?;
+        if is_kept {
+            self.kept.init.extend(steps);
+            return Ok(());
+        }
         self.extend(field, steps)
     }
 
@@ -138,11 +147,31 @@ impl<'a> Kernels<'a> {
 
     fn extend(&mut self, field: &'static str, steps: Vec<Step>) -> Result<(), Error> {
         let name = self.operator.schema().name;
-        self.exec.extend(steps);
+        for step in steps {
+            let step = self.of_execution(step)?;
+            self.exec.push(step);
+        }
         match self.exec.len() {
             count if count > MAX_STEPS as usize => Err(beyond_steps(name, field, count as u64)),
             _ => Ok(()),
         }
+    }
+
+    /// The step, reading the inputs that are OWNED_BY_DML where initialization has put them.
+    fn of_execution(&mut self, step: Step) -> Result<Step, Error> {
+        let mut places = HashMap::new();
+        for slot in relocate::read(&step) {
+            let Slot::Input(index) = slot else { continue };
+            if let Some(tensor) = self.owned(index) {
+                let (name, constants) = (self.operator.schema().name, &mut self.constants);
+                let place = self.kept.source(name, index, tensor, self.target, constants)?;
+                places.insert(slot, place);
+            }
+        }
+        if places.is_empty() {
+            return Ok(step);
+        }
+        Ok(relocated(&step, &|slot| places.get(&slot).copied().unwrap_or((slot, 0))))
     }
 
     /// The most bytes of a tensor that one descriptor shows.
@@ -156,8 +185,11 @@ impl<'a> Kernels<'a> {
     }
 
     /// Adds dispatches.
-    pub(super) fn add(&mut self, dispatches: Dispatches<'_>) {
-        self.exec.extend(dispatches.into_steps());
+    ///
+    /// # Errors
+    /// As [`Self::copy`].
+    pub(super) fn add(&mut self, dispatches: Dispatches<'_>) -> Result<(), Error> {
+        self.extend(self.output_field(), dispatches.into_steps())
     }
 
     /// The field that messages name: that of an input which must be shown whole, since it is displaced, or that
@@ -197,4 +229,14 @@ impl<'a> Kernels<'a> {
             constants: self.constants.bytes,
         }
     }
+}
+
+/// So many elements of a resource, after what it has.
+fn reserved(slot: Slot, size: &mut u64, width: ElementWidth, count: u64) -> Operand {
+    let start = size.next_multiple_of(ALIGNMENT);
+    let bytes = u64::from(width.bytes());
+    *size = start + (count * bytes).next_multiple_of(4);
+    let base = (start / bytes).cast_signed();
+    let strides = Default::default();
+    Operand { slot: Some(slot), width, base, strides, displacement: None }
 }

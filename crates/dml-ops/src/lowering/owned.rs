@@ -1,6 +1,8 @@
 //! Inputs that are OWNED_BY_DML: initialization copies them, padding included, into the persistent
 //! resource, and executions read them there.
 
+use std::collections::HashMap;
+
 use dml_core::plan::{Copy, CopyRegion, Slot, Step};
 use dml_core::{Error, TensorFlags, TensorLayout};
 use dml_spirv::ElementWidth;
@@ -20,6 +22,8 @@ pub(crate) struct Kept {
     pub(crate) init: Vec<Step>,
     /// Bytes of the persistent resource.
     pub(crate) size: u64,
+    /// How many bytes into it each input is that was copied.
+    inputs: HashMap<u32, u64>,
 }
 
 impl Kept {
@@ -40,7 +44,8 @@ impl Kept {
         Ok(Operand { base: (start / u64::from(operand.width.bytes())).cast_signed(), ..operand })
     }
 
-    /// Where executions read an input: its slot, or where it is kept, and how many bytes into that.
+    /// Where executions read an input: its slot, or where it is kept, and how many bytes into that. It is copied
+    /// there once, however often this is asked.
     ///
     /// # Errors
     /// [`Error::DeviceLimit`]: the device cannot carry the copy.
@@ -56,8 +61,12 @@ impl Kept {
         if !tensor.flags().contains(TensorFlags::OWNED_BY_DML) {
             return Ok((slot, 0));
         }
+        if let Some(start) = self.inputs.get(&input) {
+            return Ok((Slot::Persistent, *start));
+        }
         let (start, bytes) = (self.size.next_multiple_of(ALIGNMENT), tensor.minimum_size());
         self.size = start + bytes;
+        self.inputs.insert(input, start);
         self.init.extend(match target.transfer {
             TransferUse::Allowed => vec![Step::Copy(Copy {
                 source: slot,

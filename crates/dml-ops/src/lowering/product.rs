@@ -121,7 +121,6 @@ impl Kernels<'_> {
         }
         // A quad may begin at any element.
         let count = next.cast_unsigned() + u64::from(QUAD - 1);
-        let output = Operand { strides: to, ..self.temporary(ElementWidth::B32, count) };
         let place = sums.places[operand];
         let input = Operand {
             slot: Some(place.slot),
@@ -130,7 +129,10 @@ impl Kernels<'_> {
             strides: from,
             displacement: None,
         };
-        sums.places[operand] = Place { slot: Slot::Temporary, base: output.base, has_slack: true };
+        let output = self.derived(&[&input], ElementWidth::B32, count);
+        let output = Operand { strides: to, ..output };
+        let slot = output.slot.unwrap_or(Slot::Temporary);
+        sums.places[operand] = Place { slot, base: output.base, has_slack: true };
         let mut strides = to[first..].iter();
         let all = sums.batches.iter_mut().chain(&mut sums.depths);
         let last = match operand {
@@ -171,8 +173,7 @@ impl Kernels<'_> {
             ];
             dispatches.push_with_block(kernel.variant(), &windows, &push, Some(block))?;
         }
-        self.add(dispatches);
-        Ok(())
+        self.add(dispatches)
     }
 }
 

@@ -133,7 +133,7 @@ impl Kernels<'_> {
             let piece = Piece::of(&space, &part, alignment);
             self.dispatch_rows(&piece, reduction, None, &mut dispatches)?;
         }
-        self.add(dispatches);
+        self.add(dispatches)?;
         Ok(())
     }
 
@@ -163,7 +163,7 @@ impl Kernels<'_> {
             let piece = Piece::of(space, &part, alignment);
             self.dispatch_rows(&piece, reduction, Some(sizes), &mut dispatches)?;
         }
-        self.add(dispatches);
+        self.add(dispatches)?;
         Ok(())
     }
 

@@ -75,7 +75,7 @@ impl<'a> Build<'a> {
         let tensor = tensors.find(|(number, _)| *number == index).map(|(_, (_, tensor))| tensor);
         let tensor = tensor
             .ok_or_else(|| Error::internal(self.operator.schema().name, "has too few inputs"))?;
-        let place = Place::of(self.kernels.source(index, tensor)?, tensor);
+        let place = Place::of((Slot::Input(index), 0), tensor);
         let (value, is_half) = (Value::Input(self.inputs.len()), place.is_half());
         let factor = Value::Parameter(self.halves());
         self.inputs.push(place);

@@ -58,7 +58,7 @@ impl<'a> Build<'a> {
         target: &'a Target<'a>,
         are_integers: bool,
     ) -> Result<Self, Error> {
-        let mut kernels = Kernels::new(operator, target);
+        let kernels = Kernels::new(operator, target);
         let names = operator.tensors(FieldKind::Input).map(|(path, _)| path.field.name);
         let inputs = names.zip(kernels.inputs()?);
         let inputs = inputs.filter_map(|(name, operand)| Some((name, operand?))).collect();
@@ -103,8 +103,10 @@ impl<'a> Build<'a> {
         if let (DataType::Float32, Some(slot), false) = (data_type, operand.slot, is_copied) {
             return Ok(Words::of(&operand, slot, rank));
         }
-        let output = self.stored(tensor, storage);
-        let words = Words::of(&output, Slot::Temporary, rank);
+        let from: Vec<&Operand> =
+            [&operand].into_iter().chain(zero.iter().map(|it| &it.0)).collect();
+        let output = self.stored(tensor, storage, &from);
+        let words = Words::of(&output, output.slot.unwrap_or(Slot::Temporary), rank);
         let place = Place { has_slack: true, ..words.place };
         let margin = |at: usize| storage.margins.get(at).map_or(0, |it| it.iter().sum());
         let sizes: Vec<u32> = (0..rank).map(|at| tensor.sizes()[at] + margin(at)).collect();
@@ -121,8 +123,13 @@ impl<'a> Build<'a> {
         Ok(Words { place, ..words })
     }
 
-    /// Place for the elements of a tensor with its margins, which are zeros.
-    fn stored(&mut self, tensor: &TensorLayout, storage: &Storage<'_>) -> Operand {
+    /// Place for the elements of a tensor with its margins, which are zeros, when they are made of `from`.
+    fn stored(
+        &mut self,
+        tensor: &TensorLayout,
+        storage: &Storage<'_>,
+        from: &[&Operand],
+    ) -> Operand {
         let sizes = tensor.sizes();
         let margin = |at: usize| storage.margins.get(at).copied().unwrap_or_default();
         let size = |at: usize| sizes[at] + margin(at).iter().sum::<u32>();
@@ -140,7 +147,7 @@ impl<'a> Build<'a> {
         all[DIMENSIONS - sizes.len()..].copy_from_slice(&strides);
         // A quad may begin at any element.
         let count = next.cast_unsigned() + u64::from(QUAD - 1);
-        Operand { strides: all, ..self.kernels.temporary(ElementWidth::B32, count) }
+        Operand { strides: all, ..self.kernels.derived(from, ElementWidth::B32, count) }
     }
 
     /// The inputs of a program that makes words of elements, and that program.

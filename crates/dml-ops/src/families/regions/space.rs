@@ -68,7 +68,7 @@ impl<'a> Regions<'a> {
         scales: [f32; 2],
     ) -> Result<Self, Error> {
         const OF_REGIONS: usize = DIMENSIONS - 1;
-        let mut kernels = Kernels::new(operator, target);
+        let kernels = Kernels::new(operator, target);
         let mut inputs = kernels.inputs()?;
         let batches = if inputs.len() > 2 { inputs.pop().flatten() } else { None };
         let [input, numbers] = required(operator, inputs)?;

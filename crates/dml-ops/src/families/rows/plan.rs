@@ -48,7 +48,7 @@ pub(super) struct Rows<'a> {
 impl<'a> Rows<'a> {
     pub(super) fn new(operator: &'a Validated, target: &'a Target<'a>) -> Result<Self, Error> {
         let tensor = operator.required_tensor("InputTensor")?;
-        let mut kernels = Kernels::new(operator, target);
+        let kernels = Kernels::new(operator, target);
         let mut inputs = kernels.inputs()?;
         let outputs = kernels.outputs()?;
         let missing = || Error::internal(operator.schema().name, "a tensor is missing");

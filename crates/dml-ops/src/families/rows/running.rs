@@ -4,7 +4,7 @@
 //! so on. So every device joins them in one order, and sums and products of floats keep what rounding loses.
 
 use dml_core::plan::{InPlace, Plan, Slot};
-use dml_core::{AxisDirection, DataType, Error, Validated};
+use dml_core::{AxisDirection, DataType, Error, TensorFlags, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions::Function;
@@ -36,10 +36,11 @@ fn running(
     let data_type = rows.data_type;
     let reducer = joined(data_type).reducer;
     let axis = operator.uint("Axis")? as usize;
-    let axis = axis + DIMENSIONS - operator.required_tensor("InputTensor")?.sizes().len();
+    let tensor = operator.required_tensor("InputTensor")?;
+    let axis = axis + DIMENSIONS - tensor.sizes().len();
     let mut output = rows.output(0)?;
-    let lies_alike =
-        rows.input.slot == Some(Slot::Input(0)) && rows.input.lies_as(&output, &rows.sizes);
+    let is_bound = !tensor.flags().contains(TensorFlags::OWNED_BY_DML);
+    let lies_alike = is_bound && rows.input.lies_as(&output, &rows.sizes);
     let size = rows.sizes[axis];
     if operator.uint("AxisDirection")? == AxisDirection::Decreasing.dml_value() {
         let input = rows.input.clone();

@@ -41,7 +41,7 @@ impl<'a> Pooling<'a> {
         target: &'a Target<'a>,
         along: Vec<Along>,
     ) -> Result<Self, Error> {
-        let mut kernels = Kernels::new(operator, target);
+        let kernels = Kernels::new(operator, target);
         let inputs = kernels.inputs()?;
         let outputs = kernels.outputs()?;
         let layout = operator.required_tensor("InputTensor")?;

@@ -4,10 +4,19 @@ use dml_core::plan::{Copy, CopyRegion, Slot, Step};
 
 /// A slot, and how many bytes into it something begins: a multiple of 16, in the constants one of
 /// [`dml_core::plan::UNIFORM_ALIGNMENT`].
-pub(super) type Place = (Slot, u64);
+pub(crate) type Place = (Slot, u64);
+
+/// What a step reads that may be an input.
+pub(crate) fn read(step: &Step) -> Vec<Slot> {
+    match step {
+        Step::Dispatch(dispatch) => dispatch.windows.iter().map(|it| it.slot).collect(),
+        Step::Copy(copy) => vec![copy.source],
+        Step::Fill(_) | Step::Update(_) => vec![],
+    }
+}
 
 /// The step where each slot has become what `place` says.
-pub(super) fn relocated(step: &Step, place: &impl Fn(Slot) -> Place) -> Step {
+pub(crate) fn relocated(step: &Step, place: &impl Fn(Slot) -> Place) -> Step {
     match step {
         Step::Fill(fill) => {
             let (slot, by) = place(fill.slot);
