@@ -119,7 +119,7 @@ fn all(rank: usize, columns: Columns) -> Vec<Corner> {
         of("in_the_padding", &[Along { size: 2, window: 2, step: 2, padding: [6, 4], ..ONE }]),
         of("everywhere", &[pair; 6]),
         of("of_three_dimensions", &[USUAL; 2]).of_three_dimensions(columns),
-        of("many", &[Along { size: 36, ..USUAL }, Along { size: 37, window: 4, ..USUAL }]),
+        of("many", &[Along { size: 16, ..USUAL }, Along { size: 13, window: 4, ..USUAL }]),
     ];
     // What small descriptors do not show at once.
     for (name, layouts) in [
