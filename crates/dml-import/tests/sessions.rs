@@ -157,9 +157,12 @@ fn weights_are_uploaded_once_for_all_shapes() {
 /// before the first run.
 #[test]
 fn what_is_made_of_weights_alone_is_made_once() {
-    let (depth, width) = (48, 36);
-    let bytes: Vec<u8> = (0..depth * width).map(|it| 100 + (it * 7 % 56) as u8).collect();
-    let weight = Message::default().int(1, depth).int(1, width).int(2, 2).text(8, "w");
+    const DEPTH: u32 = 48;
+    const WIDTH: u32 = 36;
+    let byte = |it: u32| u8::try_from(100 + it * 7 % 56).unwrap();
+    let bytes: Vec<u8> = (0..DEPTH * WIDTH).map(byte).collect();
+    let weight = Message::default().int(1, DEPTH.into()).int(1, WIDTH.into()).int(2, 2);
+    let weight = weight.text(8, "w");
     let zero = Message::default().int(2, 2).text(8, "zero").bytes(9, &[128]);
     let graph = Graph {
         nodes: vec![
@@ -167,14 +170,14 @@ fn what_is_made_of_weights_alone_is_made_once() {
             node("MatMul", &["x", "dense"], &["y"], &[]),
         ],
         initializers: vec![weight.bytes(9, &bytes), floats("scale", &[], &[0.25]), zero],
-        inputs: vec![value("x", 1, &[None, Some(depth)])],
+        inputs: vec![value("x", 1, &[None, Some(DEPTH.into())])],
         outputs: vec![value("y", 1, &[])],
     };
     let model = model(13, graph);
     on_every_device(|device| {
         let session = Session::new(device, Model::from_bytes(model.clone()).unwrap());
         for (rows, first) in [(20, -3.0), (20, 1.0), (1, 2.0)] {
-            let inputs = Inputs::new().with_tensor("x", f32s(&[rows, depth as u64], first));
+            let inputs = Inputs::new().with_tensor("x", f32s(&[rows, DEPTH.into()], first));
             let program = session.model().bind(&inputs).unwrap();
             let once = program.steps().iter().map(|step| match step {
                 Step::Dispatch(dispatch) => Some(dispatch.once),
