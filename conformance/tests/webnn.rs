@@ -110,6 +110,17 @@ fn what_cannot_be_run_says_why() {
 }
 
 #[test]
+fn a_file_of_a_folder_may_have_no_tests() {
+    let folder = Folder::new();
+    folder.write("none.json", "{\"tests\": []}");
+    let one = test("one", "neg", &[], &json!([1.5, 2]), &json!([-1.5, -2]));
+    folder.write("one.json", &json!({ "tests": [one] }).to_string());
+    let output = conformance(&["webnn", &folder.text_path(".")]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output.stdout).contains("1 test, 1 passed"), "{output:?}");
+}
+
+#[test]
 fn wrong_usage_is_told_before_anything_runs() {
     let folder = Folder::new();
     let no_tests = folder.write("none.json", "{\"tests\": []}");

@@ -20,10 +20,10 @@ const MOST_BYTES: u64 = 64 << 20;
 /// A file cannot be read or holds something else, or there is no test.
 pub fn find(path: &Path, filter: Option<&Pattern>) -> anyhow::Result<Vec<Test>> {
     let files = if path.is_dir() { files(path)? } else { vec![path.to_owned()] };
-    let mut tests = Vec::new();
+    let (mut tests, mut has_tests) = (Vec::new(), false);
     for path in &files {
         let file = read(path)?;
-        ensure!(!file.tests.is_empty(), "{}: there is no test in it", path.display());
+        has_tests |= !file.tests.is_empty();
         let stem = path.file_stem().map(|it| it.to_string_lossy().into_owned());
         let stem = stem.unwrap_or_default();
         let absolute = path.canonicalize().with_context(|| path.display().to_string())?;
@@ -39,6 +39,7 @@ pub fn find(path: &Path, filter: Option<&Pattern>) -> anyhow::Result<Vec<Test>> 
             });
         }
     }
+    ensure!(has_tests, "{}: there is no test in it", path.display());
     tests.retain(|test| filter.is_none_or(|it| it.is_match(&test.id)));
     Ok(tests)
 }
