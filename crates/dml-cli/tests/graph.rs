@@ -51,7 +51,7 @@ fn a_graph_is_compiled_and_explained() {
         let rest = "steps: 1\ntemporary resource: 0 bytes\npersistent resource: 0 bytes\n";
         assert_eq!(printed, format!("{BOUND}{rest}"));
         let printed = stdout(run(&["graph", &path, "--explain"]));
-        assert!(printed.contains(&format!("\n\n{FUSED}")), "{printed}");
+        assert!(printed.contains(&format!("\n\n{FUSED}     1 x element_wise_0 ")), "{printed}");
         let printed = stdout(run(&["graph", &path, "--explain", "--no-fuse"]));
         assert!(printed.starts_with(&format!("{BOUND}steps: 2\n")), "{printed}");
         assert!(printed.contains("\n  0: 1 step: Nodes[1] (the sum)\n"), "{printed}");

@@ -5,6 +5,7 @@ mod dot;
 use std::fmt;
 
 use dml_core::graph::ValidatedGraph;
+use dml_core::plan::Step;
 
 use super::group::Groups;
 use super::part::Part as LoweredPart;
@@ -34,6 +35,9 @@ pub struct Part {
     pub nodes: Vec<String>,
     /// How many steps it takes, dispatches and transfers.
     pub steps: usize,
+    /// The kernels that were chosen, in the order in which they are dispatched, and how often each is one after
+    /// the other.
+    pub kernels: Vec<(&'static str, usize)>,
 }
 
 /// A node that is a part by itself, or the last of one.
@@ -68,7 +72,11 @@ impl Explanation {
     ) -> Self {
         let label = |node: &usize| graph.nodes()[*node].label.clone();
         let labels = |nodes: &[usize]| nodes.iter().map(label).collect();
-        let part = |it: &LoweredPart| Part { nodes: labels(&it.nodes), steps: it.exec.len() };
+        let part = |it: &LoweredPart| Part {
+            nodes: labels(&it.nodes),
+            steps: it.exec.len(),
+            kernels: kernels(&it.exec),
+        };
         let fusion = |(node, reason): (usize, _)| Fusion { node: label(&node), reason };
         Self {
             parts: parts.iter().map(part).collect(),
@@ -78,6 +86,20 @@ impl Explanation {
             memory,
         }
     }
+}
+
+/// The names of what steps dispatch.
+fn kernels(steps: &[Step]) -> Vec<(&'static str, usize)> {
+    let mut kernels: Vec<(&'static str, usize)> = Vec::new();
+    for step in steps {
+        let Step::Dispatch(dispatch) = step else { continue };
+        let name = dispatch.kernel.variant.name;
+        match kernels.last_mut() {
+            Some((last, times)) if *last == name => *times += 1,
+            _ => kernels.push((name, 1)),
+        }
+    }
+    kernels
 }
 
 /// `1 part`, or `2 parts`.
@@ -91,6 +113,9 @@ impl fmt::Display for Explanation {
         writeln!(f, "{}, {}", counted(self.parts.len(), "part"), counted(steps, "step"))?;
         for (index, part) in self.parts.iter().enumerate() {
             writeln!(f, "  {index}: {}: {}", part.steps_text(), part.nodes.join(" + "))?;
+            for (kernel, times) in &part.kernels {
+                writeln!(f, "     {times} x {kernel}")?;
+            }
         }
         for (what, nodes) in [("folded", &self.folded), ("not needed", &self.unneeded)] {
             if !nodes.is_empty() {
