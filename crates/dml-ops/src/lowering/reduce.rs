@@ -133,8 +133,7 @@ impl Kernels<'_> {
             let piece = Piece::of(&space, &part, alignment);
             self.dispatch_rows(&piece, reduction, None, &mut dispatches)?;
         }
-        self.add(dispatches)?;
-        Ok(())
+        self.add(dispatches)
     }
 
     /// Adds the steps that reduce grids: the last two dimensions are those of their rows and columns, of which
@@ -163,8 +162,7 @@ impl Kernels<'_> {
             let piece = Piece::of(space, &part, alignment);
             self.dispatch_rows(&piece, reduction, Some(sizes), &mut dispatches)?;
         }
-        self.add(dispatches)?;
-        Ok(())
+        self.add(dispatches)
     }
 
     /// Reduces rows in parts of `length`, the parts of a row in a dimension that is not used, and then these.
