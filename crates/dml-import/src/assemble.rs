@@ -118,11 +118,9 @@ impl Assembler<'_> {
     /// Adds the nodes that the outputs depend on, and the outputs.
     fn nodes(&mut self, nodes: &[DeviceNode], outputs: &[(Origin, Value)]) -> Result<()> {
         let is_needed = needed(nodes, outputs);
-        let is_constant = constants(nodes);
-        let stage_of = stages(nodes, &is_constant);
-        let of_constants =
-            stage_of.iter().zip(&is_constant).filter(|(_, is_constant)| **is_constant);
-        self.once = of_constants.map(|(stage, _)| stage + 1).max().unwrap_or(0);
+        let is_constant = constants(nodes, &is_needed);
+        let (stage_of, once) = stages(nodes, &is_constant);
+        self.once = once;
         let mut stages: Vec<Vec<usize>> = Vec::new();
         for (index, stage) in stage_of.iter().enumerate().filter(|(index, _)| is_needed[*index]) {
             stages.resize(stages.len().max(stage + 1), vec![]);
@@ -284,30 +282,32 @@ fn device_value(storage: &Storage) -> Option<(usize, usize)> {
     }
 }
 
-/// Which nodes read weights alone, and what is made of them.
-fn constants(nodes: &[DeviceNode]) -> Vec<bool> {
+/// Which of the needed nodes read weights alone, and what is made of them.
+fn constants(nodes: &[DeviceNode], is_needed: &[bool]) -> Vec<bool> {
     let mut all: Vec<bool> = Vec::with_capacity(nodes.len());
-    for node in nodes {
+    for (node, is_needed) in nodes.iter().zip(is_needed) {
         let mut inputs = node.inputs.iter().flatten().peekable();
-        all.push(inputs.peek().is_some() && inputs.all(|it| is_constant(it, &all)));
+        let reads_some = inputs.peek().is_some();
+        all.push(*is_needed && reads_some && inputs.all(|it| is_constant(it, &all)));
     }
     all
 }
 
-/// In which graph each node is; those of constants come before all others. What goes along an edge of a graph has
+/// In which graph each node is, and how many graphs have constants; these come before all others. What goes along an edge of a graph has
 /// one type, so that what is read as another one than it was written as has to leave a graph in between.
-fn stages(nodes: &[DeviceNode], is_constant: &[bool]) -> Vec<usize> {
+fn stages(nodes: &[DeviceNode], is_constant: &[bool]) -> (Vec<usize>, usize) {
     let mut stages = vec![0; nodes.len()];
-    let mut first = 0;
-    for of_constants in [true, false] {
-        let own = (0..nodes.len()).filter(|index| is_constant[*index] == of_constants);
-        for index in own {
-            stages[index] = stage(nodes, index, &stages).max(first);
-        }
-        let most = (0..nodes.len()).filter(|index| is_constant[*index]).map(|index| stages[index]);
-        first = most.max().map_or(0, |most| most + 1);
+    let (constants, others): (Vec<usize>, Vec<usize>) =
+        (0..nodes.len()).partition(|index| is_constant[*index]);
+    let mut once = 0;
+    for index in constants {
+        stages[index] = stage(nodes, index, &stages);
+        once = once.max(stages[index] + 1);
     }
-    stages
+    for index in others {
+        stages[index] = stage(nodes, index, &stages).max(once);
+    }
+    (stages, once)
 }
 
 /// The first graph that a node can be in, when those of its inputs are known.

@@ -190,6 +190,32 @@ fn what_is_made_of_weights_alone_is_made_once() {
     });
 }
 
+/// Nothing is executed before the first run for a result that no output needs.
+#[test]
+fn what_is_made_of_weights_for_no_output_is_not_made() {
+    let weight = Message::default().int(1, 1 << 17).int(2, 2).text(8, "w").bytes(9, &[7; 1 << 17]);
+    let graph = Graph {
+        nodes: vec![
+            node("DequantizeLinear", &["w", "scale"], &["dense"], &[]),
+            node("Shape", &["dense"], &["shape"], &[]),
+            node("Expand", &["x", "shape"], &["wide"], &[]),
+            node("Relu", &["wide"], &["y"], &[]),
+        ],
+        initializers: vec![weight, floats("scale", &[], &[0.25])],
+        inputs: vec![value("x", 1, &[Some(1)])],
+        outputs: vec![value("y", 1, &[])],
+    };
+    let model = model(13, graph);
+    on_every_device(|device| {
+        let session = Session::new(device, Model::from_bytes(model.clone()).unwrap());
+        let inputs = Inputs::new().with_tensor("x", f32s(&[1], 3.0));
+        let program = session.model().bind(&inputs).unwrap();
+        assert_eq!(program.operators().len(), 1);
+        let found = tensors(&session.run(&inputs).unwrap());
+        assert_eq!(found, [common::f32s(&[1 << 17], &vec![3.0; 1 << 17])]);
+    });
+}
+
 /// Each runs as often as it was told, on what the session has compiled for it.
 #[test]
 fn a_loop_of_another_trip_count_is_another_program() {
