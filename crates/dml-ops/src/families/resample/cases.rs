@@ -37,7 +37,7 @@ const PIXELS: Shape = Shape {
 const LARGER: Shape =
     Shape { input: [1, 2, 3, 5], output: [1, 2, 6, 15], scales: [1.0, 1.0, 2.0, 3.0], ..PIXELS };
 
-const SHAPES: [(&str, Shape); 12] = [
+const SHAPES: [(&str, Shape); 14] = [
     ("one_element", PIXELS),
     ("same", Shape { input: [2, 3, 4, 5], output: [2, 3, 4, 5], ..PIXELS }),
     ("larger", LARGER),
@@ -69,6 +69,24 @@ const SHAPES: [(&str, Shape); 12] = [
             input: [1, 2, 1, 170],
             output: [1, 2, 4, 510],
             scales: [1.0, 1.0, 4.0, 3.0],
+            ..PIXELS
+        },
+    ),
+    (
+        "width_alone",
+        Shape {
+            input: [2, 1, 2, 5],
+            output: [2, 1, 2, 10],
+            scales: [1.0, 1.0, 1.0, 2.0],
+            ..PIXELS
+        },
+    ),
+    (
+        "height_alone",
+        Shape {
+            input: [2, 1, 2, 5],
+            output: [2, 1, 10, 5],
+            scales: [1.0, 1.0, 5.0, 1.0],
             ..PIXELS
         },
     ),

@@ -1,7 +1,7 @@
 //! How tensors are resampled: the coordinate in the input is computed in FLOAT32, and displaces the input.
 //!
-//! The nearest elements are moved in one step, whatever dimensions are resampled, those of UPSAMPLE_2D as copies. Linear interpolation and smoothing
-//! are done one dimension after the other, in single precision.
+//! The nearest elements are moved in one step, whatever dimensions are resampled, those of UPSAMPLE_2D as copies.
+//! Linear interpolation and smoothing are done one dimension after the other, in single precision.
 
 use dml_core::plan::Plan;
 use dml_core::{AxisDirection, DataType, Error, InterpolationMode, Validated};
