@@ -11,90 +11,10 @@
 #include "include/divide.glsl"
 #include "include/operands.glsl"
 
-// Mirrored by src/element_wise/push.rs.
-layout(push_constant, std430) uniform PushConstants {
-    uint base_words[OPERANDS];  // where the window of each operand starts in its descriptor
-    uint first_group;
-    uint count;                 // tiles, at least 1
-} push;
-
-uint base_word(const uint operand) {
-    return push.base_words[operand];
-}
-
-#include "include/accessors.glsl"
-
-// Mirrored by src/product/record.rs. Of what an index is divided by there are the size and the divisor.
-layout(set = 0, binding = 8, std140) uniform Record {
-    uvec4 counts;           // rows, columns, whether sums go on
-    uvec4 splits[6];        // tiles of columns, tiles of rows, inner batches, inner columns
-    uvec4 depths;           // sizes, outermost first
-    uvec4 rows;             // first element, stride of rows and of batches
-    uvec4 rows_depths;
-    uvec4 columns;          // first element, nothing, strides of batches
-    uvec4 columns_columns;
-    uvec4 columns_depths;
-    uvec4 results;          // first element, stride of rows and of batches
-    uvec4 results_columns;
-} record;
+#define COLUMN_QUADS 2
+#include "include/products.glsl"
 
 const uint COLUMNS = 8u;
-
-#if INTEGER
-#define NUMBERS uvec4
-#define NUMBER uint
-#define FROM_BITS(bits) (bits)
-#define TO_BITS(numbers) (numbers)
-#else
-#define NUMBERS vec4
-#define NUMBER float
-#define FROM_BITS(bits) uintBitsToFloat(bits)
-#define TO_BITS(numbers) floatBitsToUint(numbers)
-#endif
-
-uint split(const uint by, inout uint index) {
-    const uvec4 size = record.splits[by];
-    const uint quotient = divide(index, size.y, size.z);
-    const uint rest = index - quotient * size.x;
-    index = quotient;
-    return rest;
-}
-
-uint total(const uvec4 parts) {
-    return parts.x + parts.y + parts.z + parts.w;
-}
-
-// Where a column is in the second input, and in the output.
-uvec2 place_of(const uint column) {
-    uint rest = min(column, record.counts.y - 1u);
-    uvec4 at;
-    at.w = split(5u, rest);
-    at.z = split(4u, rest);
-    at.y = split(3u, rest);
-    at.x = rest;
-    return uvec2(total(at * record.columns_columns), total(at * record.results_columns));
-}
-
-uint written(const uint at) {
-    return words1_7[base_word(OUTPUT) + at];
-}
-
-#if ROWS == 1
-#define EACH_ROW(DO) DO(0)
-#else
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
-#endif
-
-#define DECLARE(I) NUMBERS low##I = NUMBERS(0); NUMBERS high##I = NUMBERS(0);
-#define RESUME(I)                    \
-    low##I = FROM_BITS(sums[2 * I]); \
-    high##I = FROM_BITS(sums[2 * I + 1]);
-#define ADD(I, FACTOR)               \
-    low##I += FACTOR * low_columns;  \
-    high##I += FACTOR * high_columns;
-#define KEEP(I)                    \
-    sums[2 * I] = TO_BITS(low##I); \
-    sums[2 * I + 1] = TO_BITS(high##I);
 
 void main() {
     uint index;
@@ -138,12 +58,12 @@ void main() {
     const uint rows_left = min(record.counts.x - row, uint(ROWS));
     const uint columns_left = min(record.counts.y - column, COLUMNS);
     const uint first_result = result + row * record.results.y;
-    uvec4 sums[2 * ROWS];
+    uvec4 sums[SUMS];
     EACH_ROW(DECLARE)
     if (varying_bound(record.counts.z, index) != 0u) {
         for (uint r = 0u; r < rows_left; ++r) {
             for (uint c = 0u; c < columns_left; ++c) {
-                sums[2u * r + (c >> 2)][c & 3u] =
+                sums[sum_at(r, c >> 2)][c & 3u] =
                     written(first_result + r * record.results.y + places[c].y);
             }
         }
@@ -180,14 +100,8 @@ void main() {
 #else
         const NUMBERS first = FROM_BITS(read4_0(at.x >> 2));
         const NUMBERS second = FROM_BITS(read4_0(at.x + next_rows >> 2));
-        ADD(0, first.x)
-        ADD(1, first.y)
-        ADD(2, first.z)
-        ADD(3, first.w)
-        ADD(4, second.x)
-        ADD(5, second.y)
-        ADD(6, second.z)
-        ADD(7, second.w)
+        ADD_QUAD(0, 1, 2, 3, first)
+        ADD_QUAD(4, 5, 6, 7, second)
 #endif
         const uint ends2 = uint(++depth.z == sizes.w);
         depth.z -= ends2 * sizes.w;
@@ -203,7 +117,7 @@ void main() {
     for (uint r = 0u; r < rows_left; ++r) {
         for (uint c = 0u; c < columns_left; ++c) {
             write1(first_result + r * record.results.y + places[c].y,
-                sums[2u * r + (c >> 2)][c & 3u]);
+                sums[sum_at(r, c >> 2)][c & 3u]);
         }
     }
 }

@@ -45,6 +45,7 @@ pub static DIAGONAL_BAND_B8: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_band::b8,
     });
 const _: () = assert!(are_same_fields(
@@ -75,6 +76,7 @@ pub static DIAGONAL_BAND_B16: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_band::b16,
     });
 const _: () = assert!(are_same_fields(
@@ -105,6 +107,7 @@ pub static DIAGONAL_BAND_B32: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_band::b32,
     });
 const _: () = assert!(are_same_fields(
@@ -135,6 +138,7 @@ pub static DIAGONAL_BAND_B64: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_band::b64,
     });
 const _: () = assert!(are_same_fields(
@@ -178,6 +182,7 @@ pub static DIAGONAL_MERGE_B8: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_merge::b8,
     });
 const _: () = assert!(are_same_fields(
@@ -213,6 +218,7 @@ pub static DIAGONAL_MERGE_B16: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_merge::b16,
     });
 const _: () = assert!(are_same_fields(
@@ -248,6 +254,7 @@ pub static DIAGONAL_MERGE_B32: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_merge::b32,
     });
 const _: () = assert!(are_same_fields(
@@ -283,6 +290,7 @@ pub static DIAGONAL_MERGE_B64: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_merge::b64,
     });
 const _: () = assert!(are_same_fields(
@@ -323,6 +331,7 @@ pub static DIAGONAL_SCATTER_B8: KernelModule =
             SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_scatter::b8,
     });
 const _: () = assert!(are_same_fields(
@@ -355,6 +364,7 @@ pub static DIAGONAL_SCATTER_B16: KernelModule =
             SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_scatter::b16,
     });
 const _: () = assert!(are_same_fields(
@@ -387,6 +397,7 @@ pub static DIAGONAL_SCATTER_B32: KernelModule =
             SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_scatter::b32,
     });
 const _: () = assert!(are_same_fields(
@@ -419,6 +430,7 @@ pub static DIAGONAL_SCATTER_B64: KernelModule =
             SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_scatter::b64,
     });
 const _: () = assert!(are_same_fields(
@@ -456,6 +468,7 @@ pub static DIAGONAL_WRITE_B8: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_write::b8,
     });
 const _: () = assert!(are_same_fields(
@@ -485,6 +498,7 @@ pub static DIAGONAL_WRITE_B16: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_write::b16,
     });
 const _: () = assert!(are_same_fields(
@@ -514,6 +528,7 @@ pub static DIAGONAL_WRITE_B32: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_write::b32,
     });
 const _: () = assert!(are_same_fields(
@@ -543,6 +558,7 @@ pub static DIAGONAL_WRITE_B64: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::diagonal_write::b64,
     });
 const _: () = assert!(are_same_fields(
@@ -699,6 +715,7 @@ pub static FILL_WORDS_B32: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::fill_words::b32,
     });
 const _: () = assert!(are_same_fields(
@@ -740,6 +757,7 @@ pub static FILL_WRITE_B8: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::fill_write::b8,
     });
 const _: () = assert!(are_same_fields(
@@ -773,6 +791,7 @@ pub static FILL_WRITE_B16: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::fill_write::b16,
     });
 const _: () = assert!(are_same_fields(
@@ -806,6 +825,7 @@ pub static FILL_WRITE_B32: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::fill_write::b32,
     });
 const _: () = assert!(are_same_fields(
@@ -839,6 +859,7 @@ pub static FILL_WRITE_B64: KernelModule =
             SpecializationConstant { id: 1, name: "RUN_LENGTH", default: 16 },
         ],
         required_features: &[],
+        required_limits: &[],
         host: &twins::fill_write::b64,
     });
 const _: () = assert!(are_same_fields(
@@ -1054,6 +1075,219 @@ pub static PRODUCT_8_WHOLE_I32: Source = Source {
     },
 };
 
+/// Sums of products of halves, by cooperative matrices.
+pub static PRODUCT_COOPERATIVE: Source = Source {
+    name: "product_cooperative",
+    spirv: include_bytes!("../compiled/product_cooperative.spv"),
+    relocations: include_bytes!("../compiled/product_cooperative.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "SUBGROUP_SIZE", default: 64 },
+            SpecializationConstant { id: 1, name: "MATRIX_M", default: 16 },
+            SpecializationConstant { id: 2, name: "MATRIX_N", default: 16 },
+            SpecializationConstant { id: 3, name: "MATRIX_K", default: 16 },
+        ],
+    },
+};
+
+/// Sums of products of floats, 128 rows and columns to a work group.
+pub static PRODUCT_TILES_128_F32: Source = Source {
+    name: "product_tiles_128_f32",
+    spirv: include_bytes!("../compiled/product_tiles_128_f32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_128_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of integers, 128 rows and columns to a work group.
+pub static PRODUCT_TILES_128_I32: Source = Source {
+    name: "product_tiles_128_i32",
+    spirv: include_bytes!("../compiled/product_tiles_128_i32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_128_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats, 128 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_128_WHOLE_F32: Source = Source {
+    name: "product_tiles_128_whole_f32",
+    spirv: include_bytes!("../compiled/product_tiles_128_whole_f32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_128_whole_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of integers, 128 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_128_WHOLE_I32: Source = Source {
+    name: "product_tiles_128_whole_i32",
+    spirv: include_bytes!("../compiled/product_tiles_128_whole_i32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_128_whole_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats, 32 rows and columns to a work group.
+pub static PRODUCT_TILES_32_F32: Source = Source {
+    name: "product_tiles_32_f32",
+    spirv: include_bytes!("../compiled/product_tiles_32_f32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_32_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of integers, 32 rows and columns to a work group.
+pub static PRODUCT_TILES_32_I32: Source = Source {
+    name: "product_tiles_32_i32",
+    spirv: include_bytes!("../compiled/product_tiles_32_i32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_32_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats, 32 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_32_WHOLE_F32: Source = Source {
+    name: "product_tiles_32_whole_f32",
+    spirv: include_bytes!("../compiled/product_tiles_32_whole_f32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_32_whole_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of integers, 32 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_32_WHOLE_I32: Source = Source {
+    name: "product_tiles_32_whole_i32",
+    spirv: include_bytes!("../compiled/product_tiles_32_whole_i32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_32_whole_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats, 64 rows and columns to a work group.
+pub static PRODUCT_TILES_64_F32: Source = Source {
+    name: "product_tiles_64_f32",
+    spirv: include_bytes!("../compiled/product_tiles_64_f32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_64_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of integers, 64 rows and columns to a work group.
+pub static PRODUCT_TILES_64_I32: Source = Source {
+    name: "product_tiles_64_i32",
+    spirv: include_bytes!("../compiled/product_tiles_64_i32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_64_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats, 64 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_64_WHOLE_F32: Source = Source {
+    name: "product_tiles_64_whole_f32",
+    spirv: include_bytes!("../compiled/product_tiles_64_whole_f32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_64_whole_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of integers, 64 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_64_WHOLE_I32: Source = Source {
+    name: "product_tiles_64_whole_i32",
+    spirv: include_bytes!("../compiled/product_tiles_64_whole_i32.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_64_whole_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
 /// Random words.
 pub static RANDOM_WORDS: Source = Source {
     name: "random_words",
@@ -1247,6 +1481,19 @@ pub static LINKED: &[&Source] = &[
     &PRODUCT_8_I32,
     &PRODUCT_8_WHOLE_F32,
     &PRODUCT_8_WHOLE_I32,
+    &PRODUCT_COOPERATIVE,
+    &PRODUCT_TILES_128_F32,
+    &PRODUCT_TILES_128_I32,
+    &PRODUCT_TILES_128_WHOLE_F32,
+    &PRODUCT_TILES_128_WHOLE_I32,
+    &PRODUCT_TILES_32_F32,
+    &PRODUCT_TILES_32_I32,
+    &PRODUCT_TILES_32_WHOLE_F32,
+    &PRODUCT_TILES_32_WHOLE_I32,
+    &PRODUCT_TILES_64_F32,
+    &PRODUCT_TILES_64_I32,
+    &PRODUCT_TILES_64_WHOLE_F32,
+    &PRODUCT_TILES_64_WHOLE_I32,
     &RANDOM_WORDS,
     &REDUCE_0,
     &REDUCE_1,

@@ -9,12 +9,14 @@ mod limit;
 mod spirv;
 mod table;
 mod version;
+mod work_group;
 
 pub use cap::{CapResult, CapabilityCap, Shortfall};
 pub use feature::{Enabling, Extension, Feature, Features, SpirvCapability};
 pub use limit::Limit;
 pub use spirv::{UnknownNeed, required_features};
 pub use version::ApiVersion;
+pub use work_group::{WorkGroup, work_group};
 
 /// Storage buffers that a device must let a kernel bind (maxPerStageDescriptorStorageBuffers). Vulkan
 /// guarantees 4, which is not enough for a kernel of four inputs; SwiftShader has 30, lavapipe 32.
@@ -49,6 +51,9 @@ pub struct Limits {
     pub min_subgroup_size: u32,
     /// maxSubgroupSize: the most that a kernel may ask for, or subgroupSize where it may not ask.
     pub max_subgroup_size: u32,
+    /// MSize, NSize and KSize of cooperative matrices: a subgroup multiplies MSize x KSize numbers of FLOAT16
+    /// by KSize x NSize, and adds them to sums of FLOAT32. 0 where it cannot.
+    pub cooperative_matrix_size: [u32; 3],
     /// maxPushConstantsSize.
     pub max_push_constants_size: u32,
     /// maxMemoryAllocationSize: bytes that one allocation can have.
@@ -87,6 +92,7 @@ impl Capabilities {
                 subgroup_size: 1,
                 min_subgroup_size: 1,
                 max_subgroup_size: 1,
+                cooperative_matrix_size: [0; 3],
                 max_push_constants_size: 128,
                 max_memory_allocation_size: 1 << 30,
                 max_buffer_size: 1 << 30,

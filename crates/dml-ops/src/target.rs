@@ -11,6 +11,8 @@ use dml_spirv::{ElementWidth, Kernel};
 /// invocation, of the kernels that take runs.
 const LOCAL_SIZE: &str = "LOCAL_SIZE";
 const RUN_LENGTH: &str = "RUN_LENGTH";
+/// The same of kernels whose work groups are subgroups.
+const SUBGROUP_SIZE: &str = "SUBGROUP_SIZE";
 
 /// On both CPU drivers an element of 16 takes a third of the time of an element by itself.
 const INDICES_IN_A_RUN: u32 = 16;
@@ -81,17 +83,25 @@ impl Target<'_> {
 
     /// The value of a specialization constant, by its name in the shaders.
     fn value_of(&self, name: &str) -> Option<u32> {
+        let limits = &self.capabilities.limits;
+        let [m, n, k] = limits.cooperative_matrix_size;
         match name {
             LOCAL_SIZE => Some(self.local_size()),
             RUN_LENGTH => Some(INDICES_IN_A_RUN),
+            SUBGROUP_SIZE => Some(limits.subgroup_size),
+            "MATRIX_M" => Some(m),
+            "MATRIX_N" => Some(n),
+            "MATRIX_K" => Some(k),
             _ => None,
         }
     }
 
-    /// Indices of a work group of `variant`: those of each invocation, times how many these are.
+    /// Indices of a work group of `variant`: those of each invocation, times how many these are. A kernel that
+    /// does not leave the size of its work groups open has one for each of these.
     pub(crate) fn group_length(&self, variant: &'static KernelModule) -> u32 {
-        let has_runs = variant.specialization_constants.iter().any(|it| it.name == RUN_LENGTH);
-        self.local_size() * if has_runs { INDICES_IN_A_RUN } else { 1 }
+        let has = |name| variant.specialization_constants.iter().any(|it| it.name == name);
+        let of_invocation = if has(RUN_LENGTH) { INDICES_IN_A_RUN } else { 1 };
+        if has(LOCAL_SIZE) { self.local_size() * of_invocation } else { 1 }
     }
 }
 
@@ -146,7 +156,7 @@ mod tests {
             assert_eq!(target.kernel_key(all).specialization, [16, 7, 32]);
             assert_eq!(target.group_length(all), 16 * 32);
             assert_eq!(target.kernel_key(described(0)).specialization, [0; 0]);
-            assert_eq!(target.group_length(described(0)), 32);
+            assert_eq!(target.group_length(described(0)), 1);
         });
     }
 }

@@ -1,5 +1,6 @@
 //! Every operator's cases, lowered and run by the host interpreter, against its reference.
 
+use dml_core::capabilities::Features;
 use dml_core::plan::{Plan, Step};
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Strategy, Tuning, validate};
 
@@ -34,9 +35,13 @@ pub(crate) fn lower_with(
     tuning: Tuning,
     transfer: TransferUse,
 ) -> Plan {
-    let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
     let capabilities = &Capabilities::vulkan_minimum();
-    crate::lower(&operator, &Target { capabilities, tuning, transfer }).unwrap()
+    lower_for(desc, &Target { capabilities, tuning, transfer })
+}
+
+/// The plan of an operator for any device.
+pub(crate) fn lower_for(desc: impl Into<AbstractOperator>, target: &Target<'_>) -> Plan {
+    crate::lower(&validate(&desc.into(), FeatureLevel::HIGHEST).unwrap(), target).unwrap()
 }
 
 /// What the highest level accepts.
@@ -202,12 +207,18 @@ fn plans_do_not_depend_on_the_level() {
 fn every_case_is_the_same_with_every_strategy() {
     let minimum = &Capabilities::vulkan_minimum();
     let small = &with_window(268, 256);
+    // Everything that a strategy may need.
+    let mut rich = Capabilities { features: Features::ALL, ..minimum.clone() };
+    rich.limits.max_compute_work_group_invocations = 256;
+    rich.limits.max_compute_work_group_size[0] = 256;
+    rich.limits.cooperative_matrix_size = [8, 16, 4];
+    let rich = &rich;
     let targets = Strategy::ALL.into_iter().flat_map(|strategy| {
         let tuning = Tuning::new().with_strategy(strategy);
         let short = tuning.with_local_size(8).with_sizes(0, 24, 4);
         let target =
             |capabilities, tuning| Target { capabilities, tuning, transfer: TransferUse::Allowed };
-        [target(minimum, tuning), target(small, short)]
+        [target(minimum, tuning), target(small, short), target(rich, tuning)]
     });
     check_everything(&targets.collect::<Vec<_>>());
 }

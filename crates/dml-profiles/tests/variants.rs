@@ -21,6 +21,7 @@ fn made_up(required_features: &'static [Feature]) -> &'static KernelModule {
         uniform_binding: None,
         specialization_constants: &[],
         required_features,
+        required_limits: &[],
         host: &nothing,
     })))
 }

@@ -6,7 +6,6 @@ pub(crate) mod kernel;
 pub(crate) mod layouts;
 pub(crate) mod plan_check;
 pub(crate) mod set_layout;
-pub(crate) mod work_group;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};

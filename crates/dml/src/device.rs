@@ -163,13 +163,13 @@ impl Device {
     }
 }
 
-/// Preferences for a kind of device. Copies of many rows were measured on CPU drivers alone; elsewhere each
-/// region is a command of its own, which many rows are not worth.
+/// Preferences for a kind of device. Only CPU drivers were measured. Elsewhere each region of a copy is a
+/// command of its own, which many rows are not worth, and work groups have memory of their own to share.
 fn tuning(vulkan: &dml_vk::Device) -> Tuning {
     const FEW_ROWS: u32 = 64;
     match vulkan.info().device_type {
         DeviceType::Cpu => Tuning::new(),
-        _ => Tuning::new().with_most_rows(FEW_ROWS),
+        _ => Tuning::new().with_most_rows(FEW_ROWS).with_shared_tiles(),
     }
 }
 

@@ -135,6 +135,8 @@ fn push_variant(text: &mut String, variant: &Variant) {
     push_line(text, INDENT, "bindings: &", &bindings.collect::<Vec<_>>(), ",");
     push_interface(text, reflection);
     push_line(text, INDENT, "required_features: &", &features.collect::<Vec<_>>(), ",");
+    // Sizes of work groups are specialized.
+    let _ = writeln!(text, "        required_limits: &[],");
     let _ = writeln!(text, "        host: &twins::{kernel_name}::{element_width},");
     text.push_str("    });\n");
     // Twin and shader must agree on the push constants, or nothing compiles.

@@ -1,6 +1,11 @@
-// The index of an invocation in a one-dimensional dispatch of any size.
+// The index of an invocation, or of a work group, in a one-dimensional dispatch of any size. Where the kernel
+// depends on it, LOCAL_SIZE_LITERAL is the size of a work group.
 
+#ifdef LOCAL_SIZE_LITERAL
+layout(local_size_x = LOCAL_SIZE_LITERAL) in;
+#else
 layout(local_size_x = 64, local_size_x_id = 0) in;
+#endif
 
 const uint LOCAL_SIZE = gl_WorkGroupSize.x;
 

@@ -1,6 +1,8 @@
 //! What plans name of a linked kernel.
 
-use dml_core::capabilities::required_features;
+use std::collections::HashMap;
+
+use dml_core::capabilities::{required_features, work_group};
 use dml_core::host::{HostDispatch, HostError};
 use dml_core::kernel::{KernelBinding, KernelDescription, KernelModule};
 use dml_core::plan::Access as Touch;
@@ -27,11 +29,16 @@ impl Made {
     pub(crate) fn module(self, inputs: &[Operand], access: Touch) -> KernelModule {
         let features =
             required_features(&self.spirv).expect("what was linked is SPIR-V of known needs");
+        let interface = self.skeleton.interface;
+        // A size that a constant has is chosen by whoever makes a pipeline.
+        let limits = match interface.specialization_constants {
+            [] => work_group(&self.spirv, &HashMap::new()).map(|it| it.needed_limits().to_vec()),
+            _ => None,
+        };
         let spirv: Vec<u8> = self.spirv.into_iter().flat_map(u32::to_le_bytes).collect();
         let inputs = (0..).zip(inputs).filter(|(_, it)| it.access != Access::Index);
         let inputs = inputs.map(|(binding, _)| KernelBinding { binding, access: Touch::Read });
         let output = KernelBinding { binding: OUTPUT_BINDING, access };
-        let interface = self.skeleton.interface;
         KernelModule::new(KernelDescription {
             name: String::leak(self.name),
             spirv: Vec::leak(spirv),
@@ -41,6 +48,7 @@ impl Made {
             uniform_binding: interface.uniform_binding,
             specialization_constants: interface.specialization_constants,
             required_features: Vec::leak(features.iter().collect()),
+            required_limits: Vec::leak(limits.unwrap_or_default()),
             host: Box::leak(self.host),
         })
     }

@@ -2,10 +2,10 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-use super::record::{Block, COLUMNS, COLUMNS_OF_A_TILE, DEPTHS};
-use super::{Product, Rows};
+use super::record::{Block, COLUMNS, DEPTHS};
+use super::{Product, Tile};
 use crate::element_wise::PushConstants;
-use crate::twins::dispatch::for_each_index;
+use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
 const ROWS_AT: usize = 0;
 const COLUMNS_AT: usize = 1;
@@ -17,18 +17,23 @@ pub(super) fn run(kernel: Product, dispatch: &mut HostDispatch<'_>) -> Result<()
     let push = PushConstants::of(dispatch);
     let bases = [push.base_words[0], push.base_words[1], push.base_words[7]];
     let sums = Sums { kernel, block: &block, bases };
-    for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
+    let [rows, columns] = kernel.tile.sides();
+    let tile = |dispatch: &mut HostDispatch<'_>, index| {
         let mut rest = index;
-        let column = block.split(0, &mut rest) * COLUMNS_OF_A_TILE;
-        let row = block.split(1, &mut rest) * kernel.rows.count();
+        let column = block.split(0, &mut rest) * columns;
+        let row = block.split(1, &mut rest) * rows;
         let batch = [block.split(2, &mut rest), rest];
-        for row in row..block.rows().min(row + kernel.rows.count()) {
-            for column in column..block.columns().min(column + COLUMNS_OF_A_TILE) {
+        for row in row..block.rows().min(row + rows) {
+            for column in column..block.columns().min(column + columns) {
                 sums.add(dispatch, batch, row, column)?;
             }
         }
         Ok(())
-    })
+    };
+    match kernel.tile.is_shared() {
+        true => for_each_group_below(dispatch, push.first_group, push.count, tile),
+        false => for_each_index(dispatch, push.first_group, push.count, tile),
+    }
 }
 
 /// What the sums of a dispatch have in common.
@@ -80,9 +85,9 @@ impl Sums<'_> {
     /// Where a row's elements begin, or the quad that it is in, and its number in that.
     fn row(&self, batch: [u32; 2], row: u32) -> (u32, Option<u32>) {
         let [start, stride] = self.start(ROWS_AT, batch);
-        match self.kernel.rows {
-            Rows::Eight => (start.wrapping_add(row & !LANES), Some(row & LANES)),
-            Rows::One => (start.wrapping_add(row.wrapping_mul(stride)), None),
+        match self.kernel.tile {
+            Tile::Row => (start.wrapping_add(row.wrapping_mul(stride)), None),
+            _ => (start.wrapping_add(row & !LANES), Some(row & LANES)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Kernels that add up products: tiles of rows and columns, one product after the other.
 
+mod cooperative;
 mod host;
 mod record;
 
@@ -14,6 +15,7 @@ use crate::element_wise::{Access, Made, Operand};
 use crate::link::{self, Source};
 use crate::{ElementWidth, kernels};
 
+pub use cooperative::{CooperativeRecord, MATRICES_OF_A_GROUP, cooperative};
 pub use record::*;
 
 /// What is linked already.
@@ -25,8 +27,8 @@ static LINKED: LazyLock<Mutex<HashMap<Product, &'static KernelModule>>> =
 /// Rows are at binding 0, columns at 1, and the sums at the binding of an element-wise kernel's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Product {
-    /// How many rows an invocation has.
-    pub rows: Rows,
+    /// Which sums are added up together.
+    pub tile: Tile,
     /// Whether columns are read as quads: their innermost dimension has stride 1 and a multiple of four of
     /// them, and all else begins at a multiple of four.
     pub columns_are_whole: bool,
@@ -34,22 +36,54 @@ pub struct Product {
     pub are_integers: bool,
 }
 
-/// The rows of an invocation.
+/// The sums that an invocation adds up, or a work group whose invocations share what they read. Each is added
+/// up in the same order.
+///
+/// But for [`Tile::Row`], rows are read as quads: their stride is 1, and all else begins at a multiple of
+/// four. What is read after the last row is up to such a multiple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Rows {
-    /// One, of any strides.
-    One,
-    /// Eight, read as quads: their stride is 1, and all else begins at a multiple of four. What is read after
-    /// the last row is up to such a multiple.
-    Eight,
+pub enum Tile {
+    /// An invocation has eight columns of one row, of any strides.
+    Row,
+    /// An invocation has eight columns of eight rows.
+    Registers,
+    /// A work group of 64 has 32 columns of 32 rows.
+    Shared32,
+    /// A work group of 128 has 64 columns of 64 rows.
+    Shared64,
+    /// A work group of 256 has 128 columns of 128 rows.
+    Shared128,
 }
 
-impl Rows {
-    /// How many they are.
-    pub fn count(self) -> u32 {
+impl Tile {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Row, Self::Registers, Self::Shared32, Self::Shared64, Self::Shared128];
+
+    /// How many rows and columns it has.
+    pub fn sides(self) -> [u32; 2] {
         match self {
-            Self::One => 1,
-            Self::Eight => 8,
+            Self::Row => [1, 8],
+            Self::Registers => [8, 8],
+            Self::Shared32 => [32; 2],
+            Self::Shared64 => [64; 2],
+            Self::Shared128 => [128; 2],
+        }
+    }
+
+    /// Whether a work group has one, not an invocation.
+    pub fn is_shared(self) -> bool {
+        !matches!(self, Self::Row | Self::Registers)
+    }
+
+    /// What its skeletons are called.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Row => "1",
+            Self::Registers => "8",
+            Self::Shared32 => "tiles_32",
+            Self::Shared64 => "tiles_64",
+            Self::Shared128 => "tiles_128",
         }
     }
 }
@@ -57,9 +91,9 @@ impl Rows {
 impl Product {
     /// Every kernel.
     pub fn all() -> impl Iterator<Item = Self> {
-        let kernels = [Rows::One, Rows::Eight].into_iter().flat_map(|rows| {
+        let kernels = Tile::ALL.into_iter().flat_map(|tile| {
             let of = move |columns_are_whole| {
-                let of = move |are_integers| Self { rows, columns_are_whole, are_integers };
+                let of = move |are_integers| Self { tile, columns_are_whole, are_integers };
                 [false, true].map(of)
             };
             [false, true].map(of)
@@ -68,16 +102,11 @@ impl Product {
     }
 
     fn skeleton(self) -> &'static Source {
-        match (self.rows, self.columns_are_whole, self.are_integers) {
-            (Rows::One, false, false) => &kernels::PRODUCT_1_F32,
-            (Rows::One, false, true) => &kernels::PRODUCT_1_I32,
-            (Rows::One, true, false) => &kernels::PRODUCT_1_WHOLE_F32,
-            (Rows::One, true, true) => &kernels::PRODUCT_1_WHOLE_I32,
-            (Rows::Eight, false, false) => &kernels::PRODUCT_8_F32,
-            (Rows::Eight, false, true) => &kernels::PRODUCT_8_I32,
-            (Rows::Eight, true, false) => &kernels::PRODUCT_8_WHOLE_F32,
-            (Rows::Eight, true, true) => &kernels::PRODUCT_8_WHOLE_I32,
-        }
+        let whole = if self.columns_are_whole { "_whole" } else { "" };
+        let numbers = if self.are_integers { "i32" } else { "f32" };
+        let name = format!("product_{}{whole}_{numbers}", self.tile.name());
+        let found = kernels::LINKED.iter().find(|it| it.name == name);
+        found.expect("every combination is compiled, a test links all")
     }
 
     /// The kernel's SPIR-V.
@@ -97,7 +126,7 @@ impl Product {
             width: ElementWidth::B32,
             access: if is_whole { Access::Whole } else { Access::Ragged },
         };
-        let inputs = [self.rows == Rows::Eight, self.columns_are_whole].map(operand);
+        let inputs = [self.tile != Tile::Row, self.columns_are_whole].map(operand);
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(self, dispatch);
         let name = skeleton.name.to_owned();
         let made = Made { name, spirv: self.spirv(), skeleton, host: Box::new(host) };

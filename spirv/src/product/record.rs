@@ -1,5 +1,6 @@
 //! What a dispatch is told of its sums: the uniform block of `kernels/product.comp`.
 
+use super::Tile;
 use crate::element_wise::Divisor;
 
 /// Dimensions that rows and columns have in common, outermost first.
@@ -8,9 +9,6 @@ pub const BATCHES: usize = 2;
 pub const COLUMNS: usize = 4;
 /// Dimensions along which products are added up.
 pub const DEPTHS: usize = 4;
-
-/// Columns of an invocation.
-pub const COLUMNS_OF_A_TILE: u32 = 8;
 
 /// Where the elements of an operand are: from a coordinate to the next, modulo 2^32. What an operand does not
 /// go along is 0.
@@ -46,32 +44,34 @@ pub struct Record {
 }
 
 /// Words of the block.
-const WORDS: usize = 60;
+const WORDS: usize = 72;
 
 impl Record {
     fn all_columns(&self) -> u32 {
         self.columns.iter().product()
     }
 
-    fn tiles(&self, rows: u32) -> [u32; 2] {
-        [self.all_columns().div_ceil(COLUMNS_OF_A_TILE), self.rows.div_ceil(rows)]
+    /// How many there are side by side in columns, and in rows.
+    fn tiles(&self, tile: Tile) -> [u32; 2] {
+        let [rows, columns] = tile.sides();
+        [self.all_columns().div_ceil(columns), self.rows.div_ceil(rows)]
     }
 
-    /// How many tiles there are, of so many rows: invocations of a dispatch.
-    pub fn count(&self, rows: u32) -> u64 {
-        let sizes = self.tiles(rows).into_iter().chain(self.batches);
+    /// How many tiles there are: invocations of a dispatch, or its work groups.
+    pub fn count(&self, tile: Tile) -> u64 {
+        let sizes = self.tiles(tile).into_iter().chain(self.batches);
         sizes.map(u64::from).product()
     }
 
-    /// The block of a kernel with so many rows in a tile.
-    pub fn words(&self, rows: u32) -> Vec<u32> {
+    /// The block of a kernel that has such tiles.
+    pub fn words(&self, tile: Tile) -> Vec<u32> {
         let split = |size: u32| {
             let Divisor { multiplier, shifts } = Divisor::of(size);
             [size, multiplier, shifts, 0]
         };
-        let [of_columns, of_rows] = self.tiles(rows);
-        let splits = [of_columns, of_rows, self.batches[1], self.columns[1], self.columns[2]];
-        let splits = splits.into_iter().chain([self.columns[3]]).flat_map(split);
+        let splits = self.tiles(tile).into_iter().chain([self.batches[1]]);
+        let inner = self.columns[1..].iter().chain(&self.depths[1..]).copied();
+        let splits = splits.chain(inner).flat_map(split);
         let placed = |it: Strides, stride| [it.start, stride, it.batches[0], it.batches[1]];
         let [row, column, sum] = self.operands;
         let mut words = vec![self.rows, self.all_columns(), u32::from(self.goes_on), 0];
@@ -117,22 +117,22 @@ impl Block {
     }
 
     pub(super) fn depths(&self) -> [u32; DEPTHS] {
-        self.four(7)
+        self.four(10)
     }
 
     /// First element, stride of rows and of batches: of rows, columns and sums.
     pub(super) fn placed(&self, operand: usize) -> [u32; 4] {
-        self.four([8, 10, 13][operand])
+        self.four([11, 13, 16][operand])
     }
 
     /// Strides of depths: of rows and columns.
     pub(super) fn along_depths(&self, operand: usize) -> [u32; DEPTHS] {
-        self.four([9, 12][operand])
+        self.four([12, 15][operand])
     }
 
     /// Strides of columns: of columns and sums.
     pub(super) fn along_columns(&self, operand: usize) -> [u32; COLUMNS] {
-        self.four([11, 14][operand])
+        self.four([14, 17][operand])
     }
 
     fn four(&self, at: usize) -> [u32; 4] {

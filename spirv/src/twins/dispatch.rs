@@ -41,6 +41,19 @@ pub(super) fn for_each_run(
     })
 }
 
+/// Runs `main` for every group of the dispatch whose number is less than `count`, with that number.
+pub(crate) fn for_each_group_below(
+    dispatch: &mut HostDispatch<'_>,
+    first_group: u32,
+    count: u32,
+    mut main: impl FnMut(&mut HostDispatch<'_>, u32) -> Result<(), HostError>,
+) -> Result<(), HostError> {
+    for_each_group(dispatch, first_group, |dispatch, group| match group < count {
+        true => main(dispatch, group),
+        false => Ok(()),
+    })
+}
+
 /// Runs `main` with the number of every group, every invocation in it, and how many these are.
 fn for_each_invocation(
     dispatch: &mut HostDispatch<'_>,
@@ -48,14 +61,21 @@ fn for_each_invocation(
     mut main: impl FnMut(&mut HostDispatch<'_>, u32, u32, u32) -> Result<(), HostError>,
 ) -> Result<(), HostError> {
     let local_size = dispatch.specialization("LOCAL_SIZE");
+    for_each_group(dispatch, first_group, |dispatch, group| {
+        (0..local_size).try_for_each(|local| main(dispatch, group, local, local_size))
+    })
+}
+
+fn for_each_group(
+    dispatch: &mut HostDispatch<'_>,
+    first_group: u32,
+    mut main: impl FnMut(&mut HostDispatch<'_>, u32) -> Result<(), HostError>,
+) -> Result<(), HostError> {
     let groups = dispatch.groups();
     for z in 0..groups[2] {
         for y in 0..groups[1] {
             for x in 0..groups[0] {
-                let group = linear_group(first_group, groups, [x, y, z]);
-                for local in 0..local_size {
-                    main(dispatch, group, local, local_size)?;
-                }
+                main(dispatch, linear_group(first_group, groups, [x, y, z]))?;
             }
         }
     }

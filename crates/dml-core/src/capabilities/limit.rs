@@ -83,6 +83,9 @@ limits! {
     SubgroupSize, subgroup_size, "subgroupSize", Fact;
     MinSubgroupSize, min_subgroup_size, "minSubgroupSize", Fact;
     MaxSubgroupSize, max_subgroup_size, "maxSubgroupSize", Fact;
+    CooperativeMatrixM, cooperative_matrix_size[0], "MSize", Fact;
+    CooperativeMatrixN, cooperative_matrix_size[1], "NSize", Fact;
+    CooperativeMatrixK, cooperative_matrix_size[2], "KSize", Fact;
     MaxPushConstantsSize, max_push_constants_size, "maxPushConstantsSize", Most;
     MaxMemoryAllocationSize, max_memory_allocation_size, "maxMemoryAllocationSize", Most;
     MaxBufferSize, max_buffer_size, "maxBufferSize", Most;

@@ -15,6 +15,7 @@ static PROBE: KernelModule = KernelModule::new(KernelDescription {
     uniform_binding: None,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 1 }],
     required_features: &[],
+    required_limits: &[],
     host: &|dispatch| {
         let base = dispatch.push_word(0);
         dispatch.store(0, base, base)?;

@@ -56,6 +56,9 @@ pub struct KernelDescription {
     pub specialization_constants: &'static [SpecializationConstant],
     /// Optional Vulkan features without which the kernel may not be used.
     pub required_features: &'static [Feature],
+    /// What its work groups need of a device where no specialization constant changes it: at least so much
+    /// of each limit.
+    pub required_limits: &'static [(Limit, u64)],
     /// The same computation on the host.
     pub host: HostKernel,
 }
@@ -69,13 +72,14 @@ impl KernelDescription {
         }
     }
 
-    /// What its pipeline layout needs of a device: at least so much of each limit.
-    pub fn needed_limits(&self) -> [(Limit, u64); 3] {
-        [
+    /// What it needs of a device, its pipeline layout included: at least so much of each limit.
+    pub fn needed_limits(&self) -> impl Iterator<Item = (Limit, u64)> + use<> {
+        let of_layout = [
             (Limit::MaxPushConstantsSize, self.push_constant_size().into()),
             (Limit::MaxPerStageDescriptorStorageBuffers, self.bindings.len() as u64),
             (Limit::MaxPerStageDescriptorUniformBuffers, self.uniform_binding.iter().len() as u64),
-        ]
+        ];
+        of_layout.into_iter().chain(self.required_limits.iter().copied())
     }
 }
 
@@ -92,10 +96,7 @@ pub fn select(
     let (last, better) = variants.split_last().expect("a kernel has a variant for every device");
     let can_run = |it: &&&'static KernelModule| {
         it.required_features.iter().all(|feature| capabilities.features.has(*feature))
-            && it
-                .needed_limits()
-                .iter()
-                .all(|(limit, needed)| capabilities.limits.get(*limit) >= *needed)
+            && it.needed_limits().all(|(limit, needed)| capabilities.limits.get(limit) >= needed)
     };
     better.iter().find(can_run).unwrap_or(last)
 }
@@ -176,6 +177,7 @@ mod tests {
             uniform_binding: None,
             specialization_constants: &[],
             required_features,
+            required_limits: &[],
             host: &nothing,
         })
     }

@@ -1,4 +1,4 @@
-//! Ways to execute an operator. All give the same bytes.
+//! Ways to execute an operator. All but one give the same bytes.
 
 use super::named_enum::named_enum;
 
@@ -23,6 +23,17 @@ named_enum! {
     RowCopies, "row-copies";
     /// Kernels write every element that is written.
     Kernel, "kernel";
+    /// Sums of products are added up in tiles of eight rows and columns, one for each invocation.
+    RegisterTiles, "register-tiles";
+    /// The same in tiles of 32 rows and columns, one for each work group, which shares what it reads.
+    SharedTiles32, "shared-tiles-32";
+    /// The same in tiles of 64 rows and columns.
+    SharedTiles64, "shared-tiles-64";
+    /// The same in tiles of 128 rows and columns.
+    SharedTiles128, "shared-tiles-128";
+    /// Products of FLOAT16 are added up in single precision by the device's cooperative matrices, in an order of
+    /// its own: not the same bytes everywhere. Never chosen unless it is asked for.
+    CooperativeMatrices, "cooperative-matrices";
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use crate::types::Strategy;
 
-/// Preferences for one driver. They change how fast a result comes, never the result, and they are
-/// fixed data: nothing is timed at run time, so plans are reproducible.
+/// Preferences for one driver. They change how fast a result comes, and but for
+/// [`Strategy::CooperativeMatrices`] never the result, and they are fixed data: nothing is timed at run
+/// time, so plans are reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tuning {
@@ -21,6 +22,9 @@ pub struct Tuning {
     /// What only moves rows has at most so many regions in [`Strategy::RowCopies`]; more rows take a
     /// kernel.
     pub most_rows: u32,
+    /// Whether invocations of a work group are worth sharing what they read: they are on GPUs, while what
+    /// CPU drivers pay for is waiting for each other.
+    pub shared_tiles: bool,
     /// Used wherever it can serve the tensors; where it cannot, or where this is `None`, the tensors
     /// and the other preferences decide.
     pub strategy: Option<Strategy>,
@@ -37,6 +41,7 @@ impl Tuning {
             seed_bytes: 64 << 10,
             row_bytes: 1024,
             most_rows: 1 << 20,
+            shared_tiles: false,
             strategy: None,
         }
     }
@@ -59,6 +64,12 @@ impl Tuning {
     /// The same where so many rows at most are regions of a copy.
     pub const fn with_most_rows(mut self, most: u32) -> Self {
         self.most_rows = most;
+        self
+    }
+
+    /// The same where work groups share what they read.
+    pub const fn with_shared_tiles(mut self) -> Self {
+        self.shared_tiles = true;
         self
     }
 

@@ -5,6 +5,7 @@
 #[cfg(feature = "reference")]
 mod cases;
 mod convolution;
+mod cooperative;
 mod factor;
 mod lowering;
 mod matrix;

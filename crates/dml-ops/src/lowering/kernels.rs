@@ -26,6 +26,8 @@ pub(crate) struct Kernels<'a> {
     kept: Kept,
     exec: Vec<Step>,
     temporary_size: u64,
+    /// What there is beside copies.
+    pub(super) strategy: Strategy,
 }
 
 impl<'a> Kernels<'a> {
@@ -38,6 +40,7 @@ impl<'a> Kernels<'a> {
             kept: Kept::default(),
             exec: Vec::new(),
             temporary_size: 0,
+            strategy: Strategy::Kernel,
         }
     }
 
@@ -218,7 +221,7 @@ impl<'a> Kernels<'a> {
         let has_copies = self.exec.iter().any(|step| matches!(step, Step::Copy(_)));
         Plan {
             operator: self.operator.schema().name,
-            strategy: if has_copies { Strategy::RowCopies } else { Strategy::Kernel },
+            strategy: if has_copies { Strategy::RowCopies } else { self.strategy },
             inputs: requirements(FieldKind::Input),
             outputs: requirements(FieldKind::Output),
             init: self.kept.init,

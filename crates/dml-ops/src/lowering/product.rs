@@ -1,15 +1,21 @@
 //! Sums of products of words: those of matrices, and those of a convolution's filter with what it passes over.
 //!
 //! A sum begins at 0, or with what is there, and its products are added one after the other, outermost depth first, on every device.
+//! Few sums of many products are added up in parts (`product/parts.rs`); which, their sizes alone decide.
 //! Where a sum has more products than an invocation has iterations, or than a window shows, the next dispatch
 //! goes on from what the output has: nothing is added in another order. Rows are copied first to where they can
 //! be read as quads, where several columns take them, and columns where many rows do.
 
+mod cooperative;
+mod parts;
+mod tile;
+
+pub(crate) use cooperative::{Matrices, are_shown};
 use dml_core::Error;
 use dml_core::plan::{Access as Touch, Slot, Window};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, PushConstants, QUAD};
-use dml_spirv::product::{BATCHES, COLUMNS, DEPTHS, Product, Record, Rows, Strides};
+use dml_spirv::product::{BATCHES, COLUMNS, DEPTHS, Product, Record, Strides};
 
 use crate::lowering::boxes::{Placement, TensorBox};
 use crate::lowering::element_wise::Computation;
@@ -93,7 +99,7 @@ impl Kernels<'_> {
                 self.repack(&mut sums, 1)?;
             }
         }
-        self.add_up(&sums, alignment)
+        self.add_up_in_parts(sums, alignment)
     }
 
     /// Copies rows or columns to where they can be read as quads.
@@ -154,8 +160,15 @@ impl Kernels<'_> {
         for part in boxes {
             let views = placements.map(|it| it.view(&part));
             let starts = [0, 1, SUMS].map(|operand| views[operand].start);
-            let (kernel, record) = sums.kernel(&part, starts, alignment);
-            let tile = kernel.rows.count();
+            let record = sums.record(&part, starts);
+            let [rows, columns] = sums.are_read_as_quads(&part, starts, alignment);
+            let kernel = Product {
+                tile: tile::best(&record, rows, dispatches.target()),
+                columns_are_whole: columns,
+                are_integers: sums.are_integers,
+            };
+            let tile = kernel.tile;
+            self.strategy = tile::strategy(tile);
             let block = record.words(tile).iter().flat_map(|word| word.to_le_bytes()).collect();
             let block = self.constants.add_uniform(block);
             let count = u32::try_from(record.count(tile)).expect("no more than sums");
@@ -296,26 +309,27 @@ impl Sums {
         self.are_quads(1, FIRST_DEPTH - 1)
     }
 
-    /// The kernel for a box whose operands begin at `starts`, and what it is told.
-    fn kernel(
+    /// Whether the rows of a box whose operands begin at `starts` are read as quads, and its columns.
+    fn are_read_as_quads(
         &self,
         part: &TensorBox<AXES>,
         starts: [u32; OPERANDS],
         alignment: Alignment,
-    ) -> (Product, Record) {
+    ) -> [bool; 2] {
         // A box may end, or begin, within a quad.
         let fits = |operand: usize, along: usize| {
             alignment == Alignment::Quads
                 && starts[operand].is_multiple_of(QUAD)
                 && (part.sizes[along].is_multiple_of(QUAD) || self.may_end_anywhere(operand))
         };
-        let rows_are_quads = fits(0, ROW) && self.rows_are_quads() && part.sizes[ROW] > 1;
-        let columns_are_whole = fits(1, FIRST_DEPTH - 1) && self.columns_are_quads();
-        let kernel = Product {
-            rows: if rows_are_quads { Rows::Eight } else { Rows::One },
-            columns_are_whole,
-            are_integers: self.are_integers,
-        };
+        [
+            fits(0, ROW) && self.rows_are_quads() && part.sizes[ROW] > 1,
+            fits(1, FIRST_DEPTH - 1) && self.columns_are_quads(),
+        ]
+    }
+
+    /// What a kernel is told of a box whose operands begin at `starts`.
+    fn record(&self, part: &TensorBox<AXES>, starts: [u32; OPERANDS]) -> Record {
         let of = |operand: usize| {
             let strides = self.strides(operand).map(modulo_2_32);
             Strides {
@@ -326,15 +340,14 @@ impl Sums {
                 depths: std::array::from_fn(|at| strides[FIRST_DEPTH + at]),
             }
         };
-        let record = Record {
+        Record {
             goes_on: self.goes_on || part.origin[FIRST_DEPTH..].iter().any(|at| *at > 0),
             batches: std::array::from_fn(|at| part.sizes[at]),
             rows: part.sizes[ROW],
             columns: std::array::from_fn(|at| part.sizes[FIRST_COLUMN + at]),
             depths: std::array::from_fn(|at| part.sizes[FIRST_DEPTH + at]),
             operands: [of(0), of(1), of(SUMS)],
-        };
-        (kernel, record)
+        }
     }
 }
 

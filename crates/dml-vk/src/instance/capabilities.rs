@@ -83,6 +83,10 @@ impl Source<'_> {
             } else {
                 max_allocation
             },
+            cooperative_matrix_size: match features.has(Feature::CooperativeMatrix) {
+                true => self.cooperative_matrix_size(),
+                false => [0; 3],
+            },
             subgroup_size: size,
             min_subgroup_size,
             max_subgroup_size,
@@ -103,6 +107,29 @@ impl Source<'_> {
             unsafe { core.get_physical_device_features2(self.handle, chain) };
         });
         answers.features()
+    }
+
+    /// The largest cooperative matrices of FLOAT16 with sums of FLOAT32. The device has the extension.
+    fn cooperative_matrix_size(&self) -> [u32; 3] {
+        let table = self.instance.table.cooperative_matrix();
+        let get = table.get_physical_device_cooperative_matrix_properties_khr;
+        let mut count = 0;
+        // SAFETY: the device has the extension; without a place for them, only their number is told.
+        let told = unsafe { get(self.handle, &raw mut count, std::ptr::null_mut()) };
+        let mut all = vec![vk::CooperativeMatrixPropertiesKHR::default(); count as usize];
+        // SAFETY: `all` has `count` elements, each with its structure's type.
+        let got = unsafe { get(self.handle, &raw mut count, all.as_mut_ptr()) };
+        if told != vk::Result::SUCCESS || got != vk::Result::SUCCESS {
+            return [0; 3];
+        }
+        let serves = |it: &&vk::CooperativeMatrixPropertiesKHR<'_>| {
+            let factors = [it.a_type, it.b_type] == [vk::ComponentTypeKHR::FLOAT16; 2];
+            let sums = [it.c_type, it.result_type] == [vk::ComponentTypeKHR::FLOAT32; 2];
+            factors && sums && it.scope == vk::ScopeKHR::SUBGROUP
+        };
+        let sizes = all.iter().take(count as usize).filter(serves);
+        let sizes = sizes.map(|it| [it.m_size, it.n_size, it.k_size]);
+        sizes.max_by_key(|it| it.iter().product::<u32>()).unwrap_or_default()
     }
 
     /// Whether the device has what `extension` brought, as an extension or in the core.

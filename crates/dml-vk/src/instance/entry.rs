@@ -149,7 +149,8 @@ impl Loader {
         // SAFETY: every pointer is what the loader, or the hook by its own contract, gives for
         // that name.
         let core = unsafe { ash::Instance::load_with(load, instance) };
-        InstanceTable { core, entry_points: self.entry_points.clone() }
+        let cooperative_matrix = khr::cooperative_matrix::InstanceFn::load(load);
+        InstanceTable { core, cooperative_matrix, entry_points: self.entry_points.clone() }
     }
 
     /// The functions of VK_EXT_debug_utils for an instance that has it enabled.
@@ -180,6 +181,7 @@ fn load_global(
 /// The hooked functions of an instance.
 pub(crate) struct InstanceTable {
     core: ash::Instance,
+    cooperative_matrix: khr::cooperative_matrix::InstanceFn,
     entry_points: EntryPoints,
 }
 
@@ -187,6 +189,11 @@ impl InstanceTable {
     /// The core functions.
     pub(crate) fn core(&self) -> &ash::Instance {
         &self.core
+    }
+
+    /// The functions of VK_KHR_cooperative_matrix, for physical devices that have it.
+    pub(crate) fn cooperative_matrix(&self) -> &khr::cooperative_matrix::InstanceFn {
+        &self.cooperative_matrix
     }
 
     /// The hooked functions of `device`, each looked up through the device itself.

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ash::vk;
-use dml_core::capabilities::{Capabilities, Features, Limit, required_features};
+use dml_core::capabilities::{Capabilities, Features, required_features, work_group};
 use dml_core::kernel::KernelModule;
 use dml_core::plan::KernelKey;
 
 use crate::error::{Error, Result};
 use crate::instance::raw::RawDevice;
 use crate::pipeline::layouts::{Layouts, PipelineLayout};
-use crate::pipeline::work_group::work_group;
 
 /// A compute pipeline with its layout.
 pub(crate) struct Pipeline {
@@ -149,15 +148,7 @@ fn check(key: &KernelKey, words: &[u32], capabilities: &Capabilities) -> Result<
     let values = ids.zip(key.specialization.iter().copied()).collect();
     let group = work_group(words, &values)
         .ok_or_else(|| Error::internal(format!("{}: no work group size", variant.name)))?;
-    let [x, y, z] = group.size.map(u64::from);
-    let checks = [
-        (Limit::MaxComputeWorkGroupSizeX, x),
-        (Limit::MaxComputeWorkGroupSizeY, y),
-        (Limit::MaxComputeWorkGroupSizeZ, z),
-        (Limit::MaxComputeWorkGroupInvocations, x.saturating_mul(y).saturating_mul(z)),
-        (Limit::MaxComputeSharedMemorySize, group.shared_bytes),
-    ];
-    for (limit, needed) in variant.needed_limits().into_iter().chain(checks) {
+    for (limit, needed) in variant.needed_limits().chain(group.needed_limits()) {
         let available = capabilities.limits.get(limit);
         if needed > available {
             let (what, limit) = (format!("kernel {}", variant.name), limit.name());

@@ -31,6 +31,7 @@ pub static RAMP: KernelModule = KernelModule::new(KernelDescription {
     uniform_binding: None,
     specialization_constants: LOCAL_SIZE,
     required_features: &[],
+    required_limits: &[],
     host: &ramp_on_host,
 });
 
@@ -58,6 +59,7 @@ pub static SUM: KernelModule = KernelModule::new(KernelDescription {
     uniform_binding: None,
     specialization_constants: LOCAL_SIZE,
     required_features: &[],
+    required_limits: &[],
     host: &sum_on_host,
 });
 

@@ -15,6 +15,7 @@ static KERNEL: KernelModule = KernelModule::new(KernelDescription {
     uniform_binding: None,
     specialization_constants: &[],
     required_features: &[],
+    required_limits: &[],
     host: &|_| Ok(()),
 });
 

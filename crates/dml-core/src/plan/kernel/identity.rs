@@ -49,6 +49,13 @@ impl Identity {
             hash = hash.number(it.required_features[at] as u64);
             at += 1;
         }
+        hash = hash.number(it.required_limits.len() as u64);
+        at = 0;
+        while at < it.required_limits.len() {
+            let (limit, needed) = it.required_limits[at];
+            hash = hash.number(limit as u64).number(needed);
+            at += 1;
+        }
         hash.0
     }
 

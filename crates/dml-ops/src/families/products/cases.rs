@@ -227,6 +227,17 @@ impl Maker<'_> {
         self.case("values_of_all_digits", usual).with_inputs(inputs.collect())
     }
 
+    /// Sums that no half can have on the way: 2048 and 1 is 2048 there.
+    fn of_ones(&self, usual: &Parts) -> Case {
+        let tensors = self.schema.fields.iter().filter(|it| it.kind == FieldKind::Input);
+        let tensors = tensors.filter_map(|field| usual.tensors.get(field.name)).take(2);
+        let inputs = tensors.map(|tensor| {
+            let count: u32 = tensor.sizes.iter().product();
+            vec![encoded(tensor.data_type, 1.0); count as usize]
+        });
+        self.case("ones_4096", usual).with_inputs(inputs.collect())
+    }
+
     fn with_random_layouts(&self, random: &mut Random, mut parts: Parts) -> Parts {
         for (name, tensor) in &mut parts.tensors {
             *tensor = match *name {

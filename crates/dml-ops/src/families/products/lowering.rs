@@ -11,6 +11,7 @@ use super::result::{OUTPUT, is_of_rows, is_plain};
 use crate::Target;
 use crate::families::element_wise::fused;
 use crate::families::rows::fused_softmax;
+use crate::lowering::iteration::Operand;
 use crate::lowering::product::Sums;
 
 /// Which elements meet.
@@ -28,8 +29,7 @@ pub(super) fn lower(
 ) -> Result<Plan, Error> {
     let tensor = operator.required_tensor(OUTPUT)?;
     let mut build = Build::new(operator, target, are_integers(operator, factors)?)?;
-    let missing = || Error::internal(operator.schema().name, "the output is missing");
-    let output = build.kernels.outputs()?.into_iter().flatten().next().ok_or_else(missing)?;
+    let output = build.output()?;
     let rank = tensor.sizes().len();
     if is_plain(operator)? {
         let words = Words::of(&output, Slot::Output(0), rank);
@@ -39,14 +39,7 @@ pub(super) fn lower(
     let sums = build.kernels.temporary(ElementWidth::B32, tensor.element_count());
     let sums = sums.packed(tensor.sizes());
     build.add_up(geometry, &Words::of(&sums, Slot::Temporary, rank))?;
-    let Some(activation) = fused(operator)?.filter(|it| is_of_rows(it.schema())) else {
-        build.write(sums, output, tensor.data_type())?;
-        return Ok(build.kernels.into_plan());
-    };
-    let before = build.kernels.temporary(ElementWidth::B32, tensor.element_count());
-    let before = before.packed(tensor.sizes());
-    build.write(sums, before.clone(), DataType::Float32)?;
-    fused_softmax(activation, build.kernels, tensor, [before, output])
+    build.finish(sums, output)
 }
 
 /// Whether products are those of integers: of 8 bits each, whose sums are exact in 32.
@@ -59,6 +52,26 @@ pub(super) fn are_integers(operator: &Validated, factors: [&str; 2]) -> Result<b
 }
 
 impl Build<'_> {
+    /// The plan whose last steps make the output of `sums`.
+    pub(super) fn finish(mut self, sums: Operand, output: Operand) -> Result<Plan, Error> {
+        let operator = self.operator;
+        let tensor = operator.required_tensor(OUTPUT)?;
+        let Some(activation) = fused(operator)?.filter(|it| is_of_rows(it.schema())) else {
+            self.write(sums, output, tensor.data_type())?;
+            return Ok(self.kernels.into_plan());
+        };
+        let before = self.kernels.temporary(ElementWidth::B32, tensor.element_count());
+        let before = before.packed(tensor.sizes());
+        self.write(sums, before.clone(), DataType::Float32)?;
+        fused_softmax(activation, self.kernels, tensor, [before, output])
+    }
+
+    /// The output as it is written.
+    pub(super) fn output(&self) -> Result<Operand, Error> {
+        let missing = || Error::internal(self.operator.schema().name, "the output is missing");
+        self.kernels.outputs()?.into_iter().flatten().next().ok_or_else(missing)
+    }
+
     fn add_up(&mut self, geometry: &impl Geometry, output: &Words) -> Result<(), Error> {
         for sums in geometry.sums(self, output)? {
             self.kernels.products(sums)?;

@@ -3,6 +3,7 @@
 use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 
+use super::cooperative::Shape;
 use super::factor::{Storage, Words};
 use super::lowering::{Build, Geometry, lower};
 use crate::Target;
@@ -23,6 +24,11 @@ pub(super) struct Matrices;
 /// Products of matrices.
 pub(super) fn matrices(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
     let both = ["ATensor", "BTensor"];
+    if let Some(shape) = Shape::of(operator, target)? {
+        let mut build = Build::new(operator, target, false)?;
+        let (sums, output) = (build.cooperative_sums(&shape)?, build.output()?);
+        return build.finish(sums, output);
+    }
     lower(operator, target, both, &Matrices)
 }
 

@@ -2,25 +2,34 @@
 
 use dml_core::operators::GemmDesc;
 use dml_core::plan::{Plan, Slot, Step};
-use dml_core::{DataType, MatrixTransform, TensorDesc, TensorFlags, Tuning};
+use dml_core::capabilities::Features;
+use dml_core::{
+    Capabilities, DataType, MatrixTransform, Strategy, TensorDesc, TensorFlags, Tuning,
+};
 
-use crate::TransferUse;
-use crate::tests::lower_with;
+use crate::tests::{kinds, lower_for, lower_with};
+use crate::{Target, TransferUse};
 
-/// A product whose second matrix is transposed, and so has to be put in order.
-fn product(data_type: DataType, flags: TensorFlags) -> Plan {
+fn gemm(data_type: DataType, [rows, depth, columns]: [u32; 3]) -> GemmDesc {
     let tensor = |sizes: [u32; 2]| TensorDesc::packed(data_type, &[1, 1, sizes[0], sizes[1]]);
-    let desc = GemmDesc {
-        a_tensor: tensor([32, 24]),
-        b_tensor: TensorDesc { flags, ..tensor([36, 24]) },
+    GemmDesc {
+        a_tensor: tensor([rows, depth]),
+        b_tensor: tensor([depth, columns]),
         c_tensor: None,
-        output_tensor: tensor([32, 36]),
+        output_tensor: tensor([rows, columns]),
         trans_a: MatrixTransform::None,
-        trans_b: MatrixTransform::Transpose,
+        trans_b: MatrixTransform::None,
         alpha: 1.0,
         beta: 0.0,
         fused_activation: None,
-    };
+    }
+}
+
+/// A product whose second matrix is transposed, and so has to be put in order.
+fn product(data_type: DataType, flags: TensorFlags) -> Plan {
+    let it = gemm(data_type, [32, 24, 36]);
+    let b_tensor = TensorDesc { flags, ..TensorDesc::packed(data_type, &[1, 1, 36, 24]) };
+    let desc = GemmDesc { b_tensor, trans_b: MatrixTransform::Transpose, ..it };
     lower_with(desc, Tuning::new(), TransferUse::Allowed)
 }
 
@@ -42,4 +51,37 @@ fn what_is_owned_is_put_in_order_once() {
         assert_eq!(owned.exec.len() + owned.init.len(), bound.exec.len(), "{data_type}");
         assert!(owned.temporary_size < bound.temporary_size);
     }
+}
+
+#[test]
+fn few_sums_of_many_products_are_added_up_in_parts_whatever_the_device() {
+    let products = |sizes, tuning| {
+        let plan = lower_with(gemm(DataType::Float32, sizes), tuning, TransferUse::Allowed);
+        kinds(&plan).into_iter().filter(|it| it.starts_with("product_")).count()
+    };
+    for tuning in [Tuning::new(), Tuning::new().with_shared_tiles()] {
+        assert_eq!(products([8, 5000, 8], tuning), 4);
+        assert_eq!(products([1, 2048, 1000], tuning), 2);
+        assert_eq!(products([8, 2000, 8], tuning), 1);
+        assert_eq!(products([512, 4096, 512], tuning), 1);
+    }
+}
+
+#[test]
+fn cooperative_matrices_are_used_where_they_are_asked_for_and_offered() {
+    let mut offering = Capabilities { features: Features::ALL, ..Capabilities::vulkan_minimum() };
+    offering.limits.cooperative_matrix_size = [16; 3];
+    let least = Capabilities::vulkan_minimum();
+    let asked = Tuning::new().with_strategy(Strategy::CooperativeMatrices);
+    let strategy = |data_type, tuning, capabilities| {
+        let target = Target { capabilities, tuning, transfer: TransferUse::Allowed };
+        lower_for(gemm(data_type, [40, 24, 36]), &target).strategy
+    };
+    let is_used = |data_type, tuning, capabilities| {
+        strategy(data_type, tuning, capabilities) == Strategy::CooperativeMatrices
+    };
+    assert!(is_used(DataType::Float16, asked, &offering));
+    assert!(!is_used(DataType::Float32, asked, &offering));
+    assert!(!is_used(DataType::Float16, asked, &least));
+    assert!(!is_used(DataType::Float16, Tuning::new().with_shared_tiles(), &offering));
 }

@@ -50,8 +50,14 @@ fn a_strategy_that_cannot_serve_leaves_the_choice_as_it_is() {
     let allowed = TransferUse::Allowed;
     let small = TensorDesc::packed(DataType::Int8, &[5, 3, 3]);
     for strategy in Strategy::ALL {
-        let cannot = matches!(strategy, Strategy::Fill | Strategy::CopyAndBand);
-        let expected = if cannot { Strategy::Inline } else { strategy };
+        let can = matches!(
+            strategy,
+            Strategy::FillAndScatter
+                | Strategy::SeedAndCopy
+                | Strategy::RowCopies
+                | Strategy::Kernel
+        );
+        let expected = if can { strategy } else { Strategy::Inline };
         assert_eq!(chosen(&small, strategy, allowed), expected);
         assert_eq!(chosen(&small, strategy, TransferUse::StorageOnly), Strategy::Kernel);
     }

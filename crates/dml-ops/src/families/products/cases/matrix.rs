@@ -41,7 +41,7 @@ pub(super) fn depth(operator: &Validated, sizes: &[u32]) -> usize {
 }
 
 /// Sizes that fill tiles, or end within them, and such that take the roles of rows and columns.
-const SIZES: [(u32, u32, u32); 12] = [
+const SIZES: [(u32, u32, u32); 14] = [
     (1, 1, 1),
     (6, 6, 6),
     (3, 5, 7),
@@ -53,8 +53,11 @@ const SIZES: [(u32, u32, u32); 12] = [
     (67, 3, 2),
     (20, 12, 20),
     (17, 9, 10),
-    // More than one dispatch adds up.
+    // More than one tile of those that work groups share, and depths that fill none of theirs.
+    (70, 19, 133),
+    // Parts, and parts that more than one dispatch adds up.
     (5, 8200, 3),
+    (3, 60_000, 2),
 ];
 
 impl Maker<'_> {
@@ -116,6 +119,7 @@ impl Maker<'_> {
         cases.extend(self.activations(&usual));
         if self.signature.data_type().integer_range().is_none() {
             cases.push(self.of_all_digits(&self.bare(Matrix::of(12, 40, 9))));
+            cases.push(self.of_ones(&self.bare(Matrix::of(2, 4096, 3))));
         }
         cases.extend(self.transposed_matrices(batches));
         cases.extend(self.scaled_matrices(batches));

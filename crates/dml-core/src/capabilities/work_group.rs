@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::Limit;
+
 const OP_EXECUTION_MODE: u32 = 16;
 const OP_TYPE_BOOL: u32 = 20;
 const OP_TYPE_INT: u32 = 21;
@@ -28,12 +30,12 @@ const HEADER_WORDS: usize = 5;
 
 /// What a work group takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WorkGroup {
+pub struct WorkGroup {
     /// Its invocations in each dimension.
-    pub(crate) size: [u32; 3],
+    pub size: [u32; 3],
     /// Bytes of its variables that the invocations share, one after the other. Padding between the members
     /// of a variable is not counted.
-    pub(crate) shared_bytes: u64,
+    pub shared_bytes: u64,
 }
 
 /// A type of which a shared variable may be made.
@@ -65,7 +67,7 @@ struct ModuleFacts {
 
 /// The work group of the only entry point of `words`, with `specialization` giving values by constant id.
 /// `None` where the module is malformed or states no size.
-pub(crate) fn work_group(words: &[u32], specialization: &HashMap<u32, u32>) -> Option<WorkGroup> {
+pub fn work_group(words: &[u32], specialization: &HashMap<u32, u32>) -> Option<WorkGroup> {
     let found = scan(words.get(HEADER_WORDS..)?)?;
     let value = |id: u32| {
         let specialized = found.spec_ids.get(&id).and_then(|spec_id| specialization.get(spec_id));
@@ -159,6 +161,20 @@ impl ModuleFacts {
         if is_whole {
             self.types.entry(*id).or_insert(ty);
         }
+    }
+}
+
+impl WorkGroup {
+    /// What it needs of a device: at least so much of each limit.
+    pub fn needed_limits(&self) -> [(Limit, u64); 5] {
+        let [x, y, z] = self.size.map(u64::from);
+        [
+            (Limit::MaxComputeWorkGroupSizeX, x),
+            (Limit::MaxComputeWorkGroupSizeY, y),
+            (Limit::MaxComputeWorkGroupSizeZ, z),
+            (Limit::MaxComputeWorkGroupInvocations, x.saturating_mul(y).saturating_mul(z)),
+            (Limit::MaxComputeSharedMemorySize, self.shared_bytes),
+        ]
     }
 }
 

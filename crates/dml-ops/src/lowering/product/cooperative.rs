@@ -1,0 +1,97 @@
+//! Sums of products of halves by cooperative matrices, where it is asked for: a device adds products
+//! in an order of its own, so that bits differ from one to another.
+
+use dml_core::capabilities::Limit;
+use dml_core::plan::{Access as Touch, Slot, Window};
+use dml_core::{Error, Strategy};
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::PushConstants;
+use dml_spirv::product::{CooperativeRecord, cooperative};
+
+use crate::Target;
+use crate::lowering::iteration::Operand;
+use crate::lowering::kernels::Kernels;
+
+impl Target<'_> {
+    /// MSize, NSize and KSize of the cooperative matrices that products of halves are to use, if they are.
+    pub(crate) fn cooperative_matrix(&self) -> Option<[u32; 3]> {
+        let limits = &self.capabilities.limits;
+        let size = limits.cooperative_matrix_size;
+        let can_run = |feature| self.capabilities.features.has(feature);
+        let is_offered = size.iter().all(|it| *it > 0)
+            && cooperative().required_features.iter().copied().all(can_run)
+            && limits.get(Limit::MaxComputeWorkGroupInvocations) >= limits.subgroup_size.into();
+        let is_asked_for = self.tuning.strategy == Some(Strategy::CooperativeMatrices);
+        (is_asked_for && is_offered).then_some(size)
+    }
+}
+
+/// Matrices of one operand, batch after batch.
+#[derive(Clone, Debug)]
+pub(crate) struct Matrices {
+    /// Where they begin: halves of factors, words of sums.
+    pub(crate) place: Operand,
+    /// Elements of all of them.
+    pub(crate) count: u64,
+    /// Elements from one batch to the next, outer and inner.
+    pub(crate) batches: [u64; 2],
+}
+
+impl Matrices {
+    fn bytes(&self) -> u64 {
+        self.count * u64::from(self.place.width.bytes())
+    }
+
+    fn words(&self, elements: u64) -> u32 {
+        let words = elements * u64::from(self.place.width.bytes()) / 4;
+        u32::try_from(words).expect("a window shows all of them")
+    }
+
+    fn window(&self, access: Touch, base_word_at: u32) -> Window {
+        let start = self.place.base.cast_unsigned() * u64::from(self.place.width.bytes());
+        let slot = self.place.slot.unwrap_or(Slot::Temporary);
+        Window { slot, range: start..start + self.bytes(), access, base_word_at }
+    }
+}
+
+/// Whether descriptors show as many elements of a width at once.
+pub(crate) fn are_shown(count: u64, width: ElementWidth, target: &Target<'_>) -> bool {
+    count * u64::from(width.bytes()) <= target.max_window()
+}
+
+impl Kernels<'_> {
+    /// Adds the steps that multiply rows by columns, whose sizes are whole cooperative matrices of `matrix` rows
+    /// and columns. Each is as much as descriptors show.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLimit`]: there are too many steps.
+    pub(crate) fn cooperative_products(
+        &mut self,
+        matrix: [u32; 2],
+        sizes: [u32; 3],
+        batches: [u32; 2],
+        [rows, columns, sums]: &[Matrices; 3],
+    ) -> Result<(), Error> {
+        let all = [rows, columns, sums];
+        let record = CooperativeRecord {
+            sizes,
+            batches,
+            starts: [0; 3],
+            outer: all.map(|it| it.words(it.batches[0])),
+            inner: all.map(|it| it.words(it.batches[1])),
+        };
+        let block = record.words(matrix).iter().flat_map(|word| word.to_le_bytes()).collect();
+        let block = self.constants.add_uniform(block);
+        let count = u32::try_from(record.count(matrix)).expect("no more than sums");
+        let push = PushConstants { count, ..Default::default() };
+        let windows = [
+            rows.window(Touch::Read, PushConstants::base_word_at(0)),
+            columns.window(Touch::Read, PushConstants::base_word_at(1)),
+            sums.window(Touch::Write, PushConstants::BASE_WORD_OF_OUTPUT_AT),
+        ];
+        self.strategy = Strategy::CooperativeMatrices;
+        let mut dispatches = self.dispatches();
+        dispatches.push_with_block(cooperative(), &windows, &push, Some(block))?;
+        self.add(dispatches)
+    }
+}

@@ -1,0 +1,93 @@
+//! Which tiles sums are added up in.
+
+use dml_core::Strategy;
+use dml_core::kernel::select;
+use dml_spirv::product::{Product, Record, Tile};
+
+use crate::Target;
+
+/// So many work groups keep a GPU busy, more or less: no GPU has been measured.
+const ENOUGH_GROUPS: u64 = 96;
+
+/// The tile to use here: one that the device can have, the rows as they are read, and the preferences suggest.
+pub(super) fn best(record: &Record, rows_are_quads: bool, target: &Target<'_>) -> Tile {
+    if !rows_are_quads {
+        return Tile::Row;
+    }
+    // Kernels of one tile need the same of a device.
+    let module = |tile| Product { tile, columns_are_whole: false, are_integers: false }.variant();
+    let tiles: Vec<Tile> = preferred(record, target).chain([Tile::Registers]).collect();
+    let modules: Vec<_> = tiles.iter().copied().map(module).collect();
+    let selected = select(&modules, target.capabilities);
+    let at = modules.iter().position(|it| *it == selected);
+    at.map_or(Tile::Registers, |at| tiles[at])
+}
+
+/// What would serve, best first.
+fn preferred(record: &Record, target: &Target<'_>) -> impl Iterator<Item = Tile> {
+    const SHARED: [Tile; 3] = [Tile::Shared128, Tile::Shared64, Tile::Shared32];
+    let forced = SHARED.into_iter().find(|it| Some(strategy(*it)) == target.tuning.strategy);
+    let is_chosen = target.tuning.shared_tiles && target.tuning.strategy.is_none();
+    let columns: u32 = record.columns.iter().product();
+    let serves = move |tile: &Tile| {
+        let [side, _] = tile.sides();
+        let is_half_full = record.rows.min(columns) > side / 2;
+        is_half_full && (record.count(*tile) >= ENOUGH_GROUPS || *tile == Tile::Shared32)
+    };
+    let chosen = SHARED.into_iter().filter(serves).filter(move |_| is_chosen);
+    forced.into_iter().chain(chosen)
+}
+
+/// What plans with such tiles are called.
+pub(super) fn strategy(tile: Tile) -> Strategy {
+    match tile {
+        Tile::Row => Strategy::Kernel,
+        Tile::Registers => Strategy::RegisterTiles,
+        Tile::Shared32 => Strategy::SharedTiles32,
+        Tile::Shared64 => Strategy::SharedTiles64,
+        Tile::Shared128 => Strategy::SharedTiles128,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dml_core::capabilities::Limit;
+    use dml_core::{Capabilities, Tuning};
+
+    use super::*;
+    use crate::TransferUse;
+
+    fn best_of([rows, columns]: [u32; 2], tuning: Tuning, capabilities: &Capabilities) -> Tile {
+        let operands = Default::default();
+        let (columns, depths) = ([1, 1, 1, columns], [1, 1, 1, 512]);
+        let record = Record { goes_on: false, batches: [1; 2], rows, columns, depths, operands };
+        best(&record, true, &Target { capabilities, tuning, transfer: TransferUse::Allowed })
+    }
+
+    #[test]
+    fn large_tiles_are_for_large_products_of_gpus() {
+        let mut gpu = Capabilities::vulkan_minimum();
+        gpu.limits = gpu.limits.with(Limit::MaxComputeSharedMemorySize, 32 << 10);
+        for limit in [Limit::MaxComputeWorkGroupInvocations, Limit::MaxComputeWorkGroupSizeX] {
+            gpu.limits = gpu.limits.with(limit, 1024);
+        }
+        let shared = Tuning::new().with_shared_tiles();
+        assert_eq!(best_of([2048, 2048], shared, &gpu), Tile::Shared128);
+        assert_eq!(best_of([1024, 1024], shared, &gpu), Tile::Shared64);
+        assert_eq!(best_of([512, 512], shared, &gpu), Tile::Shared32);
+        assert_eq!(best_of([8, 8192], shared, &gpu), Tile::Registers);
+        assert_eq!(best_of([2048, 2048], Tuning::new(), &gpu), Tile::Registers);
+    }
+
+    #[test]
+    fn a_tile_that_the_device_cannot_have_is_not_chosen() {
+        let least = Capabilities::vulkan_minimum();
+        // 256 invocations are more than Vulkan guarantees.
+        let shared = Tuning::new().with_shared_tiles();
+        assert_eq!(best_of([4096, 4096], shared, &least), Tile::Shared64);
+        let forced = Tuning::new().with_strategy(Strategy::SharedTiles128);
+        assert_eq!(best_of([4096, 4096], forced, &least), Tile::Registers);
+        let forced = Tuning::new().with_strategy(Strategy::SharedTiles64);
+        assert_eq!(best_of([5, 5], forced, &least), Tile::Shared64);
+    }
+}

@@ -1,0 +1,117 @@
+//! `kernels/product_cooperative.comp`: sums of products of halves, by cooperative matrices.
+
+use std::sync::LazyLock;
+
+use dml_core::host::{HostDispatch, HostError};
+use dml_core::kernel::KernelModule;
+use dml_core::plan::Access as Touch;
+use half::f16;
+
+use crate::element_wise::{Access, Divisor, Made, Operand, PushConstants};
+use crate::twins::dispatch::for_each_group_below;
+use crate::{ElementWidth, kernels, link};
+
+/// A work group has so many cooperative matrices of sums in each direction.
+pub const MATRICES_OF_A_GROUP: u32 = 2;
+
+/// Which matrices a dispatch multiplies: packed, row after row, batch after batch.
+///
+/// The kernel's work groups are subgroups. Its specialization constants MATRIX_M, MATRIX_N and MATRIX_K are what
+/// the device offers for FLOAT16 with sums of FLOAT32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CooperativeRecord {
+    /// Rows and columns, multiples of [`MATRICES_OF_A_GROUP`] cooperative matrices, and depths, a multiple of
+    /// one.
+    pub sizes: [u32; 3],
+    /// Outer and inner batches.
+    pub batches: [u32; 2],
+    /// Where rows, columns and sums begin in their windows, in words.
+    pub starts: [u32; 3],
+    /// Words from an outer batch to the next, of each.
+    pub outer: [u32; 3],
+    /// The same of inner batches.
+    pub inner: [u32; 3],
+}
+
+impl CooperativeRecord {
+    fn groups(&self, [m, n]: [u32; 2]) -> [u32; 2] {
+        let [rows, columns, _] = self.sizes;
+        [columns / (MATRICES_OF_A_GROUP * n), rows / (MATRICES_OF_A_GROUP * m)]
+    }
+
+    /// How many work groups there are, where cooperative matrices have these rows and columns.
+    pub fn count(&self, matrix: [u32; 2]) -> u64 {
+        self.groups(matrix).into_iter().chain(self.batches).map(u64::from).product()
+    }
+
+    /// The uniform block.
+    pub fn words(&self, matrix: [u32; 2]) -> Vec<u32> {
+        let split = |size: u32| {
+            let Divisor { multiplier, shifts } = Divisor::of(size);
+            [size, multiplier, shifts, 0]
+        };
+        let of_three = |[a, b, c]: [u32; 3]| [a, b, c, 0];
+        let mut words = of_three(self.sizes).to_vec();
+        words.extend(self.groups(matrix).into_iter().chain([self.batches[1]]).flat_map(split));
+        words.extend([self.starts, self.outer, self.inner].into_iter().flat_map(of_three));
+        words
+    }
+}
+
+/// The kernel. Rows are at binding 0, columns at 1, and the sums at the binding of an element-wise kernel's output.
+pub fn cooperative() -> &'static KernelModule {
+    static MODULE: LazyLock<KernelModule> = LazyLock::new(|| {
+        let skeleton = &kernels::PRODUCT_COOPERATIVE;
+        let (name, spirv) = (skeleton.name.to_owned(), link::link(skeleton, &[]));
+        let input = Operand { width: ElementWidth::B32, access: Access::Ragged };
+        let made = Made { name, spirv, skeleton, host: Box::new(run) };
+        made.module(&[input; 2], Touch::Write)
+    });
+    &MODULE
+}
+
+const ROWS_AT: usize = 0;
+const COLUMNS_AT: usize = 1;
+const SUMS_AT: usize = 2;
+
+/// Runs the kernel on the host, adding each product by itself.
+fn run(dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
+    let [m, n] = ["MATRIX_M", "MATRIX_N"].map(|it| dispatch.specialization(it));
+    let words: [u32; 28] = std::array::from_fn(|at| dispatch.uniform_word(at));
+    let push = PushConstants::of(dispatch);
+    let bases = [push.base_words[0], push.base_words[1], push.base_words[7]];
+    let [_, columns, depths] = [words[0], words[1], words[2]];
+    for_each_group_below(dispatch, push.first_group, push.count, |dispatch, group| {
+        let [across, down, inner] = [words[4], words[8], words[12]];
+        let (column, rest) = (group % across * MATRICES_OF_A_GROUP * n, group / across);
+        let (row, rest) = (rest % down * MATRICES_OF_A_GROUP * m, rest / down);
+        let (of_inner, of_outer) = (rest % inner, rest / inner);
+        let start = |at: usize| {
+            let batch = of_outer * words[20 + at] + of_inner * words[24 + at];
+            bases[at] + words[16 + at] + batch
+        };
+        for row in row..row + MATRICES_OF_A_GROUP * m {
+            for column in column..column + MATRICES_OF_A_GROUP * n {
+                let mut sum = 0.0_f32;
+                for depth in 0..depths {
+                    let one = half_at(dispatch, ROWS_AT, start(0), row * depths + depth)?;
+                    let other = half_at(dispatch, COLUMNS_AT, start(1), depth * columns + column)?;
+                    sum += one * other;
+                }
+                dispatch.store(SUMS_AT, start(2) + row * columns + column, sum.to_bits())?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn half_at(
+    dispatch: &mut HostDispatch<'_>,
+    binding: usize,
+    start: u32,
+    element: u32,
+) -> Result<f32, HostError> {
+    let [a, b, c, d] = dispatch.load(binding, start + element / 2)?.to_le_bytes();
+    let bytes = if element % 2 == 0 { [a, b] } else { [c, d] };
+    Ok(f16::from_le_bytes(bytes).to_f32())
+}
