@@ -112,6 +112,6 @@ fn half_at(
     element: u32,
 ) -> Result<f32, HostError> {
     let [a, b, c, d] = dispatch.load(binding, start + element / 2)?.to_le_bytes();
-    let bytes = if element % 2 == 0 { [a, b] } else { [c, d] };
+    let bytes = if element.is_multiple_of(2) { [a, b] } else { [c, d] };
     Ok(f16::from_le_bytes(bytes).to_f32())
 }
