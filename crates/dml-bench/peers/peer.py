@@ -1,10 +1,10 @@
 """One other library, measured on request: the part that all of them share.
 
-Started as `python3 -c SCRIPT NAME SOURCE`, with the text of `libraries/NAME.py`. The first line that
-it prints is {"version": ..} or {"error": ..}. Then each line read is a request, each line printed its
-answer:
+Started as `python3 -c SCRIPT NAME MEANING SOURCE`, with the texts of `meaning.py` and of
+`libraries/NAME.py`. The first line that it prints is {"version": ..} or {"error": ..}. Then each line
+read is a request, each line printed its answer:
 
-    {"prepare": NAME, "type": "FLOAT32", "sizes": [4096, 4096], "inputs": [[4096, 4096], ..],
+    {"prepare": NAME, "case": CASE, "type": "FLOAT32", "sizes": [4096, 4096], "inputs": [[4096, 4096], ..],
      "parameters": .., "device": DEVICE}                               -> {} or {"error": ..}
     {"run": NAME}                                                      -> {"ns": ..} or {"error": ..}
 
@@ -16,9 +16,11 @@ never sleep (IREE's on lavapipe), and what takes turns with them would get what 
 A library is a class `Library` with `version`, made once, and `prepare(kind, dtype, sizes, device)`,
 which returns something `Prepared`. Libraries that use Vulkan take the device whose name begins with
 `device`; for the others it has no meaning. One that has more than one kind of operator has `more(kind,
-request)` as well, for those that it names in `KINDS`.
+request)` as well, for those that it names in `KINDS`; the request has numpy's `dtype` too. What
+`meaning.py` has is there for it.
 """
 
+import gc
 import json
 import os
 import signal
@@ -26,6 +28,8 @@ import sys
 from time import perf_counter_ns
 
 WARM_UP_RUNS = 3
+# What takes this long has nothing to warm up but what the first run makes.
+LONG_NS = 500_000_000
 
 
 def numpy_type(name):
@@ -84,39 +88,10 @@ def check(prepared, sizes):
         raise ValueError("its result is wrong")
 
 
-def numbers(sizes, number):
-    """An input of small whole numbers, of which products and sums are exact."""
-    import numpy
-
-    count = int(numpy.prod(sizes))
-    return (numpy.arange(count) % (7 + 2 * number) - 3).astype("f4").reshape(sizes)
-
-
-def expected(kind, inputs, parameters):
-    """What an operator makes of its inputs, and how far off its elements may be."""
-    import numpy
-
-    a = inputs[0]
-    if kind == "gemm":
-        return numpy.matmul(a, inputs[1]), 0
-    if kind == "reduce_rows":
-        return a.sum(-1, keepdims=True), 0
-    if kind == "softmax":
-        powers = numpy.exp(a.astype("f8") - a.max(-1, keepdims=True))
-        return powers / powers.sum(-1, keepdims=True), 1e-5
-    margin, stride, groups = (parameters[it] for it in ("margin", "stride", "groups"))
-    filters = inputs[1]
-    around = numpy.pad(a[0], ((0, 0), (margin, margin), (margin, margin)))
-    windows = numpy.lib.stride_tricks.sliding_window_view(around, filters.shape[2:], (1, 2))
-    windows = windows[:, ::stride, ::stride]
-    of_groups = zip(numpy.split(windows, groups), numpy.split(filters, groups))
-    sums = [numpy.einsum("cyxij,fcij->fyx", it, of, optimize=True) for it, of in of_groups]
-    return numpy.concatenate(sums)[None], 0
-
-
-def load(name, source):
+def load(name, meaning, source):
     # The library's own name is no name for this file, which imports it.
-    names = {"Prepared": Prepared, "numbers": numbers, "expected": expected}
+    names = {"Prepared": Prepared}
+    exec(compile(meaning, "meaning.py", "exec"), names)
     exec(compile(source, f"libraries/{name}.py", "exec"), names)
     return names["Library"]()
 
@@ -128,26 +103,32 @@ def serve(requests, answers):
         print(json.dumps(value), file=answers, flush=True)
 
     try:
-        library = load(*sys.argv[1:3])
+        library = load(*sys.argv[1:4])
     except Exception as error:
         return answer({"error": f"{type(error).__name__}: {error}"})
     answer({"version": library.version})
-    made = {}
+    made, case = {}, None
     for line in requests:
         request = json.loads(line)
         try:
             if "prepare" in request:
                 name, sizes = request["prepare"], request["sizes"]
-                # Only one case is measured at a time, so what an earlier one held is freed.
-                made.pop(name, None)
-                kind, dtype = name.split(":")[1], numpy_type(request["type"])
-                if kind in getattr(library, "KINDS", ()) and dtype == "f4":
+                # What an earlier case held is freed: a device of IREE's has threads that never sleep.
+                if request["case"] != case:
+                    made.clear()
+                    gc.collect()
+                    case = request["case"]
+                kind = name.split(":")[1]
+                dtype = request["dtype"] = numpy_type(request["type"])
+                if kind in getattr(library, "KINDS", ()):
                     prepared = library.more(kind, request)
                 else:
                     prepared = library.prepare(kind, dtype, sizes, request["device"])
                 for _ in range(WARM_UP_RUNS):
-                    prepared.timed()
+                    time = prepared.timed()
                     check(prepared, sizes)
+                    if time > LONG_NS:
+                        break
                 made[name] = prepared, sizes
                 answer({})
             else:

@@ -14,6 +14,8 @@ pub(crate) struct Case {
     pub(crate) work: Work,
     /// What it is measured against, in turns.
     pub(crate) baseline: Baseline,
+    /// Whether computing takes so long that it does not matter where the output is: then two buffers do.
+    pub(crate) is_computing: bool,
     /// The highest time of the operator in times of the baseline; `None` where the ratio is only told.
     pub(crate) target: Option<f64>,
     /// The same for GPUs, where it differs.
@@ -52,6 +54,7 @@ impl Case {
             id: id.into(),
             work: work.into(),
             baseline,
+            is_computing: false,
             target,
             gpu_target: None,
             peers: vec![],
@@ -60,13 +63,19 @@ impl Case {
         }
     }
 
+    /// The same where computing takes long.
+    pub(crate) fn computing(self) -> Self {
+        Self { is_computing: true, ..self }
+    }
+
     /// Whether it is measured where time is short: the narrowest elements and the usual ones, and of
     /// what is alike one.
     pub(crate) fn is_quick(&self) -> bool {
         let widths = [DataType::Uint8, DataType::Int8, DataType::Uint32, DataType::Float32];
-        let alike = ["/8x8", "/32x32", "trilu_lower", "gemm/f32/2048"];
+        let of_halves = ["gemm/f16/512", "gemm/f16/1024"];
+        let alike = ["/8x8", "/32x32", "trilu_lower"];
         self.work.bytes() <= 65 << 20
-            && widths.contains(&self.work.data_type())
+            && (widths.contains(&self.work.data_type()) || of_halves.contains(&&*self.id))
             && !alike.iter().any(|name| self.id.ends_with(name))
     }
 }

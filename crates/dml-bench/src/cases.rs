@@ -1,8 +1,10 @@
 //! Every case that is measured.
 
+mod attention;
 mod diagonal;
 mod moves;
 mod products;
+mod recurrent;
 mod rows;
 mod sums;
 
@@ -10,8 +12,16 @@ use crate::case::Case;
 
 /// Every case, in the order of the report. Those of one group take turns with each other.
 pub(crate) fn all() -> Vec<Vec<Case>> {
-    [diagonal::groups(), sums::groups(), moves::groups(), rows::groups(), products::groups()]
-        .concat()
+    [
+        diagonal::groups(),
+        sums::groups(),
+        moves::groups(),
+        rows::groups(),
+        products::groups(),
+        attention::groups(),
+        recurrent::groups(),
+    ]
+    .concat()
 }
 
 #[cfg(test)]
@@ -26,6 +36,14 @@ mod tests {
             for other in group.iter().flat_map(|case| &case.beside) {
                 assert!(group.iter().any(|case| case.id == other.name), "{}", other.name);
             }
+        }
+    }
+
+    #[test]
+    fn of_a_group_one_case_has_peers_which_free_what_another_one_has() {
+        for group in all() {
+            let with_peers = group.iter().filter(|case| !case.peers.is_empty());
+            assert!(with_peers.count() <= 1, "{}", group[0].id);
         }
     }
 

@@ -62,7 +62,9 @@ impl<'a> Lane<'a> {
         let inputs: Vec<_> = places
             .map(|it| it.as_ref().and_then(|_| given.next()).map(BufferBinding::whole))
             .collect();
-        let outputs = [Some(BufferBinding::whole(buffer))];
+        let places = compiled.vulkan().outputs().iter();
+        let outputs: Vec<_> =
+            places.map(|it| it.as_ref().map(|_| BufferBinding::whole(buffer))).collect();
         let bindings = Bindings {
             inputs: &inputs,
             outputs: &outputs,

@@ -157,6 +157,12 @@ impl fmt::Debug for Operation {
     }
 }
 
+/// Numbers above 0 and up to `most`, of which an input has those that its number says.
+#[expect(clippy::cast_precision_loss, reason = "small numbers")]
+pub(crate) fn share(input: usize, most: f32) -> impl Fn(u64) -> f32 {
+    move |index| (1 + mixed(index, input) % 64) as f32 * (most / 64.0)
+}
+
 /// Neighbours differ, and so do rows.
 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
 fn whole(index: u64, input: usize, most: u64) -> f32 {

@@ -17,6 +17,7 @@ use crate::report::{OtherResult, PeerStatus, PeerTimes};
 use crate::stats::{Ratio, Summary};
 
 const SCRIPT: &str = include_str!("../peers/peer.py");
+const MEANING: &str = include_str!("../peers/meaning.py");
 
 /// Each library with its part of the program, and a folder of its own below the one that `--peers`
 /// names.
@@ -84,6 +85,7 @@ impl Peers {
         let one = |peer: &Other| {
             let request = json!({
                 "prepare": peer.name,
+                "case": case.id,
                 "type": case.work.data_type().to_string(),
                 "sizes": case.work.sizes(),
                 "inputs": case.work.input_sizes(),
@@ -175,7 +177,7 @@ impl Process {
 
     fn spawn(folder: &Path, library: &str, source: &str) -> Result<Self> {
         let mut child = Command::new("python3")
-            .args(["-c", SCRIPT, library, source])
+            .args(["-c", SCRIPT, library, MEANING, source])
             .env("PYTHONPATH", folder.join(library))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,8 +1,11 @@
-"""ncnn on Vulkan, with 32-bit storage and arithmetic. `peer.py` tells what a library has to offer."""
+"""ncnn on Vulkan, with 32-bit arithmetic, and storage of the operator's type. `peer.py` tells what a
+library has to offer."""
 
 import tempfile
 
-HALVES = ("fp16_packed", "fp16_storage", "fp16_arithmetic", "bf16_packed", "bf16_storage")
+# What numbers are stored as where they are of half precision, and what it is never told to use.
+STORED_AS_HALVES = ("fp16_packed", "fp16_storage")
+NEVER = ("fp16_arithmetic", "bf16_packed", "bf16_storage")
 MAGIC = 7767517
 
 
@@ -15,15 +18,19 @@ def network(additions):
     return "\n".join([str(MAGIC), f"{len(layers)} {blobs}", *layers, ""])
 
 
-# Layers of one input, or of two that are no weights, and of those in a file.
+WINDOWS = "0={filters} 1={window} 3={stride} 4={margin} 6={count}"
+# Layers of as many inputs as they name, and of weights in a file.
 LAYERS = {
     "gemm": "Gemm layer 2 1 a b out",
     "softmax": "Softmax layer 1 1 a out 0=1 1=1",
     "reduce_rows": "Reduction layer 1 1 a out 0=0 1=0 -23303=1,1 4=1 5=1",
-    "convolution": "Convolution layer 1 1 a out 0={filters} 1={window} 3={stride} 4={margin} 6={count}",
+    "attention": "SDPA layer 3 1 a b c out 6={scale}",
+    "lstm": "LSTM layer 1 1 a out 0={hidden} 1={count}",
+    "convolution": "Convolution layer 1 1 a out " + WINDOWS,
+    "convolution_winograd": "Convolution layer 1 1 a out " + WINDOWS,
+    "up_convolution": "Deconvolution layer 1 1 a out " + WINDOWS,
 }
-LAYERS["convolution_winograd"] = LAYERS["convolution"]
-DEPTHWISE = "ConvolutionDepthWise" + LAYERS["convolution"].removeprefix("Convolution") + " 7={groups}"
+DEPTHWISE = "ConvolutionDepthWise layer 1 1 a out " + WINDOWS + " 7={groups}"
 
 
 class Library:
@@ -58,31 +65,55 @@ class Library:
 
     def more(self, kind, request):
         """A network of one layer: what its users get, with uploads and a download."""
-        parameters, sizes = request["parameters"] or {}, request["inputs"]
-        inputs = [numbers(it, at) for at, it in enumerate(sizes)]
+        parameters, inputs = request["parameters"] or {}, given(kind, request)
         result, tolerance = expected(kind, inputs, parameters)
-        layer, weights = LAYERS[kind], None
-        if kind.startswith("convolution"):
-            weights = inputs.pop()
-            layer = DEPTHWISE if parameters["groups"] > 1 else layer
-            filters, _, window, _ = weights.shape
-            of_weights = {"filters": filters, "window": window, "count": weights.size}
-            layer = layer.format(**of_weights, **parameters)
+        layer, weights = self.layer(kind, inputs, parameters)
         # Winograd's way computes with fractions.
         tolerance = 1e-3 if kind == "convolution_winograd" else tolerance
-        net = self.net(request["device"])
+        net = self.net(request["device"], request["dtype"] == "f2")
         net.opt.use_winograd_convolution = kind == "convolution_winograd"
-        names = "ab"[: len(inputs)]
-        layers = [*(f"Input {name} 0 1 {name}" for name in names), layer]
+        operands = {name: self.operand(kind, it, parameters) for name, it in zip("abc", inputs)}
+        layers = [*(f"Input {name} 0 1 {name}" for name in operands), layer]
         text = "\n".join([str(MAGIC), f"{len(layers)} {len(layers)}", *layers, ""])
-        if net.load_param_mem(text) or self.load_weights(net, weights):
+        if net.load_param_mem(text):
             raise ValueError("it refuses the network")
-        # It has no dimension for batches.
-        shape = (lambda it: it[0]) if weights is not None else (lambda it: it[0, 0])
-        operands = {name: self.np.ascontiguousarray(shape(it)) for name, it in zip(names, inputs)}
+        for of_net in net.layers():
+            if not of_net.support_vulkan:
+                raise ValueError(f"its layer {of_net.type} runs on the CPU alone")
+        if self.load_weights(net, weights):
+            raise ValueError("it refuses the weights")
         made = self.runs(net, operands, "out", result, tolerance)
-        made.result = lambda: self.np.asarray(made.last).reshape(request["sizes"])
+        made.result = lambda: self.result(kind, made.last, request["sizes"])
         return made
+
+    def layer(self, kind, inputs, parameters):
+        """Its text, and the weights, which are no longer inputs then."""
+        layer, weights = LAYERS[kind], None
+        if "convolution" in kind:
+            weights = inputs.pop()
+            if kind == "up_convolution":
+                weights = self.np.ascontiguousarray(weights.swapaxes(0, 1))
+            layer = DEPTHWISE if parameters["groups"] > 1 else layer
+            filters, _, window, _ = weights.shape
+            own = {"filters": filters, "window": window, "count": weights.size}
+            return layer.format(**own, **parameters), weights
+        if kind == "lstm":
+            weights, recurrence = inputs.pop(1), inputs.pop(1)
+            return layer.format(hidden=recurrence.shape[-1], count=weights.size), weights
+        return layer.format(**parameters), None
+
+    def operand(self, kind, array, parameters):
+        """It has no dimension for batches."""
+        if kind == "attention":
+            return by_heads(array, parameters["heads"])
+        is_image = "convolution" in kind
+        return self.np.ascontiguousarray(array[0] if is_image else array[0, 0], "f4")
+
+    def result(self, kind, found, sizes):
+        found = self.np.asarray(found)
+        if kind == "attention":
+            found = found.transpose(1, 0, 2)
+        return found.reshape(sizes)
 
     def load_weights(self, net, weights):
         if weights is None:
@@ -93,10 +124,12 @@ class Library:
             file.flush()
             return net.load_model(file.name)
 
-    def net(self, device):
+    def net(self, device, are_halves=False):
         net = self.ncnn.Net()
         net.opt.use_vulkan_compute = True
-        for option in HALVES:
+        for option in STORED_AS_HALVES:
+            setattr(net.opt, f"use_{option}", are_halves)
+        for option in NEVER:
             setattr(net.opt, f"use_{option}", False)
         net.set_vulkan_device(self.device(device))
         return net

@@ -1,6 +1,9 @@
 //! Attention of some queries at a time.
 
-use dml_core::{Capabilities, DataType, FeatureLevel, Tuning, validate};
+use dml_core::operators::MultiheadAttentionDesc;
+use dml_core::{
+    Capabilities, DataType, FeatureLevel, MultiheadAttentionMaskType, TensorDesc, Tuning, validate,
+};
 
 use super::{OPERATORS, lowering};
 use crate::reference::{Memory, Signature, run_on_host};
@@ -30,4 +33,47 @@ fn queries_that_are_answered_apart_find_the_same() {
         }
     }
     assert_eq!(compared, 10);
+}
+
+/// Of a sequence of so many steps, with twelve heads of 64 elements.
+fn of_steps(steps: u32) -> MultiheadAttentionDesc {
+    let tensor = || TensorDesc::packed(DataType::Float32, &[1, steps, 12 * 64]);
+    MultiheadAttentionDesc {
+        query_tensor: Some(tensor()),
+        key_tensor: Some(tensor()),
+        value_tensor: Some(tensor()),
+        stacked_query_key_tensor: None,
+        stacked_key_value_tensor: None,
+        stacked_query_key_value_tensor: None,
+        bias_tensor: None,
+        mask_tensor: None,
+        relative_position_bias_tensor: None,
+        past_key_tensor: None,
+        past_value_tensor: None,
+        output_tensor: tensor(),
+        output_present_key_tensor: None,
+        output_present_value_tensor: None,
+        scale: 0.125,
+        mask_filter_value: 0.0,
+        head_count: 12,
+        mask_type: MultiheadAttentionMaskType::None,
+    }
+}
+
+#[test]
+fn a_long_sequence_has_no_place_for_all_its_scores() {
+    let capabilities = &Capabilities::vulkan_minimum();
+    let target = &Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
+    let temporary = |steps: u32| {
+        let validated = validate(&of_steps(steps).into(), FeatureLevel::HIGHEST).unwrap();
+        lowering::lower(&validated, target).unwrap().temporary_size
+    };
+    // Scores and powers of 4 M each, and as many words as queries, keys and values have, at most.
+    let most = |steps: u64| 4 * (2 * (1 << 22) + 4 * steps * 12 * 64);
+    for steps in [1024, 4096, 16_384] {
+        let found = temporary(steps);
+        assert!(found <= most(steps.into()), "{steps}: {found}");
+    }
+    // All scores alone would be 768 MiB.
+    assert!(temporary(4096) < 72 << 20);
 }
