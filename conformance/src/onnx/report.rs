@@ -2,6 +2,7 @@
 
 mod json;
 mod libraries;
+mod markdown;
 mod models;
 mod page;
 mod table;

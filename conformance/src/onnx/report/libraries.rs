@@ -8,7 +8,7 @@ use std::time::Duration;
 use comfy_table::CellAlignment;
 
 use super::Run;
-use super::models::{empty, milliseconds};
+use super::markdown::{empty, milliseconds};
 use crate::onnx::libraries::{Answer, Library};
 use crate::onnx::measure::{Measurement, OfTarget};
 use crate::results::onnx::TargetResults;

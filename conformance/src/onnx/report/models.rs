@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
+use super::markdown::{empty, milliseconds};
 use super::{Run, libraries};
 use crate::onnx::measure::{Figures, Measurement, Peer};
 use crate::onnx::suite::Test;
@@ -85,11 +85,6 @@ fn row(
     cells
 }
 
-/// One unit, so that rows can be compared.
-pub(super) fn milliseconds(time: Duration) -> String {
-    format!("{:.2} ms", time.as_secs_f64() * 1e3)
-}
-
 fn differences(run: &Run) -> Table {
     let mut table = empty();
     let titles = run.targets.iter().map(|target| target.title.replace('|', "\\|"));
@@ -98,12 +93,6 @@ fn differences(run: &Run) -> Table {
         let cells = run.targets.iter().map(|target| cell(&target.ended[at]));
         table.add_row([test.id.clone()].into_iter().chain(cells));
     }
-    table
-}
-
-pub(super) fn empty() -> Table {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
     table
 }
 
