@@ -53,7 +53,7 @@ fn row(measured: &Measurement) -> Vec<String> {
     let cells = measured.answers.iter().flat_map(|answer| match answer {
         Answer::Seconds(seconds) => {
             let time = Duration::try_from_secs_f64(*seconds).unwrap_or(Duration::MAX);
-            [milliseconds(time), format!("{:.2}", own / seconds)]
+            [milliseconds(time), format!("{:.3}", own / seconds)]
         }
         Answer::Wrong(_) => ["wrong".to_owned(), String::new()],
         Answer::Reason(_) => ["none".to_owned(), String::new()],
@@ -106,9 +106,9 @@ mod tests {
             ["model", "latency", "one 1.0", "ratio", "two 2.0", "ratio"]
         );
         rows.next();
-        assert_eq!(rows.next().unwrap(), ["node/a", "3.00 ms", "12.00 ms", "0.25", "none", ""]);
-        assert_eq!(rows.next().unwrap(), ["node/b", "3.00 ms", "wrong", "", "2.00 ms", "1.50"]);
-        assert_eq!(rows.next().unwrap()[..4], ["node/d", "3.00 ms", "1000.00 ms", "0.00"]);
+        assert_eq!(rows.next().unwrap(), ["node/a", "3.00 ms", "12.00 ms", "0.250", "none", ""]);
+        assert_eq!(rows.next().unwrap(), ["node/b", "3.00 ms", "wrong", "", "2.00 ms", "1.500"]);
+        assert_eq!(rows.next().unwrap()[..4], ["node/d", "3.00 ms", "1000.00 ms", "0.003"]);
         assert_eq!(rows.next(), None);
         let reasons = "\n\n- one 1.0, node/b: wrong are 2 of 9 numbers, by 1.0e0\n\
             - two 2.0, node/a, node/d: no tensor\\<1xf32>\n\n";
