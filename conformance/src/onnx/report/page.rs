@@ -38,7 +38,9 @@ pub fn write(
     }
     writeln!(output, "- System: {system}")?;
     for (target, measured) in run.targets.iter().zip(&figures.targets) {
-        writeln!(output, "- Device: {}, {}", target.title, measured.driver)?;
+        // Some drivers say nothing.
+        let separator = if measured.driver.is_empty() { "" } else { ", " };
+        writeln!(output, "- Device: {}{separator}{}", target.title, measured.driver)?;
     }
     if let Some(peer) = &figures.peer {
         writeln!(output, "- Peer: {}", peer.name)?;
