@@ -13,12 +13,16 @@ pub(crate) struct Args {
     args: Vec<String>,
 }
 
+/// The libraries that the benchmark knows, by the names of their requirements.
+const PEERS: [&str; 8] =
+    ["cupy", "iree", "jax", "ncnn", "numpy", "onnxruntime", "openvino", "torch"];
+
 /// Runs the command and returns the benchmark's exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let environment = conformance::environment(sh, true)?;
     let mut arguments = args.args.clone();
     if let Some(at) = arguments.iter().position(|it| it == "--peers") {
-        let folder = peers::make_sure(sh)?;
+        let folder = peers::make_sure(sh, &PEERS)?;
         arguments.insert(at + 1, folder.to_string_lossy().into_owned());
     }
     let command = cmd!(sh, "cargo run --locked --release --package dml-bench -- {arguments...}");

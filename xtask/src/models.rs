@@ -2,6 +2,7 @@
 
 mod filled;
 mod package;
+mod peers;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,11 +16,18 @@ use crate::{conformance, pip, process, programs, setup, workspace};
 
 /// Run models that others made, compare with ONNX Runtime's answers, and tell what each takes, built as for
 /// users; fetches them, and sets up CPU drivers where no Vulkan device answers
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub(crate) struct Args {
     /// Run on the CPU drivers too, even if there are other devices
     #[arg(long)]
     pub(crate) cpu_drivers: bool,
+    /// Run on the lavapipe of the distribution's backports alone
+    #[arg(long, conflicts_with = "cpu_drivers")]
+    pub(crate) backports: bool,
+    /// Measure ncnn, IREE and ONNX Runtime with WebGPU on the same devices too: they are installed in
+    /// target/peers, 900 MB
+    #[arg(long)]
+    pub(crate) peers: bool,
     /// For `dml-conformance onnx`: --filter GLOB, --device D, --json FILE, --markdown FILE and so on
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<String>,
@@ -47,7 +55,10 @@ struct Model {
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let folder = make_sure(sh, |_| true)?;
     filled::lay_out(sh, &workspace::root().join(KNOWN).join("filled.json"), &folder)?;
-    let environment = conformance::environment(sh, args.cpu_drivers)?;
+    let environment = match args.backports {
+        true => setup::backports(sh)?,
+        false => conformance::environment(sh, args.cpu_drivers)?,
+    };
     let program = program(sh)?;
     let given = |option: &str| args.args.iter().any(|it| it.starts_with(option));
     let mut options: Vec<OsString> = Vec::new();
@@ -59,10 +70,29 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     if !setup::in_ci() && !given("--icd") {
         let beside = filled::measured(sh, &folder)?;
         options.extend(["--measure".into(), "--beside".into(), beside.into()]);
+        options.extend(["--made-by".into(), args.shown().into()]);
+        if args.peers {
+            options.extend(["--peers".into(), peers::file(sh)?.into()]);
+        }
+    } else if args.peers {
+        eprintln!("models: nothing is measured here, and no peers are");
     }
     let more = &args.args;
     let command = cmd!(sh, "{program} onnx {folder} --whole-models {options...} {more...}");
     process::exit_code(environment.apply(command))
+}
+
+impl Args {
+    /// The command as a page names it.
+    fn shown(&self) -> String {
+        let flags = [
+            (self.cpu_drivers, " --cpu-drivers"),
+            (self.backports, " --backports"),
+            (self.peers, " --peers"),
+        ];
+        let given = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag);
+        ["cargo xtask models"].into_iter().chain(given).collect()
+    }
 }
 
 /// Seconds for one model: the largest takes a CPU driver most of a minute while others use the machine.

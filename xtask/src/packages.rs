@@ -5,11 +5,14 @@
 //! a stamp inside that says what it was made from; an interrupted run leaves a work folder, which
 //! the next run removes.
 
+mod backports;
+
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use backports::Backports;
 use xshell::{Cmd, Shell, cmd};
 
 use crate::environment::Environment;
@@ -27,6 +30,8 @@ pub(crate) struct Packages<'a> {
     pub(crate) alone: &'a [(&'a str, Option<&'a str>)],
     /// What must lie beside a package, by that package's name, even where the system has it.
     pub(crate) beside: fn(&str) -> Vec<String>,
+    /// Whether `names` are taken from the distribution's backports.
+    pub(crate) backports: bool,
     /// Adds to the tree, in the folder that stands for `/`.
     pub(crate) finish: fn(&Shell, &Path) -> Result<()>,
 }
@@ -56,7 +61,14 @@ pub(crate) fn are_available() -> bool {
 impl<'a> Packages<'a> {
     /// `names`, and what they depend on.
     pub(crate) fn new(folder: &'static str, names: &'a [&'a str]) -> Self {
-        Self { folder, names, alone: &[], beside: |_| Vec::new(), finish: |_, _| Ok(()) }
+        Self {
+            folder,
+            names,
+            alone: &[],
+            beside: |_| Vec::new(),
+            backports: false,
+            finish: |_, _| Ok(()),
+        }
     }
 
     /// Makes sure that they are unpacked. Waits for other processes that unpack in this checkout.
@@ -113,7 +125,15 @@ impl<'a> Packages<'a> {
         eprintln!("setup: fetching the packages of target/setup/{}", self.folder);
         let unavailable =
             |what: &str| format!("apt cannot get {what}; is there a network connection?");
-        apt("apt-get", &["update"]).run().with_context(|| unavailable("its lists"))?;
+        let update = || apt("apt-get", &["update"]).run().with_context(|| unavailable("its lists"));
+        update()?;
+        let mut options =
+            vec!["--download-only", "--reinstall", "--no-install-recommends", "--yes"];
+        let release = if self.backports { Some(add_backports(sh, state, &config)?) } else { None };
+        if let Some(release) = &release {
+            update()?;
+            options.extend(["--target-release", release]);
+        }
         let (mut names, mut alone) = (self.names.to_vec(), Vec::new());
         for (name, instead) in self.alone {
             if apt("apt-cache", &["show", name]).ignore_stderr().run().is_ok() {
@@ -124,7 +144,6 @@ impl<'a> Packages<'a> {
             }
         }
         if !names.is_empty() {
-            let options = ["--download-only", "--reinstall", "--no-install-recommends", "--yes"];
             let install = apt("apt-get", &["install"]).args(options).args(&names);
             install.run().with_context(|| unavailable(&names.join(" ")))?;
         }
@@ -141,6 +160,22 @@ impl<'a> Packages<'a> {
         }
         debs(sh)
     }
+}
+
+/// Adds the distribution's backports to what `config` says, and returns their name.
+fn add_backports(sh: &Shell, state: &Path, config: &Path) -> Result<String> {
+    let format = backports::FORMAT;
+    let targets = cmd!(sh, "apt-get -c {config} indextargets --format {format}").quiet().read()?;
+    let Backports { release, source } =
+        Backports::among(&targets).context("the package sources have no backports")?;
+    if let Some(source) = source {
+        let list = state.join("sources.list");
+        let own = sh.read_file("/etc/apt/sources.list").unwrap_or_default();
+        sh.write_file(&list, format!("{own}\n{source}"))?;
+        let more = format!("Dir::Etc::sourcelist \"{}\";\n", list.display());
+        sh.write_file(config, sh.read_file(config)? + &more)?;
+    }
+    Ok(release)
 }
 
 const STAMP: &str = ".stamp";

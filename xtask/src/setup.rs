@@ -1,6 +1,8 @@
 //! `cargo xtask setup` and `cargo xtask env`: a Vulkan loader, two CPU drivers, the validation layer
 //! and spirv-val, unpacked below `target/setup` and found through environment variables.
 
+mod backports;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
@@ -8,6 +10,8 @@ use xshell::{Shell, cmd};
 
 use crate::environment::{Environment, joined};
 use crate::packages::{self, Packages, Tree};
+
+pub(crate) use backports::environment as backports;
 
 /// Make sure of a Vulkan loader, both CPU drivers, the validation layer and spirv-val
 #[derive(clap::Args)]

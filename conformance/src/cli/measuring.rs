@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use dml_file::Output;
+use serde::de::DeserializeOwned;
 
+use crate::onnx::libraries::Library;
 use crate::onnx::measure::{Figures, Peer, measure};
 use crate::onnx::report::{Run, write_page};
 use crate::target::Target;
@@ -19,15 +21,25 @@ pub(super) struct Measuring {
     /// What another library takes: JSON with its `name`, and `seconds` by the models' names
     #[arg(long, value_name = "FILE", requires = "measure")]
     beside: Option<PathBuf>,
+    /// Other libraries to measure on the same devices: JSON, a list with each one's `name` and `command`, to which
+    /// a model's folder and a device's name are added, and which prints {"seconds": ..}, {"wrong": ..} or
+    /// {"reason": ..}
+    #[arg(long, value_name = "FILE", requires = "measure")]
+    peers: Option<PathBuf>,
     /// Write the page of this machine to this file too
     #[arg(long, value_name = "FILE", requires = "measure")]
     markdown: Option<PathBuf>,
+    /// The command that the page names, without --markdown
+    #[arg(long, value_name = "TEXT", default_value = "cargo xtask models")]
+    made_by: String,
 }
 
 /// Where the figures go.
 pub(super) struct Started {
     peer: Option<Peer>,
+    libraries: Vec<Library>,
     page: Option<(PathBuf, Output)>,
+    made_by: String,
 }
 
 impl Measuring {
@@ -42,13 +54,15 @@ impl Measuring {
             anyhow::Ok((path.clone(), output))
         };
         Ok(Started {
-            peer: self.beside.as_deref().map(peer).transpose()?,
+            peer: self.beside.as_deref().map(read::<Peer>).transpose()?,
+            libraries: self.peers.as_deref().map(read).transpose()?.unwrap_or_default(),
+            made_by: self.made_by.clone(),
             page: self.markdown.as_ref().map(create).transpose()?,
         })
     }
 }
 
-fn peer(path: &Path) -> anyhow::Result<Peer> {
+fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
     let text = std::fs::read(path).with_context(|| path.display().to_string())?;
     serde_json::from_slice(&text).with_context(|| path.display().to_string())
 }
@@ -57,10 +71,13 @@ impl Started {
     /// Measures, and writes the page.
     pub(super) fn finish(self, run: &Run, places: &[Target]) -> anyhow::Result<Figures> {
         let targets = places.iter().zip(&run.targets);
-        let targets = targets.map(|(target, results)| measure(target, &run.tests, results));
-        let figures = Figures { targets: targets.collect::<anyhow::Result<_>>()?, peer: self.peer };
+        let targets = targets.map(|(target, results)| {
+            measure(target, &run.tests, results, &self.libraries, |it| eprintln!("{it}"))
+        });
+        let targets = targets.collect::<anyhow::Result<_>>()?;
+        let figures = Figures { targets, peer: self.peer, libraries: self.libraries };
         if let Some((path, mut output)) = self.page {
-            let page = write_page(run, &figures, &path, &mut output);
+            let page = write_page(run, &figures, &self.made_by, &path, &mut output);
             let written = page.and_then(|()| output.flush()).and_then(|()| output.commit());
             written.with_context(|| path.display().to_string())?;
         }

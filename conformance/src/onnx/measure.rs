@@ -1,4 +1,4 @@
-//! What whole models come to on a device, and what a run of one takes.
+//! What whole models come to on a device, and what a run of one takes, there and by other libraries.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,6 +11,7 @@ use dml_import::program::{Program, Step, Work};
 use dml_import::{Inputs, Model};
 use serde::Deserialize;
 
+use super::libraries::{Answer, Library};
 use super::suite::{Contents, Test};
 use crate::results::onnx::{Outcome, TargetResults};
 use crate::target::Target;
@@ -20,7 +21,7 @@ const LONG: Duration = Duration::from_secs(3);
 const RUNS: std::ops::RangeInclusive<usize> = 3..=100;
 
 /// A model on a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
     /// The nodes of the model's graph and of those in it.
     pub nodes: usize,
@@ -28,6 +29,8 @@ pub struct Measurement {
     pub dispatches: usize,
     /// The median of runs after a first one: inputs are written, and outputs are read.
     pub latency: Duration,
+    /// What other libraries make of it on the same device, in their order.
+    pub answers: Vec<Answer>,
 }
 
 /// What another library takes for the same.
@@ -42,14 +45,26 @@ pub struct Peer {
 /// All models on all devices.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// An entry for each target, with one for each test that passed.
-    pub targets: Vec<Vec<Option<Measurement>>>,
-    /// Another library.
+    /// An entry for each target.
+    pub targets: Vec<OfTarget>,
+    /// Another library, on the CPU.
     pub peer: Option<Peer>,
+    /// Other libraries, on the targets' devices.
+    pub libraries: Vec<Library>,
+}
+
+/// All models on a device.
+#[derive(Clone, Debug)]
+pub struct OfTarget {
+    /// What the driver says of itself.
+    pub driver: String,
+    /// An entry for each test; none for those that did not pass.
+    pub models: Vec<Option<Measurement>>,
 }
 
 /// Measures the tests that passed, one after another and in this process: workers would take time from each
-/// other.
+/// other. The libraries come right after each, so that a machine which gets slower does so for all; `tell` is
+/// told of them.
 ///
 /// # Errors
 /// A device cannot be opened, or a model that has run before does not.
@@ -57,16 +72,26 @@ pub fn measure(
     target: &Target,
     tests: &[Test],
     results: &TargetResults,
-) -> anyhow::Result<Vec<Option<Measurement>>> {
+    libraries: &[Library],
+    tell: impl Fn(&str),
+) -> anyhow::Result<OfTarget> {
     let (_instance, device) = target.device()?.context("models need a Vulkan device")?;
     let one = |(test, outcome): (&Test, Outcome)| {
         if outcome != Outcome::Passed {
             return Ok(None);
         }
         let measured = model(&test.folder, &device);
-        measured.map(Some).with_context(|| format!("measuring {} on {}", test.id, results.title))
+        let measured =
+            measured.with_context(|| format!("measuring {} on {}", test.id, results.title))?;
+        let ask = |library: &Library| {
+            tell(&format!("measuring {} by {}", test.id, library.name));
+            library.measure(&test.folder, &target.run.device.name)
+        };
+        Ok(Some(Measurement { answers: libraries.iter().map(ask).collect(), ..measured }))
     };
-    tests.iter().zip(results.ended.iter().map(|it| it.outcome)).map(one).collect()
+    let models = tests.iter().zip(results.ended.iter().map(|it| it.outcome)).map(one);
+    let driver = target.run.device.driver_info.clone();
+    Ok(OfTarget { driver, models: models.collect::<anyhow::Result<_>>()? })
 }
 
 /// The model in this folder, with its first inputs.
@@ -90,7 +115,8 @@ fn model(folder: &Path, device: &Device) -> anyhow::Result<Measurement> {
         times.push(run()?);
     }
     times.sort_unstable();
-    Ok(Measurement { nodes: contents.outline.nodes, dispatches, latency: times[times.len() / 2] })
+    let latency = times[times.len() / 2];
+    Ok(Measurement { nodes: contents.outline.nodes, dispatches, latency, answers: Vec::new() })
 }
 
 /// An executable does not tell its plans, and compiling once more finds pipelines that are there.

@@ -1,6 +1,8 @@
 //! What a run of ONNX's tests comes to: counts by operator, reasons, and what is wrong.
 
 mod json;
+mod libraries;
+mod markdown;
 mod models;
 mod page;
 mod table;

@@ -1,4 +1,4 @@
-"""Installs the libraries that the benchmark is compared with: `python3 install.py FOLDER`.
+"""Installs libraries to be compared with: `python3 install.py FOLDER NAME..`, of which there are requirements.
 
 Each library has a folder of its own, made with pip's `--target`: that needs no virtual environment
 and is allowed where the system's Python is managed by its distribution. What cannot be had is said,
@@ -14,6 +14,8 @@ from pathlib import Path
 REQUIREMENTS = Path(__file__).parent / "requirements"
 # Of no use without one, and gigabytes.
 FOR_NVIDIA_GPUS = ("cupy", "torch")
+# A program in a package whose Python modules ask for gigabytes.
+ALONE = ("pnnx",)
 OPTIONS = ("--quiet", "--disable-pip-version-check", "--only-binary", ":all:")
 
 
@@ -32,15 +34,15 @@ def install(name, requirements, folder):
     print(f"peers: installing {name}", file=sys.stderr)
     stamp.unlink(missing_ok=True)
     shutil.rmtree(target, ignore_errors=True)
-    pip = [sys.executable, "-m", "pip", "install", *OPTIONS]
+    pip = [sys.executable, "-m", "pip", "install", *OPTIONS, *(["--no-deps"] if name in ALONE else [])]
     subprocess.run([*pip, "--target", target, "-r", requirements], check=True)
     stamp.write_text(wanted)
 
 
-def main(folder):
+def main(folder, names):
     folder.mkdir(parents=True, exist_ok=True)
-    for requirements in sorted(REQUIREMENTS.glob("*.txt")):
-        name = requirements.stem
+    for name in names:
+        requirements = REQUIREMENTS / f"{name}.txt"
         missing = folder / f"{name}.missing"
         missing.unlink(missing_ok=True)
         try:
@@ -50,4 +52,4 @@ def main(folder):
             missing.write_text(f"{error}\n")
 
 
-main(Path(sys.argv[1]))
+main(Path(sys.argv[1]), sys.argv[2:])

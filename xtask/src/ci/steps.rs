@@ -139,7 +139,7 @@ fn node_tests(sh: &Shell) -> Result<()> {
 }
 
 fn whole_models(sh: &Shell) -> Result<()> {
-    let args = models::Args { cpu_drivers: true, args: Vec::new() };
+    let args = models::Args { cpu_drivers: true, ..models::Args::default() };
     no_failure("models that others made", models::run(sh, &args)?)
 }
 

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
-use super::Run;
+use super::markdown::{empty, milliseconds};
+use super::{Run, libraries};
 use crate::onnx::measure::{Figures, Measurement, Peer};
 use crate::onnx::suite::Test;
 use crate::results::onnx::{Ended, Outcome};
@@ -49,10 +49,13 @@ pub(super) fn write_measured(
         table.set_header(columns.map(str::to_owned).into_iter().chain(compared));
         let numbers = table.column_iter_mut().enumerate().filter(|(at, _)| ![0, 3].contains(at));
         numbers.for_each(|(_, it)| it.set_cell_alignment(CellAlignment::Right));
-        for ((test, ended), measured) in run.with(target).zip(measured) {
+        for ((test, ended), measured) in run.with(target).zip(&measured.models) {
             table.add_row(row(test, ended, measured.as_ref(), peer));
         }
         writeln!(output, "{table}\n")?;
+        if !figures.libraries.is_empty() {
+            libraries::write(run, target, measured, &figures.libraries, output)?;
+        }
     }
     Ok(())
 }
@@ -82,11 +85,6 @@ fn row(
     cells
 }
 
-/// One unit, so that rows can be compared.
-fn milliseconds(time: Duration) -> String {
-    format!("{:.2} ms", time.as_secs_f64() * 1e3)
-}
-
 fn differences(run: &Run) -> Table {
     let mut table = empty();
     let titles = run.targets.iter().map(|target| target.title.replace('|', "\\|"));
@@ -95,12 +93,6 @@ fn differences(run: &Run) -> Table {
         let cells = run.targets.iter().map(|target| cell(&target.ended[at]));
         table.add_row([test.id.clone()].into_iter().chain(cells));
     }
-    table
-}
-
-fn empty() -> Table {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
     table
 }
 
@@ -116,16 +108,19 @@ fn cell(ended: &Ended) -> String {
 mod tests {
     use super::super::samples;
     use super::*;
+    use crate::onnx::measure::OfTarget;
 
     #[test]
     fn a_model_has_its_figures_beside_those_of_another_library() {
         let run = samples::run();
         let latency = Duration::from_micros(1500);
-        let measured =
-            vec![Some(Measurement { nodes: 3, dispatches: 7, latency }), None, None, None];
+        let measurement = Measurement { nodes: 3, dispatches: 7, latency, answers: Vec::new() };
+        let models = vec![Some(measurement), None, None, None];
+        let measured = OfTarget { driver: String::new(), models };
         let seconds = [("node/a".to_owned(), 0.001), ("node/b".to_owned(), 0.002)];
         let peer = Peer { name: "other 1.0".to_owned(), seconds: seconds.into() };
-        let figures = Figures { targets: vec![measured; 3], peer: Some(peer) };
+        let figures =
+            Figures { targets: vec![measured; 3], peer: Some(peer), libraries: Vec::new() };
         let mut text = Vec::new();
         write(&run, Some(&figures), &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
