@@ -37,7 +37,7 @@ pub(super) static CI: &[Step] = &[
     step("c-api", 8, c_api::run),
     step("dist", 8, dist::check_quickly),
     step("onnxruntime", 15, |sh| onnxruntime(sh, false)),
-    step("examples", 6, examples),
+    step("examples", 15, examples),
     only_for(
         &["*Cargo.toml", "Cargo.lock", "deny.toml", "xtask/src/tools.rs"],
         step("deny", 12, deny),
