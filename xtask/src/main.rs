@@ -14,6 +14,7 @@ mod count;
 mod devices;
 mod dist;
 mod environment;
+mod example;
 mod fuzz;
 mod generate_schema;
 mod html_report;
@@ -58,6 +59,7 @@ enum Command {
     Conformance(conformance::Args),
     NodeTests(node_tests::Args),
     Models(models::Args),
+    Example(example::Args),
     Bench(bench::Args),
     BuildShaders(build_shaders::Args),
     GenerateSchema(generate_schema::Args),
@@ -99,6 +101,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Conformance(args) => conformance::run(&sh, &args),
         Command::NodeTests(args) => node_tests::run(&sh, &args),
         Command::Models(args) => models::run(&sh, &args),
+        Command::Example(args) => example::run(&sh, &args),
         Command::Bench(args) => bench::run(&sh, &args),
         Command::Wheel(wheel::Args {}) => wheel::run(&sh).map(|()| 0),
         Command::Onnxruntime(args) => onnxruntime::run(&sh, &args),

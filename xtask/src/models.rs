@@ -109,9 +109,7 @@ fn program(sh: &Shell) -> Result<PathBuf> {
 
 /// The folder of the models whose names are `wanted`, fetched and laid out.
 pub(crate) fn make_sure(sh: &Shell, wanted: impl Fn(&str) -> bool) -> Result<PathBuf> {
-    let known = workspace::root().join(KNOWN);
-    let index = sh.read_file(known.join("index.json"))?;
-    let models: Vec<Model> = serde_json::from_str(&index).context("reading the index of models")?;
+    let (known, models) = (workspace::root().join(KNOWN), index(sh)?);
     let folder = workspace::root().join("target/models");
     sh.remove_path(&folder)?;
     for model in models.iter().filter(|it| wanted(&it.name)) {
@@ -121,11 +119,30 @@ pub(crate) fn make_sure(sh: &Shell, wanted: impl Fn(&str) -> bool) -> Result<Pat
     Ok(folder)
 }
 
+/// A model of the index where its package has it, and the package's folder.
+pub(crate) fn packaged(sh: &Shell, name: &str) -> Result<(PathBuf, PathBuf)> {
+    let models = index(sh)?;
+    let model = models.iter().find(|it| it.name == name).context("the index has no such model")?;
+    let package = model.package(sh)?;
+    Ok((package::find(sh, &package, &model.file, &model.sha256)?, package))
+}
+
+fn index(sh: &Shell) -> Result<Vec<Model>> {
+    let index = sh.read_file(workspace::root().join(KNOWN).join("index.json"))?;
+    serde_json::from_str(&index).context("reading the index of models")
+}
+
+impl Model {
+    /// The folder of its package, fetched where it is not kept.
+    fn package(&self, sh: &Shell) -> Result<PathBuf> {
+        let named = format!("{}=={}", self.package, self.version);
+        pip::kept(sh, "models", &named, &["--no-deps", &named])
+    }
+}
+
 /// The model with its inputs and outputs, as ONNX lays out its tests.
 fn lay_out(sh: &Shell, model: &Model, known: &Path, folder: &Path) -> Result<()> {
-    let named = format!("{}=={}", model.package, model.version);
-    let package = pip::kept(sh, "models", &named, &["--no-deps", &named])?;
-    let found = package::find(sh, &package, &model.file, &model.sha256)?;
+    let found = package::find(sh, &model.package(sh)?, &model.file, &model.sha256)?;
     let values = folder.join("values");
     sh.create_dir(&values)?;
     std::fs::copy(found, folder.join("model.onnx"))?;

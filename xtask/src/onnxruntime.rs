@@ -69,6 +69,12 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     Ok(0)
 }
 
+/// The folder of the current version of ONNX Runtime that is tested.
+pub(crate) fn current(sh: &Shell) -> Result<PathBuf> {
+    let [.., current] = VERSIONS;
+    onnxruntime(sh, current)
+}
+
 /// The folder of a version of ONNX Runtime, and of what the tests need beside it.
 fn onnxruntime(sh: &Shell, version: &str) -> Result<PathBuf> {
     let named = format!("onnxruntime=={version}");

@@ -41,6 +41,12 @@ pub(crate) fn build(sh: &Shell, package: &str, name: &str) -> Result<PathBuf> {
     made(sh, &packages, &format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
+/// Builds the example `name` of `package` and returns its path.
+pub(crate) fn example(sh: &Shell, package: &str, name: &str) -> Result<PathBuf> {
+    let file = format!("examples/{name}{}", std::env::consts::EXE_SUFFIX);
+    made(sh, &["--package", package, "--example", name], &file)
+}
+
 /// Builds the shared library that is the example `name` of `package` and returns its path.
 pub(crate) fn example_library(sh: &Shell, package: &str, name: &str) -> Result<PathBuf> {
     let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);

@@ -38,6 +38,9 @@ pub enum Error {
     /// An input that was given is not the one that the model declares.
     #[error("{0}")]
     Input(Box<InvalidInput>),
+    /// An output that was asked for is not the one that the model has.
+    #[error("{0}")]
+    Output(Box<InvalidOutput>),
     /// An input that was not given.
     #[error("input '{name}': not given, and {requirement}")]
     Missing {
@@ -95,6 +98,20 @@ pub struct InvalidInput {
     pub accepted: String,
 }
 
+/// What is wrong with what was asked for an output of the model.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("output '{name}': {value} {problem}; accepted: {accepted}")]
+pub struct InvalidOutput {
+    /// The output's name.
+    pub name: String,
+    /// The value found.
+    pub value: String,
+    /// Why it is refused.
+    pub problem: String,
+    /// What would be accepted.
+    pub accepted: String,
+}
+
 impl Error {
     /// The same, as something about `file`. What already names a file stays as it is.
     pub(crate) fn in_file(self, file: &str) -> Self {
@@ -114,6 +131,21 @@ impl Error {
             name: shortened(name),
             value: value.into(),
             problem: problem.to_owned(),
+            accepted: shortened(&accepted.into()),
+        }))
+    }
+
+    #[cfg(feature = "execute")]
+    pub(crate) fn output(
+        name: &str,
+        value: impl Into<String>,
+        problem: &str,
+        accepted: impl Into<String>,
+    ) -> Self {
+        Self::Output(Box::new(InvalidOutput {
+            name: shortened(name),
+            value: value.into(),
+            problem: shortened(problem),
             accepted: shortened(&accepted.into()),
         }))
     }

@@ -1,11 +1,15 @@
 //! Programs on a device.
 
 mod bound;
+mod device_tensor;
+mod io_binding;
 mod progress;
 mod recording;
+mod resources;
+mod run_bound;
 mod upload;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dml::{CompiledOperator, Device};
 use dml_core::graph::NodeKind;
@@ -17,8 +21,11 @@ use crate::inputs::{Input, Inputs};
 use crate::program::{Operator, Output, Program, ProgramInput, Read, Source, Step, Work};
 use crate::tensor::{Tensor, text};
 
+pub use device_tensor::DeviceTensor;
+pub use io_binding::IoBinding;
 pub use progress::Progress;
-use recording::Recording;
+use recording::{Places, Recording};
+use resources::Resources;
 pub(crate) use upload::Weights;
 
 /// A program that is compiled for a device, with its buffers. It runs any number of times, from any
@@ -30,7 +37,9 @@ pub struct Executable {
     device: Device,
     program: Program,
     /// `None` where every output is known without a device.
-    recording: Option<Mutex<Recording>>,
+    resources: Option<Arc<Resources>>,
+    /// Of runs whose inputs and outputs are the host's; `None` before the first.
+    recording: Mutex<Option<Recording>>,
 }
 
 impl Program {
@@ -65,11 +74,12 @@ impl Program {
         tell(Progress::Compiling);
         let operators = self.operators.iter().map(|it| compiled(device, it));
         let operators = operators.collect::<Result<Vec<_>>>()?;
-        let recording = match self.needs_device() {
-            true => Some(Mutex::new(Recording::new(device, self, &operators, (weights, tell))?)),
+        let resources = match self.needs_device() {
+            true => Some(Arc::new(Resources::new(device, self, operators, (weights, tell))?)),
             false => None,
         };
-        Ok(Executable { device: device.clone(), program: self.clone(), recording })
+        let (device, program) = (device.clone(), self.clone());
+        Ok(Executable { device, program, resources, recording: Mutex::default() })
     }
 
     /// The outputs of a program that needs no device.
@@ -92,11 +102,14 @@ impl Program {
     /// The values of the inputs, those of `given` before those that were bound.
     fn tensors(&self, given: &Inputs) -> Result<Vec<Option<Tensor>>> {
         if let Some((name, _)) = given.iter().find(|(name, _)| !self.has_input(name)) {
-            let names: Vec<&str> = self.inputs.iter().map(|it| it.name.as_str()).collect();
-            let problem = "is no input of the program";
-            return Err(Error::input(name, "it", problem, names.join(", ")));
+            return Err(self.unknown_input(name));
         }
         self.inputs.iter().map(|input| tensor(input, given)).collect()
+    }
+
+    fn unknown_input(&self, name: &str) -> Error {
+        let names: Vec<&str> = self.inputs.iter().map(|it| it.name.as_str()).collect();
+        Error::input(name, "it", "is no input of the program", names.join(", "))
     }
 
     fn has_input(&self, name: &str) -> bool {
@@ -202,31 +215,44 @@ impl Executable {
     /// Values of an input are missing or do not fit; [`Error::Device`]: memory ran out, a binding is
     /// refused, or the device was lost.
     pub fn run(&self, inputs: &Inputs) -> Result<Vec<Output>> {
-        let tensors = self.program.tensors(inputs)?;
-        let reads = self.program.steps.iter().filter_map(|step| match step {
-            Step::Read(read) => Some(read),
-            Step::Initialize(_) | Step::Dispatch(_) => None,
-        });
-        let known = reads.clone().map(|read| self.program.known(read, &tensors));
+        let (device, program) = (&self.device, &self.program);
+        let tensors = program.tensors(inputs)?;
+        let known = self.reads().map(|(_, read)| program.known(read, &tensors));
         let known = known.collect::<Result<Vec<_>>>()?;
-        let mut written = match &self.recording {
-            None => vec![],
-            Some(recording) => {
-                let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
-                recording.run(&self.device, &self.program, &tensors)?
-            }
+        let mut written = vec![];
+        if let Some(resources) = &self.resources {
+            let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
+            let recording = match &mut *recording {
+                Some(recording) => recording,
+                none => {
+                    let places = Places::of_host(program);
+                    none.insert(Recording::new(device, program, resources, places)?)
+                }
+            };
+            written = recording.run(device, program, resources, &tensors)?;
         }
-        .into_iter();
-        let output = |(read, known): (&Read, Option<Output>)| match known {
+        let mut written = written.into_iter();
+        let output = |((_, read), known): ((usize, &Read), Option<Output>)| match known {
             Some(output) => Ok(output),
-            None => {
-                let bytes = written.next().unwrap_or_default();
-                let tensor = Tensor::new(read.element, read.shape.clone(), bytes)?;
-                Ok(Output { destination: read.destination.clone(), tensor })
-            }
+            None => written_output(read, &mut written),
         };
-        reads.zip(known).map(output).collect()
+        self.reads().zip(known).map(output).collect()
     }
+
+    /// What is read, with the numbers of the steps.
+    fn reads(&self) -> impl Iterator<Item = (usize, &Read)> {
+        self.program.steps.iter().enumerate().filter_map(|(index, step)| match step {
+            Step::Read(read) => Some((index, read)),
+            Step::Initialize(_) | Step::Dispatch(_) => None,
+        })
+    }
+}
+
+/// An output with the next of what a recording has read.
+fn written_output(read: &Read, written: &mut impl Iterator<Item = Vec<u8>>) -> Result<Output> {
+    let bytes = written.next().unwrap_or_default();
+    let tensor = Tensor::new(read.element, read.shape.clone(), bytes)?;
+    Ok(Output { destination: read.destination.clone(), tensor })
 }
 
 fn at(node: &NodeName, error: dml::Error) -> Error {

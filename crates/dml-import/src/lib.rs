@@ -11,6 +11,7 @@
 //! - A [`Program`] runs any number of times on any device, also with other values of its inputs: each
 //!   run is one submission.
 //! - A `Session` runs a model with inputs of any shapes: it keeps the programs that it has compiled.
+//! - An `IoBinding` says which inputs and outputs stay on the device, such as the state of a recurrent model.
 //!
 //! Reading, [inspecting](Model::inspect) and binding need no device. Running needs the feature
 //! `execute`, which is on by default.
@@ -64,9 +65,9 @@ mod session;
 mod tensor;
 
 pub use element::ElementType;
-pub use error::{Error, InvalidInput, InvalidNode, NodeName, Requirement, Result};
+pub use error::{Error, InvalidInput, InvalidNode, InvalidOutput, NodeName, Requirement, Result};
 #[cfg(feature = "execute")]
-pub use execute::{Executable, Progress};
+pub use execute::{DeviceTensor, Executable, IoBinding, Progress};
 pub use format::Format;
 pub use inputs::{Input, Inputs};
 pub use inspect::{InputReport, NodeReport, NodeSupport, Report, ValueReport};

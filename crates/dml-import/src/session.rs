@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use dml::Device;
 
 use crate::error::Result;
-use crate::execute::{Executable, Weights};
+use crate::execute::{Executable, IoBinding, Weights};
 use crate::graph::typed;
 use crate::inputs::{Input, Inputs};
 use crate::model::Model;
@@ -59,6 +59,17 @@ impl Session {
     /// Those of [`Model::bind`], [`Program::compile`](crate::Program::compile) and [`Executable::run`].
     pub fn run(&self, inputs: &Inputs) -> Result<Vec<Output>> {
         self.executable(inputs)?.run(inputs)
+    }
+
+    /// Runs the model with what `binding` has on the device, and waits for it. Gives the outputs that do
+    /// not stay there. The shapes of what is bound may change from run to run, as those of `inputs` may.
+    ///
+    /// # Errors
+    /// Those of [`Model::bind`], [`Program::compile`](crate::Program::compile) and
+    /// [`Executable::run_bound`].
+    pub fn run_bound(&self, binding: &mut IoBinding, inputs: &Inputs) -> Result<Vec<Output>> {
+        let executable = self.executable(&binding.shapes(inputs)?);
+        executable.map_err(|error| binding.explained(error))?.run_bound(binding, inputs)
     }
 
     /// What runs the model with inputs like these: compiled now, unless it is still there.

@@ -4,10 +4,11 @@
 
 mod common;
 
+use common::device::on_every_device;
 use common::onnx::{
     Graph, Message, floats, initializer, ints, model, model_with, node, outputs, repeated, value,
 };
-use common::{f32s, host, int64};
+use common::{f32s, host, int64, run, tensors};
 use dml_import::{ElementType, Inputs, Model, Program, Tensor};
 
 fn truth(value: bool) -> Tensor {
@@ -300,4 +301,56 @@ fn bodies_of_the_wrong_form_are_refused() {
     let unknown =
         Graph { outputs: ["on", "zz"].map(|it| value(it, 7, &[])).into(), ..loop_body(7) };
     refused("Loop", &["m", "", "m"], unknown, &[], "'zz' is neither an input nor a node's output");
+}
+
+/// The condition is a device's: floats are summed and compared.
+fn if_of_a_sum(shapes: [&[i64]; 2]) -> Graph {
+    let branch = |name: &str, sign: &str, shape: &[i64]| {
+        let rank = i64::try_from(shape.len()).unwrap();
+        let graph = Graph {
+            nodes: vec![
+                node(sign, &["x"], &["signed"], &[]),
+                node("Reshape", &["signed", "shape"], &["t"], &[]),
+                node("Greater", &["t", "x"], &["u"], &[]),
+            ],
+            initializers: vec![initializer("shape", &[rank], shape)],
+            outputs: vec![value("t", 1, &[]), value("u", 9, &[])],
+            ..Graph::default()
+        };
+        Message::default().text(1, name).message(6, graph.message()).int(20, 5)
+    };
+    let choose = node("If", &["c"], &["y", "z"], &[])
+        .message(5, branch("then_branch", "Neg", shapes[0]))
+        .message(5, branch("else_branch", "Identity", shapes[1]));
+    Graph {
+        nodes: vec![
+            node("ReduceSum", &["x"], &["sum"], &[("keepdims", 1)]),
+            node("Less", &["sum", "zero"], &["c"], &[]),
+            choose,
+        ],
+        initializers: vec![floats("zero", &[], &[0.0])],
+        inputs: vec![value("x", 1, &[Some(2)])],
+        outputs: vec![value("y", 1, &[]), value("z", 9, &[])],
+    }
+}
+
+#[test]
+fn a_device_selects_between_branches_by_its_own_condition() {
+    for values in [[1.0, -3.0], [-1.0, 3.0]] {
+        let inputs = Inputs::new().with_tensor("x", f32s(&[2], &values));
+        let program = bind(if_of_a_sum([&[2], &[2]]), &inputs).unwrap();
+        assert!(!program.inputs()[0].fixed, "other values are the same program");
+        let is_negative = values[0] + values[1] < 0.0;
+        let expected = if is_negative { values.map(|it| -it) } else { values };
+        let greater = expected.iter().zip(values).map(|(y, x)| u8::from(*y > x));
+        let greater = Tensor::new(ElementType::Bool, [2], greater.collect::<Vec<u8>>()).unwrap();
+        let expected = [f32s(&[2], &expected), greater];
+        assert_eq!(results(&program), expected);
+        on_every_device(|device| assert_eq!(tensors(&run(device, &program)), expected));
+    }
+    let inputs = Inputs::new().with_tensor("x", f32s(&[2], &[1.0, 2.0]));
+    let error = bind(if_of_a_sum([&[2], &[2, 1]]), &inputs).unwrap_err();
+    let message = "If 'y': not supported: its condition is computed by a device, which can select between \
+                   outputs of one type and shape; the branches give float32 [2] and float32 [2, 1]";
+    assert!(error.contains(message), "{error}");
 }

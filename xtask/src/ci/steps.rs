@@ -6,9 +6,10 @@ use anyhow::Result;
 use dml_steps::Step;
 use xshell::{Shell, cmd};
 
+use crate::example::Name;
 use crate::process::{no_failure, succeed};
 use crate::{
-    build_shaders, c_api, conformance, dist, fuzz, html_report, leaks, models, node_tests,
+    build_shaders, c_api, conformance, dist, example, fuzz, html_report, leaks, models, node_tests,
     onnxruntime, sanitizer, stress, test, tools,
 };
 
@@ -36,6 +37,7 @@ pub(super) static CI: &[Step] = &[
     step("c-api", 8, c_api::run),
     step("dist", 8, dist::check_quickly),
     step("onnxruntime", 15, |sh| onnxruntime(sh, false)),
+    step("examples", 15, examples),
     only_for(
         &["*Cargo.toml", "Cargo.lock", "deny.toml", "xtask/src/tools.rs"],
         step("deny", 12, deny),
@@ -141,6 +143,13 @@ fn node_tests(sh: &Shell) -> Result<()> {
 fn whole_models(sh: &Shell) -> Result<()> {
     let args = models::Args { cpu_drivers: true, ..models::Args::default() };
     no_failure("models that others made", models::run(sh, &args)?)
+}
+
+fn examples(sh: &Shell) -> Result<()> {
+    [Name::VoiceActivity, Name::FileTypes].into_iter().try_for_each(|name| {
+        let args = example::Args { name, cpu_drivers: true };
+        no_failure("the example", example::run(sh, &args)?)
+    })
 }
 
 fn onnxruntime(sh: &Shell, full: bool) -> Result<()> {

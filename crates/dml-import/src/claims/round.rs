@@ -5,7 +5,8 @@ use dml_core::FeatureLevel;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{
-    Dimension, Extent, Graph, GraphInput, Need, Node, demanded, evaluate, fixed, topological,
+    Demand, Dimension, Extent, Graph, GraphInput, Need, Node, demanded, evaluate, fixed,
+    topological,
 };
 use crate::inputs::Inputs;
 use crate::inspect::{NodeSupport, Operators, support};
@@ -45,7 +46,7 @@ pub(super) struct Round {
     pub(super) graph: Graph,
     /// The nodes of the graph before those that are asked about: constants.
     first: usize,
-    demanded: Vec<bool>,
+    demanded: Vec<Demand>,
     /// Whether values follow from shapes, from constants, and from a few integers.
     is_hosted: Vec<bool>,
 }
@@ -142,8 +143,9 @@ impl Round {
     fn unknown_to_host(&self, node: &Node) -> Option<usize> {
         let op = node.op.as_ref().ok()?;
         let mut inputs = node.inputs.iter().enumerate();
-        let is_unknown =
-            |index, value: usize| op.need(index) == Need::Host && !self.is_hosted[value];
+        let is_unknown = |index, value: usize| {
+            matches!(op.need(index), Need::Host | Need::Wanted) && !self.is_hosted[value]
+        };
         inputs.find_map(|(index, value)| value.filter(|it| is_unknown(index, *it)).map(|_| index))
     }
 
@@ -152,7 +154,8 @@ impl Round {
             let Some(name) = input.names.first() else { return inputs };
             let shape = shape(input);
             let element = input.element.filter(|it| it.storage().is_some());
-            let needs_values = self.demanded[input.value] && self.is_hosted[input.value];
+            let needs_values =
+                self.demanded[input.value] != Demand::None && self.is_hosted[input.value];
             match element.filter(|_| needs_values).map(|it| Tensor::filled(it, shape.clone(), 1)) {
                 Some(Ok(tensor)) => inputs.with_tensor(name, tensor),
                 _ => inputs.with_shape(name, shape),

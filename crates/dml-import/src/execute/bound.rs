@@ -34,10 +34,19 @@ impl Table {
     }
 }
 
+/// When something is done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// Before the first run.
+    Once,
+    /// In each run.
+    Always,
+}
+
 /// An operator with the buffers that it is bound to.
 pub(super) struct Bound<'a> {
     pub(super) program: &'a Program,
-    pub(super) buffers: &'a [Buffer],
+    pub(super) buffers: &'a [Option<Buffer>],
     pub(super) operator: usize,
     pub(super) compiled: &'a CompiledOperator,
     pub(super) temporary: Option<&'a Buffer>,
@@ -45,27 +54,36 @@ pub(super) struct Bound<'a> {
 }
 
 impl Bound<'_> {
-    /// An execution, and the initialization before it where it is the first.
-    pub(super) fn dispatch(&self, dispatch: &Dispatch, is_first: bool) -> Result<Table> {
-        let initialization = match self.compiled.needs_initialization() && is_first {
-            false => None,
-            true => Some(self.initialized(&dispatch.inputs)?),
-        };
-        let inputs = self.inputs(&dispatch.inputs, BoundAt::Execution);
-        let bound = |it: &Option<Binding>| it.as_ref().map(|binding| self.binding(binding));
-        let outputs: Vec<_> = dispatch.outputs.iter().map(bound).collect();
-        let bindings = Bindings { outputs: &outputs, ..self.bindings(&inputs) };
-        let execution = BindingTable::new(self.compiled.vulkan(), &bindings);
-        let execution = Some(execution.map_err(|error| self.failed(error))?);
-        Ok(Table { initialization, execution })
+    /// What of a dispatch is done then: the first one of an operator initializes it.
+    pub(super) fn dispatch(
+        &self,
+        dispatch: &Dispatch,
+        (is_first, when): (bool, When),
+        is_written: &[bool],
+    ) -> Result<Table> {
+        let is_initialized = is_first
+            && self.compiled.needs_initialization()
+            && self.owns_constants(dispatch, is_written) == (when == When::Once);
+        let initialization = is_initialized.then(|| self.initialized(&dispatch.inputs));
+        let is_executed = dispatch.once == (when == When::Once);
+        let execution = is_executed.then(|| self.executed(dispatch));
+        Ok(Table { initialization: initialization.transpose()?, execution: execution.transpose()? })
     }
 
-    pub(super) fn initialization(&self, step: &Initialization) -> Result<Table> {
-        let initialization = match self.compiled.needs_initialization() {
-            false => None,
-            true => Some(self.initialized(&step.inputs)?),
-        };
+    /// What of an initialization is done then: a program that has it wants it in each run.
+    pub(super) fn initialization(&self, step: &Initialization, when: When) -> Result<Table> {
+        let is_initialized = when == When::Always && self.compiled.needs_initialization();
+        let initialization = is_initialized.then(|| self.initialized(&step.inputs)).transpose()?;
         Ok(Table { initialization, execution: None })
+    }
+
+    fn executed(&self, dispatch: &Dispatch) -> Result<BindingTable> {
+        let inputs = self.inputs(&dispatch.inputs, BoundAt::Execution);
+        let bound = |it: &Option<Binding>| it.as_ref().and_then(|binding| self.binding(binding));
+        let outputs: Vec<_> = dispatch.outputs.iter().map(bound).collect();
+        let bindings = Bindings { outputs: &outputs, ..self.bindings(&inputs) };
+        let table = BindingTable::new(self.compiled.vulkan(), &bindings);
+        table.map_err(|error| self.failed(error))
     }
 
     fn initialized(&self, inputs: &[Option<Binding>]) -> Result<BindingTable> {
@@ -76,7 +94,7 @@ impl Bound<'_> {
     }
 
     /// Whether what the operator keeps of these inputs is the same in every run: no run writes it.
-    pub(super) fn owns_constants(&self, dispatch: &Dispatch, is_written: &[bool]) -> bool {
+    fn owns_constants(&self, dispatch: &Dispatch, is_written: &[bool]) -> bool {
         let is_constant = |binding: &Binding| {
             let initial = &self.program.buffers[binding.buffer].initial;
             !is_written[binding.buffer] && !matches!(initial, Initial::Input(_))
@@ -96,7 +114,7 @@ impl Bound<'_> {
     fn inputs(&self, inputs: &[Option<Binding>], time: BoundAt) -> Vec<Option<BufferBinding<'_>>> {
         let is_now = |index: usize| self.is_owned(index) == (time == BoundAt::Initialization);
         let inputs = inputs.iter().enumerate().map(|(index, it)| {
-            it.as_ref().filter(|_| is_now(index)).map(|binding| self.binding(binding))
+            it.as_ref().filter(|_| is_now(index)).and_then(|binding| self.binding(binding))
         });
         inputs.collect()
     }
@@ -106,9 +124,11 @@ impl Bound<'_> {
         needs.is_some_and(|it| it.bound_at == BoundAt::Initialization)
     }
 
-    fn binding(&self, binding: &Binding) -> BufferBinding<'_> {
+    /// What is done once uses no buffer that is a recording's own.
+    fn binding(&self, binding: &Binding) -> Option<BufferBinding<'_>> {
         let Binding { buffer, offset, size } = *binding;
-        BufferBinding { buffer: &self.buffers[buffer], offset, size }
+        let buffer = self.buffers[buffer].as_ref()?;
+        Some(BufferBinding { buffer, offset, size })
     }
 
     fn failed(&self, error: dml::vk::Error) -> Error {

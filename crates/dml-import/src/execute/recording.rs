@@ -1,35 +1,64 @@
 //! The commands of a program, recorded once: inputs to where operators read them, the operators, and
 //! what they wrote to where the host reads it.
 
+use std::sync::PoisonError;
+
 use dml::vk::{CommandList, Recorder};
-use dml::{Buffer, BufferDesc, BufferUsage, CompiledOperator, Device, MemoryLocation};
+use dml::{Buffer, BufferDesc, BufferUsage, Device, MemoryLocation};
 
 use crate::error::Result;
 use crate::program::{Dispatch, Initial, Initialization, Program, Read, Source, Step};
 use crate::tensor::{Tensor, byte_count};
 
-use super::bound::{Bound, Table};
-use super::progress::{Progress, Uploads};
-use super::upload::{Weights, create, fill, name};
+use super::bound::{Table, When};
+use super::device_tensor::DeviceTensor;
+use super::resources::{Resources, operator_of};
+use super::upload::{create, fill, name};
 use super::{Error, at};
 
 /// Copies begin at multiples of so many bytes.
 const ALIGNMENT: u64 = 16;
 
-/// A program's buffers, and the commands that use them.
+/// What of a program's inputs and outputs stays on the device.
+#[derive(Debug)]
+pub(super) struct Places {
+    /// The caller's buffers, by the program's numbers.
+    pub(super) buffers: Vec<Option<Buffer>>,
+    /// For each step, whether it is an output that is not read.
+    pub(super) is_kept: Vec<bool>,
+}
+
+impl Places {
+    /// Everything comes from the host and goes there.
+    pub(super) fn of_host(program: &Program) -> Self {
+        let buffers = vec![None; program.buffers.len()];
+        Self { buffers, is_kept: vec![false; program.steps.len()] }
+    }
+}
+
+impl PartialEq for Places {
+    fn eq(&self, other: &Self) -> bool {
+        let raw = |it: &Self| -> Vec<_> {
+            it.buffers.iter().map(|it| it.as_ref().map(Buffer::raw)).collect()
+        };
+        self.is_kept == other.is_kept && raw(self) == raw(other)
+    }
+}
+
+/// A program's commands, and the buffers that they alone use.
 #[derive(Debug)]
 pub(super) struct Recording {
+    places: Places,
     /// What inputs are copied from, and where each is in it. Without it they are written to their own
     /// buffers: a device may have no copies.
     upload: Option<Buffer>,
     inputs: Vec<(usize, u64)>,
     /// What outputs are copied to. Without it they are read from where they were written.
     readback: Option<Buffer>,
-    /// Buffers that are filled again before each run, since operators write them.
-    refilled: Vec<(Buffer, Initial)>,
     /// One, where outputs are copied.
     segments: Vec<Segment>,
-    buffers: Vec<Buffer>,
+    /// All of the program's.
+    buffers: Vec<Option<Buffer>>,
     tables: Vec<Table>,
 }
 
@@ -47,68 +76,23 @@ impl Recording {
     pub(super) fn new(
         device: &Device,
         program: &Program,
-        operators: &[CompiledOperator],
-        (weights, tell): (&Weights, &dyn Fn(Progress)),
+        resources: &Resources,
+        places: Places,
     ) -> Result<Self> {
-        let mut uploads = Uploads::new(program, tell);
-        let is_written = written(program);
-        let (mut buffers, mut refilled) = (Vec::new(), Vec::new());
-        for (plan, is_written) in program.buffers.iter().zip(&is_written) {
-            buffers.push(match &plan.initial {
-                Initial::Weight(weight) => weights.buffer(device, plan, weight)?,
-                initial => {
-                    let buffer = create(device, plan.size)?;
-                    match initial {
-                        Initial::Tensor(_) | Initial::Sequence(_) if *is_written => {
-                            refilled.push((buffer.clone(), initial.clone()));
-                        }
-                        initial => fill(device, &buffer, initial)?,
-                    }
-                    buffer
-                }
-            });
-            uploads.filled(&plan.initial, plan.size);
+        let mut buffers = Vec::new();
+        for (index, plan) in program.buffers.iter().enumerate() {
+            let known = places.buffers[index].as_ref().or(resources.buffer(index));
+            buffers.push(Some(match known {
+                Some(known) => known.clone(),
+                None => create(device, plan.size)?,
+            }));
         }
-        let scratch = scratch(device, operators)?;
-        let persistent = operators.iter().map(|it| {
-            let size = it.binding_properties().persistent_resource_size;
-            (size > 0).then(|| create(device, size)).transpose()
-        });
-        let persistent = persistent.collect::<Result<Vec<_>>>()?;
-        let mut initialized = vec![false; operators.len()];
-        let (mut tables, mut once) = (Vec::new(), Vec::new());
-        for step in &program.steps {
-            let Some(operator) = operator_of(step) else { continue };
-            let is_first = !std::mem::replace(&mut initialized[operator], true);
-            let of = Bound {
-                program,
-                buffers: &buffers,
-                operator,
-                compiled: &operators[operator],
-                temporary: scratch.as_ref(),
-                persistent: persistent[operator].as_ref(),
-            };
-            let mut table = match step {
-                Step::Dispatch(dispatch) => of.dispatch(dispatch, is_first)?,
-                Step::Initialize(step) => of.initialization(step)?,
-                Step::Read(_) => continue,
-            };
-            if let Step::Dispatch(dispatch) = step {
-                let initialization = match of.owns_constants(dispatch, &is_written) {
-                    true => table.initialization.take(),
-                    false => None,
-                };
-                let execution = if dispatch.once { table.execution.take() } else { None };
-                once.push(Table { initialization, execution });
-            }
-            tables.push(table);
-        }
-        prepare(device, &once)?;
+        let tables = resources.tables(program, &buffers, When::Always)?;
         let mut recording = Self {
+            places,
             upload: None,
             inputs: vec![],
             readback: None,
-            refilled,
             segments: vec![],
             buffers,
             tables,
@@ -120,13 +104,24 @@ impl Recording {
         Ok(recording)
     }
 
+    /// What stays on the device.
+    pub(super) fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// Whether the commands use the caller's tensor.
+    pub(super) fn uses(&self, tensor: &DeviceTensor) -> bool {
+        let raw = tensor.buffer().map(Buffer::raw);
+        self.places.buffers.iter().flatten().any(|it| Some(it.raw()) == raw)
+    }
+
     /// Finds places for what is copied from and to the host, and divides the steps where something has
     /// to be read before a later one.
     fn transfers(&mut self, device: &Device, program: &Program) -> Result<()> {
         let copies = device.vulkan().buffer_usages() == BufferUsage::all();
         let mut end = 0u64;
         for (index, plan) in program.buffers.iter().enumerate() {
-            if matches!(plan.initial, Initial::Input(_)) {
+            if matches!(plan.initial, Initial::Input(_)) && self.places.buffers[index].is_none() {
                 self.inputs.push((index, end));
                 end = end.saturating_add(plan.size.next_multiple_of(ALIGNMENT));
             }
@@ -142,7 +137,9 @@ impl Recording {
                     let next = Segment { steps: index..index, ..Segment::default() };
                     self.segments.push(std::mem::replace(&mut segment, next));
                 }
-                Step::Read(Read { source: Source::Buffer(binding), element, shape, .. }) => {
+                Step::Read(Read { source: Source::Buffer(binding), element, shape, .. })
+                    if !self.places.is_kept[index] =>
+                {
                     let bytes = byte_count(*element, shape).unwrap_or(0);
                     let own = (!copies).then_some(binding.buffer);
                     let start = if copies { end } else { binding.offset };
@@ -168,15 +165,15 @@ impl Recording {
         let mut recorder = Recorder::repeatable(device.vulkan()).map_err(failed)?;
         if let Some(upload) = &self.upload {
             for (index, offset) in &self.inputs {
+                let Some(buffer) = &self.buffers[*index] else { continue };
                 let size = program.buffers[*index].size;
-                let copied = recorder.copy_buffer(upload, *offset, &self.buffers[*index], 0, size);
-                copied.map_err(failed)?;
+                recorder.copy_buffer(upload, *offset, buffer, 0, size).map_err(failed)?;
             }
         }
         let before = program.steps[..segment.steps.start].iter().filter_map(operator_of).count();
         let (mut tables, mut reads) = (self.tables[before..].iter(), segment.reads.iter());
-        for step in &program.steps[segment.steps.clone()] {
-            match step {
+        for index in segment.steps.clone() {
+            match &program.steps[index] {
                 Step::Initialize(Initialization { operator, .. })
                 | Step::Dispatch(Dispatch { operator, .. }) => {
                     let Some(table) = tables.next() else { continue };
@@ -184,13 +181,16 @@ impl Recording {
                     let failed = |error: dml::vk::Error| at(node, error.into());
                     table.record(&mut recorder).map_err(failed)?;
                 }
-                Step::Read(Read { source: Source::Buffer(binding), .. }) => {
-                    let (Some((None, range)), Some(readback)) = (reads.next(), &self.readback)
+                Step::Read(Read { source: Source::Buffer(binding), .. })
+                    if !self.places.is_kept[index] =>
+                {
+                    let (Some((None, range)), Some(readback), Some(from)) =
+                        (reads.next(), &self.readback, &self.buffers[binding.buffer])
                     else {
                         continue;
                     };
                     recorder.barrier_all();
-                    let (from, size) = (&self.buffers[binding.buffer], range.end - range.start);
+                    let size = range.end - range.start;
                     let copied =
                         recorder.copy_buffer(from, binding.offset, readback, range.start, size);
                     copied.map_err(failed)?;
@@ -201,26 +201,30 @@ impl Recording {
         recorder.finish().map_err(failed)
     }
 
-    /// Runs the commands with these inputs, and gives the bytes of what is read from buffers.
+    /// Runs the commands with these inputs, and gives the bytes of what is read from buffers. Runs of one
+    /// program wait for each other.
     pub(super) fn run(
         &mut self,
         device: &Device,
         program: &Program,
+        resources: &Resources,
         tensors: &[Option<Tensor>],
     ) -> Result<Vec<Vec<u8>>> {
         let failed = |error: dml::vk::Error| at(&name(), error.into());
         let vulkan = device.vulkan();
-        for (buffer, initial) in &self.refilled {
+        let refilled = resources.refilled().lock().unwrap_or_else(PoisonError::into_inner);
+        for (buffer, initial) in refilled.iter() {
             fill(device, buffer, initial)?;
         }
         for (index, offset) in &self.inputs {
             let Initial::Input(input) = program.buffers[*index].initial else { continue };
             let tensor = program.input(input, tensors)?;
-            let written = match &self.upload {
-                Some(upload) => vulkan.write_buffer(upload, *offset, tensor.bytes()),
-                None => vulkan.write_buffer(&self.buffers[*index], 0, tensor.bytes()),
+            let to = match &self.upload {
+                Some(upload) => Some((upload, *offset)),
+                None => self.buffers[*index].as_ref().map(|own| (own, 0)),
             };
-            written.map_err(failed)?;
+            let Some((buffer, offset)) = to else { continue };
+            vulkan.write_buffer(buffer, offset, tensor.bytes()).map_err(failed)?;
         }
         let mut outputs = Vec::new();
         for at_segment in 0..self.segments.len() {
@@ -232,7 +236,8 @@ impl Recording {
             let segment = &mut self.segments[at_segment];
             segment.list = Some(submission.into_list().map_err(failed)?);
             for (own, range) in &segment.reads {
-                let from = own.map(|index| &self.buffers[index]).or(self.readback.as_ref());
+                let own = own.and_then(|index| self.buffers[index].as_ref());
+                let from = own.or(self.readback.as_ref());
                 let read = |buffer| vulkan.read_buffer(buffer, range.clone()).map_err(failed);
                 outputs.push(from.map_or(Ok(vec![]), read)?);
             }
@@ -241,61 +246,14 @@ impl Recording {
     }
 }
 
-/// The operator that a step initializes or executes.
-fn operator_of(step: &Step) -> Option<usize> {
-    match step {
-        Step::Initialize(step) => Some(step.operator),
-        Step::Dispatch(dispatch) => Some(dispatch.operator),
-        Step::Read(_) => None,
-    }
-}
-
-/// Does what is the same in every run, and waits for it.
-fn prepare(device: &Device, tables: &[Table]) -> Result<()> {
-    if tables.iter().all(|it| it.initialization.is_none() && it.execution.is_none()) {
-        return Ok(());
-    }
-    let failed = |error: dml::vk::Error| at(&name(), error.into());
-    let mut recorder = Recorder::new(device.vulkan()).map_err(failed)?;
-    for table in tables {
-        table.record(&mut recorder).map_err(failed)?;
-    }
-    let list = recorder.finish().map_err(failed)?;
-    device.vulkan().submit(list).and_then(|it| it.wait()).map_err(failed)
-}
-
-/// Which buffers runs write.
-fn written(program: &Program) -> Vec<bool> {
-    let mut written = vec![false; program.buffers.len()];
-    for step in &program.steps {
-        let Step::Dispatch(dispatch) = step else { continue };
-        if dispatch.once {
-            continue;
-        }
-        for binding in dispatch.outputs.iter().flatten() {
-            written[binding.buffer] = true;
-        }
-    }
-    written
-}
-
-/// One buffer for what operators need while they run, one after the other.
-fn scratch(device: &Device, operators: &[CompiledOperator]) -> Result<Option<Buffer>> {
-    let size = |it: &CompiledOperator| it.binding_properties().temporary_resource_size;
-    match operators.iter().map(size).max().unwrap_or(0) {
-        0 => Ok(None),
-        size => create(device, size).map(Some),
-    }
-}
-
 fn transfer_buffer(
     device: &Device,
     size: u64,
-    (location, usage, name): (MemoryLocation, BufferUsage, &'static str),
+    (location, usage, called): (MemoryLocation, BufferUsage, &'static str),
 ) -> Result<Option<Buffer>, Error> {
     if size == 0 {
         return Ok(None);
     }
-    let buffer = device.vulkan().create_buffer(&BufferDesc { size, usage, location, name });
-    buffer.map(Some).map_err(|error| at(&super::upload::name(), error.into()))
+    let buffer = device.vulkan().create_buffer(&BufferDesc { size, usage, location, name: called });
+    buffer.map(Some).map_err(|error| at(&name(), error.into()))
 }

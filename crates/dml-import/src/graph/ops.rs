@@ -118,8 +118,22 @@ pub(crate) enum Need {
     Shape,
     /// Its elements, where the outputs' elements are needed.
     Elements,
+    /// Its elements, on the host where it can have them.
+    Wanted,
     /// Its elements on the host: types, shapes or attributes depend on them.
     Host,
+}
+
+/// Whether the host has to know a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Demand {
+    /// A device may compute it.
+    #[default]
+    None,
+    /// It is computed on the host where that can be.
+    Wanted,
+    /// It has to: shapes or attributes depend on it.
+    Needed,
 }
 
 /// An operation.

@@ -9,6 +9,7 @@ pub(crate) mod host;
 pub(crate) mod hostile;
 pub(crate) mod onnx;
 pub(crate) mod openvino;
+pub(crate) mod recurrent;
 
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::graph::ops::concat::join;
 use crate::graph::ops::schedule::{Context, demanded, evaluate_nodes, found};
 use crate::graph::ops::split::parts;
-use crate::graph::ops::{Need, Operands};
+use crate::graph::ops::{Demand, Need, Operands};
 use crate::graph::order::{needed, topological};
 use crate::graph::value::{Kind, Value};
 use crate::graph::{Graph, ValueId};
@@ -20,7 +20,7 @@ pub(crate) struct Body {
     cost: u64,
     /// What the host has to know of it, where the host need not know the loop's outputs, and where it
     /// has to.
-    demanded: [Vec<bool>; 2],
+    demanded: [Vec<Demand>; 2],
 }
 
 impl Body {
@@ -57,7 +57,8 @@ impl Body {
     /// What it needs of its input with this number.
     pub(super) fn need(&self, input: usize) -> Need {
         match self.graph.inputs.get(input) {
-            Some(input) if self.demanded[0][input.value] => Need::Host,
+            Some(input) if self.demanded[0][input.value] == Demand::Needed => Need::Host,
+            Some(input) if self.demanded[0][input.value] == Demand::Wanted => Need::Wanted,
             _ => Need::Elements,
         }
     }
@@ -83,9 +84,9 @@ impl Body {
         for (input, value) in self.graph.inputs.iter().zip(inputs) {
             values[input.value] = value.cloned();
         }
-        let Operands { budget, device, owner, is_demanded, .. } = *operands;
+        let Operands { budget, device, owner, demand, .. } = *operands;
         let context = Context { budget, device, index: owner.index };
-        let demanded = &self.demanded[usize::from(is_demanded)];
+        let demanded = &self.demanded[usize::from(demand != Demand::None)];
         evaluate_nodes(&self.graph, self.order.iter().copied(), demanded, &mut values, context);
         let output = |value: ValueId| found(values[value].clone());
         Ok(self.graph.outputs.iter().map(|it| output(it.value)).collect())

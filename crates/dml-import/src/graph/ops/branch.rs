@@ -1,9 +1,13 @@
-//! If: one of two subgraphs, whose nodes are nodes of the graph around them.
+//! If: one of two subgraphs, whose nodes are nodes of the graph around them. Where the host knows the
+//! condition, nothing depends on the other one. Where a device computes it, both are, and it selects.
 
 use crate::element::ElementType;
 use crate::error::Result;
+use crate::graph::ops::arithmetic::WHERE;
+use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::{Need, Op, Operands};
-use crate::graph::value::Value;
+use crate::graph::value::{Kind, Value};
+use crate::tensor::text;
 
 /// ONNX's If. Inputs are the condition, the outputs of the first subgraph, and those of the second one.
 #[derive(Debug)]
@@ -13,12 +17,15 @@ pub(crate) struct Branch {
 
 impl Op for Branch {
     fn need(&self, input: usize) -> Need {
-        if input == 0 { Need::Host } else { Need::Elements }
+        if input == 0 { Need::Wanted } else { Need::Elements }
     }
 
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let condition = operands.value(0, "cond")?;
         operands.type_is(condition.element()?, &[ElementType::Bool], "cond")?;
+        if condition.view().is_some_and(|it| it.storage.is_on_device()) {
+            return self.selected(operands, condition);
+        }
         let count = operands.integers(0, "cond")?;
         let [is_true] = count.as_slice() else {
             let (given, problem) = (count.len(), "is the wrong number of elements");
@@ -28,5 +35,31 @@ impl Op for Branch {
         (first..first + self.outputs)
             .map(|index| operands.value(index, "branch").cloned())
             .collect()
+    }
+}
+
+impl Branch {
+    /// The outputs of both, by a condition that a device computes.
+    fn selected(&self, operands: &Operands<'_>, condition: &Value) -> Result<Vec<Value>> {
+        let condition = operands.reshaped(condition, &[])?;
+        let select = ElementWise::new(WHERE);
+        let select = |index| {
+            let [first, second] = [index, index + self.outputs];
+            let (first, second) =
+                (operands.value(first, "branch")?, operands.value(second, "branch")?);
+            let [a, b] = [first.kind()?, second.kind()?];
+            if a != b {
+                let show = |it: Kind| format!("{} {}", it.element, text(&it.shape));
+                let reason = format!(
+                    "its condition is computed by a device, which can select between outputs of one type and \
+                     shape; the branches give {} and {}",
+                    show(a),
+                    show(b)
+                );
+                return Err(operands.node.not_supported(reason));
+            }
+            select.apply(operands, &[condition.clone(), first.clone(), second.clone()])
+        };
+        (1..=self.outputs).map(select).collect()
     }
 }

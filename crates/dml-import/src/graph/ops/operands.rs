@@ -8,6 +8,7 @@ use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
 use crate::graph::device::{DeviceNodes, Owner};
 use crate::graph::dml;
+use crate::graph::ops::Demand;
 use crate::graph::value::{Kind, Storage, Value};
 use crate::limits;
 use crate::tensor::{Tensor, element_count, text};
@@ -22,8 +23,8 @@ pub(crate) struct Operands<'a> {
     pub(crate) device: &'a DeviceNodes,
     /// Who asks for it.
     pub(crate) owner: &'a Owner,
-    /// Whether the host has to know the outputs: shapes or attributes depend on them.
-    pub(crate) is_demanded: bool,
+    /// Whether the host has to know the outputs.
+    pub(crate) demand: Demand,
 }
 
 /// Where outputs are computed.
@@ -100,7 +101,7 @@ impl Operands<'_> {
             }
         }
         let within = |limit| elements.is_some_and(|it| it <= limit);
-        let is_host = self.is_demanded
+        let is_host = self.demand != Demand::None
             || match operator {
                 Operator::Present => !is_given && within(limits::HOST_FOLD),
                 Operator::Absent => !is_given && within(limits::HOST_ELEMENTS),

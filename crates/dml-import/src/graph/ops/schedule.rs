@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::graph::device::{DeviceNodes, Owner};
-use crate::graph::ops::Need;
 use crate::graph::ops::operands::{Budget, Operands};
+use crate::graph::ops::{Demand, Need};
 use crate::graph::order::producers;
 use crate::graph::value::{Storage, Value};
 use crate::graph::{Graph, Node, ValueId};
@@ -25,16 +25,17 @@ pub(crate) struct Context<'a> {
 pub(crate) fn evaluate_nodes(
     graph: &Graph,
     order: impl IntoIterator<Item = usize>,
-    demanded: &[bool],
+    demanded: &[Demand],
     values: &mut [Option<Value>],
     context: Context<'_>,
 ) {
     for index in order {
         let node = &graph.nodes[index];
-        let is_demanded = node.outputs.iter().flatten().any(|output| demanded[*output]);
+        let demand = node.outputs.iter().flatten().map(|output| demanded[*output]);
+        let demand = demand.max().unwrap_or_default();
         let origin = context.index.unwrap_or(index);
         let owner = Owner { name: Arc::new(node.name.clone()), index: Some(origin) };
-        match evaluate_node(node, values, context, &owner, is_demanded) {
+        match evaluate_node(node, values, context, &owner, demand) {
             Ok(found) => {
                 for (output, value) in node.outputs.iter().zip(found) {
                     if let Some(output) = output {
@@ -56,13 +57,13 @@ fn evaluate_node(
     values: &[Option<Value>],
     context: Context<'_>,
     owner: &Owner,
-    is_demanded: bool,
+    demand: Demand,
 ) -> Result<Vec<Value>> {
     let op = node.op.as_ref().map_err(Clone::clone)?;
     let value = |id: &Option<usize>| id.and_then(|id| values[id].as_ref());
     let values = node.inputs.iter().map(value).collect();
     let Context { budget, device, .. } = context;
-    let operands = Operands { node: &node.name, values, budget, device, owner, is_demanded };
+    let operands = Operands { node: &node.name, values, budget, device, owner, demand };
     let found = op.evaluate(&operands)?;
     if found.len() < node.outputs.len() {
         let (given, accepted) = (node.outputs.len(), format!("up to {}", found.len()));
@@ -85,8 +86,8 @@ pub(crate) fn found(value: Option<Value>) -> Value {
     value.unwrap_or_else(|| Value::refused(Error::malformed("nothing produces the value")))
 }
 
-/// Which values the host has to know: shapes or attributes depend on them, or they are among `roots`.
-/// Where the first of a pair of `feedback` is one of them, the second is, too.
+/// Which values the host has to know: shapes or attributes depend on them, or they are among `roots`; and
+/// which it should know. Where the first of a pair of `feedback` is one of them, the second is, too.
 ///
 /// # Errors
 /// [`Error::Malformed`]: two nodes write the same value.
@@ -94,28 +95,32 @@ pub(crate) fn demanded(
     graph: &Graph,
     roots: &[ValueId],
     feedback: &[(ValueId, ValueId)],
-) -> Result<Vec<bool>> {
+) -> Result<Vec<Demand>> {
     let producers = producers(graph)?;
     let needs = |node: &Node, least: &dyn Fn(Need) -> bool, open: &mut Vec<ValueId>| {
         let Ok(op) = &node.op else { return };
         let inputs = node.inputs.iter().enumerate();
         open.extend(inputs.filter(|(index, _)| least(op.need(*index))).filter_map(|(_, it)| *it));
     };
-    let mut open = roots.to_vec();
-    graph.nodes.iter().for_each(|node| needs(node, &|it| it == Need::Host, &mut open));
     let mut next = vec![None; graph.value_count];
     feedback.iter().for_each(|(from, to)| next[*from] = Some(*to));
-    let mut is_demanded = vec![false; graph.value_count];
-    let mut is_visited = vec![false; graph.nodes.len()];
-    while let Some(value) = open.pop() {
-        if std::mem::replace(&mut is_demanded[value], true) {
-            continue;
-        }
-        open.extend(next[value]);
-        if let Some(producer) = producers[value].filter(|it| !is_visited[*it]) {
-            is_visited[producer] = true;
-            needs(&graph.nodes[producer], &|it| it != Need::Shape, &mut open);
+    let mut demands = vec![Demand::None; graph.value_count];
+    let passes = [(Demand::Needed, Need::Host, roots), (Demand::Wanted, Need::Wanted, &[])];
+    for (demand, need, roots) in passes {
+        let mut open = roots.to_vec();
+        graph.nodes.iter().for_each(|node| needs(node, &|it| it == need, &mut open));
+        let mut is_visited = vec![false; graph.nodes.len()];
+        while let Some(value) = open.pop() {
+            if demands[value] >= demand {
+                continue;
+            }
+            demands[value] = demand;
+            open.extend(next[value]);
+            if let Some(producer) = producers[value].filter(|it| !is_visited[*it]) {
+                is_visited[producer] = true;
+                needs(&graph.nodes[producer], &|it| it != Need::Shape, &mut open);
+            }
         }
     }
-    Ok(is_demanded)
+    Ok(demands)
 }

@@ -7,7 +7,7 @@ use crate::convert::convert;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::broadcast::broadcast;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Demand, Need, Op, Operands};
 use crate::graph::value::{Content, Kind, Storage, Value, View};
 use crate::tensor::{element_count, text};
 
@@ -125,7 +125,7 @@ impl Op for Broadcast {
         // One element that is known is written rather than read.
         let is_known = |view: &View| {
             matches!(view.storage, Storage::Tensor(_) | Storage::Constant(_))
-                || operands.is_demanded
+                || operands.demand != Demand::None
         };
         if element_count(from) == Some(1)
             && let Content::Stored(view) = &data.content

@@ -1,0 +1,162 @@
+//! Tensors that live on a device.
+
+use std::sync::Arc;
+
+use dml::{Buffer, Device};
+
+use crate::element::ElementType;
+use crate::error::{Error, Result};
+use crate::tensor::{Tensor, byte_count, text};
+
+use super::at;
+use super::upload::{create, name};
+
+/// A tensor in a device's memory: packed elements in row-major order, from the start of a buffer on.
+///
+/// A cheap handle: clones are the same tensor. Runs write no tensor that somebody holds, so its elements
+/// stay what they are.
+#[derive(Clone, Debug)]
+pub struct DeviceTensor {
+    element: ElementType,
+    shape: Vec<u64>,
+    storage: Arc<Storage>,
+}
+
+#[derive(Debug)]
+struct Storage {
+    device: Device,
+    /// `None` where there are no elements.
+    buffer: Option<Buffer>,
+    /// Whether nobody but holders of the tensor has the buffer.
+    is_own: bool,
+}
+
+impl DeviceTensor {
+    /// Copies a tensor of the host to the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`]: memory ran out, or the device was lost.
+    pub fn new(device: &Device, tensor: &Tensor) -> Result<Self> {
+        let new = Self::undefined(device, tensor.element_type(), tensor.shape())?;
+        new.write(tensor)?;
+        Ok(new)
+    }
+
+    /// A tensor that is in a buffer already, such as one that a caller's own operators write. Whoever
+    /// writes the buffer answers for what runs read.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`]: the buffer is too small for the shape and type.
+    pub fn from_buffer(
+        device: &Device,
+        element: ElementType,
+        shape: impl Into<Vec<u64>>,
+        buffer: Buffer,
+    ) -> Result<Self> {
+        let shape = shape.into();
+        let needed = size(element, &shape)?;
+        if buffer.size() < needed {
+            let given = buffer.size();
+            let problem = format!(
+                "a buffer of {given} bytes is given for {element} {}; accepted: {needed} or more",
+                text(&shape)
+            );
+            return Err(Error::Malformed(problem));
+        }
+        Ok(Self::of(device, element, shape, (needed > 0).then_some(buffer), false))
+    }
+
+    /// The type of the elements.
+    pub fn element_type(&self) -> ElementType {
+        self.element
+    }
+
+    /// The sizes of the dimensions, outermost first.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The buffer, for other work on the device; `None` where there are no elements. Its bytes stay what
+    /// they are as long as the tensor is held.
+    pub fn buffer(&self) -> Option<&Buffer> {
+        self.storage.buffer.as_ref()
+    }
+
+    /// Copies the elements to the host, once everything that was submitted has run.
+    ///
+    /// # Errors
+    /// [`Error::Device`]: memory ran out, or the device was lost.
+    pub fn read(&self) -> Result<Tensor> {
+        let bytes = match self.buffer() {
+            None => vec![],
+            Some(buffer) => {
+                let bytes = byte_count(self.element, &self.shape).unwrap_or(0);
+                let read = self.storage.device.vulkan().read_buffer(buffer, 0..bytes);
+                read.map_err(|error| at(&name(), error.into()))?
+            }
+        };
+        Tensor::new(self.element, self.shape.clone(), bytes)
+    }
+
+    /// One whose elements are written later.
+    pub(super) fn undefined(device: &Device, element: ElementType, shape: &[u64]) -> Result<Self> {
+        let buffer = match size(element, shape)? {
+            0 => None,
+            size => Some(create(device, size)?),
+        };
+        Ok(Self::of(device, element, shape.to_vec(), buffer, true))
+    }
+
+    /// A tensor in a buffer that is not its own.
+    pub(super) fn shared(
+        device: &Device,
+        element: ElementType,
+        shape: &[u64],
+        buffer: &Buffer,
+    ) -> Self {
+        Self::of(device, element, shape.to_vec(), Some(buffer.clone()), false)
+    }
+
+    fn of(
+        device: &Device,
+        element: ElementType,
+        shape: Vec<u64>,
+        buffer: Option<Buffer>,
+        is_own: bool,
+    ) -> Self {
+        Self {
+            element,
+            shape,
+            storage: Arc::new(Storage { device: device.clone(), buffer, is_own }),
+        }
+    }
+
+    pub(super) fn write(&self, tensor: &Tensor) -> Result<()> {
+        let Some(buffer) = self.buffer() else { return Ok(()) };
+        let written = self.storage.device.vulkan().write_buffer(buffer, 0, tensor.bytes());
+        written.map_err(|error| at(&name(), error.into()))
+    }
+
+    /// The same elements, with another shape of as many and a type of the same size.
+    pub(super) fn viewed(&self, element: ElementType, shape: &[u64]) -> Self {
+        Self { element, shape: shape.to_vec(), storage: Arc::clone(&self.storage) }
+    }
+
+    /// Whether a run may write a tensor of this type and shape where this one is: nobody else holds it.
+    pub(super) fn is_free_for(&self, element: ElementType, shape: &[u64]) -> bool {
+        let has = self.buffer().map_or(0, Buffer::size);
+        let is_free = self.storage.is_own && Arc::strong_count(&self.storage) == 1;
+        is_free && size(element, shape).is_ok_and(|needed| needed == has)
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.storage, &other.storage)
+    }
+}
+
+/// Bytes of the buffer for such a tensor: whole words, which operators bind.
+fn size(element: ElementType, shape: &[u64]) -> Result<u64> {
+    byte_count(element, shape)
+        .and_then(|bytes| bytes.checked_next_multiple_of(4))
+        .ok_or_else(|| Error::malformed(format!("no tensor has {element} {}", text(shape))))
+}

@@ -1,0 +1,216 @@
+//! Runs whose inputs and outputs are partly on the device.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+use crate::inputs::Inputs;
+use crate::program::{Destination, Initial, Output, Read, Source};
+use crate::tensor::{Tensor, text};
+
+use super::device_tensor::DeviceTensor;
+use super::io_binding::{IoBinding, Slot, host_input};
+use super::recording::{Places, Recording};
+use super::{Executable, written_output};
+
+/// The values of a program's inputs, in its order. Those on the device have none on the host.
+struct Given {
+    host: Vec<Option<Tensor>>,
+    device: Vec<Option<DeviceTensor>>,
+}
+
+impl Executable {
+    /// Runs the program with what `binding` has on the device, and waits for it. Gives the outputs that
+    /// do not stay there.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); [`Error::Input`] and [`Error::Output`]: what is bound is none of the
+    /// program's, does not fit, or is given as well. After an error all states are as they were before,
+    /// and outputs on the device are undefined.
+    pub fn run_bound(&self, binding: &mut IoBinding, inputs: &Inputs) -> Result<Vec<Output>> {
+        let (device, program) = (&self.device, &self.program);
+        let given = self.given(binding, inputs)?;
+        let mut places = Places::of_host(program);
+        for (plan, place) in program.buffers.iter().zip(&mut places.buffers) {
+            if let Initial::Input(index) = plan.initial {
+                *place = given.device[index].as_ref().and_then(DeviceTensor::buffer).cloned();
+            }
+        }
+        let kept = self.kept(binding, &given, &mut places)?;
+        let is_read = |(index, _): &(usize, &Read)| !places.is_kept[*index];
+        let reads: Vec<&Read> = self.reads().filter(is_read).map(|(_, read)| read).collect();
+        let known = reads.iter().map(|read| self.known(read, &given));
+        let known = known.collect::<Result<Vec<_>>>()?;
+        let mut written = vec![];
+        if let Some(resources) = &self.resources {
+            let record = |places| Recording::new(device, program, resources, places);
+            let recording = binding.recording(resources, places, record)?;
+            written = recording.run(device, program, resources, &given.host)?;
+        }
+        let mut written = written.into_iter();
+        let output = |(read, known): (&Read, Option<Output>)| match known {
+            Some(output) => Ok(output),
+            None => written_output(read, &mut written),
+        };
+        let outputs = reads.into_iter().zip(known).map(output).collect::<Result<_>>()?;
+        binding.finish(kept);
+        Ok(outputs)
+    }
+
+    /// The values of the inputs, after checks of those on the device.
+    fn given(&self, binding: &IoBinding, inputs: &Inputs) -> Result<Given> {
+        let program = &self.program;
+        for (name, tensor) in binding.inputs() {
+            binding.check_not_given(name, inputs)?;
+            let Some(input) = program.inputs.iter().find(|it| it.name == name) else {
+                return Err(program.unknown_input(name));
+            };
+            if input.fixed {
+                return Err(host_input(name));
+            }
+            if tensor.shape() != input.shape {
+                let (given, bound) = (text(tensor.shape()), text(&input.shape));
+                return Err(Error::input(name, given, "is not the shape that was bound", bound));
+            }
+            let found = tensor.element_type();
+            if let Some(declared) = input.element.filter(|it| *it != found) {
+                let given = format!("{found} {}", text(tensor.shape()));
+                let problem = "is not of the declared type";
+                return Err(Error::input(name, given, problem, declared.to_string()));
+            }
+        }
+        let device: Vec<Option<DeviceTensor>> =
+            program.inputs.iter().map(|it| binding.input(&it.name).cloned()).collect();
+        let mut host = program.tensors(inputs)?;
+        for (host, on_device) in host.iter_mut().zip(&device) {
+            host.take_if(|_| Option::is_some(on_device));
+        }
+        Ok(Given { host, device })
+    }
+
+    /// Where each output goes that stays on the device: `places` are told what the program writes.
+    fn kept(
+        &self,
+        binding: &IoBinding,
+        given: &Given,
+        places: &mut Places,
+    ) -> Result<BTreeMap<String, DeviceTensor>> {
+        let mut kept = BTreeMap::new();
+        let mut placed: BTreeMap<usize, DeviceTensor> = BTreeMap::new();
+        for (index, read) in self.reads() {
+            let bound = named(read).and_then(|name| binding.outputs().get_key_value(name));
+            let Some((name, slot)) = bound else { continue };
+            places.is_kept[index] = true;
+            let tensor = match &read.source {
+                Source::Buffer(at) => match placed.get(&at.buffer) {
+                    // Two outputs are one value.
+                    Some(earlier) => earlier.viewed(read.element, &read.shape),
+                    None => {
+                        let tensor = self.written(slot, read, at.buffer, places)?;
+                        placed.insert(at.buffer, tensor.clone());
+                        tensor
+                    }
+                },
+                Source::Input(index) => match &given.device[*index] {
+                    Some(input) => input.viewed(read.element, &read.shape),
+                    None => self.uploaded(slot, read, given)?,
+                },
+                Source::Host(_) => self.uploaded(slot, read, given)?,
+            };
+            kept.insert(name.clone(), tensor);
+        }
+        self.check_outputs(binding, &kept)?;
+        Ok(kept)
+    }
+
+    /// An output that runs write to a tensor of the binding, or that was written once for all runs.
+    fn written(
+        &self,
+        slot: &Slot,
+        read: &Read,
+        buffer: usize,
+        places: &mut Places,
+    ) -> Result<DeviceTensor> {
+        let constant = self.resources.as_ref().and_then(|it| it.buffer(buffer));
+        if let Some(constant) = constant {
+            return Ok(DeviceTensor::shared(&self.device, read.element, &read.shape, constant));
+        }
+        let tensor = self.free(slot, read)?;
+        places.buffers[buffer] = tensor.buffer().cloned();
+        Ok(tensor)
+    }
+
+    /// An output that the host knows.
+    fn uploaded(&self, slot: &Slot, read: &Read, given: &Given) -> Result<DeviceTensor> {
+        let tensor = self.free(slot, read)?;
+        if let Some(known) = self.program.known(read, &given.host)? {
+            tensor.write(&known.tensor)?;
+        }
+        Ok(tensor)
+    }
+
+    fn free(&self, slot: &Slot, read: &Read) -> Result<DeviceTensor> {
+        match slot.free(read.element, &read.shape) {
+            Some(free) => Ok(free),
+            None => DeviceTensor::undefined(&self.device, read.element, &read.shape),
+        }
+    }
+
+    /// Checks that every output that is bound is one, and that states have the types of what they become.
+    fn check_outputs(
+        &self,
+        binding: &IoBinding,
+        kept: &BTreeMap<String, DeviceTensor>,
+    ) -> Result<()> {
+        if let Some(unknown) = binding.outputs().keys().find(|name| !kept.contains_key(*name)) {
+            let names: Vec<&str> = self.reads().filter_map(|(_, read)| named(read)).collect();
+            return Err(Error::output(
+                unknown,
+                "it",
+                "is no output of the model",
+                names.join(", "),
+            ));
+        }
+        for state in binding.states() {
+            let input = self.program.inputs.iter().find(|it| it.name == state.input);
+            let declared = input.and_then(|it| it.element);
+            let (Some(tensor), Some(declared)) = (kept.get(&state.output), declared) else {
+                continue;
+            };
+            let given = tensor.element_type();
+            if given != declared {
+                let problem =
+                    format!("is not the type of input '{}', which it becomes", state.input);
+                return Err(Error::output(
+                    &state.output,
+                    given.to_string(),
+                    &problem,
+                    declared.to_string(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// An output that no step writes.
+    fn known(&self, read: &Read, given: &Given) -> Result<Option<Output>> {
+        let on_device = match read.source {
+            Source::Input(index) => given.device[index].as_ref(),
+            _ => None,
+        };
+        match on_device {
+            Some(input) => {
+                let tensor = input.viewed(read.element, &read.shape).read()?;
+                Ok(Some(Output { destination: read.destination.clone(), tensor }))
+            }
+            None => self.program.known(read, &given.host),
+        }
+    }
+}
+
+/// The model's name of an output.
+fn named(read: &Read) -> Option<&str> {
+    match &read.destination {
+        Destination::Output(name) => Some(name),
+        _ => None,
+    }
+}
