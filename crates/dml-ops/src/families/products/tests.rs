@@ -1,8 +1,8 @@
 //! What is done once, at initialization.
 
+use dml_core::capabilities::Features;
 use dml_core::operators::GemmDesc;
 use dml_core::plan::{Plan, Slot, Step};
-use dml_core::capabilities::Features;
 use dml_core::{
     Capabilities, DataType, MatrixTransform, Strategy, TensorDesc, TensorFlags, Tuning,
 };

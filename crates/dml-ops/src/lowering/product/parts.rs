@@ -97,4 +97,3 @@ impl Kernels<'_> {
         self.compute(space, &Computation { program, ..Computation::default() })
     }
 }
-
