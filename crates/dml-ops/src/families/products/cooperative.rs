@@ -6,8 +6,7 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::product::MATRICES_OF_A_GROUP;
 
-use super::factor::Build;
-use super::matrix::transposed;
+use super::factor::{Build, transposed};
 use crate::Target;
 use crate::lowering::element_wise::Computation;
 use crate::lowering::iteration::{IterationSpace, Operand, leading};

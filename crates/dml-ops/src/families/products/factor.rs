@@ -52,6 +52,15 @@ pub(crate) struct Storage<'a> {
     pub(crate) is_copied: bool,
 }
 
+/// Whether the matrices of A and B are transposed.
+pub(super) fn transposed(operator: &Validated) -> Result<[bool; 2], Error> {
+    let of = |name: &str| match operator.schema().has_field(name) {
+        true => operator.uint(name).map(|it| it == 1),
+        false => Ok(false),
+    };
+    Ok([of("TransA")?, of("TransB")?])
+}
+
 impl<'a> Build<'a> {
     pub(crate) fn new(
         operator: &'a Validated,

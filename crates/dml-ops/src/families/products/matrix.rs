@@ -4,19 +4,10 @@ use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 
 use super::cooperative::Shape;
-use super::factor::{Storage, Words};
+use super::factor::{Storage, Words, transposed};
 use super::lowering::{Build, Geometry, lower};
 use crate::Target;
 use crate::lowering::product::{Dimension, Sums};
-
-/// Whether the matrices of A and B are transposed.
-pub(super) fn transposed(operator: &Validated) -> Result<[bool; 2], Error> {
-    let of = |name: &str| match operator.schema().has_field(name) {
-        true => operator.uint(name).map(|it| it == 1),
-        false => Ok(false),
-    };
-    Ok([of("TransA")?, of("TransB")?])
-}
 
 /// Rows are A's and columns B's.
 pub(super) struct Matrices;

@@ -3,7 +3,7 @@
 use dml_core::{Error, Validated};
 
 use super::convolution::{is_backward, is_reversed};
-use super::matrix::transposed;
+use super::factor::transposed;
 
 /// The index of an element in row-major order.
 pub(super) fn index(sizes: &[u32], coordinate: &[usize]) -> usize {

@@ -3,7 +3,7 @@
 use dml_core::{FieldValue, TensorDesc, Validated};
 
 use super::{Maker, Parts};
-use crate::families::products::matrix::transposed;
+use crate::families::products::factor::transposed;
 use crate::reference::{BrokenRule, Case, Random, Sizes};
 
 /// Sizes of matrices that are multiplied.
