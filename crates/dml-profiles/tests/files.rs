@@ -37,6 +37,9 @@ fn a_device_states_every_feature_and_the_limits_that_every_report_has() {
         Limit::SubgroupSize,
         Limit::MinSubgroupSize,
         Limit::MaxSubgroupSize,
+        Limit::CooperativeMatrixM,
+        Limit::CooperativeMatrixN,
+        Limit::CooperativeMatrixK,
     ];
     for profile in all().unwrap().iter().filter(|it| it.is_device()) {
         // What the files leave out is assumed not to be there, but for what every device has.

@@ -26,6 +26,8 @@ pub(crate) struct Kernels<'a> {
     kept: Kept,
     exec: Vec<Step>,
     temporary_size: u64,
+    /// Words for the parts of sums, and how many: used again by the next ones that need no more.
+    parts: Option<(Operand, u64)>,
     /// What there is beside copies.
     pub(super) strategy: Strategy,
 }
@@ -40,6 +42,7 @@ impl<'a> Kernels<'a> {
             kept: Kept::default(),
             exec: Vec::new(),
             temporary_size: 0,
+            parts: None,
             strategy: Strategy::Kernel,
         }
     }
@@ -82,6 +85,16 @@ impl<'a> Kernels<'a> {
     /// So many elements of the temporary resource, one after the other.
     pub(crate) fn temporary(&mut self, width: ElementWidth, count: u64) -> Operand {
         reserved(Slot::Temporary, &mut self.temporary_size, width, count)
+    }
+
+    /// So many words that hold parts of sums until these are added up.
+    pub(super) fn place_of_parts(&mut self, count: u64) -> Operand {
+        let (place, length) = match self.parts.take().filter(|(_, length)| *length >= count) {
+            Some(known) => known,
+            None => (self.temporary(ElementWidth::B32, count), count),
+        };
+        self.parts = Some((place.clone(), length));
+        place
     }
 
     /// So many elements for what is made of these operands alone. Where all of them are there at initialization,

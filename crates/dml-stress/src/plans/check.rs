@@ -243,7 +243,9 @@ mod tests {
         let outcomes = outcomes("test", 16_000);
         let equal = outcomes.iter().filter(|it| matches!(it, Outcome::Equal { .. })).count();
         assert!(equal > 10_000, "{equal}");
-        for strategy in Strategy::ALL.map(Strategy::name).into_iter().chain(["in place"]) {
+        // FLOAT16 on a device that has all that it takes is too rare.
+        let drawn = Strategy::ALL.into_iter().filter(|it| *it != Strategy::CooperativeMatrices);
+        for strategy in drawn.map(Strategy::name).chain(["in place"]) {
             let is = |it: &&Outcome| matches!(it, Outcome::Equal { strategy: found, .. } if *found == strategy);
             let count = outcomes.iter().filter(is).count();
             assert!(count > 0, "{strategy}");

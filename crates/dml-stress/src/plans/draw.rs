@@ -137,6 +137,11 @@ pub fn capabilities(random: &mut Random) -> Capabilities {
     }
     limits.max_compute_work_group_invocations = random.pick(&[128, 1024, 64, 32, 8, 2]);
     limits.max_compute_work_group_size[0] = random.pick(&[128, 1024, 64, 16, 4]);
+    if random.one_in(3) {
+        // What the largest work groups need.
+        limits.max_compute_work_group_invocations = 1024;
+        limits.max_compute_work_group_size[0] = 1024;
+    }
     limits.max_compute_shared_memory_size = random.pick(&[16 << 10, 32 << 10]);
     limits.cooperative_matrix_size = random.pick(&[[0; 3], [16; 3], [8; 3], [8, 16, 32]]);
     let features = Features::from_bits(random.bits() & Features::ALL.bits());

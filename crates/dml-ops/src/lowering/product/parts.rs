@@ -5,7 +5,7 @@
 use dml_core::Error;
 use dml_core::plan::Slot;
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Program, Value};
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Program, QUAD, Value};
 use dml_spirv::functions as f;
 
 use super::{Dimension, FIRST_DEPTH, Place, SUMS, Sums};
@@ -80,12 +80,14 @@ impl Kernels<'_> {
     ) -> Result<(), Error> {
         let Some(length) = sums.length_of_a_part() else { return self.add_up(&sums, alignment) };
         let (output, sizes) = sums.as_operand();
-        let count = sizes.iter().map(|it| u64::from(*it)).product();
+        let count: u64 = sizes.iter().map(|it| u64::from(*it)).product();
+        let count = count.next_multiple_of(QUAD.into());
         let all = sums.depths[0].size;
+        let mut place = self.place_of_parts(count * u64::from(all.div_ceil(length)));
         let mut inputs = Vec::new();
         for from in (0..all).step_by(length as usize) {
-            let place = self.temporary(ElementWidth::B32, count);
             let part = sums.part(from, length.min(all - from), &place);
+            place.base += count.cast_signed();
             self.add_up(&part, alignment)?;
             inputs.push(part.as_operand().0);
         }
