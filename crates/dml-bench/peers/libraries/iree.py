@@ -231,7 +231,7 @@ class Body:
             "of_inputs": products("%of_inputs", of_inputs, "ijk", maps),
             "of_states": products("%sums", of_states, "ijk", maps),
             "gates": "".join(gates),
-            "sigmoids": "".join(SIGMOID.format(it=it) for it in "iof"),
+            "sigmoids": "".join(SIGMOID.format(it=it) for it in ("i", "o", "f")),
             "same": "affine_map<(i, j) -> (i, j)>",
         }
         return {**parts, **types, **sizes}, (steps * sequences, hidden)
