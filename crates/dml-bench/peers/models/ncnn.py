@@ -1,6 +1,7 @@
 """Models on ncnn with Vulkan, with 32-bit storage and arithmetic. `whole.py` tells what it has to offer."""
 
 import importlib.util
+import os
 import pathlib
 import subprocess
 
@@ -38,6 +39,7 @@ def network(ncnn, file, inputs, device, work):
         raise ValueError(f"no such layers: {', '.join(unknown)}")
     net = ncnn.Net()
     net.opt.use_vulkan_compute = True
+    net.opt.use_winograd_convolution = os.environ.get("DML_PEER_WINOGRAD") != "off"
     for option in HALVES:
         setattr(net.opt, f"use_{option}", False)
     net.set_vulkan_device(device_index(ncnn, device))
