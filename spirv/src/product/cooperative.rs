@@ -7,7 +7,8 @@ use dml_core::kernel::KernelModule;
 use dml_core::plan::Access as Touch;
 use half::f16;
 
-use crate::element_wise::{Access, Divisor, Made, Operand, PushConstants};
+use super::record::split;
+use crate::element_wise::{Access, Made, Operand, PushConstants};
 use crate::twins::dispatch::for_each_group_below;
 use crate::{ElementWidth, kernels, link};
 
@@ -46,10 +47,6 @@ impl CooperativeRecord {
 
     /// The uniform block.
     pub fn words(&self, matrix: [u32; 2]) -> Vec<u32> {
-        let split = |size: u32| {
-            let Divisor { multiplier, shifts } = Divisor::of(size);
-            [size, multiplier, shifts, 0]
-        };
         let of_three = |[a, b, c]: [u32; 3]| [a, b, c, 0];
         let mut words = of_three(self.sizes).to_vec();
         words.extend(self.groups(matrix).into_iter().chain([self.batches[1]]).flat_map(split));

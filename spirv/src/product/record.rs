@@ -65,10 +65,6 @@ impl Record {
 
     /// The block of a kernel that has such tiles.
     pub fn words(&self, tile: Tile) -> Vec<u32> {
-        let split = |size: u32| {
-            let Divisor { multiplier, shifts } = Divisor::of(size);
-            [size, multiplier, shifts, 0]
-        };
         let splits = self.tiles(tile).into_iter().chain([self.batches[1]]);
         let inner = self.columns[1..].iter().chain(&self.depths[1..]).copied();
         let splits = splits.chain(inner).flat_map(split);
@@ -82,6 +78,12 @@ impl Record {
         words.extend([placed(sum, sum.row), sum.columns].concat());
         words
     }
+}
+
+/// What a kernel divides an index by: a size, and its divisor.
+pub(super) fn split(size: u32) -> [u32; 4] {
+    let Divisor { multiplier, shifts } = Divisor::of(size);
+    [size, multiplier, shifts, 0]
 }
 
 /// The block as a kernel reads it.
