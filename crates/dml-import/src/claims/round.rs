@@ -71,7 +71,7 @@ impl Round {
         let constants = source.constants.clone();
         let graph =
             onnx::graph(&Source { opset: source.opset, inputs, constants, nodes, outputs })?;
-        let demanded = demanded(&graph, &[], &[])?;
+        let demanded = demanded(&graph, (&[], Demand::None), &[])?;
         let is_hosted = hosted(&graph)?;
         Ok(Self { first: graph.nodes.len() - count, graph, demanded, is_hosted })
     }

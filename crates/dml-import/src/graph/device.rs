@@ -1,6 +1,6 @@
 //! What a device is to do: DirectML operators, in the order in which they were found.
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::sync::Arc;
 
 use dml_core::schema::FieldKind;
@@ -41,6 +41,8 @@ pub(crate) struct DeviceNodes {
     nodes: RefCell<Vec<DeviceNode>>,
     /// Whether only types and shapes are asked for: sizes may then be such as no device has.
     shapes_only: bool,
+    /// Whether a device selects by a condition that it computes.
+    selects: Cell<bool>,
 }
 
 /// The model's node that operators are added for.
@@ -52,7 +54,17 @@ pub(crate) struct Owner {
 
 impl DeviceNodes {
     pub(crate) fn new(shapes_only: bool) -> Self {
-        Self { nodes: RefCell::default(), shapes_only }
+        Self { nodes: RefCell::default(), shapes_only, selects: Cell::default() }
+    }
+
+    /// Whether it selects by a condition of its own.
+    pub(crate) fn selects(&self) -> bool {
+        self.selects.get()
+    }
+
+    /// From now on it does.
+    pub(crate) fn select(&self) {
+        self.selects.set(true);
     }
 
     pub(crate) fn all(&self) -> Ref<'_, Vec<DeviceNode>> {

@@ -1,12 +1,12 @@
 //! Finds the shape, type and origin of every value for the inputs that are bound.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::element::ElementType;
 use crate::error::{Error, Requirement, Result};
 use crate::graph::device::DeviceNodes;
-use crate::graph::ops::{Budget, Context, demanded, evaluate_nodes, found};
+use crate::graph::ops::{Budget, Context, Demand, demanded, evaluate_nodes, found};
 use crate::graph::order::{needed, topological};
 use crate::graph::symbols::{Symbols, fixed};
 use crate::graph::value::{BoundInput, Kind, Storage, Value};
@@ -48,14 +48,33 @@ pub(crate) enum Extent {
 /// # Errors
 /// What is wrong with the inputs given, or with the graph as a whole.
 pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<Evaluation> {
+    let first = evaluate_once(graph, given, extent, Budget::default())?;
+    let is_read = |it: &Arc<BoundInput>| it.read.load(Ordering::Relaxed);
+    if !first.device.selects() || !first.inputs.iter().any(is_read) {
+        return Ok(first);
+    }
+    // The host may have read floats for a condition that a device computes after all: without that, the
+    // program is one for all values.
+    let second = evaluate_once(graph, given, extent, Budget::sparing_floats())?;
+    let refused = |it: &Evaluation| {
+        graph.outputs.iter().filter(|output| it.value(output.value).check().is_err()).count()
+    };
+    Ok(if refused(&second) <= refused(&first) { second } else { first })
+}
+
+fn evaluate_once(
+    graph: &Graph,
+    given: &Inputs,
+    extent: Extent,
+    budget: Budget,
+) -> Result<Evaluation> {
     known_names(graph, given)?;
     let order = topological(graph)?;
     let needed = needed(graph, &order);
-    let demanded = demanded(graph, &[], &[])?;
+    let demanded = demanded(graph, (&[], Demand::None), &[])?;
     let mut values = vec![None; graph.value_count];
     let mut symbols = Symbols::default();
     let mut inputs = Vec::new();
-    let budget = Budget::default();
     let device = DeviceNodes::new(extent == Extent::Shapes);
     for (index, input) in graph.inputs.iter().enumerate() {
         let (value, bound) = bind(input, index, given, &mut symbols)?;

@@ -18,14 +18,14 @@ pub(crate) struct Body {
     order: Vec<usize>,
     /// What an iteration costs: the values that are read and written, and entries of attributes.
     cost: u64,
-    /// What the host has to know of it, where the host need not know the loop's outputs, and where it
-    /// has to.
-    demanded: [Vec<Demand>; 2],
+    /// What the host has to know of it, where a device may compute the loop's outputs, where the host
+    /// should, and where it has to.
+    demanded: [Vec<Demand>; 3],
 }
 
 impl Body {
-    /// `entries` are those of its nodes' attributes. The host has to know the output `condition`. The inputs and outputs of each pair of `carried` are
-    /// one value, which goes from an iteration to the next.
+    /// `entries` are those of its nodes' attributes. The host should know the output `condition`. The
+    /// inputs and outputs of each pair of `carried` are one value, which goes from an iteration to the next.
     ///
     /// # Errors
     /// [`Error::Malformed`](crate::Error): nodes use each other's outputs in a circle, or two write the
@@ -50,7 +50,11 @@ impl Body {
         let condition: Vec<ValueId> =
             condition.iter().map(|index| graph.outputs[*index].value).collect();
         let all: Vec<ValueId> = graph.outputs.iter().map(|it| it.value).collect();
-        let demanded = [demanded(&graph, &condition, &carried)?, demanded(&graph, &all, &carried)?];
+        let demanded = [
+            demanded(&graph, (&condition, Demand::Wanted), &carried)?,
+            demanded(&graph, (&all, Demand::Wanted), &carried)?,
+            demanded(&graph, (&all, Demand::Needed), &carried)?,
+        ];
         Ok(Self { graph, order, cost, demanded })
     }
 
@@ -86,7 +90,11 @@ impl Body {
         }
         let Operands { budget, device, owner, demand, .. } = *operands;
         let context = Context { budget, device, index: owner.index };
-        let demanded = &self.demanded[usize::from(demand != Demand::None)];
+        let demanded = match demand {
+            Demand::None => &self.demanded[0],
+            Demand::Wanted => &self.demanded[1],
+            Demand::Needed => &self.demanded[2],
+        };
         evaluate_nodes(&self.graph, self.order.iter().copied(), demanded, &mut values, context);
         let output = |value: ValueId| found(values[value].clone());
         Ok(self.graph.outputs.iter().map(|it| output(it.value)).collect())

@@ -41,6 +41,7 @@ impl Op for Branch {
 impl Branch {
     /// The outputs of both, by a condition that a device computes.
     fn selected(&self, operands: &Operands<'_>, condition: &Value) -> Result<Vec<Value>> {
+        operands.device.select();
         let condition = operands.reshaped(condition, &[])?;
         let select = ElementWise::new(WHERE);
         let select = |index| {

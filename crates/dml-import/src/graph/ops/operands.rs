@@ -38,15 +38,23 @@ pub(crate) enum Place {
 pub(crate) struct Budget {
     elements: Cell<u64>,
     values: Cell<u64>,
+    /// Whether the caller's floats are read only where shapes depend on them.
+    spares_floats: bool,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { elements: Cell::new(limits::HOST_WORK), values: Cell::new(limits::LOOP_VALUES) }
+        let (elements, values) = (Cell::new(limits::HOST_WORK), Cell::new(limits::LOOP_VALUES));
+        Self { elements, values, spares_floats: false }
     }
 }
 
 impl Budget {
+    /// One for an evaluation that reads the caller's floats only where shapes depend on them.
+    pub(crate) fn sparing_floats() -> Self {
+        Self { spares_floats: true, ..Self::default() }
+    }
+
     /// Takes the elements of a tensor of `shape` from it.
     pub(crate) fn take(&self, shape: &[u64]) -> Result<()> {
         let rest = element_count(shape).and_then(|count| self.elements.get().checked_sub(count));
@@ -91,17 +99,23 @@ impl Operands<'_> {
     /// is computed on the host unless it is large; what the caller gives is so only where shapes depend on
     /// it, or where `operator` is none that a device has and may be replaced.
     pub(crate) fn place(&self, elements: Option<u64>, operator: Operator) -> Place {
-        let views = self.values.iter().flatten().filter_map(|it| it.view());
-        let mut is_given = false;
-        for view in views {
-            match view.storage {
-                Storage::Device { .. } => return Place::Device,
-                Storage::Input(_) => is_given = true,
-                Storage::Tensor(_) | Storage::Constant(_) => {}
+        let (mut is_given, mut has_floats) = (false, false);
+        for value in self.values.iter().flatten() {
+            match value.view().map(|it| &it.storage) {
+                None => {}
+                Some(Storage::Device { .. }) => return Place::Device,
+                Some(Storage::Input(_)) => {
+                    is_given = true;
+                    has_floats |=
+                        value.element.is_some_and(|it| !it.is_integer());
+                }
+                Some(Storage::Tensor(_) | Storage::Constant(_)) => {}
             }
         }
         let within = |limit| elements.is_some_and(|it| it <= limit);
-        let is_host = self.demand != Demand::None
+        let is_spared = has_floats && self.budget.spares_floats;
+        let is_host = self.demand == Demand::Needed
+            || self.demand == Demand::Wanted && !is_spared
             || match operator {
                 Operator::Present => !is_given && within(limits::HOST_FOLD),
                 Operator::Absent => !is_given && within(limits::HOST_ELEMENTS),

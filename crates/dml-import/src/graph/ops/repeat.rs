@@ -1,11 +1,15 @@
-//! Loop: its body is evaluated as often as its trip count and its condition say, which the host knows.
+//! Loop: its body is evaluated as often as its trip count and its condition say. Where a device computes
+//! the condition, all trips are made, and what is handed on is kept from the last one that counts.
 
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::device::DeviceNodes;
+use crate::graph::ops::arithmetic::{AND, WHERE};
 use crate::graph::ops::body::{Body, integer, stacked, truth, zeros};
+use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Storage, Value};
+use crate::tensor::element_count;
 
 /// ONNX's Loop. Inputs are the trip count, the condition, the values that iterations hand on, and those
 /// of the graphs around; the body has the same, with the number of the iteration first. Its outputs are
@@ -21,7 +25,11 @@ pub(crate) struct Repeat {
 
 impl Op for Repeat {
     fn need(&self, input: usize) -> Need {
-        if input < 2 { Need::Host } else { self.body.need(input) }
+        match input {
+            0 => Need::Host,
+            1 => Need::Wanted,
+            _ => self.body.need(input),
+        }
     }
 
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
@@ -47,15 +55,31 @@ impl Op for Repeat {
         self.body.check_count(operands, least.unwrap_or(0))?;
         let mut scans: Vec<Vec<Value>> = vec![vec![]; self.declared.len()];
         let mut iteration = 0;
-        while trips.is_none_or(|trips| iteration < trips)
-            && (!has_condition || self.holds(operands, &condition, iteration)?)
-        {
+        // Whether this iteration counts, once a device computes it.
+        let mut counts: Option<Value> = None;
+        while trips.is_none_or(|trips| iteration < trips) {
+            if has_condition && counts.is_none() {
+                match self.holds(operands, &condition)? {
+                    Some(true) => {}
+                    Some(false) => break,
+                    None => {
+                        self.check_selected(operands, &condition, (iteration, trips))?;
+                        operands.device.select();
+                        counts = Some(operands.reshaped(&condition, &[])?);
+                    }
+                }
+            }
             let found = self.iteration(operands, iteration, &condition, &carried)?;
             let mut found = found.into_iter();
             condition = found.next().unwrap_or_else(|| truth(false));
-            let next: Vec<Value> = found.by_ref().take(self.carried).collect();
+            let mut next: Vec<Value> = found.by_ref().take(self.carried).collect();
             for (index, (before, after)) in carried.iter().zip(&next).enumerate() {
-                self.body.check_carried(operands, 1 + index, [before, after], false)?;
+                let keeps_shape = counts.is_some();
+                self.body.check_carried(operands, 1 + index, [before, after], keeps_shape)?;
+            }
+            if let Some(now) = counts {
+                next = selected(operands, &now, (next, carried))?;
+                counts = Some(both(operands, now, &condition)?);
             }
             carried = next;
             scans.iter_mut().zip(found).for_each(|(all, value)| all.push(value));
@@ -86,24 +110,48 @@ impl Repeat {
         self.body.run(operands, own.chain(around))
     }
 
-    /// Whether there is a next iteration.
-    fn holds(&self, operands: &Operands<'_>, condition: &Value, iteration: i64) -> Result<bool> {
+    /// Whether there is a next iteration; `None` where a device computes it.
+    fn holds(&self, operands: &Operands<'_>, condition: &Value) -> Result<Option<bool>> {
         operands.type_is(condition.element()?, &[ElementType::Bool], "cond")?;
-        if let Some(Storage::Device { node, .. }) = condition.view().map(|it| &it.storage) {
-            let writer = operands.device.writer(*node);
-            return Err(operands.node.not_supported(format!(
-                "loops are unrolled, and the condition of iteration {iteration} is the result of \
-                 {writer}, computed by a device"
-            )));
+        let count = element_count(condition.shape()?).unwrap_or(u64::MAX);
+        if count != 1 {
+            return Err(operands.node.invalid(
+                "cond",
+                count,
+                "is the wrong number of elements",
+                "1",
+            ));
         }
-        match operands.read(condition)?.integers().as_deref() {
-            Some([it]) => Ok(*it != 0),
-            other => {
-                let (given, problem) =
-                    (other.map_or(0, <[_]>::len), "is the wrong number of elements");
-                Err(operands.node.invalid("cond", given, problem, "1"))
+        if condition.view().is_some_and(|it| it.storage.is_on_device()) {
+            return Ok(None);
+        }
+        Ok(operands.read(condition)?.integers().map(|it| it != [0]))
+    }
+
+    /// Checks that a device can make the iterations from this one on, and select what counts: how many
+    /// there are at most is known, and nothing depends on how many count but what is handed on.
+    fn check_selected(
+        &self,
+        operands: &Operands<'_>,
+        condition: &Value,
+        (iteration, trips): (i64, Option<i64>),
+    ) -> Result<()> {
+        let problem = match trips {
+            Some(trips) if self.declared.is_empty() => {
+                let rest = u64::try_from(trips.saturating_sub(iteration)).unwrap_or(0);
+                return self.body.check_count(operands, rest);
             }
-        }
+            Some(_) => "the size of what the loop collects would depend on it",
+            None => "the loop has no trip count",
+        };
+        let writer = match condition.view().map(|it| &it.storage) {
+            Some(Storage::Device { node, .. }) => operands.device.writer(*node),
+            _ => "a device".to_owned(),
+        };
+        Err(operands.node.not_supported(format!(
+            "loops are unrolled, the condition of iteration {iteration} is the result of {writer}, \
+             computed by a device, and {problem}"
+        )))
     }
 
     /// What is put together of no iteration. The kinds of the parts are what an iteration would give, or
@@ -131,3 +179,21 @@ impl Repeat {
 
 /// What messages call what is put together.
 const PATH: &str = "body's outputs";
+
+/// The values after an iteration where it `counts`, and else those before.
+fn selected(
+    operands: &Operands<'_>,
+    counts: &Value,
+    (after, before): (Vec<Value>, Vec<Value>),
+) -> Result<Vec<Value>> {
+    let select = ElementWise::new(WHERE);
+    let values = after.into_iter().zip(before);
+    values.map(|(after, before)| select.apply(operands, &[counts.clone(), after, before])).collect()
+}
+
+/// Whether the next iteration counts: this one does, and the condition after it holds.
+fn both(operands: &Operands<'_>, counts: Value, condition: &Value) -> Result<Value> {
+    operands.type_is(condition.element()?, &[ElementType::Bool], "cond")?;
+    let condition = operands.reshaped(condition, &[])?;
+    ElementWise::new(AND).apply(operands, &[counts, condition])
+}

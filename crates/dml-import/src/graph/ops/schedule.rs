@@ -86,14 +86,14 @@ pub(crate) fn found(value: Option<Value>) -> Value {
     value.unwrap_or_else(|| Value::refused(Error::malformed("nothing produces the value")))
 }
 
-/// Which values the host has to know: shapes or attributes depend on them, or they are among `roots`; and
-/// which it should know. Where the first of a pair of `feedback` is one of them, the second is, too.
+/// Which values the host has to know, and which it should know: for shapes or attributes that depend on
+/// them, or as the second of `roots` says of the first ones. Where the first of a pair of `feedback` is one of them, the second is, too.
 ///
 /// # Errors
 /// [`Error::Malformed`]: two nodes write the same value.
 pub(crate) fn demanded(
     graph: &Graph,
-    roots: &[ValueId],
+    (roots, of_roots): (&[ValueId], Demand),
     feedback: &[(ValueId, ValueId)],
 ) -> Result<Vec<Demand>> {
     let producers = producers(graph)?;
@@ -105,9 +105,8 @@ pub(crate) fn demanded(
     let mut next = vec![None; graph.value_count];
     feedback.iter().for_each(|(from, to)| next[*from] = Some(*to));
     let mut demands = vec![Demand::None; graph.value_count];
-    let passes = [(Demand::Needed, Need::Host, roots), (Demand::Wanted, Need::Wanted, &[])];
-    for (demand, need, roots) in passes {
-        let mut open = roots.to_vec();
+    for (demand, need) in [(Demand::Needed, Need::Host), (Demand::Wanted, Need::Wanted)] {
+        let mut open = if of_roots == demand { roots.to_vec() } else { vec![] };
         graph.nodes.iter().for_each(|node| needs(node, &|it| it == need, &mut open));
         let mut is_visited = vec![false; graph.nodes.len()];
         while let Some(value) = open.pop() {
