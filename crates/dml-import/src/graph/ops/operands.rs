@@ -106,8 +106,7 @@ impl Operands<'_> {
                 Some(Storage::Device { .. }) => return Place::Device,
                 Some(Storage::Input(_)) => {
                     is_given = true;
-                    has_floats |=
-                        value.element.is_some_and(|it| !it.is_integer());
+                    has_floats |= value.element.is_some_and(|it| !it.is_integer());
                 }
                 Some(Storage::Tensor(_) | Storage::Constant(_)) => {}
             }
