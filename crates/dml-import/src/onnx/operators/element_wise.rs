@@ -6,12 +6,13 @@ use std::ops::RangeInclusive;
 
 use dml_core::operators as tables;
 
+use crate::error::Result;
 use crate::graph::{
-    ABSOLUTE, ADD, AND, BIT_AND, BIT_XOR, CEIL, DIVIDE, EQUAL, FLOOR, Function, GREATER,
-    GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE, NOT, OR, RELU,
-    SUBTRACT, Types, WHERE, XOR,
+    ABSOLUTE, ADD, AND, BIT_AND, BIT_XOR, Broadcasting, CEIL, DIVIDE, EQUAL, ElementWise, FLOOR,
+    Function, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE,
+    NOT, OR, Op, RELU, SUBTRACT, Types, WHERE, XOR,
 };
-use crate::onnx::attributes::Kind;
+use crate::onnx::attributes::{Attributes, Kind};
 
 use Types::Numbers;
 
@@ -57,6 +58,16 @@ const fn legacy(name: &'static str, since: i64, function: Function) -> Row {
 
 const LEGACY: [(&str, Kind); 3] =
     [("axis", Kind::Int), ("broadcast", Kind::Int), ("consumed_inputs", Kind::Ints)];
+pub(super) const CONSUMED: [(&str, Kind); 1] = [("consumed_inputs", Kind::Ints)];
+const POW: Function = Function::new(Numbers, &tables::ELEMENT_WISE_POW).with_exponent();
+const PRELU: Function = Function::new(Numbers, &tables::ACTIVATION_PARAMETERIZED_RELU);
+
+/// PRelu before version 7: a slope for each place along the second dimension, or one for all.
+pub(super) fn slope_of_channels(_: &Attributes<'_>) -> Result<Box<dyn Op>> {
+    let broadcasting = Broadcasting::Legacy { is_allowed: true, axis: Some(1) };
+    Ok(Box::new(ElementWise { broadcasting, ..ElementWise::new(PRELU) }))
+}
+
 const ALPHA: [(&str, Kind); 1] = [("alpha", Kind::Float)];
 const ALPHA_BETA: [(&str, Kind); 2] = [("alpha", Kind::Float), ("beta", Kind::Float)];
 const ALPHA_GAMMA: [(&str, Kind); 2] = [("alpha", Kind::Float), ("gamma", Kind::Float)];
@@ -96,13 +107,8 @@ pub(super) static ROWS: &[Row] = &[
     legacy("Xor", 1, XOR),
     element_wise("Xor", 7, 2..=2, XOR),
     element_wise("Not", 1, 1..=1, NOT),
-    element_wise(
-        "Pow",
-        7,
-        2..=2,
-        Function::new(Numbers, &tables::ELEMENT_WISE_POW).with_exponent(),
-    ),
-    element_wise("PRelu", 7, 2..=2, Function::new(Numbers, &tables::ACTIVATION_PARAMETERIZED_RELU)),
+    legacy("Pow", 1, POW),
+    element_wise("PRelu", 7, 2..=2, PRELU),
     element_wise("IsNaN", 9, 1..=1, Function::new(Numbers, &tables::ELEMENT_WISE_IS_NAN).truth()),
     element_wise("BitwiseAnd", 18, 2..=2, BIT_AND),
     element_wise("BitwiseOr", 18, 2..=2, Function::new(Numbers, &tables::ELEMENT_WISE_BIT_OR)),

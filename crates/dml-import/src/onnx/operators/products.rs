@@ -9,6 +9,14 @@ type Built = Result<Box<dyn Op>>;
 
 pub(super) const GEMM: [(&str, Kind); 4] =
     [("alpha", Kind::Float), ("beta", Kind::Float), ("transA", Kind::Int), ("transB", Kind::Int)];
+/// Version 7 repeats the third input whatever is said.
+pub(super) const GEMM_1: [(&str, Kind); 5] = [
+    ("alpha", Kind::Float),
+    ("beta", Kind::Float),
+    ("broadcast", Kind::Int),
+    ("transA", Kind::Int),
+    ("transB", Kind::Int),
+];
 pub(super) const CONVOLUTION: [(&str, Kind); 6] = [
     ("auto_pad", Kind::Text),
     ("dilations", Kind::Ints),

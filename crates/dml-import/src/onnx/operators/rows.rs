@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use dml_core::ReduceFunction;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{
     BatchNormalize, Common, DynamicQuantize, Extreme, GREATEST, LEAST, NormOfRow, Normalize, Op,
     PRODUCTS, Reduce, Running, SUMS,
@@ -20,6 +20,13 @@ const AXIS: [(&str, Kind); 2] = [("axis", Kind::Int), ("keepdims", Kind::Int)];
 const LAST: [(&str, Kind); 3] =
     [("axis", Kind::Int), ("keepdims", Kind::Int), ("select_last_index", Kind::Int)];
 
+const BATCH_1: [(&str, Kind); 5] = [
+    ("consumed_inputs", Kind::Ints),
+    ("epsilon", Kind::Float),
+    ("is_test", Kind::Int),
+    ("momentum", Kind::Float),
+    ("spatial", Kind::Int),
+];
 const BATCH_7: [(&str, Kind); 3] =
     [("epsilon", Kind::Float), ("momentum", Kind::Float), ("spatial", Kind::Int)];
 const BATCH_9: [(&str, Kind); 2] = [("epsilon", Kind::Float), ("momentum", Kind::Float)];
@@ -67,6 +74,7 @@ pub(super) static ROWS: &[Row] = &[
     row("ArgMax", 12, &LAST, 1..=1, greatest),
     row("ArgMin", 1, &AXIS, 1..=1, least),
     row("ArgMin", 12, &LAST, 1..=1, least),
+    Row { outputs: 1..=5, ..row("BatchNormalization", 1, &BATCH_1, 5..=5, tested_batch) },
     Row { outputs: 1..=5, ..row("BatchNormalization", 7, &BATCH_7, 5..=5, batch) },
     Row { outputs: 1..=5, ..row("BatchNormalization", 9, &BATCH_9, 5..=5, batch) },
     Row { outputs: 1..=3, ..row("BatchNormalization", 14, &BATCH_14, 5..=5, batch) },
@@ -112,9 +120,18 @@ fn epsilon(it: &Attributes<'_>) -> f32 {
     it.float("epsilon").unwrap_or(1e-5)
 }
 
+/// Before version 7 it is trained where nothing says that it is not.
+fn tested_batch(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
+    if it.flag("is_test", false) { batch(it) } else { Err(trained(it)) }
+}
+
+fn trained(it: &Attributes<'_>) -> Error {
+    it.node.not_supported("DirectML's is for inference")
+}
+
 fn batch(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
     if it.flag("training_mode", false) || it.outputs > 1 {
-        return Err(it.node.not_supported("DirectML's is for inference"));
+        return Err(trained(it));
     }
     if !it.flag("spatial", true) {
         return Err(it.node.not_supported("it has a mean for each element"));
