@@ -253,6 +253,18 @@ impl Row {
     }
 }
 
+/// Every version of every operator, in any order.
+static ALL: [&[Row]; 8] = [
+    attention::ROWS,
+    element_wise::ROWS,
+    pooling::ROWS,
+    recurrent::ROWS,
+    regions::ROWS,
+    resize::ROWS,
+    rows::ROWS,
+    OTHERS,
+];
+
 /// The row of a node's operator in a version of ai.onnx.
 pub(super) fn row_of(
     name: &NodeName,
@@ -264,17 +276,7 @@ pub(super) fn row_of(
         return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
     }
     let opset = version(name, opset)?;
-    let all = [
-        attention::ROWS,
-        element_wise::ROWS,
-        pooling::ROWS,
-        recurrent::ROWS,
-        regions::ROWS,
-        resize::ROWS,
-        rows::ROWS,
-        OTHERS,
-    ];
-    let rows = || all.into_iter().flatten().filter(|row| row.name == proto.op_type);
+    let rows = || ALL.into_iter().flatten().filter(|row| row.name == proto.op_type);
     rows().filter(|row| row.since <= opset).max_by_key(|row| row.since).ok_or_else(|| {
         let refused = REFUSED.iter().find(|(name, _)| *name == proto.op_type);
         match (rows().map(|row| row.since).min(), refused) {
@@ -322,5 +324,20 @@ pub(super) fn counts(range: &RangeInclusive<usize>) -> String {
         (first, last) if first == last => first.to_string(),
         (first, usize::MAX) => format!("{first} and more"),
         (first, last) => format!("{first} to {last}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_names_every_operator() {
+        let document = include_str!("../../../../docs/front-ends.md");
+        let is_letter = |it: char| it.is_ascii_alphanumeric();
+        let words: Vec<&str> = document.split(|it| !is_letter(it)).collect();
+        let mut missing: Vec<&str> = ALL.into_iter().flatten().map(|row| row.name).collect();
+        missing.retain(|name| !words.contains(name));
+        assert!(missing.is_empty(), "{missing:?}");
     }
 }
