@@ -5,22 +5,9 @@
 mod common;
 
 use common::device::on_every_device;
-use common::onnx::{Graph, Message, floats, initializer, model, node, repeated, value};
-use common::{f32s, host, int64, run, tensors};
-use dml_import::{ElementType, Inputs, Model, Program, Tensor};
-
-fn truth(value: bool) -> Tensor {
-    Tensor::new(ElementType::Bool, [], vec![value.into()]).unwrap()
-}
-
-fn results(program: &Program) -> Vec<Tensor> {
-    host::run(program).into_iter().map(|it| it.tensor).collect()
-}
-
-fn bind(graph: Graph, inputs: &Inputs) -> Result<Program, String> {
-    let model = Model::from_bytes(model(16, graph)).map_err(|error| error.to_string())?;
-    model.bind(inputs).map_err(|error| error.to_string())
-}
+use common::onnx::{Graph, Message, bind, floats, initializer, node, repeated, value};
+use common::{f32s, host, int64, run, tensors, truth};
+use dml_import::{ElementType, Inputs, Tensor};
 
 /// The condition is a device's: floats are summed and compared.
 fn if_of_a_sum(shapes: [&[i64]; 2]) -> Graph {
@@ -64,7 +51,7 @@ fn a_device_selects_between_branches_by_its_own_condition() {
         let greater = expected.iter().zip(values).map(|(y, x)| u8::from(*y > x));
         let greater = Tensor::new(ElementType::Bool, [2], greater.collect::<Vec<u8>>()).unwrap();
         let expected = [f32s(&[2], &expected), greater];
-        assert_eq!(results(&program), expected);
+        assert_eq!(tensors(&host::run(&program)), expected);
         on_every_device(|device| assert_eq!(tensors(&run(device, &program)), expected));
     }
     let inputs = Inputs::new().with_tensor("x", f32s(&[2], &[1.0, 2.0]));
@@ -131,7 +118,11 @@ fn a_device_keeps_what_the_last_iteration_gave_that_its_own_condition_lets_count
                 .zip(&expected)
                 .all(|(a, b)| a.bytes() == b.bytes() && a.shape() == b.shape())
         };
-        assert!(is_same(&results(&program)), "{values:?}: {:?}", results(&program));
+        assert!(
+            is_same(&tensors(&host::run(&program))),
+            "{values:?}: {:?}",
+            tensors(&host::run(&program))
+        );
         on_every_device(|device| {
             let found = tensors(&run(device, &program));
             assert!(is_same(&found), "{values:?}: {found:?}");

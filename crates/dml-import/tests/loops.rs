@@ -5,23 +5,10 @@
 mod common;
 
 use common::onnx::{
-    Graph, Message, floats, initializer, ints, model, model_with, node, outputs, repeated, value,
+    Graph, Message, bind, floats, initializer, ints, model_with, node, outputs, repeated, value,
 };
-use common::{f32s, host, int64};
-use dml_import::{ElementType, Inputs, Model, Program, Tensor};
-
-fn truth(value: bool) -> Tensor {
-    Tensor::new(ElementType::Bool, [], vec![value.into()]).unwrap()
-}
-
-fn results(program: &Program) -> Vec<Tensor> {
-    host::run(program).into_iter().map(|it| it.tensor).collect()
-}
-
-fn bind(graph: Graph, inputs: &Inputs) -> Result<Program, String> {
-    let model = Model::from_bytes(model(16, graph)).map_err(|error| error.to_string())?;
-    model.bind(inputs).map_err(|error| error.to_string())
-}
+use common::{f32s, host, int64, tensors, truth};
+use dml_import::{Inputs, Model};
 
 /// `s` is handed on and grows by `step` while it is below 7; `all` are its values after each iteration.
 fn counting(element: i64) -> Graph {
@@ -61,7 +48,7 @@ fn a_loop_runs_as_often_as_its_trip_count_and_its_condition_say() {
         let program = bind(counting(7), &inputs).unwrap();
         // Another trip count is another program.
         assert!(program.inputs()[0].fixed);
-        results(&program)
+        tensors(&host::run(&program))
     };
     for (trips, condition, step) in [
         (0, true, 1),
@@ -123,7 +110,7 @@ fn of_no_iteration_the_kind_of_a_result_is_what_one_would_give() {
             inputs: vec![value("x", 1, &[Some(2), Some(3)])],
             outputs: vec![value("rows", 7, &[]), value("y", 1, &[])],
         };
-        bind(graph, &Inputs::new()).map(|it| results(&it))
+        bind(graph, &Inputs::new()).map(|it| tensors(&host::run(&it)))
     };
     let expected = [int64(&[0, 5], &[]), f32s(&[0, 2, 6], &[])];
     assert_eq!(run(value("picked", 7, &[Some(5)])).unwrap(), expected);
@@ -175,7 +162,7 @@ fn loops_are_nested_and_see_the_graphs_around() {
     };
     let model = Model::from_bytes(model_with(16, graph, vec![function])).unwrap();
     let program = model.bind(&Inputs::new().with_tensor("x", int64(&[], &[300]))).unwrap();
-    assert_eq!(results(&program), [int64(&[2, 2], &[300, 301, 310, 311])]);
+    assert_eq!(tensors(&host::run(&program)), [int64(&[2, 2], &[300, 301, 310, 311])]);
 }
 
 /// One loop without states, whose body is `nodes` and whose condition is `go`.

@@ -63,7 +63,7 @@ use crate::graph::value::Value;
 pub(crate) use arithmetic::{
     ABSOLUTE, ADD, AND, BIT_AND, BIT_XOR, CEIL, DIVIDE, EQUAL, FLOOR, FLOOR_DIVIDE,
     FLOOR_REMAINDER, GELU, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM,
-    MULTIPLY, NEGATE, NOT, OR, RELU, REMAINDER, SUBTRACT, WHERE, XOR,
+    MULTIPLY, NEGATE, NOT, OR, POWER, RELU, REMAINDER, SUBTRACT, WHERE, XOR,
 };
 pub(crate) use attention::Attention;
 pub(crate) use body::Body;

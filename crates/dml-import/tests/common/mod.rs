@@ -103,6 +103,11 @@ pub(crate) fn int64(shape: &[u64], values: &[i64]) -> Tensor {
     Tensor::new(ElementType::INT64, shape, bytes).unwrap()
 }
 
+/// One truth value.
+pub(crate) fn truth(value: bool) -> Tensor {
+    Tensor::new(ElementType::Bool, [], vec![value.into()]).unwrap()
+}
+
 /// A tensor of 32-bit floats.
 pub(crate) fn f32s(shape: &[u64], values: &[f32]) -> Tensor {
     let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();

@@ -1,5 +1,7 @@
 //! Writes ONNX models, field by field.
 
+use dml_import::{Inputs, Model, Program};
+
 /// A message under construction.
 #[derive(Clone, Default)]
 pub(crate) struct Message(pub(crate) Vec<u8>);
@@ -141,6 +143,12 @@ pub(crate) fn repeated(
 /// A model of one graph.
 pub(crate) fn model(opset: i64, graph: Graph) -> Vec<u8> {
     model_with(opset, graph, vec![])
+}
+
+/// A graph of opset 16 with its inputs, or what is wrong with it.
+pub(crate) fn bind(graph: Graph, inputs: &Inputs) -> Result<Program, String> {
+    let model = Model::from_bytes(model(16, graph)).map_err(|error| error.to_string())?;
+    model.bind(inputs).map_err(|error| error.to_string())
 }
 
 /// A model of a graph and functions.

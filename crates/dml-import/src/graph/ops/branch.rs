@@ -1,7 +1,6 @@
 //! If: one of two subgraphs, whose nodes are nodes of the graph around them. Where the host knows the
 //! condition, nothing depends on the other one. Where a device computes it, both are, and it selects.
 
-use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::arithmetic::WHERE;
 use crate::graph::ops::element_wise::ElementWise;
@@ -22,16 +21,10 @@ impl Op for Branch {
 
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let condition = operands.value(0, "cond")?;
-        operands.type_is(condition.element()?, &[ElementType::Bool], "cond")?;
-        if condition.view().is_some_and(|it| it.storage.is_on_device()) {
+        let Some(is_true) = operands.condition(condition)? else {
             return self.selected(operands, condition);
-        }
-        let count = operands.integers(0, "cond")?;
-        let [is_true] = count.as_slice() else {
-            let (given, problem) = (count.len(), "is the wrong number of elements");
-            return Err(operands.node.invalid("cond", given, problem, "1"));
         };
-        let first = if *is_true != 0 { 1 } else { 1 + self.outputs };
+        let first = if is_true { 1 } else { 1 + self.outputs };
         (first..first + self.outputs)
             .map(|index| operands.value(index, "branch").cloned())
             .collect()

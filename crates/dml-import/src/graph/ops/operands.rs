@@ -211,6 +211,20 @@ impl Operands<'_> {
         Ok(self.integers(index, name)?.first().copied().unwrap_or(0))
     }
 
+    /// What a condition says, which is one truth value; `None` where a device computes it.
+    pub(crate) fn condition(&self, condition: &Value) -> Result<Option<bool>> {
+        self.type_is(condition.element()?, &[ElementType::Bool], "cond")?;
+        let count = element_count(condition.shape()?).unwrap_or(u64::MAX);
+        if count != 1 {
+            let problem = "is the wrong number of elements";
+            return Err(self.node.invalid("cond", count, problem, "1"));
+        }
+        if condition.view().is_some_and(|it| it.storage.is_on_device()) {
+            return Ok(None);
+        }
+        Ok(Some(self.read(condition)?.integers().is_some_and(|it| it != [0])))
+    }
+
     /// The elements of an input of one dimension.
     pub(crate) fn vector(&self, index: usize, name: &str) -> Result<Vec<i64>> {
         let shape = self.shape(index, name)?;

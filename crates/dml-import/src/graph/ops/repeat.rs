@@ -9,7 +9,6 @@ use crate::graph::ops::body::{Body, integer, stacked, truth, zeros};
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Storage, Value};
-use crate::tensor::element_count;
 
 /// ONNX's Loop. Inputs are the trip count, the condition, the values that iterations hand on, and those
 /// of the graphs around; the body has the same, with the number of the iteration first. Its outputs are
@@ -59,7 +58,7 @@ impl Op for Repeat {
         let mut counts: Option<Value> = None;
         while trips.is_none_or(|trips| iteration < trips) {
             if has_condition && counts.is_none() {
-                match self.holds(operands, &condition)? {
+                match operands.condition(&condition)? {
                     Some(true) => {}
                     Some(false) => break,
                     None => {
@@ -108,24 +107,6 @@ impl Repeat {
         let own = [&number, condition].into_iter().chain(carried).map(Some);
         let around = operands.values.iter().skip(2 + self.carried).copied();
         self.body.run(operands, own.chain(around))
-    }
-
-    /// Whether there is a next iteration; `None` where a device computes it.
-    fn holds(&self, operands: &Operands<'_>, condition: &Value) -> Result<Option<bool>> {
-        operands.type_is(condition.element()?, &[ElementType::Bool], "cond")?;
-        let count = element_count(condition.shape()?).unwrap_or(u64::MAX);
-        if count != 1 {
-            return Err(operands.node.invalid(
-                "cond",
-                count,
-                "is the wrong number of elements",
-                "1",
-            ));
-        }
-        if condition.view().is_some_and(|it| it.storage.is_on_device()) {
-            return Ok(None);
-        }
-        Ok(operands.read(condition)?.integers().map(|it| it != [0]))
     }
 
     /// Checks that a device can make the iterations from this one on, and select what counts: how many

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::graph::{
     ABSOLUTE, ADD, AND, BIT_AND, BIT_XOR, Broadcasting, CEIL, DIVIDE, EQUAL, ElementWise, FLOOR,
     Function, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE,
-    NOT, OR, Op, RELU, SUBTRACT, Types, WHERE, XOR,
+    NOT, OR, Op, POWER, RELU, SUBTRACT, Types, WHERE, XOR,
 };
 use crate::onnx::attributes::{Attributes, Kind};
 
@@ -59,7 +59,6 @@ const fn legacy(name: &'static str, since: i64, function: Function) -> Row {
 const LEGACY: [(&str, Kind); 3] =
     [("axis", Kind::Int), ("broadcast", Kind::Int), ("consumed_inputs", Kind::Ints)];
 pub(super) const CONSUMED: [(&str, Kind); 1] = [("consumed_inputs", Kind::Ints)];
-const POW: Function = Function::new(Numbers, &tables::ELEMENT_WISE_POW).with_exponent();
 const PRELU: Function = Function::new(Numbers, &tables::ACTIVATION_PARAMETERIZED_RELU);
 
 /// PRelu before version 7: a slope for each place along the second dimension, or one for all.
@@ -107,7 +106,7 @@ pub(super) static ROWS: &[Row] = &[
     legacy("Xor", 1, XOR),
     element_wise("Xor", 7, 2..=2, XOR),
     element_wise("Not", 1, 1..=1, NOT),
-    legacy("Pow", 1, POW),
+    legacy("Pow", 1, POWER),
     element_wise("PRelu", 7, 2..=2, PRELU),
     element_wise("IsNaN", 9, 1..=1, Function::new(Numbers, &tables::ELEMENT_WISE_IS_NAN).truth()),
     element_wise("BitwiseAnd", 18, 2..=2, BIT_AND),
