@@ -256,4 +256,4 @@ else:
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # so that a skip is printed with its reason
