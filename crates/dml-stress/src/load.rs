@@ -6,4 +6,4 @@ mod usage;
 
 pub(crate) use job::{Job, Work};
 pub(crate) use place::{DeviceArgs, Place};
-pub(crate) use usage::{Usage, heap, resident, signed_bytes};
+pub(crate) use usage::{Stretches, Usage, heap, resident, signed_bytes};

@@ -10,7 +10,7 @@ use dml::{Device, FeatureLevel};
 use dml_conformance::cases;
 
 use super::{ALLOWED, Rows, progress};
-use crate::load::{Job, Place, Usage, Work};
+use crate::load::{Job, Place, Stretches, Usage, Work};
 
 /// How a cycle ends.
 const ENDS: usize = 4;
@@ -35,9 +35,11 @@ pub(super) fn run(place: &Place, count: u32, seed: u64, rows: &mut Rows) -> Resu
     }
     (cycles.verified, cycles.carried) = (0, 0);
     let before = Usage::of(&device);
+    let mut stretches = Stretches::start(count);
     let start = Instant::now();
     for at in 0..count {
         cycles.cycle(at)?;
+        stretches.done(at + 1);
         bar.inc(1);
     }
     let seconds = start.elapsed().as_secs_f64();
@@ -55,7 +57,7 @@ pub(super) fn run(place: &Place, count: u32, seed: u64, rows: &mut Rows) -> Resu
     rows.growth("device memory of buffers", change(at_first.allocated, at_last.allocated), 0);
     rows.growth("device memory in all", change(at_first.reserved, at_last.reserved), 0);
     rows.growth("heap of the runtime", Some(after.heap - before.heap), 0);
-    rows.growth("physical memory of the process", after.resident_growth(&before), ALLOWED);
+    rows.growth("physical memory of the process", stretches.growth(), ALLOWED);
     Ok(())
 }
 

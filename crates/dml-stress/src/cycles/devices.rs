@@ -10,7 +10,7 @@ use dml::ops::{Target, TransferUse, lower};
 use dml::{BufferBinding, DataType, Device, DiagonalMatrixDesc, FeatureLevel, TensorDesc};
 
 use super::{Rows, or_unknown, progress};
-use crate::load::{Place, heap, resident};
+use crate::load::{Place, Stretches, heap};
 
 /// How much more the runtime may grow than plain calls do. Drivers take and give back a few MiB at a
 /// time; 1,000 devices that each left 5 KiB behind would be seen.
@@ -49,18 +49,20 @@ struct Growth {
 }
 
 fn measure(count: u32, what: &'static str, cycle: impl Fn() -> Result<()>) -> Result<Growth> {
-    let bar = progress(usize::try_from(count)?, what);
-    let (heap_before, resident_before) = (heap(), resident());
+    let count = usize::try_from(count)?;
+    let bar = progress(count, what);
+    let heap_before = heap();
+    let mut stretches = Stretches::start(count);
     let start = Instant::now();
-    for _ in 0..count {
+    for done in 1..=count {
         cycle()?;
+        stretches.done(done);
         bar.inc(1);
     }
     let seconds = start.elapsed().as_secs_f64();
     let heap = heap() - heap_before;
-    let resident = resident().zip(resident_before).map(|(after, before)| after - before);
     bar.finish_and_clear();
-    Ok(Growth { heap, resident, seconds })
+    Ok(Growth { heap, resident: stretches.growth(), seconds })
 }
 
 fn desc() -> DiagonalMatrixDesc {

@@ -46,11 +46,44 @@ impl Usage {
             resident: resident(),
         }
     }
+}
 
-    /// How much more physical memory this process has than `before`.
-    pub(crate) fn resident_growth(&self, before: &Self) -> Option<i64> {
-        Some(self.resident? - before.resident?)
+/// Physical memory at the start, and at the end of each of a number of equal stretches of work.
+pub(crate) struct Stretches {
+    resident: Vec<Option<i64>>,
+    length: usize,
+}
+
+impl Stretches {
+    /// An odd number, so that one growth is in the middle.
+    const COUNT: usize = 5;
+
+    /// Work of so many steps begins.
+    pub(crate) fn start(steps: usize) -> Self {
+        Self { resident: vec![resident()], length: steps.div_ceil(Self::COUNT).max(1) }
     }
+
+    /// So many steps are done.
+    pub(crate) fn done(&mut self, steps: usize) {
+        if steps.is_multiple_of(self.length) {
+            self.resident.push(resident());
+        }
+    }
+
+    /// How much the process grows by all of the work; `None` where the system does not tell. What is left behind
+    /// again and again adds to every stretch, while a driver takes some memory for later now and then: so the
+    /// growth of the middle one counts, as often as there are stretches.
+    pub(crate) fn growth(&self) -> Option<i64> {
+        let resident: Option<Vec<i64>> = self.resident.iter().copied().collect();
+        steady(&resident?)
+    }
+}
+
+fn steady(resident: &[i64]) -> Option<i64> {
+    let mut growth: Vec<i64> = resident.windows(2).map(|it| it[1] - it[0]).collect();
+    growth.sort_unstable();
+    let middle = *growth.get(growth.len() / 2)?;
+    Some(middle * i64::try_from(growth.len()).ok()?)
 }
 
 /// `bytes` with a sign, and in KiB from 10,000 on.
@@ -79,6 +112,17 @@ mod tests {
         let held = std::hint::black_box(vec![1_u8; 64 << 20]);
         assert!(resident().unwrap() - before > 32 << 20);
         drop(held);
+    }
+
+    #[test]
+    fn what_grows_all_the_time_counts_and_a_leap_does_not() {
+        assert_eq!(steady(&[100, 110, 120, 130, 140, 150]), Some(50));
+        assert_eq!(steady(&[100, 100, 100, 2000, 2000, 2000]), Some(0));
+        assert_eq!(steady(&[100, 900, 910, 920, 2000, 2010]), Some(50));
+        assert_eq!(steady(&[100]), None);
+        let mut stretches = Stretches::start(7);
+        (1..=7).for_each(|step| stretches.done(step));
+        assert_eq!(stretches.resident.len(), 4);
     }
 
     #[test]
