@@ -7,6 +7,7 @@
 
 mod process;
 mod record;
+mod tail;
 
 use std::process::Command;
 use std::time::Duration;
@@ -34,8 +35,9 @@ pub struct Step {
 pub struct Mode {
     /// Whether they run though what they depend on is as recorded.
     pub always: bool,
-    /// Whether a step is ended where it takes longer than its budget: elsewhere somebody watches, and
-    /// what a process has started cannot be ended with it without keeping Ctrl-C from it.
+    /// Whether a step is ended where it takes longer than its budget, and its last lines are said again
+    /// at the end if it fails: elsewhere somebody watches, and what a process has started cannot be
+    /// ended with it without keeping Ctrl-C from it.
     pub ends: bool,
     /// The file of the recorded passes.
     pub record: &'static str,
@@ -127,7 +129,7 @@ fn minutes(duration: Duration) -> String {
 fn describe(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Passed(time) => format!("passed in {:.1} s", time.as_secs_f64()),
-        Outcome::Failed { time, why } => {
+        Outcome::Failed { time, why, .. } => {
             format!("FAILED after {:.1} s: {why}", time.as_secs_f64())
         }
         Outcome::Skipped => {
@@ -139,6 +141,13 @@ fn describe(outcome: &Outcome) -> String {
 
 fn summary(outcomes: &[(&str, Outcome)]) -> String {
     let mut text = String::from("\n");
+    for (name, outcome) in outcomes {
+        if let Outcome::Failed { last_lines, .. } = outcome
+            && !last_lines.is_empty()
+        {
+            text += &format!("=== the last lines of {name} ===\n{}\n\n", last_lines.trim_end());
+        }
+    }
     for (name, outcome) in outcomes {
         text += &format!("{name:18}{}\n", describe(outcome));
     }
@@ -162,17 +171,24 @@ mod tests {
 
     const STEPS: [Step; 3] = [step("one"), step("two"), step("three")];
 
+    fn failed(why: &str, last_lines: &str) -> Outcome {
+        let (why, last_lines) = (why.to_owned(), last_lines.to_owned());
+        Outcome::Failed { time: Duration::from_secs(1), why, last_lines }
+    }
+
     #[test]
     fn failures_are_counted_and_named_and_the_last_line_is_the_count() {
         let time = Duration::from_secs(1);
         let text = summary(&[
             ("one", Outcome::Passed(time)),
-            ("two", Outcome::Failed { time, why: "exit code 7".into() }),
+            ("two", failed("exit code 7", "it was wrong\n")),
             ("three", Outcome::Skipped),
-            ("four", Outcome::Failed { time, why: "over its budget".into() }),
+            ("four", failed("over its budget", "")),
         ]);
         assert!(text.contains("two               FAILED after 1.0 s: exit code 7\n"), "{text}");
         assert!(text.contains("four              FAILED"), "{text}");
+        assert!(text.contains("=== the last lines of two ===\nit was wrong\n\n"), "{text}");
+        assert!(!text.contains("lines of four"), "{text}");
         assert_eq!(text.lines().last(), Some("1 passed, 2 failed, 1 skipped"));
         let text = summary(&[("one", Outcome::Passed(time))]);
         assert_eq!(text.lines().last(), Some("1 passed, 0 failed"));
@@ -183,7 +199,7 @@ mod tests {
         let time = Duration::ZERO;
         let outcomes = run_all(STEPS.iter(), |step| match step.name {
             "two" => Outcome::Passed(time),
-            _ => Outcome::Failed { time, why: "deliberate".into() },
+            _ => failed("deliberate", ""),
         });
         let text = summary(&outcomes);
         assert_eq!(text.matches("FAILED").count(), 2, "{text}");

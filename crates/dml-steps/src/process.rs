@@ -5,11 +5,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
+use crate::tail::Tail;
+
 /// What came of a step.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Passed(Duration),
-    Failed { time: Duration, why: String },
+    /// With the last lines that it printed, where they are kept.
+    Failed {
+        time: Duration,
+        why: String,
+        last_lines: String,
+    },
     Skipped,
 }
 
@@ -19,22 +26,44 @@ impl Outcome {
     }
 }
 
-/// Runs `command` for at most `budget`, and ends it there if it `ends`.
+/// Runs `command` for at most `budget`. Where nobody watches (`ends`) it is ended there, and its last
+/// lines are kept.
 pub(crate) fn run_step(command: Command, budget: Duration, ends: bool) -> Outcome {
     let start = Instant::now();
-    let ended = wait(command, budget, ends);
+    let (ended, last_lines) = if ends {
+        watched(command, budget)
+    } else {
+        (wait(command, budget, false, &mut || {}), String::new())
+    };
     let time = start.elapsed();
     match ended {
         Ok(None) => Outcome::Passed(time),
-        Ok(Some(why)) => Outcome::Failed { time, why },
-        Err(error) => Outcome::Failed { time, why: format!("{error:#}") },
+        Ok(Some(why)) => Outcome::Failed { time, why, last_lines },
+        Err(error) => Outcome::Failed { time, why: format!("{error:#}"), last_lines },
+    }
+}
+
+fn watched(mut command: Command, budget: Duration) -> (Result<Option<String>>, String) {
+    match Tail::of(&mut command) {
+        Ok(mut tail) => {
+            let ended = wait(command, budget, true, &mut || tail.catch_up());
+            (ended, tail.finish())
+        }
+        Err(error) => (Err(error.into()), String::new()),
     }
 }
 
 /// Why it failed, if it did.
-fn wait(mut command: Command, budget: Duration, ends: bool) -> Result<Option<String>> {
+fn wait(
+    mut command: Command,
+    budget: Duration,
+    ends: bool,
+    meanwhile: &mut dyn FnMut(),
+) -> Result<Option<String>> {
     let ends = ends && make_group(&mut command);
     let mut child = command.spawn()?;
+    // With it goes this process's end of a pipe.
+    drop(command);
     let deadline = Instant::now() + budget;
     let too_long = format!("it took longer than its budget, {} s", budget.as_secs());
     loop {
@@ -49,6 +78,7 @@ fn wait(mut command: Command, budget: Duration, ends: bool) -> Result<Option<Str
             end(&mut child)?;
             return Ok(Some(too_long));
         }
+        meanwhile();
         std::thread::sleep(Duration::from_millis(100));
     }
 }
@@ -106,7 +136,7 @@ mod tests {
         let budget = Duration::from_millis(300);
         // The shell waits for the other process, which has to end as well.
         let outcome = run_step(shell("sleep 600; true"), budget, true);
-        let Outcome::Failed { time, why } = outcome else { panic!("it hangs") };
+        let Outcome::Failed { time, why, .. } = outcome else { panic!("it hangs") };
         assert_eq!(why, "it took longer than its budget, 0 s");
         assert!(time < Duration::from_secs(300));
     }

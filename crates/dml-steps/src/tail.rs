@@ -1,0 +1,108 @@
+//! What a process prints goes on to this one's output, and its last lines are kept: a long log may be
+//! shown from its end only.
+
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader, PipeReader, Write as _};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// So many lines are kept.
+const MOST: usize = 40;
+
+/// Something that a step has started may go on and keep the pipe open.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The lines of one process.
+pub(crate) struct Tail {
+    lines: Receiver<Vec<u8>>,
+    kept: VecDeque<Vec<u8>>,
+}
+
+impl Tail {
+    /// Of both outputs of `command`, in the order in which they are written. `command` keeps an end of
+    /// the pipe: it has to be dropped before the lines end.
+    pub(crate) fn of(command: &mut Command) -> std::io::Result<Self> {
+        let (reader, writer) = std::io::pipe()?;
+        command.stdout(writer.try_clone()?).stderr(writer);
+        let (sender, lines) = channel();
+        std::thread::spawn(move || forward(reader, &sender));
+        Ok(Self { lines, kept: VecDeque::new() })
+    }
+
+    /// Keeps what has come; call it again and again, so that a talkative process costs no memory.
+    pub(crate) fn catch_up(&mut self) {
+        while let Ok(line) = self.lines.try_recv() {
+            self.keep(line);
+        }
+    }
+
+    /// The last lines, after the process has ended.
+    pub(crate) fn finish(mut self) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => self.keep(line),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.kept.iter().map(|it| String::from_utf8_lossy(it)).collect()
+    }
+
+    fn keep(&mut self, line: Vec<u8>) {
+        if self.kept.len() == MOST {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(line);
+    }
+}
+
+/// An output that takes nothing any more does not stop the process.
+fn forward(reader: PipeReader, lines: &Sender<Vec<u8>>) {
+    let mut reader = BufReader::new(reader);
+    loop {
+        let mut line = Vec::new();
+        match reader.read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {
+                let mut out = std::io::stdout().lock();
+                let _ = out.write_all(&line).and_then(|()| out.flush());
+                if lines.send(line).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_of_both_outputs_are_kept_in_their_order() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "seq 100; echo problem >&2; printf end"]);
+        let tail = Tail::of(&mut command).unwrap();
+        let mut child = command.spawn().unwrap();
+        drop(command);
+        child.wait().unwrap();
+        let text = tail.finish();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), MOST);
+        assert_eq!(lines[..2], ["63", "64"]);
+        assert_eq!(lines[MOST - 3..], ["100", "problem", "end"]);
+    }
+
+    #[test]
+    fn what_goes_on_in_the_background_is_not_waited_for() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo one; sleep 60 & true"]);
+        let tail = Tail::of(&mut command).unwrap();
+        command.spawn().unwrap().wait().unwrap();
+        drop(command);
+        let start = Instant::now();
+        assert_eq!(tail.finish(), "one\n");
+        assert!(start.elapsed() < Duration::from_secs(50));
+    }
+}
