@@ -3,7 +3,7 @@
 //! 1. Values ([`values`]): what each node reads and writes; a node that only copies a value to where it
 //!    is read disappears.
 //! 2. Groups ([`group`]): element-wise operators whose results only the next one reads become one
-//!    program ([`program`]).
+//!    program ([`program`]). What a product makes of its sums, such as adding a bias, is one of them.
 //! 3. Parts ([`part`]): each group, and each other node, is lowered by itself.
 //! 4. The plan ([`assemble`]): intermediate results get places in the temporary resource ([`memory`]), and
 //!    the steps of all parts follow each other, with their slots renamed ([`crate::lowering::relocate`]).
@@ -26,12 +26,13 @@ mod values;
 
 use std::collections::HashMap;
 
-use dml_core::Error;
-use dml_core::graph::ValidatedGraph;
+use dml_core::graph::{Source, ValidatedGraph};
 use dml_core::plan::Plan;
+use dml_core::schema::FieldKind;
+use dml_core::{Error, TensorLayout, Validated};
 
-use crate::Target;
 use crate::lowering::form::Form;
+use crate::{FormOf, Target};
 
 pub use explain::{Explanation, Fusion, Memory, Part as ExplainedPart, quoted};
 
@@ -50,17 +51,43 @@ impl Default for GraphOptions {
     }
 }
 
-/// What the element-wise nodes of a graph compute.
-type Forms = HashMap<usize, Form>;
+/// What the nodes of a graph compute element by element.
+type Forms = HashMap<usize, Fusible>;
 
-fn forms(graph: &ValidatedGraph) -> Result<Forms, Error> {
+/// What of a node can be fused.
+struct Fusible {
+    form: Form,
+    /// What is computed before, where the form is the last step only.
+    before: Option<Before>,
+}
+
+/// A tensor that is computed before the last step of a node, and how.
+struct Before {
+    tensor: TensorLayout,
+    lower: fn(&Validated, &Target<'_>) -> Result<Plan, Error>,
+}
+
+impl Before {
+    /// The value of that tensor: the one after the outputs of `node`.
+    fn value(node: usize, operator: &Validated) -> Source {
+        Source::Node { node, output: operator.tensors(FieldKind::Output).count() }
+    }
+}
+
+fn forms(graph: &ValidatedGraph, target: &Target<'_>) -> Result<Forms, Error> {
     let mut forms = Forms::new();
     for (index, node) in graph.nodes().iter().enumerate() {
         let Some(operator) = node.operator() else { continue };
-        let form = crate::find(operator.schema().operator_type).and_then(|it| it.form);
-        if let Some(form) = form {
-            forms.insert(index, form(operator)?);
-        }
+        let form = crate::find(operator.schema().operator_type).and_then(|it| it.form.as_ref());
+        let fusible = match form {
+            None => None,
+            Some(FormOf::Whole(form)) => Some(Fusible { form: form(operator)?, before: None }),
+            Some(FormOf::Ending(ending)) => ending(operator, target)?.map(|it| Fusible {
+                form: it.form,
+                before: Some(Before { tensor: it.before, lower: it.lower_before }),
+            }),
+        };
+        forms.extend(fusible.map(|it| (index, it)));
     }
     Ok(forms)
 }
@@ -74,7 +101,7 @@ pub fn compile_graph(
     target: &Target<'_>,
     options: GraphOptions,
 ) -> Result<(Plan, Explanation), Error> {
-    let forms = forms(graph)?;
+    let forms = forms(graph, target)?;
     let values = values::Values::of(graph, &forms, options.fuse);
     let groups = group::groups(graph, &values, &forms, options.fuse)?;
     let parts = part::parts(graph, &values, &groups.all, target)?;

@@ -59,7 +59,7 @@ macro_rules! lowering {
 }
 macro_rules! fused_form {
     () => {
-        Some(form)
+        Some(crate::FormOf::Whole(form))
     };
     ($lower:path) => {
         None

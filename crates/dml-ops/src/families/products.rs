@@ -20,21 +20,23 @@ mod tests;
 
 use dml_core::operators;
 
-use crate::Operator;
+use crate::{FormOf, Operator};
 #[cfg(feature = "reference")]
 use cases::Shapes;
+use convolution::Convolution;
 pub(crate) use factor::{Build, Storage, Words};
+use lowering::{ending, lower};
 #[cfg(feature = "reference")]
 use reference::OfProducts;
 
-/// Rows: `NAME = lowering, shapes;`.
+/// Rows: `NAME = lowering, ending, shapes;`.
 macro_rules! products {
-    ($($name:ident = $lower:path, $shapes:ident;)*) => {
+    ($($name:ident = $lower:expr, $ending:expr, $shapes:ident;)*) => {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: $lower,
-            form: None,
+            form: Some(FormOf::Ending($ending)),
             #[cfg(feature = "reference")]
             reference: &OfProducts { schema: &operators::$name, shapes: Shapes::$shapes },
         }),*];
@@ -42,11 +44,11 @@ macro_rules! products {
 }
 
 products! {
-    CONVOLUTION = convolution::convolution, Convolution;
-    CONVOLUTION_INTEGER = convolution::convolution, Convolution;
-    GEMM = matrix::matrices, Matrices;
-    MATRIX_MULTIPLY_INTEGER = matrix::matrices, Matrices;
-    MATRIX_MULTIPLY_INTEGER_TO_FLOAT = matrix::matrices, Matrices;
-    QUANTIZED_LINEAR_CONVOLUTION = convolution::convolution, Convolution;
-    QUANTIZED_LINEAR_MATRIX_MULTIPLY = matrix::matrices, Matrices;
+    CONVOLUTION = lower::<Convolution>, ending::<Convolution>, Convolution;
+    CONVOLUTION_INTEGER = lower::<Convolution>, ending::<Convolution>, Convolution;
+    GEMM = matrix::matrices, matrix::ending, Matrices;
+    MATRIX_MULTIPLY_INTEGER = matrix::matrices, matrix::ending, Matrices;
+    MATRIX_MULTIPLY_INTEGER_TO_FLOAT = matrix::matrices, matrix::ending, Matrices;
+    QUANTIZED_LINEAR_CONVOLUTION = lower::<Convolution>, ending::<Convolution>, Convolution;
+    QUANTIZED_LINEAR_MATRIX_MULTIPLY = matrix::matrices, matrix::ending, Matrices;
 }

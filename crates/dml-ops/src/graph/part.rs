@@ -5,7 +5,8 @@ use dml_core::graph::{Source, ValidatedGraph};
 use dml_core::plan::{InPlace, Plan, Slot, Step};
 use dml_core::schema::FieldKind;
 
-use super::group::Group;
+use super::Before;
+use super::group::{Group, Work};
 use super::program::Merged;
 use super::values::Values;
 use crate::Target;
@@ -39,9 +40,12 @@ pub(super) fn parts(
     target: &Target<'_>,
 ) -> Result<Vec<Part>, Error> {
     let lower = |group: &Group<'_>| {
-        let lowered = match &group.merged {
-            Some(merged) => element_wise_part(graph, merged, &group.nodes, target),
-            None => operator_part(graph, values, group.nodes[0], target),
+        let lowered = match &group.work {
+            Work::Fused(merged) => element_wise_part(graph, merged, &group.nodes, target),
+            Work::Before(before) => {
+                operator_part(graph, values, group.nodes[0], Some(before), target)
+            }
+            Work::Operator => operator_part(graph, values, group.nodes[0], None, target),
         };
         let last = group.nodes.last().copied().unwrap_or_default();
         let node = || graph.nodes()[last].label.clone();
@@ -91,24 +95,36 @@ fn copies_of_outputs(
     Ok(copies)
 }
 
+/// What a node does, or what it does before its last step.
 fn operator_part(
     graph: &ValidatedGraph,
     values: &Values,
     node: usize,
+    before: Option<&Before>,
     target: &Target<'_>,
 ) -> Result<Part, Error> {
     let of = &graph.nodes()[node];
     let operator =
         of.operator().ok_or_else(|| Error::internal("GRAPH", "a constant is no part"))?;
-    let Plan { init, exec, in_place, temporary_size, persistent_size, constants, .. } =
-        crate::lower(operator, target)?;
-    let outputs = operator.tensors(FieldKind::Output).enumerate();
-    let value = |output| Source::Node { node, output };
+    let Plan { init, exec, in_place, temporary_size, persistent_size, constants, .. } = match before
+    {
+        Some(before) => (before.lower)(operator, target)?,
+        None => crate::lower(operator, target)?,
+    };
+    let all = || {
+        let outputs = operator.tensors(FieldKind::Output).enumerate();
+        let value = |output| Source::Node { node, output };
+        outputs.map(|(at, (_, it))| it.map(|it| (value(at), it.binding_size()))).collect()
+    };
+    let outputs = match before {
+        Some(it) => vec![Some((Before::value(node, operator), it.tensor.binding_size()))],
+        None => all(),
+    };
     Ok(Part {
         nodes: vec![node],
         writes_output: None,
         inputs: of.inputs.iter().map(|it| it.map(|source| values.root(source))).collect(),
-        outputs: outputs.map(|(at, (_, it))| it.map(|it| (value(at), it.binding_size()))).collect(),
+        outputs,
         init,
         exec,
         in_place,

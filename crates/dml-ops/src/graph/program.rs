@@ -9,8 +9,8 @@ use dml_core::{DataType, Error, TensorLayout};
 use dml_spirv::element_wise::{Program, Value, estimated_bytes};
 use dml_spirv::functions::{Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
-use super::Forms;
 use super::values::Values;
+use super::{Before, Forms};
 use crate::lowering::element_wise::Computation;
 use crate::lowering::form::Form;
 use crate::lowering::iteration::{IterationSpace, Operand};
@@ -47,7 +47,7 @@ pub(super) fn merged<'a>(
     graph: &'a ValidatedGraph,
     values: &Values,
     nodes: &[usize],
-    forms: &Forms,
+    forms: &'a Forms,
 ) -> Result<Merged<'a>, Error> {
     let mut inputs: Vec<(Source, &TensorLayout)> = Vec::new();
     let mut operands: Vec<Operand> = Vec::new();
@@ -55,13 +55,19 @@ pub(super) fn merged<'a>(
     let mut parameters: Vec<u32> = Vec::new();
     let mut last = None;
     for node in nodes.iter().copied() {
-        let form = &forms[&node];
+        let (form, of) = (&forms[&node].form, &graph.nodes()[node]);
         let mut reads: Vec<Read> = Vec::new();
         for operand in &form.space.inputs {
-            let Some(Slot::Input(at)) = operand.slot else { continue };
-            let (at, of) = (at as usize, &graph.nodes()[node]);
-            let tensor = of.tensor(FieldKind::Input, at);
-            let (Some(source), Some(tensor)) = (of.inputs[at], tensor) else { continue };
+            let (source, tensor) = match (operand.slot, of.operator(), &forms[&node].before) {
+                (Some(Slot::Input(at)), ..) => {
+                    (of.inputs[at as usize], of.tensor(FieldKind::Input, at as usize))
+                }
+                (Some(Slot::Temporary), Some(operator), Some(before)) => {
+                    (Some(Before::value(node, operator)), Some(&before.tensor))
+                }
+                _ => (None, None),
+            };
+            let (Some(source), Some(tensor)) = (source, tensor) else { continue };
             let source = values.root(source);
             if let Source::Node { node: from, output: 0 } = source
                 && whole.results.contains_key(&from)

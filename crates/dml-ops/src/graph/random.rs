@@ -8,8 +8,8 @@ use dml_core::operators::{self, CAST, ELEMENT_WISE_IDENTITY};
 use dml_core::plan::{Aliases, BindingRequirement, BoundAt, Plan};
 use dml_core::schema::{FieldKind, FieldType, OperatorSchema};
 use dml_core::{
-    AbstractOperator, Capabilities, DataType, Error, FieldValue, GraphDesc, ScalarUnion,
-    TensorDesc, TensorLayout, Tuning,
+    AbstractOperator, Capabilities, DataType, Error, FieldValue, GraphDesc, MatrixTransform,
+    ScalarUnion, TensorDesc, TensorLayout, Tuning,
 };
 
 use crate::reference::{self, Random};
@@ -51,7 +51,11 @@ pub fn random_graph(random: &mut Random, nodes: u32) -> GraphDesc {
     let sizes = (0..rank).map(|_| 1 + random.below(6)).collect();
     let mut maker = Maker { random, graph: GraphBuilder::new(), values: vec![], sizes };
     for _ in 0..nodes {
-        if maker.random.one_in(6) { maker.moved() } else { maker.element_wise() }
+        match maker.random.below(6) {
+            0 => maker.moved(),
+            1 if maker.sizes.len() > 1 => maker.product(),
+            _ => maker.element_wise(),
+        }
     }
     maker.finished()
 }
@@ -177,6 +181,35 @@ impl Maker<'_> {
         let first = self.graph.operator(split, &[joined]);
         let second = self.graph.output_of(first, 1);
         self.values.extend([first, second].into_iter().zip(output_tensors));
+    }
+
+    /// A product of matrices, of which the second one is square, with what is added to it.
+    fn product(&mut self) {
+        let data_type = self.random.pick(&[DataType::Float32, DataType::Float16]);
+        let (a, a_tensor) = self.value(data_type);
+        let mut square = self.sizes.clone();
+        let last = square.len() - 1;
+        square[last - 1] = square[last];
+        let b_tensor = self.random.tensor(data_type, &square);
+        let mut inputs = vec![a, self.graph.input()];
+        self.values.push((inputs[1], b_tensor.clone()));
+        let c_tensor = self.random.one_in(2).then(|| self.value(data_type));
+        inputs.extend(c_tensor.iter().map(|it| it.0));
+        let relu = AbstractOperator::nested(&operators::ACTIVATION_RELU, vec![]).ok();
+        let output_tensor = self.output(data_type);
+        let gemm = operators::GemmDesc {
+            a_tensor,
+            b_tensor,
+            c_tensor: c_tensor.map(|it| it.1),
+            output_tensor: output_tensor.clone(),
+            trans_a: MatrixTransform::None,
+            trans_b: self.random.pick(&[MatrixTransform::None, MatrixTransform::Transpose]),
+            alpha: self.random.pick(&[1.0, 0.75]),
+            beta: self.random.pick(&[1.0, -0.5]),
+            fused_activation: relu.filter(|_| self.random.one_in(2)),
+        };
+        let value = self.graph.operator(gemm, &inputs);
+        self.values.push((value, output_tensor));
     }
 
     /// What no node reads yet, and a few more, are the outputs.

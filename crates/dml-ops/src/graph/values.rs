@@ -105,7 +105,8 @@ impl Values {
 
 /// What a node copies where its result lies as what it reads.
 fn copied(graph: &ValidatedGraph, forms: &Forms, node: usize) -> Option<Source> {
-    let (form, node) = (forms.get(&node)?, &graph.nodes()[node]);
+    let fusible = forms.get(&node).filter(|it| it.before.is_none())?;
+    let (form, node) = (&fusible.form, &graph.nodes()[node]);
     let operator = node.operator()?;
     let is_copy = form.computation.program.steps.is_empty() && form.space.inputs.len() == 1;
     let input = form.space.inputs.first()?;

@@ -1,7 +1,7 @@
 //! What is computed element by element, and how that is executed.
 
-use dml_core::plan::{InPlace, Slot, Step};
-use dml_core::{Error, TensorLayout};
+use dml_core::plan::{InPlace, Plan, Slot, Step};
+use dml_core::{Error, TensorLayout, Validated};
 
 use crate::Target;
 use crate::lowering::constants::Constants;
@@ -16,6 +16,16 @@ pub(crate) struct Form {
     pub(crate) space: IterationSpace,
     /// What becomes of them.
     pub(crate) computation: Computation,
+}
+
+/// The last step of an operator, and what comes before it.
+pub(crate) struct Ending {
+    /// The step. [`Slot::Temporary`] stands for what was computed before.
+    pub(crate) form: Form,
+    /// The tensor that is computed before.
+    pub(crate) before: TensorLayout,
+    /// How: the plan's only output is that tensor.
+    pub(crate) lower_before: fn(&Validated, &Target<'_>) -> Result<Plan, Error>,
 }
 
 /// What a form takes to be executed.
@@ -62,7 +72,9 @@ impl Form {
         let mut space = self.space.clone();
         let mut in_place = Vec::new();
         for (operand, (index, tensor)) in space.inputs.iter_mut().zip(tensors) {
-            *operand = kept.operand(operator, index, tensor, target, constants)?;
+            let (slot, start) = kept.source(operator, index, tensor, target, constants)?;
+            operand.slot = Some(slot);
+            operand.base = (start / u64::from(operand.width.bytes())).cast_signed();
             if operand.slot == Some(Slot::Input(index))
                 && operand.lies_as(&space.output, &space.sizes)
             {

@@ -27,23 +27,6 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// An input as executions read it.
-    ///
-    /// # Errors
-    /// As [`Self::source`] and [`Operand::of`].
-    pub(crate) fn operand(
-        &mut self,
-        operator: &'static str,
-        input: u32,
-        tensor: &TensorLayout,
-        target: &Target<'_>,
-        constants: &mut Constants,
-    ) -> Result<Operand, Error> {
-        let (slot, start) = self.source(operator, input, tensor, target, constants)?;
-        let operand = Operand::of(operator, slot, tensor)?;
-        Ok(Operand { base: (start / u64::from(operand.width.bytes())).cast_signed(), ..operand })
-    }
-
     /// Where executions read an input: its slot, or where it is kept, and how many bytes into that. It is copied
     /// there once, however often this is asked.
     ///

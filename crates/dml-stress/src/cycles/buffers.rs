@@ -34,8 +34,8 @@ pub(super) fn run(place: &Place, count: u32, seed: u64, rows: &mut Rows) -> Resu
         bar.inc(1);
     }
     (cycles.verified, cycles.carried) = (0, 0);
-    let before = Usage::of(&device);
     let mut stretches = Stretches::start(count);
+    let before = Usage::of(&device);
     let start = Instant::now();
     for at in 0..count {
         cycles.cycle(at)?;

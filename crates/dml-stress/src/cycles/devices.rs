@@ -51,8 +51,8 @@ struct Growth {
 fn measure(count: u32, what: &'static str, cycle: impl Fn() -> Result<()>) -> Result<Growth> {
     let count = usize::try_from(count)?;
     let bar = progress(count, what);
-    let heap_before = heap();
     let mut stretches = Stretches::start(count);
+    let heap_before = heap();
     let start = Instant::now();
     for done in 1..=count {
         cycle()?;

@@ -58,9 +58,12 @@ impl Stretches {
     /// An odd number, so that one growth is in the middle.
     const COUNT: usize = 5;
 
-    /// Work of so many steps begins.
+    /// Work of so many steps begins; the heap is read after this.
     pub(crate) fn start(steps: usize) -> Self {
-        Self { resident: vec![resident()], length: steps.div_ceil(Self::COUNT).max(1) }
+        // Room for all, so that the heap does not grow later.
+        let mut all = Vec::with_capacity(Self::COUNT + 1);
+        all.push(resident());
+        Self { resident: all, length: steps.div_ceil(Self::COUNT).max(1) }
     }
 
     /// So many steps are done.

@@ -41,7 +41,7 @@ pub(super) fn in_parts(
     rows: u32,
 ) -> Result<Plan, Error> {
     let sizes = Sizes::of(operator)?;
-    let mut build = Build::new(operator, target, false)?;
+    let mut build = Build::new(operator, target, false);
     let [query, key, value] =
         [Role::Query, Role::Key, Role::Value].map(|role| Source::of(&build, sizes, role));
     let [query, key, value] = [query?, key?, value?];

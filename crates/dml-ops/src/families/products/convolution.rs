@@ -3,14 +3,12 @@
 //! The filter's elements are rows, one for each channel of the output in a group; columns are the places of the
 //! output. The input's margins are zeros, which are multiplied like all else.
 
-use dml_core::plan::Plan;
 use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::element_wise::DIMENSIONS;
 
 use super::factor::{Storage, Words};
-use super::lowering::{Build, Geometry, lower};
+use super::lowering::{Build, Geometry};
 use super::taps::{Extent, Phase};
-use crate::Target;
 use crate::lowering::iteration::Operand;
 use crate::lowering::product::{Dimension, Sums};
 use dml_spirv::ElementWidth;
@@ -57,14 +55,10 @@ struct Parts<'a> {
     filter_strides: [i64; 3],
 }
 
-/// A filter that passes over an input.
-pub(super) fn convolution(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let both = ["InputTensor", "FilterTensor"];
-    lower(operator, target, both, &Convolution)
-}
-
 impl Geometry for Convolution {
-    fn sums(&self, build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
+    const FACTORS: [&'static str; 2] = ["InputTensor", "FilterTensor"];
+
+    fn sums(build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
         let operator = build.operator;
         let sizes = |name: &str| operator.required_tensor(name).map(TensorLayout::sizes);
         let [of_input, of_filter, of_output] =

@@ -18,8 +18,6 @@ use crate::lowering::product::Place;
 pub(crate) struct Build<'a> {
     pub(crate) operator: &'a Validated,
     pub(crate) kernels: Kernels<'a>,
-    /// The inputs by the names of their fields, as they are read.
-    inputs: Vec<(&'static str, Operand)>,
     /// Whether what is added up are integers.
     pub(super) are_integers: bool,
 }
@@ -61,31 +59,30 @@ pub(super) fn transposed(operator: &Validated) -> Result<[bool; 2], Error> {
     Ok([of("TransA")?, of("TransB")?])
 }
 
+/// The input `name` of an operator, where there is one: its elements, of which one stands for all in a dimension of
+/// size 1, and its type.
+pub(super) fn input(
+    operator: &Validated,
+    name: &str,
+) -> Result<Option<(Operand, DataType)>, Error> {
+    let mut inputs = (0..).zip(operator.tensors(FieldKind::Input));
+    let found = inputs.find(|(_, (path, _))| path.field.name == name);
+    let Some((index, (_, Some(tensor)))) = found else { return Ok(None) };
+    let mut operand = Operand::of(operator.schema().name, Slot::Input(index), tensor)?;
+    for (stride, size) in operand.strides.iter_mut().zip(leading(tensor.sizes(), 1)) {
+        *stride = if size == 1 { 0 } else { *stride };
+    }
+    Ok(Some((operand, tensor.data_type())))
+}
+
 impl<'a> Build<'a> {
-    pub(crate) fn new(
-        operator: &'a Validated,
-        target: &'a Target<'a>,
-        are_integers: bool,
-    ) -> Result<Self, Error> {
-        let kernels = Kernels::new(operator, target);
-        let names = operator.tensors(FieldKind::Input).map(|(path, _)| path.field.name);
-        let inputs = names.zip(kernels.inputs()?);
-        let inputs = inputs.filter_map(|(name, operand)| Some((name, operand?))).collect();
-        Ok(Self { operator, kernels, inputs, are_integers })
+    pub(crate) fn new(operator: &'a Validated, target: &'a Target<'a>, are_integers: bool) -> Self {
+        Self { operator, kernels: Kernels::new(operator, target), are_integers }
     }
 
-    /// An input, where there is one: its elements, of which one stands for all in a dimension of size 1, and its
-    /// type.
+    /// As [`input`].
     pub(crate) fn input(&self, name: &str) -> Result<Option<(Operand, DataType)>, Error> {
-        let Some((_, operand)) = self.inputs.iter().find(|(it, _)| *it == name) else {
-            return Ok(None);
-        };
-        let tensor = self.operator.required_tensor(name)?;
-        let (sizes, mut operand) = (leading(tensor.sizes(), 1), operand.clone());
-        for (stride, size) in operand.strides.iter_mut().zip(sizes) {
-            *stride = if size == 1 { 0 } else { *stride };
-        }
-        Ok(Some((operand, tensor.data_type())))
+        input(self.operator, name)
     }
 
     pub(super) fn required(&self, name: &'static str) -> Result<(Operand, DataType), Error> {

@@ -1,45 +1,80 @@
 //! How operators are executed that add up products: factors become words, these are added up, and then the
 //! output is made of the sums, unless they are the output.
+//!
+//! A graph has the last step to fuse with what reads the output.
 
-use dml_core::plan::{Plan, Slot};
-use dml_core::{DataType, Error, Validated};
+use dml_core::plan::{BindingRequirement, Plan, Slot};
+use dml_core::{DataType, Error, TensorDesc, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
 
 pub(super) use super::factor::Build;
 use super::factor::Words;
-use super::result::{OUTPUT, is_of_rows, is_plain};
+use super::result::{OUTPUT, is_of_rows, is_plain, of_sums};
 use crate::Target;
 use crate::families::element_wise::fused;
 use crate::families::rows::fused_softmax;
+use crate::lowering::form::Ending;
 use crate::lowering::iteration::Operand;
 use crate::lowering::product::Sums;
 
 /// Which elements meet.
 pub(super) trait Geometry {
+    /// The fields of the factors.
+    const FACTORS: [&'static str; 2];
+
     /// The sums that make up `output`, each element once.
-    fn sums(&self, build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error>;
+    fn sums(build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error>;
 }
 
-/// The plan of an operator that adds up products of these tensors.
-pub(super) fn lower(
-    operator: &Validated,
-    target: &Target<'_>,
-    factors: [&str; 2],
-    geometry: &impl Geometry,
-) -> Result<Plan, Error> {
+/// The plan of an operator that adds up products.
+pub(super) fn lower<G: Geometry>(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
     let tensor = operator.required_tensor(OUTPUT)?;
-    let mut build = Build::new(operator, target, are_integers(operator, factors)?)?;
+    let mut build = Build::new(operator, target, are_integers(operator, G::FACTORS)?);
     let output = build.output()?;
-    let rank = tensor.sizes().len();
     if is_plain(operator)? {
-        let words = Words::of(&output, Slot::Output(0), rank);
-        build.add_up(geometry, &words)?;
+        build.add_up::<G>(&output)?;
         return Ok(build.kernels.into_plan());
     }
     let sums = build.kernels.temporary(ElementWidth::B32, tensor.element_count());
     let sums = sums.packed(tensor.sizes());
-    build.add_up(geometry, &Words::of(&sums, Slot::Temporary, rank))?;
+    build.add_up::<G>(&sums)?;
     build.finish(sums, output)
+}
+
+/// What becomes of the sums, where that is element-wise.
+pub(super) fn ending<G: Geometry>(
+    operator: &Validated,
+    _: &Target<'_>,
+) -> Result<Option<Ending>, Error> {
+    let of_rows = fused(operator)?.is_some_and(|it| is_of_rows(it.schema()));
+    if of_rows || is_plain(operator)? {
+        return Ok(None);
+    }
+    let (tensor, are_integers) =
+        (operator.required_tensor(OUTPUT)?, are_integers(operator, G::FACTORS)?);
+    let name = operator.schema().name;
+    let before = layout_of_sums(operator, are_integers)?;
+    let sums = Operand::of(name, Slot::Temporary, &before)?;
+    let output = Operand::of(name, Slot::Output(0), tensor)?;
+    let form = of_sums(operator, sums, are_integers, output, tensor.data_type())?;
+    Ok(Some(Ending { form, before, lower_before: lower_sums::<G> }))
+}
+
+/// The plan that writes sums as they are.
+fn lower_sums<G: Geometry>(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let are_integers = are_integers(operator, G::FACTORS)?;
+    let sums = layout_of_sums(operator, are_integers)?;
+    let mut build = Build::new(operator, target, are_integers);
+    build.add_up::<G>(&Operand::of(operator.schema().name, Slot::Output(0), &sums)?)?;
+    let outputs = vec![Some(BindingRequirement::of(OUTPUT, &sums))];
+    Ok(Plan { outputs, ..build.kernels.into_plan() })
+}
+
+fn layout_of_sums(operator: &Validated, are_integers: bool) -> Result<TensorLayout, Error> {
+    let data_type = if are_integers { DataType::Int32 } else { DataType::Float32 };
+    let sums = TensorDesc::packed(data_type, operator.required_tensor(OUTPUT)?.sizes());
+    let wrong = |error| Error::internal(operator.schema().name, format!("sums: {error:?}"));
+    TensorLayout::new(&sums).map_err(wrong)
 }
 
 /// Whether products are those of integers: of 8 bits each, whose sums are exact in 32.
@@ -56,13 +91,16 @@ impl Build<'_> {
     pub(super) fn finish(mut self, sums: Operand, output: Operand) -> Result<Plan, Error> {
         let operator = self.operator;
         let tensor = operator.required_tensor(OUTPUT)?;
+        let is_integer = self.are_integers;
         let Some(activation) = fused(operator)?.filter(|it| is_of_rows(it.schema())) else {
-            self.write(sums, output, tensor.data_type())?;
+            let form = of_sums(operator, sums, is_integer, output, tensor.data_type())?;
+            self.kernels.compute(form.space, &form.computation)?;
             return Ok(self.kernels.into_plan());
         };
         let before = self.kernels.temporary(ElementWidth::B32, tensor.element_count());
         let before = before.packed(tensor.sizes());
-        self.write(sums, before.clone(), DataType::Float32)?;
+        let form = of_sums(operator, sums, is_integer, before.clone(), DataType::Float32)?;
+        self.kernels.compute(form.space, &form.computation)?;
         fused_softmax(activation, self.kernels, tensor, [before, output])
     }
 
@@ -72,8 +110,11 @@ impl Build<'_> {
         self.kernels.outputs()?.into_iter().flatten().next().ok_or_else(missing)
     }
 
-    fn add_up(&mut self, geometry: &impl Geometry, output: &Words) -> Result<(), Error> {
-        for sums in geometry.sums(self, output)? {
+    /// Writes the sums to where `output` has the elements of the operator's.
+    fn add_up<G: Geometry>(&mut self, output: &Operand) -> Result<(), Error> {
+        let rank = self.operator.required_tensor(OUTPUT)?.sizes().len();
+        let words = Words::of(output, output.slot.unwrap_or(Slot::Temporary), rank);
+        for sums in G::sums(self, &words)? {
             self.kernels.products(sums)?;
         }
         Ok(())

@@ -5,8 +5,9 @@ use dml_core::{Error, Validated};
 
 use super::cooperative::Shape;
 use super::factor::{Storage, Words, transposed};
-use super::lowering::{Build, Geometry, lower};
+use super::lowering::{self, Build, Geometry, lower};
 use crate::Target;
+use crate::lowering::form::Ending;
 use crate::lowering::product::{Dimension, Sums};
 
 /// Rows are A's and columns B's.
@@ -14,17 +15,26 @@ pub(super) struct Matrices;
 
 /// Products of matrices.
 pub(super) fn matrices(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let both = ["ATensor", "BTensor"];
     if let Some(shape) = Shape::of(operator, target)? {
-        let mut build = Build::new(operator, target, false)?;
+        let mut build = Build::new(operator, target, false);
         let (sums, output) = (build.cooperative_sums(&shape)?, build.output()?);
         return build.finish(sums, output);
     }
-    lower(operator, target, both, &Matrices)
+    lower::<Matrices>(operator, target)
+}
+
+/// What becomes of the sums, where they lie as the output does.
+pub(super) fn ending(operator: &Validated, target: &Target<'_>) -> Result<Option<Ending>, Error> {
+    match Shape::of(operator, target)? {
+        Some(_) => Ok(None),
+        None => lowering::ending::<Matrices>(operator, target),
+    }
 }
 
 impl Geometry for Matrices {
-    fn sums(&self, build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
+    const FACTORS: [&'static str; 2] = ["ATensor", "BTensor"];
+
+    fn sums(build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
         let operator = build.operator;
         let sizes = operator.required_tensor("OutputTensor")?.sizes();
         let [is_a_transposed, is_b_transposed] = transposed(operator)?;

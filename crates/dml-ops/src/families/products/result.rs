@@ -6,10 +6,11 @@ use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::Value;
 use dml_spirv::functions as f;
 
-use super::factor::Build;
+use super::factor::input;
 use crate::families::element_wise::{Builder, fused};
 use crate::lowering::conversion::{conversion, widened};
 use crate::lowering::element_wise::Computation;
+use crate::lowering::form::Form;
 use crate::lowering::iteration::{IterationSpace, Operand, leading};
 
 /// Where an operator has its scales and what is added to sums: one of each pair of names.
@@ -48,80 +49,53 @@ pub(super) fn is_plain(operator: &Validated) -> Result<bool, Error> {
     Ok(matches!(data_type, DataType::Float32 | DataType::Int32) && !has_steps && is_alone)
 }
 
-impl Build<'_> {
-    /// Adds the steps that write the output, of `sums` with the output's sizes.
-    ///
-    /// Activations of rows are left to whoever calls.
-    pub(super) fn write(
-        &mut self,
-        sums: Operand,
-        output: Operand,
-        data_type: DataType,
-    ) -> Result<(), Error> {
-        let operator = self.operator;
-        let tensor = operator.required_tensor(OUTPUT)?;
-        let mut steps = Steps { builder: Builder::default(), inputs: vec![sums] };
-        let mut value = Value::Input(0);
-        let addend = match self.input(ADDENDS[0])? {
-            None => self.input(ADDENDS[1])?,
-            addend => addend,
-        };
-        let (integer, real): (Option<_>, Option<_>) = match addend {
-            Some((_, DataType::Int32)) => (addend, None),
-            _ => (None, addend),
-        };
-        if let Some((operand, _)) = integer {
-            let bias = steps.input(operand);
-            value = steps.builder.program.apply(&f::ADD_I32, vec![value, bias]);
-        }
-        if self.are_integers && data_type != DataType::Int32 {
-            value = steps.builder.program.apply(&f::I32_TO_F32, vec![value]);
-        }
-        value = self.scaled(&mut steps, value)?;
-        let alpha = number(operator, "Alpha")?;
-        value = steps.times(value, alpha);
-        if let Some(real) = real {
-            let addend = steps.single(real);
-            let addend = steps.times(addend, number(operator, "Beta")?);
-            value = steps.builder.program.apply(&f::ADD_F32, vec![value, addend]);
-        }
-        if let Some(activation) = fused(operator)?.filter(|it| !is_of_rows(it.schema())) {
-            value = steps.builder.apply(activation, [DataType::Float32; 2], vec![value])?;
-        }
-        value = self.quantized(&mut steps, value)?;
-        if data_type != DataType::Int32 {
-            let chain = conversion(DataType::Float32, data_type);
-            steps.builder.program.apply_all(chain, value);
-        }
-        let Steps { builder, inputs } = steps;
-        let space = IterationSpace { sizes: leading(tensor.sizes(), 1), inputs, output };
-        let Builder { program, parameters } = builder;
-        self.kernels.compute(space, &Computation { program, packed: None, parameters })
+/// What is written of `sums`, which have the output's sizes, as elements of `data_type`.
+///
+/// Activations of rows are left to whoever calls.
+pub(super) fn of_sums(
+    operator: &Validated,
+    sums: Operand,
+    are_integers: bool,
+    output: Operand,
+    data_type: DataType,
+) -> Result<Form, Error> {
+    let tensor = operator.required_tensor(OUTPUT)?;
+    let mut steps = Steps { builder: Builder::default(), inputs: vec![sums] };
+    let mut value = Value::Input(0);
+    let addend = match input(operator, ADDENDS[0])? {
+        None => input(operator, ADDENDS[1])?,
+        addend => addend,
+    };
+    let (integer, real): (Option<_>, Option<_>) = match addend {
+        Some((_, DataType::Int32)) => (addend, None),
+        _ => (None, addend),
+    };
+    if let Some((operand, _)) = integer {
+        let bias = steps.input(operand);
+        value = steps.builder.program.apply(&f::ADD_I32, vec![value, bias]);
     }
-
-    /// Times the product of both scales.
-    fn scaled(&self, steps: &mut Steps, value: Value) -> Result<Value, Error> {
-        let mut scales = vec![];
-        for name in SCALES.iter().flatten() {
-            scales.extend(self.input(name)?.map(|scale| steps.single(scale)));
-        }
-        if scales.is_empty() {
-            return Ok(value);
-        }
-        let scale = steps.builder.program.apply(&f::MULTIPLY_F32, scales);
-        Ok(steps.builder.program.apply(&f::MULTIPLY_F32, vec![value, scale]))
+    if are_integers && data_type != DataType::Int32 {
+        value = steps.builder.program.apply(&f::I32_TO_F32, vec![value]);
     }
-
-    /// Over the output's scale, to the nearest integer, plus the zero point.
-    fn quantized(&self, steps: &mut Steps, value: Value) -> Result<Value, Error> {
-        let Some(scale) = self.input(OUTPUT_SCALE)? else { return Ok(value) };
-        let scale = steps.single(scale);
-        let zero = match self.input(OUTPUT_ZERO_POINT)? {
-            Some(zero) => steps.single(zero),
-            None => steps.builder.program.apply(&f::BIT_XOR_WORD, vec![value, value]),
-        };
-        Ok(steps.builder.program.apply(&f::QUANTIZE_F32, vec![value, scale, zero]))
+    value = steps.scaled(operator, value)?;
+    let alpha = number(operator, "Alpha")?;
+    value = steps.times(value, alpha);
+    if let Some(real) = real {
+        let addend = steps.single(real);
+        let addend = steps.times(addend, number(operator, "Beta")?);
+        value = steps.builder.program.apply(&f::ADD_F32, vec![value, addend]);
     }
+    if let Some(activation) = fused(operator)?.filter(|it| !is_of_rows(it.schema())) {
+        value = steps.builder.apply(activation, [DataType::Float32; 2], vec![value])?;
+    }
+    value = steps.quantized(operator, value)?;
+    if data_type != DataType::Int32 {
+        let chain = conversion(DataType::Float32, data_type);
+        steps.builder.program.apply_all(chain, value);
+    }
+    let Steps { builder: Builder { program, parameters }, inputs } = steps;
+    let space = IterationSpace { sizes: leading(tensor.sizes(), 1), inputs, output };
+    Ok(Form { space, computation: Computation { program, packed: None, parameters } })
 }
 
 /// The program, and what it reads.
@@ -131,6 +105,30 @@ struct Steps {
 }
 
 impl Steps {
+    /// Times the product of both scales.
+    fn scaled(&mut self, operator: &Validated, value: Value) -> Result<Value, Error> {
+        let mut scales = vec![];
+        for name in SCALES.iter().flatten() {
+            scales.extend(input(operator, name)?.map(|scale| self.single(scale)));
+        }
+        if scales.is_empty() {
+            return Ok(value);
+        }
+        let scale = self.builder.program.apply(&f::MULTIPLY_F32, scales);
+        Ok(self.builder.program.apply(&f::MULTIPLY_F32, vec![value, scale]))
+    }
+
+    /// Over the output's scale, to the nearest integer, plus the zero point.
+    fn quantized(&mut self, operator: &Validated, value: Value) -> Result<Value, Error> {
+        let Some(scale) = input(operator, OUTPUT_SCALE)? else { return Ok(value) };
+        let scale = self.single(scale);
+        let zero = match input(operator, OUTPUT_ZERO_POINT)? {
+            Some(zero) => self.single(zero),
+            None => self.builder.program.apply(&f::BIT_XOR_WORD, vec![value, value]),
+        };
+        Ok(self.builder.program.apply(&f::QUANTIZE_F32, vec![value, scale, zero]))
+    }
+
     fn input(&mut self, operand: Operand) -> Value {
         self.inputs.push(operand);
         Value::Input(self.inputs.len() - 1)

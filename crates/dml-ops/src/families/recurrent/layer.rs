@@ -34,7 +34,7 @@ const ROWS: Storage<'_> = Storage { innermost: 3, margins: &[], channels: 1, is_
 pub(super) fn lower(operator: &Validated, target: &Target<'_>, step: Step) -> Result<Plan, Error> {
     let network = Network::of(operator)?;
     network.check(operator)?;
-    let mut build = Build::new(operator, target, false)?;
+    let mut build = Build::new(operator, target, false);
     // Every step takes the recurrence.
     let by_gates = Storage { innermost: 2, is_copied: true, ..ROWS };
     let is_worth_it = network.sequences >= ROWS_WORTH_A_COPY;
