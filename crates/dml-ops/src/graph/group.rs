@@ -42,98 +42,128 @@ pub(super) struct Groups<'a> {
 /// it, if one alone does and the kernel stays small; so nothing else can come between them.
 pub(super) fn groups<'a>(
     graph: &'a ValidatedGraph,
-    values: &Values,
+    values: &'a Values,
     forms: &'a Forms,
     fuse: bool,
 ) -> Result<Groups<'a>, Error> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
-    let mut group_of: HashMap<usize, usize> = HashMap::new();
+    let mut grouping = Grouping { graph, values, forms, all: vec![], of_node: HashMap::new() };
     let mut refused = Vec::new();
     for node in graph.order().iter().rev().copied() {
         if graph.nodes()[node].operator().is_none() || !values.is_executed(node) {
             continue;
         }
-        let reader = match (forms.contains_key(&node), fuse) {
-            (true, true) => only_reader(graph, values, node, &group_of, &groups, forms),
-            _ => Err(None),
-        };
-        let joined = reader.and_then(|group| {
-            let nodes = [&[node], groups[group].nodes.as_slice()].concat();
-            let merged = merged(graph, values, &nodes, forms).map_err(|_| None)?;
-            fits(&merged).map(|()| (group, nodes, merged)).map_err(Some)
-        });
-        let before = forms.get(&node).and_then(|it| it.before.as_ref());
-        match joined {
-            Ok((group, nodes, merged)) => {
-                groups[group] = Group { nodes, work: Work::Fused(merged) };
-                group_of.insert(node, group);
-                let before = before.map(Work::Before);
-                groups.extend(before.map(|work| Group { nodes: vec![node], work }));
-            }
+        match if fuse { grouping.join(node) } else { Err(None) } {
+            Ok(()) => {}
             Err(reason) => {
                 refused.extend(reason.map(|reason| (node, reason)));
-                group_of.insert(node, groups.len());
-                let work = match forms.contains_key(&node) && before.is_none() {
-                    true => Work::Fused(merged(graph, values, &[node], forms)?),
-                    false => Work::Operator,
-                };
-                groups.push(Group { nodes: vec![node], work });
+                grouping.stand_alone(node)?;
             }
         }
     }
     // Each stands where its last node does.
-    groups.reverse();
+    grouping.all.reverse();
     refused.reverse();
-    Ok(Groups { all: groups, refused })
+    Ok(Groups { all: grouping.all, refused })
 }
 
-/// The group that reads the result of `node`, where one alone does and sees it as it was written; else
-/// why it cannot be fused, where an element-wise operator reads it.
-fn only_reader(
-    graph: &ValidatedGraph,
-    values: &Values,
-    node: usize,
-    group_of: &HashMap<usize, usize>,
-    groups: &[Group<'_>],
-    forms: &Forms,
-) -> Result<usize, Option<&'static str>> {
-    let result = Source::Node { node, output: 0 };
-    let readers = values.readers(result);
-    let group = readers.first().and_then(|(reader, _)| group_of.get(reader)).ok_or(None)?;
-    // What a node computes before its last step reads what is stored.
-    let is_last_step = |reader: &usize| forms.get(reader).is_some_and(|it| it.before.is_some());
-    if !matches!(groups[*group].work, Work::Fused(_)) || is_last_step(&readers[0].0) {
-        return Err(None);
+/// Groups while they are made, the last one first.
+struct Grouping<'a> {
+    graph: &'a ValidatedGraph,
+    values: &'a Values,
+    forms: &'a Forms,
+    all: Vec<Group<'a>>,
+    /// The group of each node that has one, by which its result is written.
+    of_node: HashMap<usize, usize>,
+}
+
+impl<'a> Grouping<'a> {
+    /// What a node computes before its last step, where it is fused by that step alone.
+    fn before(&self, node: usize) -> Option<&'a Before> {
+        self.forms.get(&node)?.before.as_ref()
     }
-    if !values.outputs(result).is_empty() {
-        return Err(Some("its result is an output of the graph"));
-    }
-    let is_other = |reader: &usize| group_of.get(reader) != Some(group) || is_last_step(reader);
-    if readers.iter().any(|(reader, _)| is_other(reader)) {
-        return Err(Some("its result is read by several"));
-    }
-    let written = &forms[&node].form.space;
-    for (reader, input) in readers {
-        let space = &forms[reader].form.space;
-        let tensor = graph.nodes()[*reader].tensor(FieldKind::Input, *input);
-        let alike = space.sizes == written.sizes
-            && space.inputs[*input].lies_as(&written.output, &written.sizes);
-        if !alike || tensor.is_none() {
-            return Err(Some("its result is read with other sizes or strides"));
+
+    /// Puts `node` into the group that reads it, or says why not, where an element-wise operator does.
+    fn join(&mut self, node: usize) -> Result<(), Option<&'static str>> {
+        let group = self.only_reader(node)?;
+        let nodes = [&[node], self.all[group].nodes.as_slice()].concat();
+        let merged = merged(self.graph, self.values, &nodes, self.forms).map_err(|_| None)?;
+        fits(&merged)?;
+        if self.would_hold_more(node, &merged) {
+            return Err(Some("what is larger than its result would be kept for longer"));
         }
+        self.all[group] = Group { nodes, work: Work::Fused(merged) };
+        self.of_node.insert(node, group);
+        let before = self.before(node).map(Work::Before);
+        self.all.extend(before.map(|work| Group { nodes: vec![node], work }));
+        Ok(())
     }
-    Ok(*group)
+
+    fn stand_alone(&mut self, node: usize) -> Result<(), Error> {
+        let work = match self.forms.contains_key(&node) && self.before(node).is_none() {
+            true => Work::Fused(merged(self.graph, self.values, &[node], self.forms)?),
+            false => Work::Operator,
+        };
+        self.of_node.insert(node, self.all.len());
+        self.all.push(Group { nodes: vec![node], work });
+        Ok(())
+    }
+
+    /// The group that reads the result of `node`, where one alone does and sees it as it was written; else
+    /// why it cannot be fused, where an element-wise operator reads it.
+    fn only_reader(&self, node: usize) -> Result<usize, Option<&'static str>> {
+        let Self { graph, values, forms, .. } = self;
+        let written = &forms.get(&node).ok_or(None)?.form.space;
+        let result = Source::Node { node, output: 0 };
+        let readers = values.readers(result);
+        let group = readers.first().and_then(|(reader, _)| self.of_node.get(reader)).ok_or(None)?;
+        // What a node computes before its last step reads what is stored.
+        let is_last_step = |reader: usize| self.before(reader).is_some();
+        if !matches!(self.all[*group].work, Work::Fused(_)) || is_last_step(readers[0].0) {
+            return Err(None);
+        }
+        if !values.outputs(result).is_empty() {
+            return Err(Some("its result is an output of the graph"));
+        }
+        let is_other = |reader| self.of_node.get(&reader) != Some(group) || is_last_step(reader);
+        if readers.iter().any(|(reader, _)| is_other(*reader)) {
+            return Err(Some("its result is read by several"));
+        }
+        for (reader, input) in readers {
+            let space = &forms[reader].form.space;
+            let tensor = graph.nodes()[*reader].tensor(FieldKind::Input, *input);
+            let alike = space.sizes == written.sizes
+                && space.inputs[*input].lies_as(&written.output, &written.sizes);
+            if !alike || tensor.is_none() {
+                return Err(Some("its result is read with other sizes or strides"));
+            }
+        }
+        Ok(*group)
+    }
+
+    /// Whether what `node` computes first takes more bytes than its result, and would have to wait for something
+    /// that is computed later.
+    fn would_hold_more(&self, node: usize, merged: &Merged<'_>) -> bool {
+        let Some(before) = self.before(node) else { return false };
+        let result = self.graph.nodes()[node].tensor(FieldKind::Output, 0);
+        let is_larger = result.is_none_or(|it| before.tensor.total_size() > it.total_size());
+        let place = |node: usize| self.graph.order().iter().position(|it| *it == node);
+        let is_later = |source: &Source| match source {
+            Source::Node { node: other, .. } => place(*other) > place(node),
+            Source::Input(_) => false,
+        };
+        is_larger && merged.inputs.iter().any(|(source, _)| is_later(source))
+    }
 }
 
-fn fits(merged: &Merged<'_>) -> Result<(), &'static str> {
+fn fits(merged: &Merged<'_>) -> Result<(), Option<&'static str>> {
     if merged.inputs.len() > MAX_INPUTS {
-        return Err("one kernel would have too many inputs");
+        return Err(Some("one kernel would have too many inputs"));
     }
     if merged.form.computation.parameters.len() > MAX_PARAMETERS {
-        return Err("one kernel would have too many parameters");
+        return Err(Some("one kernel would have too many parameters"));
     }
     if merged.estimated_bytes() > MAX_KERNEL_BYTES {
-        return Err("one kernel would be too large");
+        return Err(Some("one kernel would be too large"));
     }
     Ok(())
 }

@@ -3,8 +3,12 @@
 mod picture;
 
 use dml_core::graph::GraphBuilder;
-use dml_core::operators::{ActivationReluDesc, ElementWiseAddDesc, ElementWiseIdentityDesc};
-use dml_core::{DataType, FeatureLevel, GraphDesc, TensorDesc, ValidatedGraph, validate_graph};
+use dml_core::operators::{
+    ActivationReluDesc, ElementWiseAddDesc, ElementWiseIdentityDesc, GemmDesc,
+};
+use dml_core::{
+    DataType, FeatureLevel, GraphDesc, MatrixTransform, TensorDesc, ValidatedGraph, validate_graph,
+};
 
 use super::every_way::{self, WAYS};
 use super::random::random_graph;
@@ -86,6 +90,82 @@ fn a_result_that_is_read_twice_by_one_kernel_is_fused() {
     let in_place: Vec<_> = plan.in_place.iter().map(dml_core::plan::InPlace::pair).collect();
     assert_eq!(in_place, [(0, 0)]);
     check(&graph, &mut Random::new("diamond"), "diamond");
+}
+
+/// What is added to a product.
+#[derive(PartialEq)]
+enum Addend {
+    Input,
+    /// What the product reads.
+    Factor,
+    /// What is computed after the product.
+    Later,
+}
+
+/// A product of matrices with a bias, to which something is added.
+fn product_then_sum(data_type: DataType, addend: &Addend, is_output: bool) -> ValidatedGraph {
+    let of_sizes = |sizes: &[u32]| TensorDesc::packed(data_type, sizes);
+    let tensor = || of_sizes(&[4, 100]);
+    let gemm = |c_tensor| GemmDesc {
+        a_tensor: tensor(),
+        b_tensor: of_sizes(&[100, 100]),
+        c_tensor,
+        output_tensor: tensor(),
+        trans_a: MatrixTransform::None,
+        trans_b: MatrixTransform::None,
+        alpha: 1.0,
+        beta: 1.0,
+        fused_activation: None,
+    };
+    let relu = || ActivationReluDesc { input_tensor: tensor(), output_tensor: tensor() };
+    let sum =
+        ElementWiseAddDesc { a_tensor: tensor(), b_tensor: tensor(), output_tensor: tensor() };
+    let mut graph = GraphBuilder::new();
+    let [x, b, c, other] = [(); 4].map(|()| graph.input());
+    let x = graph.operator(relu(), &[x]);
+    let product = graph.operator(gemm(Some(tensor().with_strides(&[0, 1]))), &[x, b, c]);
+    graph.name(product, "product");
+    let other = match addend {
+        Addend::Input => other,
+        Addend::Factor => x,
+        Addend::Later => graph.operator(gemm(None), &[x, b]),
+    };
+    let sum = graph.operator(sum, &[product, other]);
+    graph.output(sum);
+    if is_output {
+        graph.output(product);
+    }
+    valid(&graph.finish())
+}
+
+/// The parts of a graph by their nodes, and why others were not fused.
+fn parts_of(graph: &ValidatedGraph) -> (Vec<String>, Vec<&'static str>) {
+    let explanation = check(graph, &mut Random::new("product"), "product");
+    let nodes = explanation.parts.iter().map(|it| it.nodes.join(" + ")).collect();
+    (nodes, explanation.not_fused.iter().map(|it| it.reason).collect())
+}
+
+#[test]
+fn what_a_product_adds_to_its_sums_is_fused_with_what_reads_it() {
+    for data_type in [DataType::Float32, DataType::Float16] {
+        for addend in [Addend::Input, Addend::Factor] {
+            let parts = parts_of(&product_then_sum(data_type, &addend, false)).0;
+            assert_eq!(parts, ["Nodes[0]", "Nodes[1] (product)", "Nodes[1] (product) + Nodes[2]"]);
+        }
+    }
+    let (_, reasons) = parts_of(&product_then_sum(DataType::Float32, &Addend::Input, true));
+    assert_eq!(reasons, ["its result is an output of the graph"]);
+}
+
+#[test]
+fn sums_that_are_larger_than_a_products_result_wait_for_nothing() {
+    let (parts, reasons) = parts_of(&product_then_sum(DataType::Float32, &Addend::Later, false));
+    assert_eq!((parts.len(), reasons), (4, vec![]));
+    let (parts, reasons) = parts_of(&product_then_sum(DataType::Float16, &Addend::Later, false));
+    assert_eq!(
+        (parts.len(), reasons),
+        (4, vec!["what is larger than its result would be kept for longer"])
+    );
 }
 
 #[test]
