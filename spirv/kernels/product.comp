@@ -2,10 +2,13 @@
 // of eight columns, and adds one product after the other to each of them. A row is an element of the
 // first input at each depth, a column one of the second. Sums may go on from what the output has.
 //
-// Compiled for ROWS 1 or 8; eight rows are read as two quads. With WHOLE so are the columns. With INTEGER
+// Compiled for ROWS 1, 8 or 16; several rows are read as quads. With WHOLE so are the columns. With INTEGER
 // all are integers, else floats.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#if ROWS == 16
+#extension GL_ARB_gpu_shader_int64 : require
+#endif
 
 #include "include/dispatch.glsl"
 #include "include/divide.glsl"
@@ -15,6 +18,21 @@
 #include "include/products.glsl"
 
 const uint COLUMNS = 8u;
+
+// Four numbers from a multiple of four on. Lavapipe reads each word for itself, one invocation after the other;
+// where there are many rows, words are read in pairs.
+#if ROWS == 16
+#define QUADS(K)                                                                                \
+    layout(set = 0, binding = K, std430) buffer Pairs_##K { u64vec2 pairs_##K[]; };             \
+    NUMBERS quad_##K(const uint at) {                                                            \
+        const u64vec2 pairs = pairs_##K[(base_word(K) + at) >> 2];                               \
+        return FROM_BITS(uvec4(unpackUint2x32(pairs.x), unpackUint2x32(pairs.y)));               \
+    }
+#else
+#define QUADS(K) NUMBERS quad_##K(const uint at) { return FROM_BITS(read4_##K(at >> 2)); }
+#endif
+QUADS(0)
+QUADS(1)
 
 void main() {
     uint index;
@@ -40,6 +58,10 @@ void main() {
     const uint last = (record.counts.x - 1u) & ~3u;
     at_rows += row;
     const uint next_rows = min(row + 4u, last) - row;
+#if ROWS == 16
+    const uint third_rows = min(row + 8u, last) - row;
+    const uint fourth_rows = min(row + 12u, last) - row;
+#endif
 #endif
     const uint at_columns =
         record.columns.x + rest * record.columns.z + inner_batch * record.columns.w;
@@ -84,8 +106,8 @@ void main() {
     uvec2 at = uvec2(at_rows, 0u);
     for (uint product = 0u; product < products; ++product) {
 #if WHOLE
-        const NUMBERS low_columns = FROM_BITS(read4_1(low_place + at.y >> 2));
-        const NUMBERS high_columns = FROM_BITS(read4_1(high_place + at.y >> 2));
+        const NUMBERS low_columns = quad_1(low_place + at.y);
+        const NUMBERS high_columns = quad_1(high_place + at.y);
 #else
         const uvec4 low_at = low_places + at.y;
         const uvec4 high_at = high_places + at.y;
@@ -98,10 +120,16 @@ void main() {
         const NUMBER factor = FROM_BITS(read1_0(at.x));
         ADD(0, factor)
 #else
-        const NUMBERS first = FROM_BITS(read4_0(at.x >> 2));
-        const NUMBERS second = FROM_BITS(read4_0(at.x + next_rows >> 2));
+        const NUMBERS first = quad_0(at.x);
+        const NUMBERS second = quad_0(at.x + next_rows);
         ADD_QUAD(0, 1, 2, 3, first)
         ADD_QUAD(4, 5, 6, 7, second)
+#if ROWS == 16
+        const NUMBERS third = quad_0(at.x + third_rows);
+        ADD_QUAD(8, 9, 10, 11, third)
+        const NUMBERS fourth = quad_0(at.x + fourth_rows);
+        ADD_QUAD(12, 13, 14, 15, fourth)
+#endif
 #endif
         const uint ends2 = uint(++depth.z == sizes.w);
         depth.z -= ends2 * sizes.w;

@@ -931,6 +931,78 @@ pub static POWER: Source = Source {
     interface: Interface::NONE,
 };
 
+/// Sums of products of floats, 16 rows of eight columns.
+pub static PRODUCT_16_F32: Source = Source {
+    name: "product_16_f32",
+    spirv: include_bytes!("../compiled/product_16_f32.spv"),
+    relocations: include_bytes!("../compiled/product_16_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of products of integers, 16 rows of eight columns.
+pub static PRODUCT_16_I32: Source = Source {
+    name: "product_16_i32",
+    spirv: include_bytes!("../compiled/product_16_i32.spv"),
+    relocations: include_bytes!("../compiled/product_16_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of products of floats, 16 rows of eight columns, read as quads.
+pub static PRODUCT_16_WHOLE_F32: Source = Source {
+    name: "product_16_whole_f32",
+    spirv: include_bytes!("../compiled/product_16_whole_f32.spv"),
+    relocations: include_bytes!("../compiled/product_16_whole_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of products of integers, 16 rows of eight columns, read as quads.
+pub static PRODUCT_16_WHOLE_I32: Source = Source {
+    name: "product_16_whole_i32",
+    spirv: include_bytes!("../compiled/product_16_whole_i32.spv"),
+    relocations: include_bytes!("../compiled/product_16_whole_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
 /// Sums of products of floats, 1 row of eight columns.
 pub static PRODUCT_1_F32: Source = Source {
     name: "product_1_f32",
@@ -1473,6 +1545,10 @@ pub static LINKED: &[&Source] = &[
     &MEMORY_B32,
     &MEMORY_B64,
     &POWER,
+    &PRODUCT_16_F32,
+    &PRODUCT_16_I32,
+    &PRODUCT_16_WHOLE_F32,
+    &PRODUCT_16_WHOLE_I32,
     &PRODUCT_1_F32,
     &PRODUCT_1_I32,
     &PRODUCT_1_WHOLE_F32,

@@ -1,5 +1,5 @@
 // What the kernels that add up products have in common: their push constants and record, where the elements
-// of an operand are, and the sums of an invocation: ROWS rows, 1, 4 or 8, of COLUMN_QUADS times four columns.
+// of an operand are, and the sums of an invocation: ROWS rows, 1, 4, 8 or 16, of COLUMN_QUADS times four columns.
 // INTEGER makes all numbers integers, which wrap, else they are floats.
 
 // Mirrored by src/element_wise/push.rs.
@@ -72,6 +72,10 @@ uint written(const uint at) {
 #define EACH_ROW(DO) DO(0)
 #elif ROWS == 4
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
+#elif ROWS == 16
+#define EACH_ROW(DO)                                              \
+    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) \
+    DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
 #else
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 #endif

@@ -47,6 +47,8 @@ pub enum Tile {
     Row,
     /// An invocation has eight columns of eight rows.
     Registers,
+    /// An invocation has eight columns of 16 rows, and reads quads as pairs of 64 bits.
+    Tall,
     /// A work group of 64 has 32 columns of 32 rows.
     Shared32,
     /// A work group of 128 has 64 columns of 64 rows.
@@ -57,14 +59,15 @@ pub enum Tile {
 
 impl Tile {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Row, Self::Registers, Self::Shared32, Self::Shared64, Self::Shared128];
+    pub const ALL: [Self; 6] =
+        [Self::Row, Self::Registers, Self::Tall, Self::Shared32, Self::Shared64, Self::Shared128];
 
     /// How many rows and columns it has.
     pub fn sides(self) -> [u32; 2] {
         match self {
             Self::Row => [1, 8],
             Self::Registers => [8, 8],
+            Self::Tall => [16, 8],
             Self::Shared32 => [32; 2],
             Self::Shared64 => [64; 2],
             Self::Shared128 => [128; 2],
@@ -73,7 +76,7 @@ impl Tile {
 
     /// Whether a work group has one, not an invocation.
     pub fn is_shared(self) -> bool {
-        !matches!(self, Self::Row | Self::Registers)
+        !matches!(self, Self::Row | Self::Registers | Self::Tall)
     }
 
     /// What its skeletons are called.
@@ -81,6 +84,7 @@ impl Tile {
         match self {
             Self::Row => "1",
             Self::Registers => "8",
+            Self::Tall => "16",
             Self::Shared32 => "tiles_32",
             Self::Shared64 => "tiles_64",
             Self::Shared128 => "tiles_128",

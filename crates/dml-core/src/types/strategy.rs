@@ -25,7 +25,11 @@ named_enum! {
     Kernel, "kernel";
     /// Sums of products are added up in tiles of eight rows and columns, one for each invocation.
     RegisterTiles, "register-tiles";
-    /// The same in tiles of 32 rows and columns, one for each work group, which shares what it reads.
+    /// Sums of products are added up in tiles of 16 rows and eight columns, one for each invocation, which reads
+    /// words in pairs.
+    TallTiles, "tall-tiles";
+    /// Sums of products are added up in tiles of 32 rows and columns, one for each work group, which shares what
+    /// it reads.
     SharedTiles32, "shared-tiles-32";
     /// The same in tiles of 64 rows and columns.
     SharedTiles64, "shared-tiles-64";

@@ -26,16 +26,21 @@ pub(super) fn best(record: &Record, rows_are_quads: bool, target: &Target<'_>) -
 /// What would serve, best first.
 fn preferred(record: &Record, target: &Target<'_>) -> impl Iterator<Item = Tile> {
     const SHARED: [Tile; 3] = [Tile::Shared128, Tile::Shared64, Tile::Shared32];
-    let forced = SHARED.into_iter().find(|it| Some(strategy(*it)) == target.tuning.strategy);
-    let is_chosen = target.tuning.shared_tiles && target.tuning.strategy.is_none();
+    let mut all = SHARED.into_iter().chain([Tile::Tall]);
+    let forced = all.find(|it| Some(strategy(*it)) == target.tuning.strategy);
     let columns: u32 = record.columns.iter().product();
+    let shares = target.tuning.shared_tiles;
     let serves = move |tile: &Tile| {
-        let [side, _] = tile.sides();
-        let is_half_full = record.rows.min(columns) > side / 2;
-        is_half_full && (record.count(*tile) >= ENOUGH_GROUPS || *tile == Tile::Shared32)
+        let [rows, across] = tile.sides();
+        let is_half_full = record.rows > rows / 2 && columns > across / 2;
+        // A tall tile takes an invocation no longer than a smaller one does.
+        let is_enough = record.count(*tile) >= ENOUGH_GROUPS;
+        let is_worth_it = is_enough || matches!(tile, Tile::Shared32 | Tile::Tall);
+        is_half_full && is_worth_it && tile.is_shared() == shares
     };
-    let chosen = SHARED.into_iter().filter(serves).filter(move |_| is_chosen);
-    forced.into_iter().chain(chosen)
+    let is_chosen = target.tuning.strategy.is_none();
+    let chosen = SHARED.into_iter().chain([Tile::Tall]).filter(serves);
+    forced.into_iter().chain(chosen.filter(move |_| is_chosen))
 }
 
 /// What plans with such tiles are called.
@@ -43,6 +48,7 @@ pub(super) fn strategy(tile: Tile) -> Strategy {
     match tile {
         Tile::Row => Strategy::Kernel,
         Tile::Registers => Strategy::RegisterTiles,
+        Tile::Tall => Strategy::TallTiles,
         Tile::Shared32 => Strategy::SharedTiles32,
         Tile::Shared64 => Strategy::SharedTiles64,
         Tile::Shared128 => Strategy::SharedTiles128,
@@ -51,7 +57,7 @@ pub(super) fn strategy(tile: Tile) -> Strategy {
 
 #[cfg(test)]
 mod tests {
-    use dml_core::capabilities::Limit;
+    use dml_core::capabilities::{Feature, Limit};
     use dml_core::{Capabilities, Tuning};
 
     use super::*;
@@ -77,6 +83,18 @@ mod tests {
         assert_eq!(best_of([512, 512], shared, &gpu), Tile::Shared32);
         assert_eq!(best_of([8, 8192], shared, &gpu), Tile::Registers);
         assert_eq!(best_of([2048, 2048], Tuning::new(), &gpu), Tile::Registers);
+    }
+
+    #[test]
+    fn tall_tiles_are_for_many_rows_where_nothing_is_shared_and_words_are_read_in_pairs() {
+        let mut cpu = Capabilities::vulkan_minimum();
+        assert_eq!(best_of([64, 64], Tuning::new(), &cpu), Tile::Registers);
+        cpu.features = cpu.features.with(Feature::ShaderInt64, true);
+        assert_eq!(best_of([64, 64], Tuning::new(), &cpu), Tile::Tall);
+        assert_eq!(best_of([8, 64], Tuning::new(), &cpu), Tile::Registers);
+        assert_eq!(best_of([64, 64], Tuning::new().with_shared_tiles(), &cpu), Tile::Shared32);
+        let forced = Tuning::new().with_strategy(Strategy::TallTiles);
+        assert_eq!(best_of([8, 8], forced, &cpu), Tile::Tall);
     }
 
     #[test]
