@@ -17,6 +17,9 @@ use dml_spirv::{ElementWidth, kernels};
 /// functions that loop over the elements of a quad.
 const MOST_BYTES: usize = 24 << 10;
 
+/// Tall tiles read integers of 64 bits, which SwiftShader has not.
+const MOST_BYTES_OF_TALL_TILES: usize = 28 << 10;
+
 /// A kernel of one function.
 fn kernel(
     function: &'static Function,
@@ -152,7 +155,8 @@ fn every_kernel_is_valid_and_small() {
     for (name, link) in every_kernel() {
         let words = link();
         assert_eq!(complaint(&words), "", "{name}");
-        assert!(words.len() * 4 <= MOST_BYTES, "{name}: {} bytes", words.len() * 4);
+        let most = if name.contains("Tall") { MOST_BYTES_OF_TALL_TILES } else { MOST_BYTES };
+        assert!(words.len() * 4 <= most, "{name}: {} bytes", words.len() * 4);
     }
 }
 
