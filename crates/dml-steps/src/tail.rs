@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, PipeReader, Write as _};
 use std::process::Command;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// So many lines are kept.
@@ -40,11 +40,9 @@ impl Tail {
     /// The last lines, after the process has ended.
     pub(crate) fn finish(mut self) -> String {
         let deadline = Instant::now() + PATIENCE;
-        loop {
-            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(line) => self.keep(line),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
-            }
+        let left = || deadline.saturating_duration_since(Instant::now());
+        while let Ok(line) = self.lines.recv_timeout(left()) {
+            self.keep(line);
         }
         self.kept.iter().map(|it| String::from_utf8_lossy(it)).collect()
     }

@@ -28,7 +28,7 @@ pub(super) enum Work<'a> {
     /// What the one node computes before its last step.
     Before(&'a Before),
     /// Element by element, what the nodes compute, of the first one maybe only the last step.
-    Fused(Merged<'a>),
+    Fused(Box<Merged<'a>>),
 }
 
 /// The parts of a graph, in an order in which they can be executed.
@@ -91,7 +91,7 @@ impl<'a> Grouping<'a> {
         if self.would_hold_more(node, &merged) {
             return Err(Some("what is larger than its result would be kept for longer"));
         }
-        self.all[group] = Group { nodes, work: Work::Fused(merged) };
+        self.all[group] = Group { nodes, work: Work::Fused(Box::new(merged)) };
         self.of_node.insert(node, group);
         let before = self.before(node).map(Work::Before);
         self.all.extend(before.map(|work| Group { nodes: vec![node], work }));
@@ -100,7 +100,7 @@ impl<'a> Grouping<'a> {
 
     fn stand_alone(&mut self, node: usize) -> Result<(), Error> {
         let work = match self.forms.contains_key(&node) && self.before(node).is_none() {
-            true => Work::Fused(merged(self.graph, self.values, &[node], self.forms)?),
+            true => Work::Fused(Box::new(merged(self.graph, self.values, &[node], self.forms)?)),
             false => Work::Operator,
         };
         self.of_node.insert(node, self.all.len());
