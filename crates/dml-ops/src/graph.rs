@@ -29,9 +29,9 @@ use std::collections::HashMap;
 use dml_core::graph::{Source, ValidatedGraph};
 use dml_core::plan::Plan;
 use dml_core::schema::FieldKind;
-use dml_core::{Error, TensorLayout, Validated};
+use dml_core::{Error, Validated};
 
-use crate::lowering::form::Form;
+use crate::lowering::form::{Before, Form};
 use crate::{FormOf, Target};
 
 pub use explain::{Explanation, Fusion, Memory, Part as ExplainedPart, quoted};
@@ -61,17 +61,9 @@ struct Fusible {
     before: Option<Before>,
 }
 
-/// A tensor that is computed before the last step of a node, and how.
-struct Before {
-    tensor: TensorLayout,
-    lower: fn(&Validated, &Target<'_>) -> Result<Plan, Error>,
-}
-
-impl Before {
-    /// The value of that tensor: the one after the outputs of `node`.
-    fn value(node: usize, operator: &Validated) -> Source {
-        Source::Node { node, output: operator.tensors(FieldKind::Output).count() }
-    }
+/// The value of what `node` computes before its last step: the one after its outputs.
+fn value_before(node: usize, operator: &Validated) -> Source {
+    Source::Node { node, output: operator.tensors(FieldKind::Output).count() }
 }
 
 fn forms(graph: &ValidatedGraph, target: &Target<'_>) -> Result<Forms, Error> {
@@ -82,10 +74,10 @@ fn forms(graph: &ValidatedGraph, target: &Target<'_>) -> Result<Forms, Error> {
         let fusible = match form {
             None => None,
             Some(FormOf::Whole(form)) => Some(Fusible { form: form(operator)?, before: None }),
-            Some(FormOf::Ending(ending)) => ending(operator, target)?.map(|it| Fusible {
-                form: it.form,
-                before: Some(Before { tensor: it.before, lower: it.lower_before }),
-            }),
+            Some(FormOf::Ending(ending)) => {
+                let found = ending(operator, target)?;
+                found.map(|(form, before)| Fusible { form, before: Some(before) })
+            }
         };
         forms.extend(fusible.map(|it| (index, it)));
     }

@@ -8,9 +8,10 @@ use dml_core::graph::{Source, ValidatedGraph};
 use dml_core::schema::FieldKind;
 use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS};
 
+use super::Forms;
 use super::program::{Merged, merged};
 use super::values::Values;
-use super::{Before, Forms};
+use crate::lowering::form::Before;
 
 /// SwiftShader's compiler takes longer than in proportion for kernels that are larger.
 const MAX_KERNEL_BYTES: usize = 16 << 10;

@@ -5,14 +5,14 @@ use dml_core::graph::{Source, ValidatedGraph};
 use dml_core::plan::{InPlace, Plan, Slot, Step};
 use dml_core::schema::FieldKind;
 
-use super::Before;
 use super::group::{Group, Work};
 use super::program::Merged;
+use super::value_before;
 use super::values::Values;
 use crate::Target;
 use crate::lowering::constants::Constants;
 use crate::lowering::element_wise::{self, Computation};
-use crate::lowering::form::Lowered;
+use crate::lowering::form::{Before, Lowered};
 use crate::lowering::iteration::{IterationSpace, Operand, leading};
 
 /// A part of a graph: steps on slots of its own.
@@ -117,7 +117,7 @@ fn operator_part(
         outputs.map(|(at, (_, it))| it.map(|it| (value(at), it.binding_size()))).collect()
     };
     let outputs = match before {
-        Some(it) => vec![Some((Before::value(node, operator), it.tensor.binding_size()))],
+        Some(it) => vec![Some((value_before(node, operator), it.tensor.binding_size()))],
         None => all(),
     };
     Ok(Part {

@@ -10,7 +10,7 @@ use dml_spirv::element_wise::{Program, Value, estimated_bytes};
 use dml_spirv::functions::{Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
 use super::values::Values;
-use super::{Before, Forms};
+use super::{Forms, value_before};
 use crate::lowering::element_wise::Computation;
 use crate::lowering::form::Form;
 use crate::lowering::iteration::{IterationSpace, Operand};
@@ -63,7 +63,7 @@ pub(super) fn merged<'a>(
                     (of.inputs[at as usize], of.tensor(FieldKind::Input, at as usize))
                 }
                 (Some(Slot::Temporary), Some(operator), Some(before)) => {
-                    (Some(Before::value(node, operator)), Some(&before.tensor))
+                    (Some(value_before(node, operator)), Some(&before.tensor))
                 }
                 _ => (None, None),
             };

@@ -18,15 +18,15 @@ pub(crate) struct Form {
     pub(crate) computation: Computation,
 }
 
-/// The last step of an operator, and what comes before it.
-pub(crate) struct Ending {
-    /// The step. [`Slot::Temporary`] stands for what was computed before.
-    pub(crate) form: Form,
-    /// The tensor that is computed before.
-    pub(crate) before: TensorLayout,
+/// What an operator computes before its last step, which is a form: there [`Slot::Temporary`] stands for it.
+pub(crate) struct Before {
+    pub(crate) tensor: TensorLayout,
     /// How: the plan's only output is that tensor.
-    pub(crate) lower_before: fn(&Validated, &Target<'_>) -> Result<Plan, Error>,
+    pub(crate) lower: fn(&Validated, &Target<'_>) -> Result<Plan, Error>,
 }
+
+/// The last step of an operator, and what comes before it.
+pub(crate) type Ending = (Form, Before);
 
 /// What a form takes to be executed.
 pub(crate) struct Lowered {

@@ -13,7 +13,7 @@ use super::result::{OUTPUT, is_of_rows, is_plain, of_sums};
 use crate::Target;
 use crate::families::element_wise::fused;
 use crate::families::rows::fused_softmax;
-use crate::lowering::form::Ending;
+use crate::lowering::form::{Before, Ending};
 use crate::lowering::iteration::Operand;
 use crate::lowering::product::Sums;
 
@@ -53,11 +53,11 @@ pub(super) fn ending<G: Geometry>(
     let (tensor, are_integers) =
         (operator.required_tensor(OUTPUT)?, are_integers(operator, G::FACTORS)?);
     let name = operator.schema().name;
-    let before = layout_of_sums(operator, are_integers)?;
-    let sums = Operand::of(name, Slot::Temporary, &before)?;
+    let tensor_of_sums = layout_of_sums(operator, are_integers)?;
+    let sums = Operand::of(name, Slot::Temporary, &tensor_of_sums)?;
     let output = Operand::of(name, Slot::Output(0), tensor)?;
     let form = of_sums(operator, sums, are_integers, output, tensor.data_type())?;
-    Ok(Some(Ending { form, before, lower_before: lower_sums::<G> }))
+    Ok(Some((form, Before { tensor: tensor_of_sums, lower: lower_sums::<G> })))
 }
 
 /// The plan that writes sums as they are.
@@ -91,17 +91,20 @@ impl Build<'_> {
     pub(super) fn finish(mut self, sums: Operand, output: Operand) -> Result<Plan, Error> {
         let operator = self.operator;
         let tensor = operator.required_tensor(OUTPUT)?;
-        let is_integer = self.are_integers;
         let Some(activation) = fused(operator)?.filter(|it| is_of_rows(it.schema())) else {
-            let form = of_sums(operator, sums, is_integer, output, tensor.data_type())?;
-            self.kernels.compute(form.space, &form.computation)?;
+            self.write(sums, output, tensor.data_type())?;
             return Ok(self.kernels.into_plan());
         };
         let before = self.kernels.temporary(ElementWidth::B32, tensor.element_count());
         let before = before.packed(tensor.sizes());
-        let form = of_sums(operator, sums, is_integer, before.clone(), DataType::Float32)?;
-        self.kernels.compute(form.space, &form.computation)?;
+        self.write(sums, before.clone(), DataType::Float32)?;
         fused_softmax(activation, self.kernels, tensor, [before, output])
+    }
+
+    /// Adds the steps that write what becomes of sums.
+    fn write(&mut self, sums: Operand, output: Operand, data_type: DataType) -> Result<(), Error> {
+        let form = of_sums(self.operator, sums, self.are_integers, output, data_type)?;
+        self.kernels.compute(form.space, &form.computation)
     }
 
     /// The output as it is written.
