@@ -15,10 +15,11 @@ use dml_core::{DataType, TensorDesc};
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
 use crate::graph::value::{Storage, Value, View};
-use crate::graph::{DeviceNode, Evaluation, Graph, Owner, materialized};
+use crate::graph::{DeviceNode, Evaluation, Graph, GraphOutput, Owner, Question, materialized};
 use crate::limits;
 use crate::program::{
-    Binding, BufferPlan, Destination, Initial, Program, ProgramInput, Read, Source, Step, Weight,
+    Asked, Binding, BufferPlan, Destination, Initial, Program, ProgramInput, Read, Source, Step,
+    Weight,
 };
 use crate::tensor::{Tensor, byte_count};
 
@@ -28,25 +29,46 @@ use stage::{Bound, Edge, InputKey, Stage};
 /// A binding begins at a multiple of so many bytes.
 const ALIGNMENT: usize = 16;
 
-/// The program whose outputs are the graph's.
+/// The program whose outputs are the graph's. It computes what the host was told as well.
 pub(crate) fn assemble(graph: &Graph, evaluation: &Evaluation) -> Result<Program> {
+    let questions = evaluation.device.questions();
+    let answered = questions.into_iter().filter(|it| it.answer.is_some()).collect();
+    assemble_with(graph, evaluation, &graph.outputs, answered)
+}
+
+/// The program that computes what the host asks for.
+pub(crate) fn assemble_questions(graph: &Graph, evaluation: &Evaluation) -> Result<Program> {
+    assemble_with(graph, evaluation, &[], evaluation.device.questions())
+}
+
+fn assemble_with(
+    graph: &Graph,
+    evaluation: &Evaluation,
+    named: &[GraphOutput],
+    questions: Vec<Question>,
+) -> Result<Program> {
     let mut outputs = Vec::new();
-    for output in &graph.outputs {
+    for output in named {
         let name = Arc::new(NodeName::new("Output", &output.name));
         let owner = Owner { name, index: None };
         outputs.push(source(evaluation, &owner, evaluation.value(output.value))?);
+    }
+    for Question { node, value, .. } in &questions {
+        let owner = Owner { name: Arc::clone(node), index: None };
+        outputs.push(source(evaluation, &owner, value)?);
     }
     let values = graph.inputs.iter().map(|input| evaluation.value(input.value)).collect();
     let mut assembler = Assembler { values, ..Assembler::default() };
     assembler.nodes(&evaluation.device.all(), &outputs)?;
     let (mut program, written) = assembler.finish();
-    for (output, (source, value)) in graph.outputs.iter().zip(outputs) {
+    let destinations = named.iter().map(|it| Destination::Output(it.name.clone()));
+    let destinations = destinations.chain((0..questions.len()).map(Destination::Answer));
+    for (destination, (source, value)) in destinations.zip(outputs) {
         let (element, shape) = (value.element()?, value.shape()?.to_vec());
         let source = match source {
             Origin::Known(source) => source,
             Origin::Device(at) => Source::Buffer(written[&at].clone()),
         };
-        let destination = Destination::Output(output.name.clone());
         program.steps.push(Step::Read(Read { destination, element, shape, source }));
     }
     for (input, bound) in graph.inputs.iter().zip(&evaluation.inputs) {
@@ -60,6 +82,8 @@ pub(crate) fn assemble(graph: &Graph, evaluation: &Evaluation) -> Result<Program
             given: bound.is_given,
         });
     }
+    let asked = |it: Question| Asked { node: (*it.node).clone(), answer: it.answer };
+    program.questions = questions.into_iter().map(asked).collect();
     Ok(program)
 }
 

@@ -18,7 +18,9 @@ use dml_core::{Error as CoreError, validate};
 use crate::error::{Error, NodeName, Requirement, Result};
 use crate::graph::typed;
 use crate::inputs::{Input, Inputs};
-use crate::program::{Operator, Output, Program, ProgramInput, Read, Source, Step, Work};
+use crate::program::{
+    Destination, Operator, Output, Program, ProgramInput, Read, Source, Step, Work,
+};
 use crate::tensor::{Tensor, text};
 
 pub use device_tensor::DeviceTensor;
@@ -27,6 +29,15 @@ pub use progress::Progress;
 use recording::{Places, Recording};
 use resources::Resources;
 pub(crate) use upload::Weights;
+
+/// What a run gives.
+#[derive(Debug)]
+pub(crate) enum Reading {
+    Outputs(Vec<Output>),
+    /// What the host has to know of the device: all that the program was made for, and one more or one that
+    /// is another now.
+    Answers(Vec<Tensor>),
+}
 
 /// A program that is compiled for a device, with its buffers. It runs any number of times, from any
 /// thread; runs that are started at the same time wait for each other. A run is one submission, but for
@@ -213,8 +224,52 @@ impl Executable {
     ///
     /// # Errors
     /// Values of an input are missing or do not fit; [`Error::Device`]: memory ran out, a binding is
-    /// refused, or the device was lost.
+    /// refused, or the device was lost; [`Error::Invalid`]: the device computes another value of what the
+    /// program was made for, and only a [`Session`](crate::Session) makes another one.
     pub fn run(&self, inputs: &Inputs) -> Result<Vec<Output>> {
+        match self.run_reading(inputs)? {
+            Reading::Outputs(outputs) => Ok(outputs),
+            Reading::Answers(answers) => Err(self.outdated(&answers)),
+        }
+    }
+
+    /// The same, or what the device gives where that is not what the program was made for.
+    pub(crate) fn run_reading(&self, inputs: &Inputs) -> Result<Reading> {
+        Ok(self.read(self.run_all(inputs)?))
+    }
+
+    /// What the outputs of a run are.
+    fn read(&self, mut outputs: Vec<Output>) -> Reading {
+        let is_answer = |it: &Output| matches!(it.destination, Destination::Answer(_));
+        let first = outputs.iter().position(is_answer).unwrap_or(outputs.len());
+        let mut found = outputs.split_off(first).into_iter().map(|it| it.tensor);
+        let questions = &self.program.questions;
+        let mut answers = Vec::new();
+        // What comes after a wrong answer was asked of something else.
+        for question in questions {
+            let answer = found.next();
+            let is_known = question.answer == answer;
+            answers.extend(answer);
+            if !is_known {
+                return Reading::Answers(answers);
+            }
+        }
+        Reading::Outputs(outputs)
+    }
+
+    fn outdated(&self, answers: &[Tensor]) -> Error {
+        let asked = &self.program.questions[answers.len().saturating_sub(1)];
+        let show = |it: Option<&Tensor>| {
+            it.map_or_else(String::new, |it| {
+                format!("{:02x?}", &it.bytes()[..it.bytes().len().min(8)])
+            })
+        };
+        let problem = "are the first bytes that a device computes for it";
+        let accepted = format!("{}, or a session", show(asked.answer.as_ref()));
+        asked.node.invalid("input", show(answers.last()), problem, accepted)
+    }
+
+    fn run_all(&self, inputs: &Inputs) -> Result<Vec<Output>> {
         let (device, program) = (&self.device, &self.program);
         let tensors = program.tensors(inputs)?;
         let known = self.reads().map(|(_, read)| program.known(read, &tensors));

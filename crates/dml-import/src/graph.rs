@@ -9,6 +9,7 @@ mod dml;
 mod evaluate;
 mod ops;
 mod order;
+mod reading;
 mod strides;
 mod symbols;
 pub(crate) mod value;
@@ -24,9 +25,10 @@ pub(crate) use device::{DeviceNode, Owner, level};
 pub(crate) use dml::{fill, materialized};
 #[cfg(feature = "execute")]
 pub(crate) use evaluate::typed;
-pub(crate) use evaluate::{Evaluation, Extent, evaluate};
+pub(crate) use evaluate::{Evaluation, Extent, evaluate, evaluate_reading};
 pub(crate) use ops::*;
 pub(crate) use order::topological;
+pub(crate) use reading::{Answers, Question};
 pub(crate) use symbols::{dimension_text, fixed};
 
 /// A value's number.

@@ -31,6 +31,9 @@ pub(crate) const DEVICE_NODES: usize = 1 << 20;
 pub(crate) const NODES: usize = 1 << 19;
 /// Values that the nodes of all iterations of all loops read and write, and entries of their attributes.
 pub(crate) const LOOP_VALUES: u64 = 1 << 20;
+/// Values of a device that the host has to know of one model: conditions of iterations, and sizes.
+#[cfg(feature = "execute")]
+pub(crate) const ANSWERS: usize = 1 << 10;
 /// How deep subgraphs and functions are nested.
 pub(crate) const SUBGRAPHS: usize = 8;
 /// Bytes of a constant that a program has a copy of, together with others like it.

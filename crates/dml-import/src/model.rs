@@ -4,11 +4,11 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use crate::assemble::assemble;
+use crate::assemble::{assemble, assemble_questions};
 use crate::dxdispatch::Script;
 use crate::error::{Error, Result};
 use crate::format::{BEGINNING, Format};
-use crate::graph::{Extent, Graph, evaluate};
+use crate::graph::{Answers, Extent, Graph, evaluate, evaluate_reading};
 use crate::inputs::Inputs;
 use crate::inspect::{self, Report};
 use crate::program::Program;
@@ -89,6 +89,12 @@ impl Model {
         Ok(Self { format, file: "model".to_owned(), content })
     }
 
+    /// What messages call it.
+    #[cfg(feature = "execute")]
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
     /// What the model was made for.
     pub fn format(&self) -> Format {
         self.format
@@ -109,6 +115,38 @@ impl Model {
             }
             Content::Script(script) => script.bind(inputs),
         };
+        bound.map_err(|error| error.in_file(&self.file))
+    }
+
+    /// Whether the host has to know what a device computes of these inputs: then no [`Program`] is all of
+    /// the model, and a `Session` runs it.
+    pub fn needs_session(&self, inputs: &Inputs) -> bool {
+        self.bind(inputs).is_err()
+            && self
+                .bind_reading(inputs, Answers::default())
+                .is_ok_and(|it| it.is_some_and(|program| program.is_open()))
+    }
+
+    /// Binds a model of which the host has to know what a device computes, as far as `answers` go: the
+    /// program is that of the outputs, or of what is asked next. `None` where nothing is asked.
+    pub(crate) fn bind_reading(
+        &self,
+        inputs: &Inputs,
+        answers: Answers,
+    ) -> Result<Option<Program>> {
+        let Content::Graph(graph) = &self.content else { return Ok(None) };
+        let bound = evaluate_reading(graph, inputs, answers).and_then(|evaluation| {
+            let questions = evaluation.device.questions();
+            if questions.is_empty() {
+                return Ok(None);
+            }
+            let whole = assemble(graph, &evaluation);
+            let is_open = questions.iter().any(|it| it.answer.is_none());
+            match whole {
+                Err(_) if is_open => assemble_questions(graph, &evaluation).map(Some),
+                whole => whole.map(Some),
+            }
+        });
         bound.map_err(|error| error.in_file(&self.file))
     }
 

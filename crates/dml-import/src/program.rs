@@ -19,6 +19,18 @@ pub struct Program {
     pub(crate) buffers: Vec<BufferPlan>,
     pub(crate) operators: Vec<Operator>,
     pub(crate) steps: Vec<Step>,
+    /// What the host had to know of a device's values, in the order of [`Destination::Answer`].
+    pub(crate) questions: Vec<Asked>,
+}
+
+/// A value of a device that the host had to know.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    /// The node that asked.
+    #[cfg_attr(not(feature = "execute"), expect(dead_code, reason = "errors of runs name it"))]
+    pub(crate) node: NodeName,
+    /// What the program was made for; `None` where it ends with this question.
+    pub(crate) answer: Option<Tensor>,
 }
 
 /// An input whose values a run needs, or may replace.
@@ -205,6 +217,8 @@ pub enum Source {
 pub enum Destination {
     /// It is the model's output of this name.
     Output(String),
+    /// It is what the host has to know of the device, with this number: runs do not give it to the caller.
+    Answer(usize),
     /// DxDispatch's `print`: show the resource.
     Print {
         /// The resource's name.
@@ -226,6 +240,11 @@ pub struct Output {
 }
 
 impl Program {
+    /// Whether it only computes what the host asks for.
+    pub(crate) fn is_open(&self) -> bool {
+        self.questions.last().is_some_and(|it| it.answer.is_none())
+    }
+
     /// The inputs.
     pub fn inputs(&self) -> &[ProgramInput] {
         &self.inputs

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use dml::Device;
 
-use crate::error::Result;
-use crate::execute::{Executable, IoBinding, Weights};
-use crate::graph::typed;
+use crate::error::{Error, Result};
+use crate::execute::{Executable, IoBinding, Progress, Reading, Weights};
+use crate::graph::{Answers, typed};
 use crate::inputs::{Input, Inputs};
+use crate::limits;
 use crate::model::Model;
-use crate::program::{Output, ProgramInput};
+use crate::program::{Output, Program, ProgramInput};
 use crate::tensor::Tensor;
 
 /// How many compiled programs a session keeps, unless it is told otherwise.
@@ -20,10 +21,14 @@ const CAPACITY: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 ///
 /// A program is compiled for each set of shapes, and of values that shapes depend on. The last ones used
 /// are kept, each with its buffers; the model's weights are uploaded once for all of them.
+///
+/// Where a shape or a condition follows from what the device computes, a part of the model runs first, and
+/// the host reads it. A later run takes it for what it was, which costs nothing where that is so: its values
+/// are read with the outputs. Where it is not, another program is looked for, or compiled.
 #[derive(Debug)]
 pub struct Session {
     device: Device,
-    model: Model,
+    model: Arc<Model>,
     capacity: NonZeroUsize,
     weights: Weights,
     /// The last one used is the last.
@@ -32,10 +37,10 @@ pub struct Session {
 
 impl Session {
     /// A session that has compiled nothing yet.
-    pub fn new(device: &Device, model: Model) -> Self {
+    pub fn new(device: &Device, model: impl Into<Arc<Model>>) -> Self {
         Self {
             device: device.clone(),
-            model,
+            model: model.into(),
             capacity: CAPACITY,
             weights: Weights::default(),
             compiled: Mutex::default(),
@@ -56,37 +61,117 @@ impl Session {
     /// Runs the model and waits for it.
     ///
     /// # Errors
-    /// Those of [`Model::bind`], [`Program::compile`](crate::Program::compile) and [`Executable::run`].
+    /// Those of [`Model::bind`], [`Program::compile`] and [`Executable::run`].
     pub fn run(&self, inputs: &Inputs) -> Result<Vec<Output>> {
-        self.executable(inputs)?.run(inputs)
+        self.run_with_progress(inputs, &|_| ())
+    }
+
+    /// The same, telling how far it is with what has to be compiled.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn run_with_progress(
+        &self,
+        inputs: &Inputs,
+        tell: &dyn Fn(Progress),
+    ) -> Result<Vec<Output>> {
+        self.run_as(inputs, tell, |it| it.run_reading(inputs))
     }
 
     /// Runs the model with what `binding` has on the device, and waits for it. Gives the outputs that do
     /// not stay there. The shapes of what is bound may change from run to run, as those of `inputs` may.
     ///
     /// # Errors
-    /// Those of [`Model::bind`], [`Program::compile`](crate::Program::compile) and
-    /// [`Executable::run_bound`].
+    /// Those of [`Model::bind`], [`Program::compile`] and [`Executable::run_bound`].
     pub fn run_bound(&self, binding: &mut IoBinding, inputs: &Inputs) -> Result<Vec<Output>> {
-        let executable = self.executable(&binding.shapes(inputs)?);
-        executable.map_err(|error| binding.explained(error))?.run_bound(binding, inputs)
+        let shapes = binding.shapes(inputs)?;
+        let ran = self.run_as(&shapes, &|_| (), |it| it.run_bound_reading(binding, inputs));
+        ran.map_err(|error| binding.explained(error))
     }
 
     /// What runs the model with inputs like these: compiled now, unless it is still there.
     ///
     /// # Errors
-    /// Those of [`Model::bind`] and [`Program::compile`](crate::Program::compile).
+    /// Those of [`Model::bind`], also where the host has to know what the device computes and no run came
+    /// before; those of [`Program::compile`].
     pub fn executable(&self, inputs: &Inputs) -> Result<Arc<Executable>> {
-        if let Some(known) = self.known(inputs) {
-            return Ok(known);
+        match self.known(inputs, &[]) {
+            Some(known) => Ok(known),
+            None => self.compiled(self.model.bind(inputs)?, &|_| ()),
         }
-        // Outside of the lock, so that other shapes run meanwhile.
-        let mut program = self.model.bind(inputs)?;
+    }
+
+    /// Runs programs until the device says of all that the host has to know what it was told.
+    fn run_as(
+        &self,
+        inputs: &Inputs,
+        tell: &dyn Fn(Progress),
+        mut run: impl FnMut(&Executable) -> Result<Reading>,
+    ) -> Result<Vec<Output>> {
+        let mut executable = match self.known(inputs, &[]) {
+            Some(known) => known,
+            None => self.compiled(self.first(inputs)?, tell)?,
+        };
+        let (mut guesses, mut passes) = (0, 0);
+        loop {
+            let known = match run(&executable)? {
+                Reading::Outputs(outputs) => return Ok(outputs),
+                Reading::Answers(known) => known,
+            };
+            passes += 1;
+            if known.len().max(passes) > limits::ANSWERS {
+                let limit = limits::ANSWERS;
+                let problem =
+                    format!("the host has to know more than {limit} values of the device");
+                return Err(Error::malformed(problem).in_file(self.model.file()));
+            }
+            let program = executable.program();
+            let is_right = program.is_open() && program.questions.len() == known.len();
+            let more = (guesses * 2).max(1).min(limits::ANSWERS - known.len());
+            guesses = if is_right { more } else { 0 };
+            executable = match self.known(inputs, &known) {
+                Some(known) => known,
+                None => self.compiled(self.answered(inputs, known, guesses)?, tell)?,
+            };
+        }
+    }
+
+    /// The program that is tried first. What the host asks the device is asked of floats that the caller
+    /// gives as well, so that a program is not made for each of their values.
+    fn first(&self, inputs: &Inputs) -> Result<Program> {
+        let bound = self.model.bind(inputs);
+        let is_float = |it: &ProgramInput| it.element.is_some_and(|element| !element.is_integer());
+        let is_for_all =
+            |it: &Program| !it.inputs.iter().any(|input| input.fixed && is_float(input));
+        match bound {
+            Ok(program) if is_for_all(&program) => Ok(program),
+            bound => match self.model.bind_reading(inputs, Answers::default()) {
+                Ok(Some(asking)) => Ok(asking),
+                Err(error) if bound.is_err() => Err(error),
+                _ => bound,
+            },
+        }
+    }
+
+    /// What the model comes to with these answers. Iterations that are guessed may break a rule that those
+    /// which are made do not.
+    fn answered(&self, inputs: &Inputs, known: Vec<Tensor>, guesses: usize) -> Result<Program> {
+        let bind =
+            |guesses| self.model.bind_reading(inputs, Answers { known: known.clone(), guesses });
+        let bound = match bind(guesses) {
+            Err(_) if guesses > 0 => bind(0),
+            bound => bound,
+        };
+        bound?.ok_or_else(|| Error::malformed("nothing of the device has to be read"))
+    }
+
+    fn compiled(&self, mut program: Program, tell: &dyn Fn(Progress)) -> Result<Arc<Executable>> {
         // Each run brings its own values.
         for input in program.inputs.iter_mut().filter(|input| !input.fixed) {
             input.tensor = None;
         }
-        let executable = Arc::new(program.compile_with(&self.device, &self.weights, &|_| ())?);
+        // Outside of the lock, so that other shapes run meanwhile.
+        let executable = Arc::new(program.compile_with(&self.device, &self.weights, tell)?);
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let surplus = (compiled.len() + 1).saturating_sub(self.capacity.get());
         compiled.drain(..surplus);
@@ -99,9 +184,14 @@ impl Session {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    fn known(&self, inputs: &Inputs) -> Option<Arc<Executable>> {
+    /// The last one used that was made for such inputs, and for answers that begin with these.
+    fn known(&self, inputs: &Inputs, answers: &[Tensor]) -> Option<Arc<Executable>> {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let serves = |it: &Arc<Executable>| serves(it.program().inputs(), inputs);
+        let serves = |it: &Arc<Executable>| {
+            let program = it.program();
+            let known = program.questions.iter().map_while(|it| it.answer.as_ref());
+            serves(program.inputs(), inputs) && known.take(answers.len()).eq(answers)
+        };
         let index = compiled.iter().rposition(serves)?;
         let executable = compiled.remove(index);
         compiled.push(Arc::clone(&executable));

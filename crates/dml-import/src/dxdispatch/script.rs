@@ -94,6 +94,7 @@ impl Script {
             buffers: buffers.collect(),
             operators,
             steps: steps.into_iter().map(renumbered).collect(),
+            questions: vec![],
         })
     }
 
@@ -123,6 +124,7 @@ impl Script {
             Step::Read(read) => Some(ValueReport {
                 name: match &read.destination {
                     Destination::Output(name) => shortened(name),
+                    Destination::Answer(number) => format!("answer {number}"),
                     Destination::Print { resource, .. } => format!("print {}", shortened(resource)),
                     Destination::File(path) => {
                         format!("writeFile {}", shortened(&path.display().to_string()))

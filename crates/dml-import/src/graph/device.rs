@@ -8,8 +8,10 @@ use dml_core::{AbstractOperator, FeatureLevel, validate};
 
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
+use crate::graph::reading::{Answers, Question, Reading};
 use crate::graph::value::{Kind, Storage, Value};
 use crate::limits;
+use crate::tensor::Tensor;
 
 /// Matrices with `bits` where `begin <= x - y < end`, and elsewhere 0.
 #[derive(Clone, Debug)]
@@ -43,6 +45,8 @@ pub(crate) struct DeviceNodes {
     shapes_only: bool,
     /// Whether a device selects by a condition that it computes.
     selects: Cell<bool>,
+    /// What the host asks of it; `None` where nothing is read back.
+    reading: Option<Reading>,
 }
 
 /// The model's node that operators are added for.
@@ -54,7 +58,33 @@ pub(crate) struct Owner {
 
 impl DeviceNodes {
     pub(crate) fn new(shapes_only: bool) -> Self {
-        Self { nodes: RefCell::default(), shapes_only, selects: Cell::default() }
+        Self { nodes: RefCell::default(), shapes_only, selects: Cell::default(), reading: None }
+    }
+
+    /// Those of an evaluation that asks for values.
+    pub(crate) fn reading(answers: Answers) -> Self {
+        Self { reading: Some(Reading::new(answers)), ..Self::new(false) }
+    }
+
+    /// Whether the host may ask for values.
+    pub(crate) fn is_read(&self) -> bool {
+        self.reading.is_some()
+    }
+
+    /// What the host has asked for.
+    pub(crate) fn questions(&self) -> Vec<Question> {
+        self.reading.as_ref().map_or_else(Vec::new, |it| it.questions().clone())
+    }
+
+    /// The elements of a device's value, which `owner` has to know, as far as there is an answer.
+    pub(crate) fn answer(
+        &self,
+        owner: &Owner,
+        value: &Value,
+        guess: Option<Tensor>,
+    ) -> Option<Tensor> {
+        let is_asked = value.view().is_some_and(|it| it.storage.is_on_device());
+        self.reading.as_ref().filter(|_| is_asked)?.ask(&owner.name, value, guess)
     }
 
     /// Whether it selects by a condition of its own.

@@ -8,6 +8,7 @@ use crate::error::{Error, Requirement, Result};
 use crate::graph::device::DeviceNodes;
 use crate::graph::ops::{Budget, Context, Demand, demanded, evaluate_nodes, found};
 use crate::graph::order::{needed, topological};
+use crate::graph::reading::Answers;
 use crate::graph::symbols::{Symbols, fixed};
 use crate::graph::value::{BoundInput, Kind, Storage, Value};
 use crate::graph::{Graph, GraphInput};
@@ -48,25 +49,41 @@ pub(crate) enum Extent {
 /// # Errors
 /// What is wrong with the inputs given, or with the graph as a whole.
 pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<Evaluation> {
-    let first = evaluate_once(graph, given, extent, Budget::default())?;
+    let device = || DeviceNodes::new(extent == Extent::Shapes);
+    let first = evaluate_once(graph, given, extent, (Budget::default(), device()))?;
     let is_read = |it: &Arc<BoundInput>| it.read.load(Ordering::Relaxed);
     if !first.device.selects() || !first.inputs.iter().any(is_read) {
         return Ok(first);
     }
     // The host may have read floats for a condition that a device computes after all: without that, the
     // program is one for all values.
-    let second = evaluate_once(graph, given, extent, Budget::sparing_floats())?;
+    let second = evaluate_once(graph, given, extent, (Budget::sparing_floats(), device()))?;
     let refused = |it: &Evaluation| {
         graph.outputs.iter().filter(|output| it.value(output.value).check().is_err()).count()
     };
     Ok(if refused(&second) <= refused(&first) { second } else { first })
 }
 
+/// The same for the outputs, where the host asks for what a device computes.
+///
+/// # Errors
+/// Those of [`evaluate`].
+pub(crate) fn evaluate_reading(
+    graph: &Graph,
+    given: &Inputs,
+    answers: Answers,
+) -> Result<Evaluation> {
+    // Floats that the caller gives are left to the device: it is asked anyway, and the program is one for
+    // all that have the same answers.
+    let of = (Budget::sparing_floats(), DeviceNodes::reading(answers));
+    evaluate_once(graph, given, Extent::Outputs, of)
+}
+
 fn evaluate_once(
     graph: &Graph,
     given: &Inputs,
     extent: Extent,
-    budget: Budget,
+    (budget, device): (Budget, DeviceNodes),
 ) -> Result<Evaluation> {
     known_names(graph, given)?;
     let order = topological(graph)?;
@@ -75,7 +92,6 @@ fn evaluate_once(
     let mut values = vec![None; graph.value_count];
     let mut symbols = Symbols::default();
     let mut inputs = Vec::new();
-    let device = DeviceNodes::new(extent == Extent::Shapes);
     for (index, input) in graph.inputs.iter().enumerate() {
         let (value, bound) = bind(input, index, given, &mut symbols)?;
         values[input.value] = Some(value);

@@ -106,7 +106,7 @@ pub(crate) fn floats(name: &str, shape: &[i64], values: &[f32]) -> Message {
 }
 
 /// The parts of a graph.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Message>,
     pub(crate) initializers: Vec<Message>,

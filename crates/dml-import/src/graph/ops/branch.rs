@@ -1,5 +1,6 @@
 //! If: one of two subgraphs, whose nodes are nodes of the graph around them. Where the host knows the
-//! condition, nothing depends on the other one. Where a device computes it, both are, and it selects.
+//! condition, nothing depends on the other one. Where a device computes it, it selects; of outputs
+//! that differ in type or shape the host takes those of one, once it has read the condition.
 
 use crate::error::Result;
 use crate::graph::ops::arithmetic::WHERE;
@@ -21,8 +22,12 @@ impl Op for Branch {
 
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let condition = operands.value(0, "cond")?;
-        let Some(is_true) = operands.condition(condition)? else {
-            return self.selected(operands, condition);
+        let is_true = match operands.condition(condition)? {
+            Some(known) => known,
+            None => match self.selected(operands, condition) {
+                Ok(selected) => return Ok(selected),
+                Err(refusal) => operands.answered(condition, false)?.ok_or(refusal)?,
+            },
         };
         let first = if is_true { 1 } else { 1 + self.outputs };
         (first..first + self.outputs)

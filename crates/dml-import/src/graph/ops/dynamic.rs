@@ -7,7 +7,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::dml::packed_tensor;
 use crate::graph::ops::packed::count;
-use crate::graph::ops::{Demand, Op, Operands};
+use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 
 /// The integers, the scale, and the zero point.
@@ -19,7 +19,7 @@ impl Op for DynamicQuantize {
         let input = operands.value(0, "x")?;
         let Kind { element, shape } = input.kind()?;
         operands.type_is(element, &[ElementType::FLOAT32], "x")?;
-        if operands.demand == Demand::Needed || count(&shape) == 0 {
+        if operands.is_host_only() || count(&shape) == 0 {
             let reason = "only a device computes it, of one element at least";
             return Err(operands.node.not_supported(reason));
         }

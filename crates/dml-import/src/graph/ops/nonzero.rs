@@ -1,9 +1,15 @@
-//! NonZero: the coordinates of elements, on the host, as the output's shape depends on them.
+//! NonZero: the coordinates of elements that are not 0, by the host where it knows them all, and else
+//! NONZERO_COORDINATES, of which the host has to know how many there are.
+
+use dml_core::DataType;
+use dml_core::operators::NonzeroCoordinatesDesc;
 
 use crate::element::ElementType;
 use crate::error::Result;
+use crate::graph::ops::cast::cast;
+use crate::graph::ops::packed::{count, write_all};
 use crate::graph::ops::{Need, Op, Operands};
-use crate::graph::value::Value;
+use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, host_elements};
 
 /// A row for each dimension, with a coordinate for each element that is not 0.
@@ -16,19 +22,58 @@ impl Op for NonZero {
     }
 
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
-        let data =
-            operands.tensor(0, "X")?.converted(ElementType::Dml(dml_core::DataType::Float64))?;
-        let found = data.bits().enumerate().filter(|(_, bits)| f64::from_bits(*bits) != 0.0);
-        let found: Vec<u64> = found.map(|(index, _)| index as u64).collect();
-        let shape = [data.shape().len() as u64, found.len() as u64];
-        operands.budget.take(&shape)?;
-        let mut rows: Vec<i64> = Vec::with_capacity(host_elements(&shape)?);
-        let mut after: u64 = data.shape().iter().product();
-        for size in data.shape() {
-            after /= size.max(&1);
-            let coordinate = |index: &u64| (index / after.max(1) % size).cast_signed();
-            rows.extend(found.iter().map(coordinate));
+        let data = operands.value(0, "X")?;
+        let is_found = operands.device.is_read() && !data.shape()?.is_empty() && !data.is_empty();
+        match data.view().filter(|it| is_found && it.storage.is_on_device()) {
+            Some(_) => found(operands, data).map(|it| vec![it]),
+            None => on_host(operands).map(|it| vec![it]),
         }
-        Ok(vec![Value::host(Tensor::from_integers(shape.to_vec(), &rows))])
     }
+}
+
+/// What a device finds: of all rows that it writes as many as it says.
+fn found(operands: &Operands<'_>, data: &Value) -> Result<Value> {
+    let shape = data.shape()?.to_vec();
+    let (rank, all) = (shape.len() as u64, count(&shape));
+    let [one, rows] = [vec![1], vec![all, rank]];
+    let index = |shape: &[u64]| {
+        let element = ElementType::Dml(DataType::Uint32);
+        Kind { element, shape: shape.to_vec() }
+    };
+    let outputs = vec![(index(&one), &one[..]), (index(&rows), &rows[..])];
+    let found = write_all(operands, &[(data, &shape)], outputs, |mut inputs, mut outputs| {
+        NonzeroCoordinatesDesc {
+            input_tensor: inputs.remove(0),
+            output_count_tensor: outputs.remove(0),
+            output_coordinates_tensor: outputs.remove(0),
+        }
+        .into()
+    })?;
+    // Types and ranks that it does not have.
+    if found[0].check().is_err() {
+        return on_host(operands);
+    }
+    let count = operands.read(&found[0])?.integers().and_then(|it| it.first().copied());
+    let count = count.unwrap_or(0).unsigned_abs().min(all);
+    if count == 0 {
+        return Ok(Value::host(Tensor::from_integers(vec![rank, 0], &[])));
+    }
+    let coordinates = found[1].seen(vec![rank, count], vec![1, rank]);
+    cast(operands, &coordinates, ElementType::INT64)
+}
+
+fn on_host(operands: &Operands<'_>) -> Result<Value> {
+    let data = operands.tensor(0, "X")?.converted(ElementType::Dml(DataType::Float64))?;
+    let found = data.bits().enumerate().filter(|(_, bits)| f64::from_bits(*bits) != 0.0);
+    let found: Vec<u64> = found.map(|(index, _)| index as u64).collect();
+    let shape = [data.shape().len() as u64, found.len() as u64];
+    operands.budget.take(&shape)?;
+    let mut rows: Vec<i64> = Vec::with_capacity(host_elements(&shape)?);
+    let mut after: u64 = data.shape().iter().product();
+    for size in data.shape() {
+        after /= size.max(&1);
+        let coordinate = |index: &u64| (index / after.max(1) % size).cast_signed();
+        rows.extend(found.iter().map(coordinate));
+    }
+    Ok(Value::host(Tensor::from_integers(shape.to_vec(), &rows)))
 }

@@ -113,7 +113,7 @@ impl Operands<'_> {
         }
         let within = |limit| elements.is_some_and(|it| it <= limit);
         let is_spared = has_floats && self.budget.spares_floats;
-        let is_host = self.demand == Demand::Needed
+        let is_host = self.demand == Demand::Needed && !(is_spared && self.device.is_read())
             || self.demand == Demand::Wanted && !is_spared
             || match operator {
                 Operator::Present => !is_given && within(limits::HOST_FOLD),
@@ -184,9 +184,17 @@ impl Operands<'_> {
         self.read(self.value(index, name)?)
     }
 
+    /// Whether the host has to know the outputs, and is not told what a device computes.
+    pub(crate) fn is_host_only(&self) -> bool {
+        self.demand == Demand::Needed && !self.device.is_read()
+    }
+
     /// The elements of `value`.
     pub(crate) fn read(&self, value: &Value) -> Result<Tensor> {
         self.budget.take(value.shape()?)?;
+        if let Some(answer) = self.device.answer(self.owner, value, None) {
+            return Ok(answer);
+        }
         value.tensor(self.node, |node| self.device.writer(node))
     }
 
@@ -213,16 +221,29 @@ impl Operands<'_> {
 
     /// What a condition says, which is one truth value; `None` where a device computes it.
     pub(crate) fn condition(&self, condition: &Value) -> Result<Option<bool>> {
+        self.is_condition(condition)?;
+        if condition.view().is_some_and(|it| it.storage.is_on_device()) {
+            return Ok(None);
+        }
+        Ok(Some(is_true(&self.read(condition)?)))
+    }
+
+    /// What a condition says that a device computes, as far as there is an answer; or that it holds, where
+    /// that may be guessed.
+    pub(crate) fn answered(&self, condition: &Value, is_guessed: bool) -> Result<Option<bool>> {
+        let guess = || Tensor::filled(ElementType::Bool, condition.shape()?.to_vec(), 1);
+        let guess = is_guessed.then(guess).transpose()?;
+        Ok(self.device.answer(self.owner, condition, guess).as_ref().map(is_true))
+    }
+
+    fn is_condition(&self, condition: &Value) -> Result<()> {
         self.type_is(condition.element()?, &[ElementType::Bool], "cond")?;
         let count = element_count(condition.shape()?).unwrap_or(u64::MAX);
         if count != 1 {
             let problem = "is the wrong number of elements";
             return Err(self.node.invalid("cond", count, problem, "1"));
         }
-        if condition.view().is_some_and(|it| it.storage.is_on_device()) {
-            return Ok(None);
-        }
-        Ok(Some(self.read(condition)?.integers().is_some_and(|it| it != [0])))
+        Ok(())
     }
 
     /// The elements of an input of one dimension.
@@ -285,4 +306,9 @@ impl Operands<'_> {
                 self.node.invalid(path, axis, "is no dimension", accepted)
             })
     }
+}
+
+/// Whether a tensor of one truth value says so.
+fn is_true(condition: &Tensor) -> bool {
+    condition.integers().is_some_and(|it| it != [0])
 }

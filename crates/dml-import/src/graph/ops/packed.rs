@@ -6,7 +6,7 @@ use dml_core::{AbstractOperator, TensorDesc};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::dml::{packed_tensor, storage, strided_tensor};
-use crate::graph::ops::{Demand, Operands};
+use crate::graph::ops::Operands;
 use crate::graph::value::Storage;
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, element_count};
@@ -126,11 +126,9 @@ fn empty(kinds: Vec<Kind>) -> Result<Vec<Value>> {
 
 /// Checks that no shape depends on what only a device computes.
 fn check_demand(operands: &Operands<'_>) -> Result<()> {
-    match operands.demand {
-        Demand::Needed => {
-            let reason = "shapes depend on it, and only a device computes it";
-            Err(operands.node.not_supported(reason))
-        }
-        Demand::Wanted | Demand::None => Ok(()),
+    if operands.is_host_only() {
+        let reason = "shapes depend on it, and only a device computes it";
+        return Err(operands.node.not_supported(reason));
     }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Loop: its body is evaluated as often as its trip count and its condition say. Where a device computes
-//! the condition, all trips are made, and what is handed on is kept from the last one that counts.
+//! the condition, all trips are made, and what is handed on is kept from the last one that counts; or else
+//! the host reads it back.
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -58,7 +59,7 @@ impl Op for Repeat {
         let mut counts: Option<Value> = None;
         while trips.is_none_or(|trips| iteration < trips) {
             if has_condition && counts.is_none() {
-                match operands.condition(&condition)? {
+                match self.holds(operands, &condition)? {
                     Some(true) => {}
                     Some(false) => break,
                     None => {
@@ -107,6 +108,17 @@ impl Repeat {
         let own = [&number, condition].into_iter().chain(carried).map(Some);
         let around = operands.values.iter().skip(2 + self.carried).copied();
         self.body.run(operands, own.chain(around))
+    }
+
+    /// What the condition says, where the host knows it or is told.
+    fn holds(&self, operands: &Operands<'_>, condition: &Value) -> Result<Option<bool>> {
+        match operands.condition(condition)? {
+            None if operands.device.is_read() => match operands.answered(condition, true)? {
+                None => operands.read(condition).map(|_| None),
+                answer => Ok(answer),
+            },
+            known => Ok(known),
+        }
     }
 
     /// Checks that a device can make the iterations from this one on, and select what counts: how many

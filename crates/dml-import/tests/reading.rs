@@ -1,0 +1,266 @@
+//! Shapes and conditions that follow from what a device computes: a session reads them back.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::device::on_every_device;
+use common::onnx::{Graph, Message, bind, floats, initializer, model, node, repeated, value};
+use common::{f32s, int64, tensors};
+use dml::Device;
+use dml_import::{DeviceTensor, Inputs, IoBinding, Model, Session, Tensor};
+
+/// A condition that holds.
+fn on() -> Message {
+    Message::default().int(2, 9).text(8, "on").bytes(9, &[1])
+}
+
+fn read(graph: Graph) -> Model {
+    Model::from_bytes(model(22, graph)).unwrap()
+}
+
+fn run(session: &Session, x: &[f32]) -> Vec<Tensor> {
+    let inputs = Inputs::new().with_tensor("x", f32s(&[x.len() as u64], x));
+    tensors(&session.run(&inputs).unwrap())
+}
+
+/// The elements of `x` whose square is more than 4, and where they are.
+fn selection() -> Graph {
+    Graph {
+        nodes: vec![
+            node("Mul", &["x", "x"], &["squares"], &[]),
+            node("Greater", &["squares", "four"], &["is_far"], &[]),
+            node("NonZero", &["is_far"], &["at"], &[]),
+            node("Transpose", &["at"], &["places"], &[]),
+            node("GatherND", &["x", "places"], &["far"], &[]),
+        ],
+        initializers: vec![floats("four", &[], &[4.0])],
+        inputs: vec![value("x", 1, &[None])],
+        outputs: vec![value("at", 7, &[]), value("far", 1, &[])],
+    }
+}
+
+#[test]
+fn an_output_has_as_many_elements_as_the_device_selects() {
+    on_every_device(|device| {
+        let session = Session::new(device, read(selection()));
+        let selected = |x: &[f32], at: &[i64]| {
+            let far: Vec<f32> = at.iter().map(|at| x[usize::try_from(*at).unwrap()]).collect();
+            let count = at.len() as u64;
+            assert_eq!(run(&session, x), [int64(&[1, count], at), f32s(&[count], &far)], "{x:?}");
+        };
+        selected(&[1.0, 3.0, -5.0, 0.0], &[1, 2]);
+        selected(&[1.0, 3.0, -5.0, 2.5], &[1, 2, 3]);
+        selected(&[0.0, 0.0, 0.0, 0.0], &[]);
+        let compiled = session.compiled_count();
+        // What was asked for has an answer that some program was made for.
+        selected(&[4.0, 3.0, -2.0, 0.0], &[0, 1]);
+        selected(&[4.0, 3.0, -9.0, 0.0], &[0, 1, 2]);
+        assert_eq!(session.compiled_count(), compiled);
+        selected(&[4.0, 3.0, -9.0], &[0, 1, 2]);
+        assert!(session.compiled_count() > compiled);
+    });
+}
+
+/// `t` is doubled until its sum is 20 or more; all of them are collected. Without a trip count.
+fn collecting() -> Graph {
+    let below = |sum: &str, of: &str, go: &str| {
+        let sums = node("ReduceSum", &[of], &[sum], &[("keepdims", 0)]);
+        [sums, node("Less", &[sum, "end"], &[go], &[])]
+    };
+    let mut nodes = vec![node("Add", &["t", "t"], &["t2"], &[])];
+    nodes.extend(below("s", "t2", "go"));
+    let body = Graph {
+        nodes,
+        inputs: vec![value("i", 7, &[]), value("on", 9, &[]), value("t", 1, &[])],
+        outputs: vec![value("go", 9, &[]), value("t2", 1, &[]), value("t2", 1, &[])],
+        ..Graph::default()
+    };
+    let mut nodes = below("first", "x", "c").to_vec();
+    nodes.push(repeated("Loop", &["", "c", "x"], &["y", "all"], body, &[]));
+    Graph {
+        nodes,
+        initializers: vec![floats("end", &[], &[20.0])],
+        inputs: vec![value("x", 1, &[Some(1)])],
+        outputs: vec![value("y", 1, &[]), value("all", 1, &[])],
+    }
+}
+
+#[test]
+fn a_loop_ends_and_collects_by_a_condition_of_the_device_alone() {
+    on_every_device(|device| {
+        let session = Session::new(device, read(collecting()));
+        for first in [0.01f32, 30.0, 7.0, 0.3, 0.01, f32::NAN] {
+            let (mut t, mut all) = (first, vec![]);
+            while t < 20.0 {
+                t += t;
+                all.push(t);
+            }
+            let found = run(&session, &[first]);
+            assert_eq!(found[0].bytes(), t.to_le_bytes(), "{first}");
+            assert_eq!(found[1], f32s(&[all.len() as u64, 1], &all), "{first}");
+        }
+    });
+}
+
+/// A state that grows until a condition of the device says that it is long enough.
+#[test]
+fn what_a_loop_hands_on_may_grow() {
+    let body = Graph {
+        nodes: vec![
+            node("Concat", &["t", "t"], &["t2"], &[("axis", 0)]),
+            node("ReduceSum", &["t2"], &["s"], &[("keepdims", 0)]),
+            node("Less", &["s", "end"], &["go"], &[]),
+        ],
+        inputs: vec![value("i", 7, &[]), value("on", 9, &[]), value("t", 1, &[])],
+        outputs: vec![value("go", 9, &[]), value("t2", 1, &[])],
+        ..Graph::default()
+    };
+    let graph = Graph {
+        nodes: vec![repeated("Loop", &["m", "on", "x"], &["y"], body, &[])],
+        initializers: vec![floats("end", &[], &[20.0]), initializer("m", &[], &[100]), on()],
+        inputs: vec![value("x", 1, &[Some(1)])],
+        outputs: vec![value("y", 1, &[])],
+    };
+    on_every_device(|device| {
+        let session = Session::new(device, read(graph.clone()));
+        assert_eq!(run(&session, &[3.0]), [f32s(&[8], &[3.0; 8])]);
+        assert_eq!(run(&session, &[8.0]), [f32s(&[4], &[8.0; 4])]);
+    });
+}
+
+/// Branches that differ in shape: the one that counts is the only one that may be wrong.
+#[test]
+fn branches_of_different_shapes_are_chosen_by_what_the_device_computes() {
+    let branch = |name: &str, op: &str, inputs: &[&str]| {
+        let graph = Graph {
+            nodes: vec![node(op, inputs, &["t"], &[])],
+            outputs: vec![value("t", 1, &[])],
+            ..Graph::default()
+        };
+        Message::default().text(1, name).message(6, graph.message()).int(20, 5)
+    };
+    let choose = node("If", &["c"], &["y"], &[])
+        .message(5, branch("then_branch", "Unknown", &["x"]))
+        .message(5, branch("else_branch", "Unsqueeze", &["x", "axes"]));
+    let graph = Graph {
+        nodes: vec![
+            node("ReduceSum", &["x"], &["sum"], &[("keepdims", 0)]),
+            node("Less", &["sum", "zero"], &["c"], &[]),
+            choose,
+        ],
+        initializers: vec![floats("zero", &[], &[0.0]), initializer("axes", &[1], &[0])],
+        inputs: vec![value("x", 1, &[None])],
+        outputs: vec![value("y", 1, &[])],
+    };
+    on_every_device(|device| {
+        let session = Session::new(device, read(graph.clone()));
+        assert_eq!(run(&session, &[1.0, 2.0]), [f32s(&[1, 2], &[1.0, 2.0])]);
+        let inputs = Inputs::new().with_tensor("x", f32s(&[2], &[1.0, -2.0]));
+        let error = session.run(&inputs).unwrap_err().to_string();
+        assert!(error.ends_with("this runtime has no operator for it"), "{error}");
+        assert_eq!(run(&session, &[3.0, 2.0]), [f32s(&[1, 2], &[3.0, 2.0])]);
+    });
+}
+
+/// Numbers from 0 up to one that the device adds up, and a part of `x` that begins there.
+#[test]
+fn sizes_and_bounds_may_be_what_a_device_computes() {
+    let graph = Graph {
+        nodes: vec![
+            node("ReduceSum", &["x"], &["sum"], &[("keepdims", 0)]),
+            node("Cast", &["sum"], &["n"], &[("to", 7)]),
+            node("Range", &["zero", "n", "one"], &["numbers"], &[]),
+            node("Unsqueeze", &["n", "axes"], &["from"], &[]),
+            node("Slice", &["x", "from", "end"], &["rest"], &[]),
+        ],
+        initializers: vec![
+            initializer("zero", &[], &[0]),
+            initializer("one", &[], &[1]),
+            initializer("axes", &[1], &[0]),
+            initializer("end", &[1], &[100]),
+        ],
+        inputs: vec![value("x", 1, &[None])],
+        outputs: vec![value("numbers", 7, &[]), value("rest", 1, &[])],
+    };
+    on_every_device(|device| {
+        let session = Session::new(device, read(graph.clone()));
+        assert_eq!(run(&session, &[1.0, 1.5, 0.0]), [int64(&[2], &[0, 1]), f32s(&[1], &[0.0])]);
+        assert_eq!(run(&session, &[1.0, -1.0]), [int64(&[0], &[]), f32s(&[2], &[1.0, -1.0])]);
+    });
+}
+
+#[test]
+fn a_state_on_the_device_is_what_it_was_until_a_run_is_right() {
+    let state = |device: &Device, values: &[f32]| {
+        DeviceTensor::new(device, &f32s(&[values.len() as u64], values)).unwrap()
+    };
+    on_every_device(|device| {
+        let session = Session::new(device, read(collecting()));
+        let mut binding = IoBinding::new().with_state("y", "x", state(device, &[3.0]));
+        let all = |binding: &mut IoBinding| {
+            tensors(&session.run_bound(binding, &Inputs::new()).unwrap()).remove(0)
+        };
+        assert_eq!(all(&mut binding), f32s(&[3, 1], &[6.0, 12.0, 24.0]));
+        assert_eq!(all(&mut binding), f32s(&[0, 1], &[]));
+        binding.reset();
+        assert_eq!(all(&mut binding), f32s(&[3, 1], &[6.0, 12.0, 24.0]));
+        assert_eq!(binding.output("y").unwrap().read().unwrap(), f32s(&[1], &[24.0]));
+    });
+}
+
+#[test]
+fn a_program_alone_is_refused_and_one_that_is_outdated_says_so() {
+    let inputs = |x: &[f32]| Inputs::new().with_tensor("x", f32s(&[3], x));
+    let device_only = Graph {
+        nodes: vec![
+            node("ReduceSum", &["x"], &["sum"], &[("keepdims", 1)]),
+            node("NonZero", &["sum"], &["y"], &[]),
+        ],
+        inputs: vec![value("x", 1, &[None])],
+        outputs: vec![value("y", 7, &[])],
+        ..Graph::default()
+    };
+    let error = bind(device_only.clone(), &inputs(&[1.0, 2.0, 3.0])).unwrap_err();
+    let reason =
+        "ReduceSum 'sum': not supported: shapes depend on it, and only a device computes it";
+    assert!(error.ends_with(reason), "{error}");
+    assert!(read(device_only.clone()).needs_session(&inputs(&[1.0, 2.0, 3.0])));
+    on_every_device(|device| {
+        let session = Session::new(device, read(device_only.clone()));
+        session.run(&inputs(&[1.0, 2.0, 3.0])).unwrap();
+        let executable = session.executable(&inputs(&[0.0, 0.0, 0.0])).unwrap();
+        assert!(executable.run(&inputs(&[4.0, 2.0, -5.0])).is_ok());
+        let error = executable.run(&inputs(&[0.0, 0.0, 0.0])).unwrap_err().to_string();
+        assert!(error.starts_with("NonZero 'y': input: "), "{error}");
+        assert!(error.ends_with("or a session"), "{error}");
+    });
+}
+
+/// It never ends: the limit on iterations says so.
+#[test]
+fn a_loop_without_an_end_is_refused() {
+    let body = Graph {
+        nodes: vec![
+            node("Mul", &["t", "t"], &["t2"], &[]),
+            node("Less", &["t2", "end"], &["go"], &[]),
+        ],
+        inputs: vec![value("i", 7, &[]), value("on", 9, &[]), value("t", 1, &[])],
+        outputs: vec![value("go", 9, &[]), value("t2", 1, &[])],
+        ..Graph::default()
+    };
+    let graph = Graph {
+        nodes: vec![repeated("Loop", &["", "on", "x"], &["y"], body, &[])],
+        initializers: vec![floats("end", &[], &[20.0]), on()],
+        inputs: vec![value("x", 1, &[])],
+        outputs: vec![value("y", 1, &[])],
+    };
+    let x = Inputs::new().with_tensor("x", f32s(&[], &[0.5]));
+    on_every_device(|device| {
+        let error = Session::new(device, read(graph.clone())).run(&x).unwrap_err().to_string();
+        assert!(
+            error.ends_with("the host has to know more than 1024 values of the device"),
+            "{error}"
+        );
+    });
+}
