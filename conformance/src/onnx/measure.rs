@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use dml::core::plan::Step as PlanStep;
 use dml::{CompiledOperator, Device};
 use dml_import::program::{Program, Step, Work};
-use dml_import::{Inputs, Model};
+use dml_import::{Inputs, Model, Session};
 use serde::Deserialize;
 
 use super::libraries::{Answer, Library};
@@ -101,15 +101,15 @@ fn model(folder: &Path, device: &Device) -> anyhow::Result<Measurement> {
     let names = contents.outline.inputs.iter().map(|it| it.name.as_str());
     let inputs =
         names.zip(given).fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
-    let program = Model::read(&contents.model)?.bind(&inputs)?;
-    let dispatches = dispatches(&program, device)?;
-    let executable = program.compile(device)?;
+    let session = Session::new(device, Model::read(&contents.model)?);
+    // The first run also initializes what operators keep.
+    session.run(&inputs)?;
+    let executable = session.executable(&inputs)?;
+    let dispatches = dispatches(executable.program(), device)?;
     let run = || {
         let start = Instant::now();
-        executable.run(&Inputs::new()).map(|_| start.elapsed())
+        executable.run(&inputs).map(|_| start.elapsed())
     };
-    // The first run also initializes what operators keep.
-    run()?;
     let (start, mut times) = (Instant::now(), Vec::new());
     while times.len() < *RUNS.start() || (start.elapsed() < LONG && times.len() < *RUNS.end()) {
         times.push(run()?);

@@ -1,10 +1,11 @@
 //! One test on a device.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use dml::Device;
 use dml_import::program::{Destination, Output};
-use dml_import::{Error, Inputs, Model, Tensor};
+use dml_import::{Error, Inputs, Model, Session, Tensor};
 
 use super::compare::{self, Tolerance, farthest};
 use super::suite::{Contents, Set};
@@ -38,7 +39,7 @@ fn attempt(folder: &Path, device: &Device, tolerance: Tolerance) -> Result<f64, 
             return Err(Ended::because(Outcome::NotRun, detail));
         }
     }
-    let model = Model::read(&contents.model).map_err(|error| not_run(&error))?;
+    let model = Arc::new(Model::read(&contents.model).map_err(|error| not_run(&error))?);
     let mut answers =
         contents.sets.iter().map(|set| answer(&contents, set, &model, device, tolerance));
     answers.try_fold(0.0, |most, found: Result<f64, Ended>| Ok(found?.max(most)))
@@ -48,7 +49,7 @@ fn attempt(folder: &Path, device: &Device, tolerance: Tolerance) -> Result<f64, 
 fn answer(
     contents: &Contents,
     set: &Set,
-    model: &Model,
+    model: &Arc<Model>,
     device: &Device,
     tolerance: Tolerance,
 ) -> Result<f64, Ended> {
@@ -81,16 +82,15 @@ fn answer(
 /// # Errors
 /// How a test of it ends: it is not run where the importer or the device refuses it.
 pub(crate) fn run_model(
-    model: &Model,
+    model: &Arc<Model>,
     inputs: &Inputs,
     device: &Device,
 ) -> Result<Vec<Output>, Ended> {
-    let program = model.bind(inputs).map_err(|error| not_run(&error))?;
-    let executable = program.compile(device).map_err(|error| match is_of_vulkan(&error) {
+    let session = Session::new(device, Arc::clone(model));
+    session.run(inputs).map_err(|error| match is_of_vulkan(&error) {
         true => failed(&error),
         false => not_run(&error),
-    })?;
-    executable.run(&Inputs::new()).map_err(|error| failed(&error))
+    })
 }
 
 /// The importer's or the device's own message, without the file, which is another in every test.

@@ -1,5 +1,7 @@
 //! One test on a device.
 
+use std::sync::Arc;
+
 use dml::Device;
 use dml_import::program::Destination;
 use dml_import::{Inputs, Model};
@@ -21,7 +23,7 @@ fn attempt(source: &str, device: &Device) -> Result<Distance, Ended> {
     let unusable = |error: anyhow::Error| Ended::because(Outcome::NotRun, format!("{error:#}"));
     let test = test(source).map_err(unusable)?;
     let Translated { model, inputs, outputs } = translate(&test.graph).map_err(unusable)?;
-    let model = Model::from_bytes(model).map_err(|error| not_run(&error))?;
+    let model = Arc::new(Model::from_bytes(model).map_err(|error| not_run(&error))?);
     let give = |all: Inputs, (name, tensor)| all.with_tensor(name, tensor);
     let inputs = inputs.into_iter().fold(Inputs::new(), give);
     let found = run_model(&model, &inputs, device)?;

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use dml_import::program::{Destination, Output};
-use dml_import::{ElementType, Executable, Inputs, Model, Program, Tensor};
+use dml_import::{ElementType, Executable, Inputs, Model, Program, Session, Tensor};
 
 use crate::files::{printable, write_npy, write_raw};
 use crate::latency::Latency;
@@ -35,13 +36,20 @@ pub(crate) struct Args {
 /// Runs the model, writes every output, and says what each is.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let (line, mut latency) = (Line::new("reading"), Latency::default());
-    let model = latency.once("read", || Model::read(&args.model))?;
+    let model = Arc::new(latency.once("read", || Model::read(&args.model))?);
     let inputs = args.inputs.read()?;
     let program = latency.once("bind", || model.bind(&inputs));
-    let program = program.map_err(|error| explained(error, &model, &inputs))?;
-    let outputs = outputs(&program, args, (&line, &mut latency), |error| {
-        explained(error, &model, &inputs).context(args.model.display().to_string())
-    })?;
+    let in_model =
+        |error| explained(error, &model, &inputs).context(args.model.display().to_string());
+    let outputs = match program {
+        Ok(program) => outputs(&program, args, (&line, &mut latency), in_model),
+        Err(_) if model.needs_session(&inputs) => args.device.with_device(|device| {
+            let session = Session::new(device, Arc::clone(&model));
+            let run = || session.run_with_progress(&inputs, &|progress| line.tell(progress));
+            repeated(run, args.repeat, &line, &mut latency).map_err(in_model)
+        }),
+        Err(error) => Err(explained(error, &model, &inputs)),
+    }?;
     drop(line);
     let folder = &args.output_dir;
     make(folder)?;
