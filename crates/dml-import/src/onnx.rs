@@ -1,6 +1,7 @@
 //! ONNX models: from a file, or from another reader that holds one ([`Source`]).
 
 mod attributes;
+mod contrib;
 mod operators;
 mod proto;
 mod reader;

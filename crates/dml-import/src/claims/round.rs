@@ -41,11 +41,22 @@ impl Verdict {
     }
 }
 
+impl Verdict {
+    /// That of two nodes together.
+    fn and(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Self::Refused(_), _) | (Self::Runs(Claim::Device), Self::Runs(_)) => self,
+            (Self::Blocked, Self::Runs(_)) => self,
+            _ => other,
+        }
+    }
+}
+
 /// The nodes that are not decided yet. They are named by their numbers, so that no two have one name.
 pub(super) struct Round {
     pub(super) graph: Graph,
-    /// The nodes of the graph before those that are asked about: constants.
-    first: usize,
+    /// Of each node that is asked about, those of the graph that stand for it.
+    groups: Vec<Vec<usize>>,
     demanded: Vec<Demand>,
     /// Whether values follow from shapes, from constants, and from a few integers.
     is_hosted: Vec<bool>,
@@ -69,17 +80,28 @@ impl Round {
             outputs.map(|it| it.name.clone()).filter(|name| !name.is_empty()).take(1).collect();
         let count = nodes.len();
         let constants = source.constants.clone();
+        let is_input = |name: &String| inputs.iter().any(|it| it.name == *name);
+        let first = constants.iter().filter(|(name, _)| !is_input(name)).count();
         let graph =
             onnx::graph(&Source { opset: source.opset, inputs, constants, nodes, outputs })?;
         let demanded = demanded(&graph, (&[], Demand::None), &[])?;
         let is_hosted = hosted(&graph)?;
-        Ok(Self { first: graph.nodes.len() - count, graph, demanded, is_hosted })
+        let mut groups = vec![vec![]; count];
+        for (index, node) in graph.nodes.iter().enumerate().skip(first) {
+            let number = node.name.name.parse::<usize>().ok();
+            if let Some(group) = number.and_then(|it| groups.get_mut(it)) {
+                group.push(index);
+            }
+        }
+        Ok(Self { groups, graph, demanded, is_hosted })
     }
 
     /// What is found of the nodes with any of the guesses.
     pub(super) fn verdicts(&self, level: FeatureLevel) -> Result<Vec<Verdict>> {
-        let nodes = || self.graph.nodes.iter().skip(self.first);
-        let unknown: Vec<Option<usize>> = nodes().map(|it| self.unknown_to_host(it)).collect();
+        let unknown = |group: &Vec<usize>| {
+            group.iter().find_map(|index| self.unknown_to_host(&self.graph.nodes[*index]))
+        };
+        let unknown: Vec<Option<usize>> = self.groups.iter().map(unknown).collect();
         if unknown.iter().any(Option::is_some) {
             // What they ask for would be asked of what comes before them.
             let problem = "decides shapes or parameters, and follows from what runs bring";
@@ -103,11 +125,14 @@ impl Round {
     ) -> Result<Vec<Verdict>> {
         let evaluation = evaluate(&self.graph, &self.inputs(shape), Extent::Nodes)?;
         let operators = Operators::of(&evaluation);
-        let nodes = self.graph.nodes.iter().enumerate().skip(self.first);
-        let verdict = |(index, node): (usize, &Node)| {
-            self.verdict(node, support(node, &evaluation, operators.of_node(index)), level)
+        let verdict = |index: &usize| {
+            let node = &self.graph.nodes[*index];
+            self.verdict(node, support(node, &evaluation, operators.of_node(*index)), level)
         };
-        Ok(nodes.map(verdict).collect())
+        let of_group = |group: &Vec<usize>| {
+            group.iter().map(verdict).fold(Verdict::Runs(Claim::Host), Verdict::and)
+        };
+        Ok(self.groups.iter().map(of_group).collect())
     }
 
     fn verdict(&self, node: &Node, support: NodeSupport, level: FeatureLevel) -> Verdict {

@@ -91,6 +91,11 @@ impl<'a> Attributes<'a> {
         self.all.iter().find(|attribute| attribute.name == name)
     }
 
+    /// The attribute itself.
+    pub(super) fn proto(&self, name: &str) -> Option<&AttributeProto> {
+        self.get(name)
+    }
+
     pub(super) fn int(&self, name: &str) -> Option<i64> {
         self.get(name).map(|attribute| attribute.i.unwrap_or(0))
     }

@@ -5,6 +5,7 @@ mod build;
 mod constant;
 mod element_wise;
 mod indices;
+mod microsoft;
 mod pooling;
 mod products;
 mod recurrent;
@@ -24,15 +25,24 @@ use crate::graph::{
 };
 
 use super::attributes::{Attributes, Kind};
+use super::contrib;
 use super::proto::{NodeProto, OperatorSetIdProto};
+use super::scope::Scope;
 
 /// The highest version of ai.onnx whose operators are known: a later one may mean others by their names.
 const HIGHEST_OPSET: i64 = 27;
 
+/// The domain of ONNX Runtime's own operators.
+pub(super) const MICROSOFT: &str = "com.microsoft";
+/// That of operators which only definitions use.
+pub(super) const INTERNAL: &str = "internal";
+
 /// One version of an operator.
 pub(super) struct Row {
+    /// Empty: ai.onnx.
+    domain: &'static str,
     name: &'static str,
-    /// The version of ai.onnx that has it first.
+    /// The version of the domain that has it first.
     since: i64,
     pub(super) attributes: &'static [(&'static str, Kind)],
     pub(super) inputs: RangeInclusive<usize>,
@@ -64,7 +74,8 @@ const fn row(
     inputs: RangeInclusive<usize>,
     build: fn(&Attributes<'_>) -> Result<Box<dyn Op>>,
 ) -> Row {
-    Row { name, since, attributes, inputs, outputs: 1..=1, build: Build::From(build) }
+    let domain = "";
+    Row { domain, name, since, attributes, inputs, outputs: 1..=1, build: Build::From(build) }
 }
 
 const EYE: [(&str, Kind); 2] = [("dtype", Kind::Int), ("k", Kind::Int)];
@@ -254,9 +265,10 @@ impl Row {
 }
 
 /// Every version of every operator, in any order.
-static ALL: [&[Row]; 8] = [
+static ALL: [&[Row]; 9] = [
     attention::ROWS,
     element_wise::ROWS,
+    microsoft::ROWS,
     pooling::ROWS,
     recurrent::ROWS,
     regions::ROWS,
@@ -265,18 +277,20 @@ static ALL: [&[Row]; 8] = [
     OTHERS,
 ];
 
-/// The row of a node's operator in a version of ai.onnx.
-pub(super) fn row_of(
-    name: &NodeName,
-    proto: &NodeProto,
-    opset: Option<i64>,
-) -> Result<&'static Row> {
-    let domain = shortened(&proto.domain);
-    if !is_default(&proto.domain) {
-        return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
-    }
-    let opset = version(name, opset)?;
-    let rows = || ALL.into_iter().flatten().filter(|row| row.name == proto.op_type);
+/// The row of a node's operator in the versions of its graph.
+pub(super) fn row_of(name: &NodeName, proto: &NodeProto, scope: &Scope<'_>) -> Result<&'static Row> {
+    let domain = if is_default(&proto.domain) { "" } else { proto.domain.as_str() };
+    let opset = match domain {
+        "" => version(name, scope.opset)?,
+        MICROSOFT => contrib::version(name, scope.contrib)?,
+        INTERNAL if scope.caller().is_some() => contrib::VERSION,
+        other => {
+            let domain = shortened(other);
+            return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
+        }
+    };
+    let is_named = |row: &&Row| row.domain == domain && row.name == proto.op_type;
+    let rows = || ALL.into_iter().flatten().filter(is_named);
     rows().filter(|row| row.since <= opset).max_by_key(|row| row.since).ok_or_else(|| {
         let refused = REFUSED.iter().find(|(name, _)| *name == proto.op_type);
         match (rows().map(|row| row.since).min(), refused) {
@@ -314,6 +328,11 @@ pub(super) fn opset(imports: &[OperatorSetIdProto]) -> Result<Option<i64>> {
     )))
 }
 
+/// The version of com.microsoft among those; `None` where it is none of them.
+pub(super) fn contrib_opset(imports: &[OperatorSetIdProto]) -> Option<i64> {
+    imports.iter().find(|it| it.domain == MICROSOFT).map(|it| it.version)
+}
+
 pub(super) fn is_default(domain: &str) -> bool {
     matches!(domain, "" | "ai.onnx")
 }
@@ -337,7 +356,7 @@ mod tests {
         let is_letter = |it: char| it.is_ascii_alphanumeric();
         let words: Vec<&str> = document.split(|it| !is_letter(it)).collect();
         let mut missing: Vec<&str> = ALL.into_iter().flatten().map(|row| row.name).collect();
-        missing.retain(|name| !words.contains(name));
+        missing.retain(|name| !name.starts_with('_') && !words.contains(name));
         assert!(missing.is_empty(), "{missing:?}");
     }
 }

@@ -16,7 +16,7 @@ use crate::limits;
 use super::attributes::Attributes;
 use super::proto::{DimensionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use super::scope::Scope;
-use super::{operators, tensor};
+use super::{contrib, operators, tensor};
 
 /// The graph of a model.
 pub(super) fn graph(model: &ModelProto, folder: Option<&Path>) -> Result<Graph> {
@@ -24,7 +24,7 @@ pub(super) fn graph(model: &ModelProto, folder: Option<&Path>) -> Result<Graph> 
     let proto = proto.ok_or_else(|| Error::malformed("is no ONNX model: it has no graph"))?;
     let graph = Graph::default();
     let mut reader = Reader { model, folder, graph, depth: 0, count: 0, entries: 0, expanded: 0 };
-    let mut scope = Scope::new(operators::opset(&model.opset_import)?);
+    let mut scope = Scope::new(function::opsets(&model.opset_import)?);
     reader.inputs(proto, &mut scope)?;
     reader.nodes(&proto.node, &mut scope)?;
     for output in &proto.output {
@@ -158,9 +158,7 @@ impl Reader<'_> {
     fn node(&mut self, proto: &NodeProto, scope: &Scope<'_>) -> Result<()> {
         self.entries +=
             proto.attribute.iter().map(|it| it.ints.len() + it.floats.len()).sum::<usize>();
-        let first = proto.output.iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
-        let name = if proto.name.is_empty() { &first } else { &proto.name };
-        let name = NodeName::new(&proto.op_type, name);
+        let name = scope.name_of(proto);
         let user = name.to_string();
         let input =
             |input: &String| if input.is_empty() { Ok(None) } else { scope.find(input, &user) };
@@ -170,8 +168,15 @@ impl Reader<'_> {
             inputs.pop();
         }
         let outputs: Vec<Option<ValueId>> = proto.output.iter().map(|it| scope.own(it)).collect();
-        if let Some(called) = function::called(self.model, proto) {
+        // Definitions do not know the model's functions.
+        let called = function::called(self.model, proto).filter(|_| scope.caller().is_none());
+        if let Some(called) = called {
             let body = function::inline(self, called, proto, &name, &inputs, scope.attributes());
+            return self.inlined(name, body, outputs);
+        }
+        if let Some(definition) = contrib::called(proto, scope.caller().is_some()) {
+            let around = (outputs.as_slice(), scope);
+            let body = function::defined(self, definition, proto, &name, &inputs, around);
             return self.inlined(name, body, outputs);
         }
         let with_graphs = subgraph::OPERATORS.iter().find(|(it, _)| *it == proto.op_type);
@@ -196,7 +201,8 @@ impl Reader<'_> {
     ) -> Result<()> {
         match body {
             Ok(values) => {
-                for (output, value) in outputs.into_iter().zip(values) {
+                let asked = outputs.into_iter().zip(values).filter(|(output, _)| output.is_some());
+                for (output, value) in asked {
                     let op: Box<dyn Op> = Box::new(crate::graph::Identity);
                     let (inputs, outputs) = (vec![Some(value)], vec![output]);
                     self.push(Node { name: name.clone(), op: Ok(op), inputs, outputs })?;
@@ -216,7 +222,7 @@ impl Reader<'_> {
         inputs: usize,
         scope: &Scope<'_>,
     ) -> Result<Box<dyn Op>> {
-        let row = operators::row_of(name, proto, scope.opset)?;
+        let row = operators::row_of(name, proto, scope)?;
         if !row.inputs.contains(&inputs) {
             let accepted = operators::counts(&row.inputs);
             return Err(name.invalid("inputs", inputs, "is the wrong number", accepted));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::error::{Error, Result, shortened};
+use crate::error::{Error, NodeName, Result, shortened};
 use crate::graph::ValueId;
 
 use super::proto::{AttributeProto, NodeProto};
@@ -15,25 +15,51 @@ pub(super) struct Scope<'a> {
     outer: Option<&'a Scope<'a>>,
     /// The version of ai.onnx; `None` where none is imported.
     pub(super) opset: Option<i64>,
+    /// The version of com.microsoft; `None` likewise.
+    pub(super) contrib: Option<i64>,
     /// What the attributes of a function are; `None` outside of one.
     attributes: Option<&'a [AttributeProto]>,
+    /// The node whose definition this is.
+    caller: Option<&'a NodeName>,
 }
 
 impl<'a> Scope<'a> {
     /// That of a model's graph.
-    pub(super) fn new(opset: Option<i64>) -> Self {
-        Self { own: HashMap::new(), outer: None, opset, attributes: None }
+    pub(super) fn new([opset, contrib]: [Option<i64>; 2]) -> Self {
+        Self { own: HashMap::new(), outer: None, opset, contrib, attributes: None, caller: None }
     }
 
     /// That of a subgraph of a node in `outer`.
     pub(super) fn within(outer: &'a Scope<'a>) -> Self {
-        let (opset, attributes) = (outer.opset, outer.attributes);
-        Self { own: HashMap::new(), outer: Some(outer), opset, attributes }
+        Self { own: HashMap::new(), outer: Some(outer), ..*outer }
     }
 
     /// That of a function with these attributes.
-    pub(super) fn of_function(opset: Option<i64>, attributes: &'a [AttributeProto]) -> Self {
-        Self { attributes: Some(attributes), ..Self::new(opset) }
+    pub(super) fn of_function(
+        opsets: [Option<i64>; 2],
+        attributes: &'a [AttributeProto],
+    ) -> Self {
+        Self { attributes: Some(attributes), ..Self::new(opsets) }
+    }
+
+    /// That of the definition that stands for a node.
+    pub(super) fn of_definition(opsets: [Option<i64>; 2], caller: &'a NodeName) -> Self {
+        Self { caller: Some(caller), ..Self::new(opsets) }
+    }
+
+    pub(super) fn caller(&self) -> Option<&'a NodeName> {
+        self.caller
+    }
+
+    /// How messages call a node here: one of a definition has the name of the node that this stands for.
+    pub(super) fn name_of(&self, proto: &NodeProto) -> NodeName {
+        if let Some(caller) = self.caller {
+            let operator = format!("{}/{}", caller.operator, proto.op_type);
+            return NodeName::new(operator, &caller.name);
+        }
+        let first = proto.output.iter().find(|name| !name.is_empty());
+        let first = first.map_or("", String::as_str);
+        NodeName::new(&proto.op_type, if proto.name.is_empty() { first } else { &proto.name })
     }
 
     pub(super) fn attributes(&self) -> Option<&'a [AttributeProto]> {

@@ -5,6 +5,8 @@ use bytes::Bytes;
 use crate::element::ElementType;
 
 use super::attributes::Kind;
+use super::contrib;
+use super::operators::MICROSOFT;
 use super::proto::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
     TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
@@ -103,9 +105,10 @@ impl Source {
             input: self.inputs.iter().map(SourceValue::to_proto).collect(),
             output: self.outputs.iter().map(output).collect(),
         };
+        let of = |domain: &str, version| OperatorSetIdProto { domain: domain.to_owned(), version };
         ModelProto {
             graph: Some(graph),
-            opset_import: vec![OperatorSetIdProto { domain: String::new(), version: self.opset }],
+            opset_import: vec![of("", self.opset), of(MICROSOFT, contrib::VERSION)],
             functions: vec![],
         }
     }

@@ -26,6 +26,12 @@ impl Message {
         message
     }
 
+    pub(crate) fn float(self, field: u64, value: f32) -> Self {
+        let mut message = self.varint(field << 3 | 5);
+        message.0.extend_from_slice(&value.to_le_bytes());
+        message
+    }
+
     pub(crate) fn text(self, field: u64, text: &str) -> Self {
         self.bytes(field, text.as_bytes())
     }
@@ -156,6 +162,13 @@ pub(crate) fn model_with(opset: i64, graph: Graph, functions: Vec<Message>) -> V
     let opset = Message::default().int(2, opset);
     let model = Message::default().int(1, 8).message(7, graph.message()).message(8, opset);
     functions.into_iter().fold(model, |it, function| it.message(25, function)).0
+}
+
+/// A model of one graph, which uses com.microsoft as well.
+pub(crate) fn contrib_model(graph: Graph) -> Vec<u8> {
+    let contrib = Message::default().text(1, "com.microsoft").int(2, 1);
+    let model = Message(model(21, graph));
+    model.message(8, contrib).0
 }
 
 /// The outputs of a graph with one, `y`.

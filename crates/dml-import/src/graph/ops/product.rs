@@ -32,22 +32,54 @@ pub(crate) struct MatrixProduct {
     inputs: &'static [(usize, Role)],
     /// The input whose type is the output's; none where that is INT32.
     typed_by: Option<usize>,
+    /// How the factors are seen.
+    turned: [Turned; 2],
+    /// What real products are multiplied by.
+    alpha: f32,
+}
+
+/// The order of a factor's dimensions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turned {
+    /// The last two change places.
+    pub(crate) matrix: bool,
+    /// Before that the first comes to the place before the last.
+    pub(crate) batch: bool,
+}
+
+impl Turned {
+    const NOT: Self = Self { matrix: false, batch: false };
+
+    fn seen(self, value: &Value) -> Result<Value> {
+        let rank = value.shape()?.len();
+        if rank < 2 {
+            return Ok(value.clone());
+        }
+        let mut order: Vec<usize> = (0..rank).collect();
+        if self.batch {
+            order[..rank - 1].rotate_left(1);
+        }
+        if self.matrix {
+            order.swap(rank - 2, rank - 1);
+        }
+        Ok(value.transposed(&order))
+    }
 }
 
 impl MatrixProduct {
     /// MatMul.
     pub(crate) const REAL: Self =
-        Self { schema: &GEMM, inputs: &[(0, Role::First), (1, Role::Second)], typed_by: Some(0) };
+        Self::of(&GEMM, &[(0, Role::First), (1, Role::Second)], Some(0));
     /// MatMulInteger.
-    pub(crate) const INTEGER: Self = Self {
-        schema: &MATRIX_MULTIPLY_INTEGER,
-        inputs: &[(0, Role::First), (2, Role::OfRows), (1, Role::Second), (3, Role::OfColumns)],
-        typed_by: None,
-    };
+    pub(crate) const INTEGER: Self = Self::of(
+        &MATRIX_MULTIPLY_INTEGER,
+        &[(0, Role::First), (2, Role::OfRows), (1, Role::Second), (3, Role::OfColumns)],
+        None,
+    );
     /// QLinearMatMul.
-    pub(crate) const QUANTIZED: Self = Self {
-        schema: &QUANTIZED_LINEAR_MATRIX_MULTIPLY,
-        inputs: &[
+    pub(crate) const QUANTIZED: Self = Self::of(
+        &QUANTIZED_LINEAR_MATRIX_MULTIPLY,
+        &[
             (0, Role::First),
             (1, Role::OfRows),
             (2, Role::OfRows),
@@ -57,8 +89,21 @@ impl MatrixProduct {
             (6, Role::OfRows),
             (7, Role::OfRows),
         ],
-        typed_by: Some(7),
-    };
+        Some(7),
+    );
+
+    const fn of(
+        schema: &'static OperatorSchema,
+        inputs: &'static [(usize, Role)],
+        typed_by: Option<usize>,
+    ) -> Self {
+        Self { schema, inputs, typed_by, turned: [Turned::NOT; 2], alpha: 1.0 }
+    }
+
+    /// A real product of factors that are seen in another order.
+    pub(crate) fn fused(turned: [Turned; 2], alpha: f32) -> Self {
+        Self { turned, alpha, ..Self::REAL }
+    }
 }
 
 /// The product of two matrices, or of batches of them.
@@ -79,7 +124,8 @@ impl Op for MatrixProduct {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let of = |role| self.inputs.iter().find(|it| it.1 == role).map_or(0, |it| it.0);
         let [a, b] = [Role::First, Role::Second].map(of);
-        let [a, b] = [operands.value(a, "A")?, operands.value(b, "B")?];
+        let a = self.turned[0].seen(operands.value(a, "A")?)?;
+        let b = self.turned[1].seen(operands.value(b, "B")?)?;
         let (shape, output) = shapes(operands, a.shape()?, b.shape()?)?;
         let element = match self.typed_by {
             Some(index) => operands.value(index, "zero point")?.element()?,
@@ -91,13 +137,17 @@ impl Op for MatrixProduct {
         }
         let mut inputs = vec![];
         for (index, role) in self.inputs {
-            let value = operands.optional(*index);
+            let value = match role {
+                Role::First => Some(&a),
+                Role::Second => Some(&b),
+                Role::OfRows | Role::OfColumns => operands.optional(*index),
+            };
             inputs.push(value.map(|it| shape.seen(operands, it, *role)).transpose()?);
         }
         let mut seen = shape.flat_batches().to_vec();
         seen.extend([shape.rows, shape.columns]);
         let value = by_strides(operands, &inputs, kind, &seen, |tensors, output| {
-            Ok(operator(self.schema, tensors, output))
+            Ok(operator(self.schema, tensors, output, self.alpha))
         })?;
         Ok(vec![value])
     }
@@ -108,12 +158,14 @@ fn operator(
     schema: &'static OperatorSchema,
     inputs: Vec<Option<TensorDesc>>,
     output: TensorDesc,
+    alpha: f32,
 ) -> AbstractOperator {
     let mut tensors = inputs.into_iter();
     let fields = schema.fields.iter().map(|field| match (field.kind, field.name) {
         (dml_core::schema::FieldKind::Input, _) => FieldValue::Tensor(tensors.next().flatten()),
         (dml_core::schema::FieldKind::Output, _) => FieldValue::Tensor(Some(output.clone())),
-        (_, "Alpha" | "Beta") => FieldValue::Float(1.0),
+        (_, "Alpha") => FieldValue::Float(alpha),
+        (_, "Beta") => FieldValue::Float(1.0),
         _ => field.field_type.empty_value(),
     });
     AbstractOperator::new(schema, fields.collect()).expect("the schema's fields")

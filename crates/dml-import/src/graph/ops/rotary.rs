@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::graph::ops::arithmetic::{ADD, MULTIPLY, SUBTRACT};
+use crate::graph::ops::cached::numbers;
 use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::function::Function;
@@ -21,6 +22,9 @@ pub(crate) struct RotaryEmbedding {
     pub(crate) heads: Option<i64>,
     /// How many elements of a head are turned, those that come first; `None`: all.
     pub(crate) turned: Option<u64>,
+    /// Whether heads and how much of them is turned follow from the number of cosines where nothing is said, and
+    /// one step for all says where those of a sequence begin.
+    pub(crate) follows_cache: bool,
 }
 
 impl Op for RotaryEmbedding {
@@ -31,7 +35,11 @@ impl Op for RotaryEmbedding {
             let accepted = "four dimensions, or three and num_heads";
             operands.node.invalid("X", text(shape), "is the wrong shape", accepted)
         };
+        let cosines = operands.shape(1, "cos_cache")?.last().copied().unwrap_or(0);
+        let of_cache = self.follows_cache.then_some(cosines.saturating_mul(2)).filter(|it| *it > 0);
         let heads = self.heads.and_then(|it| u64::try_from(it).ok()).filter(|it| *it > 0);
+        let width = shape.last().copied().unwrap_or(0);
+        let heads = heads.or_else(|| of_cache.map(|it| width / it).filter(|it| *it > 0));
         // By batches, steps, heads and elements.
         let by_steps = match (shape, heads) {
             ([_, _, _, _], _) => given.transposed(&[0, 2, 1, 3]),
@@ -41,7 +49,7 @@ impl Op for RotaryEmbedding {
             _ => return Err(wrong()),
         };
         let [batches, steps, heads, elements] = *by_steps.shape()? else { return Err(wrong()) };
-        let turned = self.turned.unwrap_or(elements);
+        let turned = self.turned.or(of_cache).unwrap_or(elements);
         if turned > elements || !turned.is_multiple_of(2) {
             let accepted = format!("even numbers up to {elements}");
             let path = "attribute rotary_embedding_dim";
@@ -58,7 +66,7 @@ impl Op for RotaryEmbedding {
         let mut angles = [batches, steps, 1, half, half];
         angles[usize::from(along)] = 1;
         let [cos, sin] = [(1, "cos_cache"), (2, "sin_cache")]
-            .map(|(index, name)| operands.reshaped(&of_steps(operands, index, name)?, &angles));
+            .map(|(index, name)| operands.reshaped(&self.of_steps(operands, index, name)?, &angles));
         let (cos, sin) = (cos?, sin?);
         let apply = |function: Function, a: &Value, b: &Value| {
             ElementWise::new(function).apply(operands, &[a.clone(), b.clone()])
@@ -77,12 +85,29 @@ impl Op for RotaryEmbedding {
     }
 }
 
-/// The cosines or sines of each step.
-fn of_steps(operands: &Operands<'_>, index: usize, name: &str) -> Result<Value> {
-    let cache = operands.value(index, name)?;
-    let Some(steps) = operands.optional(3) else { return Ok(cache.clone()) };
-    let both = Operands { values: vec![Some(cache), Some(steps)], ..*operands };
-    Ok(Gather { axis: Some(0) }.evaluate(&both)?.remove(0))
+impl RotaryEmbedding {
+    /// The cosines or sines of each step.
+    fn of_steps(&self, operands: &Operands<'_>, index: usize, name: &str) -> Result<Value> {
+        let cache = operands.value(index, name)?;
+        let Some(steps) = operands.optional(3) else { return Ok(cache.clone()) };
+        let begins = self.follows_cache && matches!(steps.shape()?, [] | [1]);
+        let steps = if begins { self.counted(operands, steps)? } else { steps.clone() };
+        let both = Operands { values: vec![Some(cache), Some(&steps)], ..*operands };
+        Ok(Gather { axis: Some(0) }.evaluate(&both)?.remove(0))
+    }
+
+    /// The steps of every sequence from the first one on.
+    fn counted(&self, operands: &Operands<'_>, first: &Value) -> Result<Value> {
+        let shape = operands.shape(0, "input")?;
+        let [batches, steps] = match *shape {
+            [batches, _, steps, _] | [batches, steps, _] => [batches, steps],
+            _ => [1, 1],
+        };
+        let counted = numbers(operands, first.element()?, &[1, steps])?;
+        let first = operands.reshaped(first, &[1, 1])?;
+        let all = ElementWise::new(ADD).apply(operands, &[first, counted])?;
+        Ok(all.broadcast(&[batches, steps]))
+    }
 }
 
 /// A range of a dimension.

@@ -2,6 +2,7 @@
 
 use super::build::Built;
 use super::{Row, row};
+use crate::error::Result;
 use crate::graph::{Attention, RotaryEmbedding};
 use crate::onnx::attributes::{Attributes, Kind};
 
@@ -27,16 +28,21 @@ pub(super) static ROWS: &[Row] = &[
 ];
 
 fn rotary_embedding(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(rotary(it)?))
+}
+
+pub(super) fn rotary(it: &Attributes<'_>) -> Result<RotaryEmbedding> {
     let name = "rotary_embedding_dim";
     let turned = it.int(name).filter(|turned| *turned != 0).map(|turned| {
         let (path, problem) = (format!("attribute {name}"), "is no number of elements");
         u64::try_from(turned).map_err(|_| it.node.invalid(path, turned, problem, "0 and more"))
     });
-    Ok(Box::new(RotaryEmbedding {
+    Ok(RotaryEmbedding {
         is_interleaved: it.flag("interleaved", false),
         heads: it.int("num_heads"),
         turned: turned.transpose()?,
-    }))
+        follows_cache: false,
+    })
 }
 
 fn attention(it: &Attributes<'_>) -> Built {

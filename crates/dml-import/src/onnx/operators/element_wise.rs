@@ -26,7 +26,7 @@ const fn element_wise(
     function: Function,
 ) -> Row {
     let build = Build::ElementWise(function);
-    Row { name, since, attributes: &[], inputs, outputs: 1..=1, build }
+    Row { domain: "", name, since, attributes: &[], inputs, outputs: 1..=1, build }
 }
 
 /// An operator of one input that DirectML computes for numbers, and the host does not.
@@ -47,13 +47,18 @@ const fn activation(
     defaults: &'static [f32],
 ) -> Row {
     let build = Build::Parameterized(Function::new(Numbers, schema), defaults);
-    Row { name, since, attributes, inputs: 1..=1, outputs: 1..=1, build }
+    Row { domain: "", name, since, attributes, inputs: 1..=1, outputs: 1..=1, build }
+}
+
+/// Elements times their sigmoid.
+pub(super) const fn swish(name: &'static str, since: i64, steepness: &'static [f32]) -> Row {
+    activation(name, since, &tables::ACTIVATION_SWISH, &ALPHA, steepness)
 }
 
 /// One of two inputs before version 7.
 const fn legacy(name: &'static str, since: i64, function: Function) -> Row {
     let build = Build::Legacy(function);
-    Row { name, since, attributes: &LEGACY, inputs: 2..=2, outputs: 1..=1, build }
+    Row { domain: "", name, since, attributes: &LEGACY, inputs: 2..=2, outputs: 1..=1, build }
 }
 
 const LEGACY: [(&str, Kind); 3] =
@@ -139,7 +144,7 @@ pub(super) static ROWS: &[Row] = &[
     unary("Tanh", 6, &tables::ACTIVATION_TANH),
     activation("Celu", 12, &tables::ACTIVATION_CELU, &ALPHA, &[1.0]),
     activation("Elu", 6, &tables::ACTIVATION_ELU, &ALPHA, &[1.0]),
-    activation("Swish", 24, &tables::ACTIVATION_SWISH, &ALPHA, &[1.0]),
+    swish("Swish", 24, &[1.0]),
     activation("HardSigmoid", 6, &tables::ACTIVATION_HARD_SIGMOID, &ALPHA_BETA, &[0.2, 0.5]),
     // Its slope and its middle are no attributes.
     activation("HardSwish", 14, &tables::ACTIVATION_HARD_SWISH, &[], &[1.0 / 6.0, 0.5]),

@@ -45,7 +45,8 @@ const RUNNING: [(&str, Kind); 2] = [("exclusive", Kind::Int), ("reverse", Kind::
 const fn reduces(name: &'static str, since: i64, function: ReduceFunction) -> Row {
     let (attributes, inputs): (&'static [(&str, Kind)], RangeInclusive<usize>) =
         if since == 1 { (&AXES, 1..=1) } else { (&NO_AXES, 1..=2) };
-    Row { name, since, attributes, inputs, outputs: 1..=1, build: Build::Reduce(function) }
+    let build = Build::Reduce(function);
+    Row { domain: "", name, since, attributes, inputs, outputs: 1..=1, build }
 }
 
 /// Every version of these operators, in any order.
@@ -81,7 +82,9 @@ pub(super) static ROWS: &[Row] = &[
     row("InstanceNormalization", 6, &EPSILON, 3..=3, |it| normalize(it, Common::Channel)),
     row("GroupNormalization", 18, &GROUP_18, 3..=3, |it| group(it, false)),
     row("GroupNormalization", 21, &GROUP_21, 3..=3, |it| group(it, true)),
-    Row { outputs: 1..=3, ..row("LayerNormalization", 17, &LAYER, 2..=3, layer) },
+    // Before version 17 it is ONNX Runtime's, which has the simplified one in this domain too.
+    Row { outputs: 1..=3, ..row("LayerNormalization", 1, &LAYER, 2..=3, layer) },
+    row("SimplifiedLayerNormalization", 1, &LAYER, 2..=2, root_mean_square),
     row("RMSNormalization", 23, &LAYER, 2..=2, root_mean_square),
     row("MeanVarianceNormalization", 9, &ONLY_AXES, 1..=1, mean_variance),
     row("LpNormalization", 1, &NORM, 1..=1, norm),

@@ -4,8 +4,12 @@ use crate::error::{NodeName, Result};
 use crate::graph::ValueId;
 
 use super::Reader;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::contrib::{self, Definition};
 use crate::onnx::operators;
-use crate::onnx::proto::{AttributeProto, FunctionProto, ModelProto, NodeProto};
+use crate::onnx::proto::{
+    AttributeProto, FunctionProto, ModelProto, NodeProto, OperatorSetIdProto,
+};
 use crate::onnx::scope::{self, Scope};
 
 /// The function that a node calls; `None` where it is an operator.
@@ -42,11 +46,43 @@ pub(super) fn inline(
         }
     }
     // A function that does not say has the model's.
-    let opset = match operators::opset(&function.opset_import)? {
-        None => operators::opset(&reader.model.opset_import)?,
-        own => own,
-    };
-    let mut scope = Scope::of_function(opset, &attributes);
+    let [own, of_model] = [opsets(&function.opset_import)?, opsets(&reader.model.opset_import)?];
+    let opsets = [own[0].or(of_model[0]), own[1].or(of_model[1])];
+    body(reader, function, name, inputs, Scope::of_function(opsets, &attributes))
+}
+
+/// The versions of ai.onnx and com.microsoft.
+pub(super) fn opsets(imports: &[OperatorSetIdProto]) -> Result<[Option<i64>; 2]> {
+    Ok([operators::opset(imports)?, operators::contrib_opset(imports)])
+}
+
+/// The same of a definition, which is a function of no model.
+pub(super) fn defined(
+    reader: &mut Reader<'_>,
+    definition: Definition,
+    proto: &NodeProto,
+    name: &NodeName,
+    inputs: &[Option<ValueId>],
+    (outputs, outer): (&[Option<ValueId>], &Scope<'_>),
+) -> Result<Vec<ValueId>> {
+    if proto.domain != operators::INTERNAL {
+        contrib::version(name, outer.contrib)?;
+    }
+    let head = definition.head()?;
+    let resolved = outer.resolved(proto)?;
+    let attributes = Attributes::new(name, &resolved, &head.attributes, reader.folder)?;
+    let function = definition.function(&head, &attributes, inputs, outputs)?;
+    let opsets = opsets(&function.opset_import)?;
+    body(reader, &function, name, inputs, Scope::of_definition(opsets, name))
+}
+
+fn body(
+    reader: &mut Reader<'_>,
+    function: &FunctionProto,
+    name: &NodeName,
+    inputs: &[Option<ValueId>],
+    mut scope: Scope<'_>,
+) -> Result<Vec<ValueId>> {
     let given = inputs.iter().copied().chain(std::iter::repeat(None));
     for (name, value) in function.input.iter().zip(given) {
         scope.insert(name, value)?;

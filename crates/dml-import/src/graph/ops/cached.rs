@@ -1,0 +1,182 @@
+//! Attention as ONNX Runtime has it: keys that are kept in a buffer, and masks in several forms.
+
+use crate::convert::from_integer;
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::arithmetic::{
+    ADD, AND, GREATER_OR_EQUAL, LESS, MINIMUM, SUBTRACT, WHERE,
+};
+use crate::graph::ops::attention::Attention;
+use crate::graph::ops::cast::cast;
+use crate::graph::ops::concat::join;
+use crate::graph::ops::element_wise::ElementWise;
+use crate::graph::ops::function::Function;
+use crate::graph::ops::index::GatherNd;
+use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::value::{Kind, Value};
+use crate::tensor::{Tensor, text};
+
+/// The numbers from 0 on, in a shape.
+pub(super) fn numbers(
+    operands: &Operands<'_>,
+    element: ElementType,
+    shape: &[u64],
+) -> Result<Value> {
+    operands.budget.take(shape)?;
+    let width = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
+    let count: u64 = shape.iter().product();
+    let bytes = (0..count).flat_map(|it| {
+        from_integer(it.into(), element).to_le_bytes().into_iter().take(width)
+    });
+    Ok(Value::host(Tensor::new(element, shape.to_vec(), bytes.collect::<Vec<u8>>())?))
+}
+
+fn apply(operands: &Operands<'_>, function: Function, values: &[&Value]) -> Result<Value> {
+    let values: Vec<Value> = values.iter().copied().cloned().collect();
+    ElementWise::new(function).apply(operands, &values)
+}
+
+/// Which keys each query sees, in four dimensions. Inputs are a mask, queries, and how many keys there are. The mask
+/// has an element for each key, or for each query and key; or, in one dimension, how many keys each sequence has,
+/// after which may come where they begin.
+#[derive(Debug)]
+pub(crate) struct KeyMask;
+
+impl Op for KeyMask {
+    fn need(&self, input: usize) -> Need {
+        [Need::Elements, Need::Shape, Need::Host][input.min(2)]
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let mask = operands.value(0, "mask")?;
+        let batches = operands.shape(1, "query")?.first().copied().unwrap_or(1);
+        let keys = operands.size(operands.scalar(2, "keys")?, "keys")?;
+        let wrong = |shape: &[u64]| {
+            let accepted = format!("[{batches}], [{batches}, {keys}], [{batches}, queries, {keys}]");
+            operands.node.invalid("mask", text(shape), "is the wrong shape", accepted)
+        };
+        let shape = match *mask.shape()? {
+            [count] if count == batches || count == batches.saturating_mul(2) => {
+                return self.of_lengths(operands, mask, [batches, keys]).map(|it| vec![it]);
+            }
+            [batches, given] if given == keys => [batches, 1, 1, keys],
+            [batches, queries, given] if given == keys => [batches, 1, queries, keys],
+            ref other => return Err(wrong(other)),
+        };
+        let mask = operands.reshaped(mask, &shape)?;
+        Ok(vec![cast(operands, &mask, ElementType::Bool)?])
+    }
+}
+
+impl KeyMask {
+    fn of_lengths(
+        &self,
+        operands: &Operands<'_>,
+        mask: &Value,
+        [batches, keys]: [u64; 2],
+    ) -> Result<Value> {
+        let count = mask.shape()?.first().copied().unwrap_or(0);
+        let mask = operands.reshaped(mask, &[count / batches.max(1), batches, 1, 1, 1])?;
+        let parts = (0..count / batches.max(1)).map(|at| part(operands, &mask, at));
+        let parts = parts.collect::<Result<Vec<Value>>>()?;
+        let places = numbers(operands, mask.element()?, &[1, 1, 1, keys])?;
+        let mut seen: Option<Value> = None;
+        for (end, function) in parts.iter().zip([LESS, GREATER_OR_EQUAL]) {
+            let one = apply(operands, function, &[&places, end])?;
+            seen = Some(match seen {
+                None => one,
+                Some(other) => apply(operands, AND, &[&other, &one])?,
+            });
+        }
+        let none = || operands.node.invalid("mask", 0, "is the wrong number", "1 and more");
+        seen.ok_or_else(none)
+    }
+}
+
+/// The place along the first dimension, without that.
+fn part(operands: &Operands<'_>, value: &Value, at: u64) -> Result<Value> {
+    let shape = value.shape()?[1..].to_vec();
+    let element = ElementType::INT64;
+    let at = Value::fill(Kind { element, shape: vec![] }, at);
+    let both = Operands { values: vec![Some(value), Some(&at)], ..*operands };
+    let gather = crate::graph::ops::index::Gather { axis: Some(0) };
+    let part = gather.evaluate(&both)?.remove(0);
+    operands.reshaped(&part, &shape)
+}
+
+/// Attention whose earlier keys and values are in a buffer that may have room for more. Inputs are those of
+/// [`Attention`] up to the earlier values; how many of these each sequence has; and how many keys there are then.
+#[derive(Debug)]
+pub(crate) struct CachedAttention(pub(crate) Attention);
+
+impl Op for CachedAttention {
+    fn need(&self, input: usize) -> Need {
+        if input == 7 { Need::Host } else { Need::Elements }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let mut values: Vec<Option<&Value>> = (0..6).map(|it| operands.optional(it)).collect();
+        let (Some(past_keys), Some(past_values)) = (values[4], values[5]) else {
+            return self.0.evaluate(&Operands { values, ..*operands });
+        };
+        let given = operands.shape(1, "key")?;
+        let [batches, steps] = [0, 1].map(|it| given.get(it).copied().unwrap_or(0));
+        let earlier = past_keys.shape()?.get(2).copied().unwrap_or(0);
+        let keys = operands.size(operands.scalar(7, "total_sequence_length")?, "keys")?;
+        // Nothing is between what there is and what comes.
+        if earlier == 0 || batches == 1 && keys == earlier.saturating_add(steps) {
+            return self.0.evaluate(&Operands { values, ..*operands });
+        }
+        let appended = |past, index, name| self.appended(operands, past, (index, name), keys);
+        let (all_keys, all_values) =
+            (appended(past_keys, 1, "key")?, appended(past_values, 2, "value")?);
+        (values[1], values[2]) = (Some(&all_keys), Some(&all_values));
+        (values[4], values[5]) = (None, None);
+        let attention = Attention { outputs: 1, ..self.0 };
+        let mut outputs = attention.evaluate(&Operands { values, ..*operands })?;
+        outputs.extend([all_keys, all_values]);
+        Ok(outputs)
+    }
+}
+
+impl CachedAttention {
+    /// Each sequence's new steps after those that it has, in a buffer of `keys` of them.
+    fn appended(
+        &self,
+        operands: &Operands<'_>,
+        past: &Value,
+        (index, name): (usize, &str),
+        keys: u64,
+    ) -> Result<Value> {
+        let new = operands.value(index, name)?;
+        let wrong = |shape: &[u64]| {
+            operands.node.invalid(name, text(shape), "does not fit what is kept", "its heads")
+        };
+        let (of_past, of_new) = (past.shape()?, new.shape()?);
+        let ([batches, heads, room, width], [_, steps, all]) = (of_past, of_new) else {
+            return Err(wrong(of_new));
+        };
+        if *all != heads.saturating_mul(*width) || of_new[0] != *batches {
+            return Err(wrong(of_new));
+        }
+        let new = operands.reshaped(new, &[*batches, *steps, *heads, *width])?;
+        let all = join(operands, &[&past.transposed(&[0, 2, 1, 3]), &new], 1, name)?;
+        let before = operands.value(6, "before")?;
+        let element = before.element()?;
+        let number = |it: u64| {
+            Value::fill(Kind { element, shape: vec![] }, from_integer(it.into(), element))
+        };
+        let before = operands.reshaped(before, &[*batches, 1])?;
+        let places = numbers(operands, element, &[1, keys])?;
+        let of_new = apply(operands, ADD, &[&places, &number(*room)])?;
+        let of_new = apply(operands, SUBTRACT, &[&of_new, &before])?;
+        let last = number(room.saturating_add(*steps).saturating_sub(1));
+        let of_new = apply(operands, MINIMUM, &[&of_new, &last])?;
+        let is_past = apply(operands, LESS, &[&places, &before])?;
+        let chosen = apply(operands, WHERE, &[&is_past, &places, &of_new])?;
+        let chosen = operands.reshaped(&chosen, &[*batches, keys, 1])?;
+        let both = Operands { values: vec![Some(&all), Some(&chosen)], ..*operands };
+        let found = GatherNd { batch_dimensions: 1 }.evaluate(&both)?.remove(0);
+        Ok(found.transposed(&[0, 2, 1, 3]))
+    }
+}

@@ -1,0 +1,167 @@
+//! The operators of the domain com.microsoft, which ONNX Runtime's optimizer and quantizer write.
+//!
+//! One that an operation of the graph does is a row of `operators/microsoft.rs`. Any other is a definition: a few
+//! lines of ai.onnx's operators ([`notation`]) that are read in its place, as the bodies of a model's functions are.
+
+mod activations;
+mod attention;
+mod condition;
+mod notation;
+mod quantized;
+
+use super::attributes::{Attributes, Kind};
+use super::operators::{self, INTERNAL, MICROSOFT};
+use super::proto::{FunctionProto, NodeProto, OperatorSetIdProto};
+use crate::error::{Error, NodeName, Result};
+use crate::graph::ValueId;
+
+use notation::Head;
+
+/// The only version of the domain.
+pub(super) const VERSION: i64 = 1;
+/// The version of ai.onnx that definitions are written in.
+const OPSET: i64 = 24;
+
+/// The version that decides what a node of the domain means.
+pub(super) fn version(name: &NodeName, opset: Option<i64>) -> Result<i64> {
+    match opset {
+        Some(VERSION) => Ok(VERSION),
+        Some(other) => {
+            let given = format!("{MICROSOFT} {other}");
+            Err(name.invalid("opset_import", given, "is not known", VERSION.to_string()))
+        }
+        None => {
+            let problem = format!("is said of {MICROSOFT}");
+            Err(name.invalid("opset_import", "nothing", problem, VERSION.to_string()))
+        }
+    }
+}
+
+/// Texts of definitions: each a head and its lines, with an empty line between two.
+static TEXTS: [&str; 3] = [activations::TEXT, attention::TEXT, quantized::TEXT];
+
+/// An operator that stands for others.
+#[derive(Clone, Copy)]
+pub(super) struct Definition {
+    name: &'static str,
+    text: &'static str,
+}
+
+/// The definition that a node calls; those that only others use are there for nodes of definitions alone.
+pub(super) fn called(proto: &NodeProto, is_within: bool) -> Option<Definition> {
+    let is_of_domain = match proto.domain.as_str() {
+        MICROSOFT => !proto.op_type.starts_with('_'),
+        INTERNAL => is_within,
+        _ => false,
+    };
+    definitions().filter(|_| is_of_domain).find(|it| it.name == proto.op_type)
+}
+
+/// Every definition, those that only others use included: their names begin with `_`.
+pub(super) fn definitions() -> impl Iterator<Item = Definition> {
+    let paragraphs = TEXTS.into_iter().flat_map(|text| text.split("\n\n"));
+    paragraphs.map(str::trim).filter(|text| !text.is_empty()).map(|text| Definition {
+        name: text.split(['<', '(']).next().unwrap_or(text).trim(),
+        text,
+    })
+}
+
+/// A call of a definition: what its lines can ask for.
+struct Call<'a> {
+    head: &'a Head,
+    attributes: &'a Attributes<'a>,
+    /// Which inputs are given, and which outputs asked for.
+    inputs: Vec<bool>,
+    outputs: Vec<bool>,
+}
+
+impl Definition {
+    pub(super) fn head(&self) -> Result<Head> {
+        let head = self.text.lines().next().unwrap_or_default();
+        notation::head(head).ok_or_else(|| Error::malformed(format!("no head: {head}")))
+    }
+
+    /// What the definition says of a call: a function of its own.
+    pub(super) fn function(
+        &self,
+        head: &Head,
+        attributes: &Attributes<'_>,
+        inputs: &[Option<ValueId>],
+        outputs: &[Option<ValueId>],
+    ) -> Result<FunctionProto> {
+        let node = attributes.node;
+        check_count(node, "inputs", inputs.len(), &head.inputs, head.is_variadic)?;
+        check_count(node, "outputs", outputs.len(), &head.outputs, false)?;
+        let given = |all: &[Option<ValueId>]| all.iter().map(Option::is_some).collect();
+        let call = Call { head, attributes, inputs: given(inputs), outputs: given(outputs) };
+        for (at, input) in head.inputs.iter().enumerate().filter(|(_, it)| !it.is_optional) {
+            if !call.inputs.get(at).copied().unwrap_or(false) {
+                return Err(node.invalid(&input.name, "nothing", "is given", "a value"));
+            }
+        }
+        let mut names: Vec<String> = head.inputs.iter().map(|it| it.name.clone()).collect();
+        names.extend((names.len()..inputs.len()).map(|at| format!("#{at}")));
+        let made = match self.name {
+            "QLinearConcat" => quantized::concat(&names),
+            _ => String::new(),
+        };
+        let lines = self.text.lines().skip(1).chain(made.lines());
+        let body = notation::nodes(&call, &names, lines)?;
+        // Outputs that nobody asks for have to be something.
+        let asked = |(at, asked): (usize, &bool)| head.outputs[if *asked { at } else { 0 }].name.clone();
+        Ok(FunctionProto {
+            name: self.name.to_owned(),
+            input: names,
+            output: call.outputs.iter().enumerate().map(asked).collect(),
+            node: body,
+            opset_import: vec![import("", OPSET), import(MICROSOFT, VERSION), import(INTERNAL, 1)],
+            domain: MICROSOFT.to_owned(),
+            ..FunctionProto::default()
+        })
+    }
+}
+
+fn import(domain: &str, version: i64) -> OperatorSetIdProto {
+    OperatorSetIdProto { domain: domain.to_owned(), version }
+}
+
+fn check_count(
+    node: &NodeName,
+    what: &str,
+    given: usize,
+    all: &[notation::Parameter],
+    is_variadic: bool,
+) -> Result<()> {
+    let needed = all.iter().rposition(|it| !it.is_optional).map_or(0, |it| it + 1);
+    let range = needed..=if is_variadic { usize::MAX } else { all.len() };
+    if range.contains(&given) {
+        return Ok(());
+    }
+    Err(node.invalid(what, given, "is the wrong number", operators::counts(&range)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_definition_uses_names_that_it_has() {
+        for definition in definitions() {
+            let head = definition.head().unwrap_or_else(|error| panic!("{error}"));
+            let lines: Vec<&str> = definition.text.lines().skip(1).collect();
+            let unknown = notation::unknown(&head, &lines);
+            assert!(unknown.is_empty(), "{}: {unknown:?}", definition.name);
+            assert_eq!(definitions().filter(|it| it.name == definition.name).count(), 1);
+        }
+    }
+
+    #[test]
+    fn the_document_names_every_definition() {
+        let document = include_str!("../../../../docs/front-ends.md");
+        let is_letter = |it: char| it.is_ascii_alphanumeric();
+        let words: Vec<&str> = document.split(|it| !is_letter(it)).collect();
+        let mut missing: Vec<&str> = definitions().map(|it| it.name).collect();
+        missing.retain(|name| !name.starts_with('_') && !words.contains(name));
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}

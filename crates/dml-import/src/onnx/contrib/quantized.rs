@@ -1,0 +1,129 @@
+//! Operators on integers with scales and zero points: dequantized, computed and quantized again.
+
+use std::fmt::Write as _;
+
+pub(super) const TEXT: &str = r#"
+_Requantized<>(x, scale, zero_point?, like) -> (y)
+  if zero_point: y = QuantizeLinear(x, scale, zero_point)
+  if not zero_point: y = QuantizeLinear(x, scale, 0:like)
+
+QLinearAdd<>(A, A_scale, A_zero_point?, B, B_scale, B_zero_point?, C_scale, C_zero_point?) -> (C)
+  c = Add(DequantizeLinear(A, A_scale, A_zero_point), DequantizeLinear(B, B_scale, B_zero_point))
+  C = _Requantized(c, C_scale, C_zero_point, A)
+
+QLinearMul<>(A, A_scale, A_zero_point?, B, B_scale, B_zero_point?, C_scale, C_zero_point?) -> (C)
+  c = Mul(DequantizeLinear(A, A_scale, A_zero_point), DequantizeLinear(B, B_scale, B_zero_point))
+  C = _Requantized(c, C_scale, C_zero_point, A)
+
+QLinearSigmoid<>(X, X_scale, X_zero_point?, Y_scale, Y_zero_point?) -> (Y)
+  Y = _Requantized(Sigmoid(DequantizeLinear(X, X_scale, X_zero_point)), Y_scale, Y_zero_point, X)
+
+QLinearLeakyRelu<alpha: float>(X, X_scale, X_zero_point?, Y_scale, Y_zero_point?) -> (Y)
+  y = LeakyRelu<alpha=@alpha>(DequantizeLinear(X, X_scale, X_zero_point))
+  Y = _Requantized(y, Y_scale, Y_zero_point, X)
+
+QLinearSoftmax<axis: int, opset: int>(X, X_scale, x_zero_point?, y_scale, y_zero_point) -> (Y)
+  refuse opset < 13 and axis != -1: it is that of ai.onnx before version 13
+  Y = QuantizeLinear(Softmax<axis=@axis|-1>(DequantizeLinear(X, X_scale, x_zero_point)), y_scale, y_zero_point)
+
+QLinearAveragePool<auto_pad: text, ceil_mode: int, channels_last: int, count_include_pad: int, kernel_shape: ints, pads: ints, strides: ints>(X, x_scale, x_zero_point?, y_scale, y_zero_point?) -> (Y)
+  x = DequantizeLinear(X, x_scale, x_zero_point)
+  if channels_last: first = Transpose<perm=[0, 3, 1, 2]>(x)
+  if not channels_last: first = Identity(x)
+  y = AveragePool<auto_pad=@auto_pad, ceil_mode=@ceil_mode, count_include_pad=@count_include_pad, kernel_shape=@kernel_shape, pads=@pads, strides=@strides>(first)
+  if channels_last: last = Transpose<perm=[0, 2, 3, 1]>(y)
+  if not channels_last: last = Identity(y)
+  Y = _Requantized(last, y_scale, y_zero_point, X)
+
+QLinearGlobalAveragePool<channels_last: int>(X, x_scale, x_zero_point, y_scale, y_zero_point) -> (Y)
+  x = DequantizeLinear(X, x_scale, x_zero_point)
+  if channels_last: y = ReduceMean(x, [1, 2])
+  if not channels_last: y = GlobalAveragePool(x)
+  Y = QuantizeLinear(y, y_scale, y_zero_point)
+
+QLinearReduceMean<axes: ints, keepdims: int>(data, data_scale, data_zero_point?, reduced_scale, reduced_zero_point?) -> (reduced)
+  mean = ReduceMean<keepdims=@keepdims>(DequantizeLinear(data, data_scale, data_zero_point), @axes)
+  reduced = _Requantized(mean, reduced_scale, reduced_zero_point, data)
+
+QLinearWhere<>(condition, X, x_scale, x_zero_point, Y, y_scale, y_zero_point, z_scale, z_zero_point) -> (Z)
+  z = Where(condition, DequantizeLinear(X, x_scale, x_zero_point), DequantizeLinear(Y, y_scale, y_zero_point))
+  Z = QuantizeLinear(z, z_scale, z_zero_point)
+
+QLinearConcat<axis: int>(Y_scale, Y_zero_point, inputs...) -> (Y)
+
+QLinearConv<auto_pad: text, channels_last: int, dilations: ints, group: int, kernel_shape: ints, pads: ints, strides: ints>(x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B?) -> (y)
+  if channels_last: first = Transpose<perm=[0, 3, 1, 2]>(x)
+  if not channels_last: first = Identity(x)
+  last = QLinearConv<auto_pad=@auto_pad, dilations=@dilations, group=@group, kernel_shape=@kernel_shape, pads=@pads, strides=@strides>(first, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B)
+  if channels_last: y = Transpose<perm=[0, 2, 3, 1]>(last)
+  if not channels_last: y = Identity(last)
+
+QGemm<alpha: float, transA: int, transB: int>(A, a_scale, a_zero_point, B, b_scale, b_zero_point, C?, y_scale?, y_zero_point?) -> (Y)
+  if transA: a = Transpose<perm=[1, 0]>(A)
+  if not transA: a = Identity(A)
+  if transB: b = Transpose<perm=[1, 0]>(B)
+  if not transB: b = Identity(B)
+  whole = Add(MatMulInteger(a, b, a_zero_point, b_zero_point), C?)
+  y = Mul(Cast<to=1>(whole), Mul(Mul(a_scale, b_scale), @alpha|1.0))
+  if y_scale: Y = QuantizeLinear(y, y_scale, y_zero_point)
+  if not y_scale: Y = Identity(y)
+
+MatMulIntegerToFloat<>(A, B, a_scale, b_scale, a_zero_point?, b_zero_point?, bias?) -> (Y)
+  whole = CastLike(MatMulInteger(A, B, a_zero_point, b_zero_point), a_scale)
+  Y = Add(Mul(whole, Mul(a_scale, b_scale)), bias?)
+
+DynamicQuantizeMatMul<>(A, B, b_scale, b_zero_point?, bias?) -> (Y)
+  a, a_scale, a_zero_point = DynamicQuantizeLinear(A)
+  Y = ms.MatMulIntegerToFloat(a, B, a_scale, b_scale, a_zero_point, b_zero_point, bias)
+
+_Halves<>(X) -> (Y)
+  low = Unsqueeze(BitwiseAnd(X, 15:X), [-1])
+  high = Unsqueeze(BitShift<direction="RIGHT">(X, 4:X), [-1])
+  Y = Concat<axis=-1>(low, high)
+
+MatMulNBits<K: int, N: int, accuracy_level: int, bits: int, block_size: int, weight_prepacked: int>(A, B, scales, zero_points?, g_idx?, bias?) -> (Y)
+  refuse g_idx: its rows are in another order
+  refuse weight_prepacked: its weights are in an order of another runtime's
+  refuse bits and not bits == 4 and not bits == 8: it has integers of other than 4 and 8 bits
+  if bits == 8: codes = Reshape(B, [-1, @block_size])
+  if not bits == 8: codes = Reshape(_Halves(B), [-1, @block_size])
+  if bits == 8 and zero_points: zeros = Reshape(zero_points, [-1])
+  if not bits == 8 and zero_points: pairs = Reshape(_Halves(zero_points), [@N, -1])
+  if not bits == 8 and zero_points: zeros = Reshape(Slice(pairs, [0], Shape<start=1, end=2>(B), [1]), [-1])
+  if bits == 8 and not zero_points: zeros = Identity(128:B)
+  if not bits == 8 and not zero_points: zeros = Identity(8:B)
+  rows = DequantizeLinear<axis=0>(codes, Reshape(scales, [-1]), zeros)
+  weights = Slice(Reshape(rows, [@N, -1]), [0], [@K], [1])
+  Y = Add(ms.FusedMatMul<transB=1>(A, weights), bias?)
+
+GatherBlockQuantized<bits: int, block_size: int, gather_axis: int, quantize_axis: int>(data, indices, scales, zero_points?) -> (output)
+  refuse gather_axis: only whole rows are gathered
+  refuse quantize_axis and not quantize_axis == 1 and not quantize_axis == -1: only rows are quantized
+  refuse bits and not bits == 4 and not bits == 8: it has integers of other than 4 and 8 bits
+  count = Shape<start=1, end=2>(scales)
+  found = Gather(data, indices)
+  if bits == 8: codes = Reshape(found, [-1, @block_size])
+  if not bits == 8: codes = Reshape(_Halves(found), [-1, @block_size])
+  if zero_points: those = Gather(zero_points, indices)
+  if bits == 8 and zero_points: zeros = Reshape(those, [-1])
+  if not bits == 8 and zero_points: pairs = Reshape(_Halves(those), Concat<axis=0>([-1], Mul(Shape<start=-1>(those), 2)))
+  if not bits == 8 and zero_points: zeros = Reshape(Slice(pairs, [0], count, [1]), [-1])
+  if bits == 8 and not zero_points: zeros = Identity(128:data)
+  if not bits == 8 and not zero_points: zeros = Identity(8:data)
+  rows = DequantizeLinear<axis=0>(codes, Reshape(Gather(scales, indices), [-1]), zeros)
+  output = Reshape(rows, Concat<axis=0>(Shape(indices), [-1]))
+"#;
+
+/// The lines of QLinearConcat for inputs of these names: three for each part.
+pub(super) fn concat(names: &[String]) -> String {
+    let (mut lines, mut parts) = (String::new(), vec![]);
+    for (at, of) in names.iter().skip(2).collect::<Vec<_>>().chunks(3).enumerate() {
+        let all = of.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(lines, "part{at} = DequantizeLinear({all})");
+        parts.push(format!("part{at}"));
+    }
+    let parts = parts.join(", ");
+    let _ = writeln!(lines, "whole = Concat<axis=@axis>({parts})");
+    let _ = writeln!(lines, "Y = QuantizeLinear(whole, Y_scale, Y_zero_point)");
+    lines
+}

@@ -1,0 +1,62 @@
+//! The operators of com.microsoft that an operation of the graph does, and those that only definitions use.
+
+use super::build::{self, Built};
+use super::element_wise::swish;
+use super::{Build, INTERNAL, MICROSOFT, Row, row};
+use crate::graph::{
+    Attention, CachedAttention, GELU, KeyMask, MatrixProduct, RotaryEmbedding, Turned,
+};
+use crate::onnx::attributes::{Attributes, Kind};
+
+const AXIS: [(&str, Kind); 1] = [("axis", Kind::Int)];
+const FUSED: [(&str, Kind); 5] = [
+    ("alpha", Kind::Float),
+    ("transA", Kind::Int),
+    ("transB", Kind::Int),
+    ("transBatchA", Kind::Int),
+    ("transBatchB", Kind::Int),
+];
+const ROTARY: [(&str, Kind); 3] =
+    [("interleaved", Kind::Int), ("num_heads", Kind::Int), ("rotary_embedding_dim", Kind::Int)];
+const CACHED: [(&str, Kind); 3] =
+    [("kv_num_heads", Kind::Int), ("num_heads", Kind::Int), ("scale", Kind::Float)];
+
+/// An operator of the domain.
+const fn of(row: Row) -> Row {
+    Row { domain: MICROSOFT, ..row }
+}
+
+/// One that only definitions use.
+const fn internal(row: Row) -> Row {
+    Row { domain: INTERNAL, ..row }
+}
+
+pub(super) static ROWS: &[Row] = &[
+    of(Row { build: Build::ElementWise(GELU), ..row("Gelu", 1, &[], 1..=1, build::gelu) }),
+    of(swish("QuickGelu", 1, &[1.702])),
+    of(row("QuantizeLinear", 1, &AXIS, 2..=3, build::quantize)),
+    of(row("DequantizeLinear", 1, &AXIS, 2..=3, build::dequantize)),
+    of(row("FusedMatMul", 1, &FUSED, 2..=2, matrices)),
+    internal(row("_KeyMask", 1, &[], 3..=3, |_| Ok(Box::new(KeyMask)))),
+    internal(row("_Rotary", 1, &ROTARY, 4..=4, rotary)),
+    internal(Row { outputs: 1..=3, ..row("_CachedAttention", 1, &CACHED, 8..=8, cached) }),
+];
+
+fn matrices(it: &Attributes<'_>) -> Built {
+    let turned = |matrix, batch| Turned { matrix: it.flag(matrix, false), batch: it.flag(batch, false) };
+    let turned = [turned("transA", "transBatchA"), turned("transB", "transBatchB")];
+    Ok(Box::new(MatrixProduct::fused(turned, it.float("alpha").unwrap_or(1.0))))
+}
+
+fn rotary(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(RotaryEmbedding { follows_cache: true, ..super::attention::rotary(it)? }))
+}
+
+fn cached(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(CachedAttention(Attention {
+        is_causal: false,
+        heads: ["num_heads", "kv_num_heads"].map(|name| it.int(name)),
+        scale: it.float("scale"),
+        outputs: it.outputs,
+    })))
+}

@@ -1,0 +1,214 @@
+//! Operators of com.microsoft, against what ONNX Runtime 1.32.0 answers on the CPU, or where it has no kernel for the
+//! form NumPy by the operator's definition: `tests/data/contrib` has the cases.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::device::on_every_device;
+use common::onnx::{Graph, Message, number, value};
+use common::{element, host, tensors};
+use dml_import::{ElementType, Inputs, Model, Tensor};
+
+const TEXTS: [&str; 3] = [
+    include_str!("data/contrib/activations.txt"),
+    include_str!("data/contrib/attention.txt"),
+    include_str!("data/contrib/quantized.txt"),
+];
+
+/// A model of one node.
+struct Case {
+    name: &'static str,
+    domain: &'static str,
+    operator: &'static str,
+    attributes: Vec<Attribute>,
+    /// Whether each input is a constant; `None` where it is left out.
+    inputs: Vec<Option<(bool, Tensor)>>,
+    outputs: Vec<Option<Tensor>>,
+}
+
+/// `name:kind=value`.
+type Attribute = (&'static str, &'static str, &'static str);
+
+fn cases() -> impl Iterator<Item = Case> {
+    TEXTS.into_iter().flat_map(|text| text.split("\n\n")).map(case)
+}
+
+fn case(text: &'static str) -> Case {
+    let mut lines = text.lines();
+    let mut words = lines.next().unwrap().split(' ');
+    let name = words.next().unwrap();
+    let (domain, operator) = words.next().unwrap().rsplit_once('.').unwrap();
+    let attribute = |it: &'static str| {
+        let (name, rest) = it.split_once(':').unwrap();
+        let (kind, value) = rest.split_once('=').unwrap();
+        (name, kind, value)
+    };
+    let attributes = words.map(attribute).collect();
+    let (mut inputs, mut outputs) = (vec![], vec![]);
+    for line in lines.map(str::trim) {
+        let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match kind {
+            "none" => inputs.push(None),
+            "input" => inputs.push(Some((false, tensor(rest)))),
+            "constant" => inputs.push(Some((true, tensor(rest)))),
+            "output" => outputs.push(Some(tensor(rest))),
+            "unasked" => outputs.push(None),
+            other => panic!("{other}"),
+        }
+    }
+    Case { name, domain, operator, attributes, inputs, outputs }
+}
+
+/// `type shape = numbers`, of which some may be open, or with `~` numbers that a rule makes.
+fn tensor(text: &str) -> Tensor {
+    let mut words = text.split(' ');
+    let element = element(words.next().unwrap());
+    let shape = words.next().unwrap().split('x').filter(|it| *it != "-");
+    let shape: Vec<u64> = shape.map(|it| it.parse().unwrap()).collect();
+    let count: u64 = shape.iter().product();
+    let is_made = words.next() == Some("~");
+    let rest: Vec<&str> = words.filter(|it| !it.is_empty()).collect();
+    let numbers: Vec<f32> = match (is_made, rest.as_slice()) {
+        (false, all) => all.iter().map(|it| it.parse().unwrap_or(f32::NAN)).collect(),
+        (true, ["f", scale, kind]) => {
+            let (scale, kind): (f32, u64) = (scale.parse().unwrap(), kind.parse().unwrap());
+            let whole = |it| ((it * 37 + kind * 17 + 11) % 23) as f32 - 11.0;
+            (0..count).map(|it| whole(it) / 8.0 * scale).collect()
+        }
+        (true, ["b", kind]) => {
+            let kind: u64 = kind.parse().unwrap();
+            let first = if element.to_string() == "int8" { -128.0 } else { 0.0 };
+            (0..count).map(|it| ((it * 53 + kind * 29 + 7) % 256) as f32 + first).collect()
+        }
+        other => panic!("{other:?}"),
+    };
+    let size = usize::try_from(element.size().unwrap()).unwrap();
+    let bytes = numbers.into_iter().flat_map(|it| match element {
+        ElementType::FLOAT32 => it.to_le_bytes().to_vec(),
+        #[expect(clippy::cast_possible_truncation, reason = "they are whole and small")]
+        _ => (it as i64).to_le_bytes()[..size].to_vec(),
+    });
+    Tensor::new(element, shape, bytes.collect::<Vec<u8>>()).unwrap()
+}
+
+fn names(prefix: &str, are_there: impl Iterator<Item = bool>) -> Vec<String> {
+    are_there.enumerate().map(|(at, is)| if is { format!("{prefix}{at}") } else { String::new() }).collect()
+}
+
+impl Case {
+    fn attribute((name, kind, value): &Attribute) -> Message {
+        let message = Message::default().text(1, name);
+        let floats = |it: Message, field: u64| {
+            let each = |it: Message, value: &str| it.float(field, value.parse().unwrap());
+            value.split(',').fold(it, each)
+        };
+        match *kind {
+            "int" => message.int(3, value.parse().unwrap()).int(20, 2),
+            "float" => floats(message, 2).int(20, 1),
+            "text" => message.text(4, value).int(20, 3),
+            "ints" => common::onnx::ints(
+                name,
+                &value.split(',').map(|it| it.parse().unwrap()).collect::<Vec<i64>>(),
+            ),
+            "floats" => floats(message, 7).int(20, 6),
+            other => panic!("{other}"),
+        }
+    }
+
+    fn model(&self) -> Vec<u8> {
+        let inputs = names("i", self.inputs.iter().map(Option::is_some));
+        let outputs = names("o", self.outputs.iter().map(Option::is_some));
+        let inputs_of: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        let outputs_of: Vec<&str> = outputs.iter().map(String::as_str).collect();
+        let node = common::onnx::node(self.operator, &inputs_of, &outputs_of, &[]);
+        let node = self.attributes.iter().fold(node, |it, one| it.message(5, Self::attribute(one)));
+        let mut graph = Graph {
+            nodes: vec![node.text(3, self.name).text(7, self.domain)],
+            outputs: outputs.iter().filter(|it| !it.is_empty()).map(|it| value(it, 1, &[])).collect(),
+            ..Graph::default()
+        };
+        for (name, input) in inputs.iter().zip(&self.inputs) {
+            let Some((is_constant, tensor)) = input else { continue };
+            let number = number(tensor.element_type());
+            let shape: Vec<i64> = tensor.shape().iter().map(|it| i64::try_from(*it).unwrap()).collect();
+            if *is_constant {
+                let dims = shape.iter().fold(Message::default(), |it, size| it.int(1, *size));
+                graph.initializers.push(dims.int(2, number).text(8, name).bytes(9, tensor.bytes()));
+            } else {
+                let shape: Vec<Option<i64>> = shape.into_iter().map(Some).collect();
+                graph.inputs.push(value(name, number, &shape));
+            }
+        }
+        common::onnx::contrib_model(graph)
+    }
+
+    fn given(&self) -> Inputs {
+        let inputs = self.inputs.iter().enumerate();
+        let given = inputs.filter_map(|(at, it)| Some((at, it.as_ref().filter(|it| !it.0)?)));
+        given.fold(Inputs::new(), |it, (at, (_, tensor))| it.with_tensor(format!("i{at}"), tensor.clone()))
+    }
+
+    /// What is wrong with the outputs that were found.
+    fn check(&self, found: Result<Vec<Tensor>, String>) -> Option<String> {
+        let wrong = |what: String| Some(format!("{}: {what}", self.name));
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => return wrong(error),
+        };
+        let expected: Vec<&Tensor> = self.outputs.iter().flatten().collect();
+        assert_eq!(found.len(), expected.len(), "{}", self.name);
+        for (found, expected) in found.iter().zip(expected) {
+            if found.shape() != expected.shape() || found.element_type() != expected.element_type() {
+                let kind = |it: &Tensor| format!("{} {:?}", it.element_type(), it.shape());
+                return wrong(format!("{} is not {}", kind(found), kind(expected)));
+            }
+            let (found, expected) = (numbers(found), numbers(expected));
+            // What is quantized again may round another way.
+            let least = if self.operator.starts_with("QLinear") { 1.0 } else { 1e-4 };
+            // Nobody says what is where no number is expected.
+            let is_near =
+                |(a, b): (&f64, &f64)| b.is_nan() || (a - b).abs() <= least + 1e-3 * b.abs();
+            if !found.iter().zip(&expected).all(is_near) {
+                return wrong(format!("{found:?} is not {expected:?}"));
+            }
+        }
+        None
+    }
+}
+
+fn numbers(tensor: &Tensor) -> Vec<f64> {
+    let size = usize::try_from(tensor.element_type().size().unwrap()).unwrap();
+    let name = tensor.element_type().to_string();
+    let number = |it: &[u8]| {
+        let mut bytes = [0; 8];
+        bytes[..size].copy_from_slice(it);
+        let bits = i64::from_le_bytes(bytes);
+        let unused = 64 - 8 * size;
+        match name.as_str() {
+            "float32" => f64::from(f32::from_le_bytes([it[0], it[1], it[2], it[3]])),
+            _ if name.starts_with('u') => bits as f64,
+            _ => (bits << unused >> unused) as f64,
+        }
+    };
+    tensor.bytes().chunks(size).map(number).collect()
+}
+
+#[test]
+fn operators_of_com_microsoft_give_what_onnx_runtime_gives() {
+    let bind = |case: &Case| Model::from_bytes(case.model()).and_then(|it| it.bind(&case.given()));
+    let on_the_host = |case: Case| {
+        let program = bind(&case).map_err(|error| error.to_string());
+        case.check(program.map(|it| tensors(&host::run(&it))))
+    };
+    on_every_device(|device| {
+        let on_it = |case: Case| {
+            let outputs = bind(&case).and_then(|it| it.compile(device)?.run(&Inputs::new()));
+            case.check(outputs.map(|it| tensors(&it)).map_err(|error| error.to_string()))
+        };
+        let wrong: Vec<String> = cases().filter_map(on_it).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    });
+    let wrong: Vec<String> = cases().filter_map(on_the_host).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
