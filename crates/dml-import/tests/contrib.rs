@@ -7,7 +7,10 @@ mod common;
 
 use common::device::on_every_device;
 use common::onnx::{Graph, Message, number, value};
-use common::{element, host, tensors};
+use common::{element, tensors};
+use dml::FeatureLevel;
+use dml_import::claims::{Claim, claims};
+use dml_import::onnx::{Source, SourceAttribute, SourceNode, SourceTensor, SourceValue};
 use dml_import::{ElementType, Inputs, Model, Tensor};
 
 const TEXTS: [&str; 3] = [
@@ -15,6 +18,8 @@ const TEXTS: [&str; 3] = [
     include_str!("data/contrib/attention.txt"),
     include_str!("data/contrib/quantized.txt"),
 ];
+
+const REFUSED: &str = include_str!("data/contrib/refused.txt");
 
 /// A model of one node.
 struct Case {
@@ -25,6 +30,8 @@ struct Case {
     /// Whether each input is a constant; `None` where it is left out.
     inputs: Vec<Option<(bool, Tensor)>>,
     outputs: Vec<Option<Tensor>>,
+    /// What the message says of one that is not run.
+    refused: Option<&'static str>,
 }
 
 /// `name:kind=value`.
@@ -45,7 +52,7 @@ fn case(text: &'static str) -> Case {
         (name, kind, value)
     };
     let attributes = words.map(attribute).collect();
-    let (mut inputs, mut outputs) = (vec![], vec![]);
+    let (mut inputs, mut outputs, mut refused) = (vec![], vec![], None);
     for line in lines.map(str::trim) {
         let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
         match kind {
@@ -53,11 +60,12 @@ fn case(text: &'static str) -> Case {
             "input" => inputs.push(Some((false, tensor(rest)))),
             "constant" => inputs.push(Some((true, tensor(rest)))),
             "output" => outputs.push(Some(tensor(rest))),
+            "refused" => refused = Some(rest.trim_end()),
             "unasked" => outputs.push(None),
             other => panic!("{other}"),
         }
     }
-    Case { name, domain, operator, attributes, inputs, outputs }
+    Case { name, domain, operator, attributes, inputs, outputs, refused }
 }
 
 /// `type shape = numbers`, of which some may be open, or with `~` numbers that a rule makes.
@@ -93,7 +101,10 @@ fn tensor(text: &str) -> Tensor {
 }
 
 fn names(prefix: &str, are_there: impl Iterator<Item = bool>) -> Vec<String> {
-    are_there.enumerate().map(|(at, is)| if is { format!("{prefix}{at}") } else { String::new() }).collect()
+    are_there
+        .enumerate()
+        .map(|(at, is)| if is { format!("{prefix}{at}") } else { String::new() })
+        .collect()
 }
 
 impl Case {
@@ -117,6 +128,12 @@ impl Case {
     }
 
     fn model(&self) -> Vec<u8> {
+        let of = |domain: &str, version| Message::default().text(1, domain).int(2, version);
+        let model = Message::default().message(7, self.graph());
+        model.message(8, of("", 21)).message(8, of("com.microsoft", 1)).0
+    }
+
+    fn graph(&self) -> Message {
         let inputs = names("i", self.inputs.iter().map(Option::is_some));
         let outputs = names("o", self.outputs.iter().map(Option::is_some));
         let inputs_of: Vec<&str> = inputs.iter().map(String::as_str).collect();
@@ -125,13 +142,18 @@ impl Case {
         let node = self.attributes.iter().fold(node, |it, one| it.message(5, Self::attribute(one)));
         let mut graph = Graph {
             nodes: vec![node.text(3, self.name).text(7, self.domain)],
-            outputs: outputs.iter().filter(|it| !it.is_empty()).map(|it| value(it, 1, &[])).collect(),
+            outputs: outputs
+                .iter()
+                .filter(|it| !it.is_empty())
+                .map(|it| value(it, 1, &[]))
+                .collect(),
             ..Graph::default()
         };
         for (name, input) in inputs.iter().zip(&self.inputs) {
             let Some((is_constant, tensor)) = input else { continue };
             let number = number(tensor.element_type());
-            let shape: Vec<i64> = tensor.shape().iter().map(|it| i64::try_from(*it).unwrap()).collect();
+            let shape: Vec<i64> =
+                tensor.shape().iter().map(|it| i64::try_from(*it).unwrap()).collect();
             if *is_constant {
                 let dims = shape.iter().fold(Message::default(), |it, size| it.int(1, *size));
                 graph.initializers.push(dims.int(2, number).text(8, name).bytes(9, tensor.bytes()));
@@ -140,13 +162,53 @@ impl Case {
                 graph.inputs.push(value(name, number, &shape));
             }
         }
-        common::onnx::contrib_model(graph)
+        graph.message()
+    }
+
+    /// The same as another reader holds it.
+    fn source(&self) -> Source {
+        let input_names = names("i", self.inputs.iter().map(Option::is_some));
+        let output_names = names("o", self.outputs.iter().map(Option::is_some));
+        let number = |it: &Tensor| i32::try_from(number(it.element_type())).unwrap();
+        let value = |(name, tensor): (&String, &Tensor)| SourceValue {
+            name: name.clone(),
+            element: number(tensor),
+            shape: Some(tensor.shape().iter().copied().map(Some).collect()),
+        };
+        let outputs = output_names.iter().zip(&self.outputs);
+        let outputs = outputs.map(|(name, tensor)| match tensor {
+            Some(tensor) => value((name, tensor)),
+            None => SourceValue::default(),
+        });
+        let node = SourceNode {
+            domain: self.domain.to_owned(),
+            operator: self.operator.to_owned(),
+            attributes: self.attributes.iter().map(source_attribute).collect(),
+            inputs: input_names.clone(),
+            outputs: outputs.collect(),
+            ..SourceNode::default()
+        };
+        let mut source = Source { opset: 21, nodes: vec![node], ..Source::default() };
+        for (name, input) in input_names.iter().zip(&self.inputs) {
+            match input {
+                None => {}
+                Some((false, tensor)) => source.inputs.push(value((name, tensor))),
+                Some((true, tensor)) => {
+                    let (shape, bytes) = (tensor.shape().to_vec(), tensor.bytes().to_vec().into());
+                    let tensor = SourceTensor { element: number(tensor), shape, bytes };
+                    source.constants.push((name.clone(), tensor));
+                }
+            }
+        }
+        source
     }
 
     fn given(&self) -> Inputs {
         let inputs = self.inputs.iter().enumerate();
         let given = inputs.filter_map(|(at, it)| Some((at, it.as_ref().filter(|it| !it.0)?)));
-        given.fold(Inputs::new(), |it, (at, (_, tensor))| it.with_tensor(format!("i{at}"), tensor.clone()))
+        given.fold(Inputs::new(), |it, (at, (_, tensor))| {
+            it.with_tensor(format!("i{at}"), tensor.clone())
+        })
     }
 
     /// What is wrong with the outputs that were found.
@@ -159,7 +221,8 @@ impl Case {
         let expected: Vec<&Tensor> = self.outputs.iter().flatten().collect();
         assert_eq!(found.len(), expected.len(), "{}", self.name);
         for (found, expected) in found.iter().zip(expected) {
-            if found.shape() != expected.shape() || found.element_type() != expected.element_type() {
+            if found.shape() != expected.shape() || found.element_type() != expected.element_type()
+            {
                 let kind = |it: &Tensor| format!("{} {:?}", it.element_type(), it.shape());
                 return wrong(format!("{} is not {}", kind(found), kind(expected)));
             }
@@ -175,6 +238,19 @@ impl Case {
         }
         None
     }
+}
+
+fn source_attribute((name, kind, value): &Attribute) -> (String, SourceAttribute) {
+    let floats = || value.split(',').map(|it| it.parse().unwrap()).collect::<Vec<f32>>();
+    let ints = || value.split(',').map(|it| it.parse().unwrap()).collect::<Vec<i64>>();
+    let attribute = match *kind {
+        "int" => SourceAttribute::Int(ints()[0]),
+        "float" => SourceAttribute::Float(floats()[0]),
+        "ints" => SourceAttribute::Ints(ints()),
+        "floats" => SourceAttribute::Floats(floats()),
+        _ => SourceAttribute::Text(value.as_bytes().to_vec().into()),
+    };
+    ((*name).to_owned(), attribute)
 }
 
 fn numbers(tensor: &Tensor) -> Vec<f64> {
@@ -197,10 +273,6 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
 #[test]
 fn operators_of_com_microsoft_give_what_onnx_runtime_gives() {
     let bind = |case: &Case| Model::from_bytes(case.model()).and_then(|it| it.bind(&case.given()));
-    let on_the_host = |case: Case| {
-        let program = bind(&case).map_err(|error| error.to_string());
-        case.check(program.map(|it| tensors(&host::run(&it))))
-    };
     on_every_device(|device| {
         let on_it = |case: Case| {
             let outputs = bind(&case).and_then(|it| it.compile(device)?.run(&Inputs::new()));
@@ -209,6 +281,47 @@ fn operators_of_com_microsoft_give_what_onnx_runtime_gives() {
         let wrong: Vec<String> = cases().filter_map(on_it).collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
     });
-    let wrong: Vec<String> = cases().filter_map(on_the_host).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn another_runtime_hears_that_these_operators_run() {
+    for case in cases() {
+        let found = claims(&case.source(), FeatureLevel::HIGHEST).unwrap();
+        assert!(matches!(found[..], [Claim::Device]), "{}: {found:?}", case.name);
+    }
+    let gelu = case("n com.microsoft.Gelu\n  input float32 1 = 0\n  output float32 1 = 0");
+    let mut one = gelu.source();
+    let unknown = SourceNode { operator: "NoSuchOperator".to_owned(), ..one.nodes[0].clone() };
+    let outputs = vec![SourceValue { name: "other".to_owned(), ..one.nodes[0].outputs[0].clone() }];
+    one.nodes.insert(0, SourceNode { outputs, ..unknown });
+    let found = claims(&one, FeatureLevel::HIGHEST).unwrap();
+    assert!(matches!(&found[..], [Claim::Refused(_), Claim::Device]), "{found:?}");
+}
+
+#[test]
+fn what_is_not_run_is_refused_with_the_node_and_the_reason() {
+    for case in REFUSED.split("\n\n").map(case) {
+        let bound = Model::from_bytes(case.model()).and_then(|it| it.bind(&case.given()));
+        let error = bound.err().unwrap_or_else(|| panic!("{} runs", case.operator)).to_string();
+        assert!(error.contains(case.refused.unwrap()), "{error}");
+    }
+}
+
+#[test]
+fn version_1_of_the_domain_is_known() {
+    let case = case("n com.microsoft.Gelu\n  input float32 1 = 0\n  output float32 1 = 0");
+    let refused = |versions: &[(&str, i64)], message: &str| {
+        let import = |it: Message, (domain, version): &(&str, i64)| {
+            it.message(8, Message::default().text(1, domain).int(2, *version))
+        };
+        let bytes = versions.iter().fold(Message::default().message(7, case.graph()), import).0;
+        let bound = Model::from_bytes(bytes).and_then(|it| it.bind(&case.given()));
+        let error = bound.unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    };
+    refused(
+        &[("", 21), ("com.microsoft", 2)],
+        "opset_import: com.microsoft 2 is not known; accepted: 1",
+    );
+    refused(&[("", 21)], "opset_import: nothing is said of com.microsoft; accepted: 1");
 }

@@ -17,25 +17,8 @@ use crate::graph::ValueId;
 
 use notation::Head;
 
-/// The only version of the domain.
-pub(super) const VERSION: i64 = 1;
 /// The version of ai.onnx that definitions are written in.
 const OPSET: i64 = 24;
-
-/// The version that decides what a node of the domain means.
-pub(super) fn version(name: &NodeName, opset: Option<i64>) -> Result<i64> {
-    match opset {
-        Some(VERSION) => Ok(VERSION),
-        Some(other) => {
-            let given = format!("{MICROSOFT} {other}");
-            Err(name.invalid("opset_import", given, "is not known", VERSION.to_string()))
-        }
-        None => {
-            let problem = format!("is said of {MICROSOFT}");
-            Err(name.invalid("opset_import", "nothing", problem, VERSION.to_string()))
-        }
-    }
-}
 
 /// Texts of definitions: each a head and its lines, with an empty line between two.
 static TEXTS: [&str; 3] = [activations::TEXT, attention::TEXT, quantized::TEXT];
@@ -60,10 +43,10 @@ pub(super) fn called(proto: &NodeProto, is_within: bool) -> Option<Definition> {
 /// Every definition, those that only others use included: their names begin with `_`.
 pub(super) fn definitions() -> impl Iterator<Item = Definition> {
     let paragraphs = TEXTS.into_iter().flat_map(|text| text.split("\n\n"));
-    paragraphs.map(str::trim).filter(|text| !text.is_empty()).map(|text| Definition {
-        name: text.split(['<', '(']).next().unwrap_or(text).trim(),
-        text,
-    })
+    paragraphs
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .map(|text| Definition { name: text.split(['<', '(']).next().unwrap_or(text).trim(), text })
 }
 
 /// A call of a definition: what its lines can ask for.
@@ -94,6 +77,9 @@ impl Definition {
         check_count(node, "outputs", outputs.len(), &head.outputs, false)?;
         let given = |all: &[Option<ValueId>]| all.iter().map(Option::is_some).collect();
         let call = Call { head, attributes, inputs: given(inputs), outputs: given(outputs) };
+        for (name, _) in head.attributes.iter().filter(|it| head.required.contains(&it.0)) {
+            attributes.proto(name).ok_or_else(|| attributes.missing(name))?;
+        }
         for (at, input) in head.inputs.iter().enumerate().filter(|(_, it)| !it.is_optional) {
             if !call.inputs.get(at).copied().unwrap_or(false) {
                 return Err(node.invalid(&input.name, "nothing", "is given", "a value"));
@@ -108,13 +94,14 @@ impl Definition {
         let lines = self.text.lines().skip(1).chain(made.lines());
         let body = notation::nodes(&call, &names, lines)?;
         // Outputs that nobody asks for have to be something.
-        let asked = |(at, asked): (usize, &bool)| head.outputs[if *asked { at } else { 0 }].name.clone();
+        let asked =
+            |(at, asked): (usize, &bool)| head.outputs[if *asked { at } else { 0 }].name.clone();
         Ok(FunctionProto {
             name: self.name.to_owned(),
             input: names,
             output: call.outputs.iter().enumerate().map(asked).collect(),
             node: body,
-            opset_import: vec![import("", OPSET), import(MICROSOFT, VERSION), import(INTERNAL, 1)],
+            opset_import: vec![import("", OPSET), import(MICROSOFT, operators::CONTRIB_OPSET)],
             domain: MICROSOFT.to_owned(),
             ..FunctionProto::default()
         })

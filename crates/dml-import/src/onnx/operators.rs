@@ -25,7 +25,6 @@ use crate::graph::{
 };
 
 use super::attributes::{Attributes, Kind};
-use super::contrib;
 use super::proto::{NodeProto, OperatorSetIdProto};
 use super::scope::Scope;
 
@@ -34,6 +33,8 @@ const HIGHEST_OPSET: i64 = 27;
 
 /// The domain of ONNX Runtime's own operators.
 pub(super) const MICROSOFT: &str = "com.microsoft";
+/// Its only version.
+pub(super) const CONTRIB_OPSET: i64 = 1;
 /// That of operators which only definitions use.
 pub(super) const INTERNAL: &str = "internal";
 
@@ -278,12 +279,16 @@ static ALL: [&[Row]; 9] = [
 ];
 
 /// The row of a node's operator in the versions of its graph.
-pub(super) fn row_of(name: &NodeName, proto: &NodeProto, scope: &Scope<'_>) -> Result<&'static Row> {
+pub(super) fn row_of(
+    name: &NodeName,
+    proto: &NodeProto,
+    scope: &Scope<'_>,
+) -> Result<&'static Row> {
     let domain = if is_default(&proto.domain) { "" } else { proto.domain.as_str() };
     let opset = match domain {
         "" => version(name, scope.opset)?,
-        MICROSOFT => contrib::version(name, scope.contrib)?,
-        INTERNAL if scope.caller().is_some() => contrib::VERSION,
+        MICROSOFT => contrib_version(name, scope.contrib)?,
+        INTERNAL if scope.caller().is_some() => CONTRIB_OPSET,
         other => {
             let domain = shortened(other);
             return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
@@ -306,6 +311,21 @@ pub(super) fn version(name: &NodeName, opset: Option<i64>) -> Result<i64> {
     opset.ok_or_else(|| {
         name.invalid("opset_import", "nothing", "is said of ai.onnx", "a version of it")
     })
+}
+
+/// The version that decides what a node of the domain means.
+pub(super) fn contrib_version(name: &NodeName, opset: Option<i64>) -> Result<i64> {
+    match opset {
+        Some(CONTRIB_OPSET) => Ok(CONTRIB_OPSET),
+        Some(other) => {
+            let given = format!("{MICROSOFT} {other}");
+            Err(name.invalid("opset_import", given, "is not known", CONTRIB_OPSET.to_string()))
+        }
+        None => {
+            let problem = format!("is said of {MICROSOFT}");
+            Err(name.invalid("opset_import", "nothing", problem, CONTRIB_OPSET.to_string()))
+        }
+    }
 }
 
 /// The error of an operator that no version before `since` has.

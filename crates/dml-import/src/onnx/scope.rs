@@ -35,10 +35,7 @@ impl<'a> Scope<'a> {
     }
 
     /// That of a function with these attributes.
-    pub(super) fn of_function(
-        opsets: [Option<i64>; 2],
-        attributes: &'a [AttributeProto],
-    ) -> Self {
+    pub(super) fn of_function(opsets: [Option<i64>; 2], attributes: &'a [AttributeProto]) -> Self {
         Self { attributes: Some(attributes), ..Self::new(opsets) }
     }
 

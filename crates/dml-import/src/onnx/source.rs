@@ -5,8 +5,7 @@ use bytes::Bytes;
 use crate::element::ElementType;
 
 use super::attributes::Kind;
-use super::contrib;
-use super::operators::MICROSOFT;
+use super::operators::{CONTRIB_OPSET, MICROSOFT};
 use super::proto::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
     TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
@@ -108,7 +107,7 @@ impl Source {
         let of = |domain: &str, version| OperatorSetIdProto { domain: domain.to_owned(), version };
         ModelProto {
             graph: Some(graph),
-            opset_import: vec![of("", self.opset), of(MICROSOFT, contrib::VERSION)],
+            opset_import: vec![of("", self.opset), of(MICROSOFT, CONTRIB_OPSET)],
             functions: vec![],
         }
     }

@@ -164,13 +164,6 @@ pub(crate) fn model_with(opset: i64, graph: Graph, functions: Vec<Message>) -> V
     functions.into_iter().fold(model, |it, function| it.message(25, function)).0
 }
 
-/// A model of one graph, which uses com.microsoft as well.
-pub(crate) fn contrib_model(graph: Graph) -> Vec<u8> {
-    let contrib = Message::default().text(1, "com.microsoft").int(2, 1);
-    let model = Message(model(21, graph));
-    model.message(8, contrib).0
-}
-
 /// The outputs of a graph with one, `y`.
 pub(crate) fn outputs() -> Vec<Message> {
     vec![value("y", 1, &[])]

@@ -3,9 +3,7 @@
 use crate::convert::from_integer;
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::arithmetic::{
-    ADD, AND, GREATER_OR_EQUAL, LESS, MINIMUM, SUBTRACT, WHERE,
-};
+use crate::graph::ops::arithmetic::{ADD, AND, GREATER_OR_EQUAL, LESS, MINIMUM, SUBTRACT, WHERE};
 use crate::graph::ops::attention::Attention;
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::concat::join;
@@ -25,9 +23,8 @@ pub(super) fn numbers(
     operands.budget.take(shape)?;
     let width = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
     let count: u64 = shape.iter().product();
-    let bytes = (0..count).flat_map(|it| {
-        from_integer(it.into(), element).to_le_bytes().into_iter().take(width)
-    });
+    let bytes = (0..count)
+        .flat_map(|it| from_integer(it.into(), element).to_le_bytes().into_iter().take(width));
     Ok(Value::host(Tensor::new(element, shape.to_vec(), bytes.collect::<Vec<u8>>())?))
 }
 
@@ -52,7 +49,8 @@ impl Op for KeyMask {
         let batches = operands.shape(1, "query")?.first().copied().unwrap_or(1);
         let keys = operands.size(operands.scalar(2, "keys")?, "keys")?;
         let wrong = |shape: &[u64]| {
-            let accepted = format!("[{batches}], [{batches}, {keys}], [{batches}, queries, {keys}]");
+            let accepted =
+                format!("[{batches}], [{batches}, {keys}], [{batches}, queries, {keys}]");
             operands.node.invalid("mask", text(shape), "is the wrong shape", accepted)
         };
         let shape = match *mask.shape()? {

@@ -68,8 +68,7 @@ impl Turned {
 
 impl MatrixProduct {
     /// MatMul.
-    pub(crate) const REAL: Self =
-        Self::of(&GEMM, &[(0, Role::First), (1, Role::Second)], Some(0));
+    pub(crate) const REAL: Self = Self::of(&GEMM, &[(0, Role::First), (1, Role::Second)], Some(0));
     /// MatMulInteger.
     pub(crate) const INTEGER: Self = Self::of(
         &MATRIX_MULTIPLY_INTEGER,

@@ -65,8 +65,9 @@ impl Op for RotaryEmbedding {
         let (one, other) = (one?, other?);
         let mut angles = [batches, steps, 1, half, half];
         angles[usize::from(along)] = 1;
-        let [cos, sin] = [(1, "cos_cache"), (2, "sin_cache")]
-            .map(|(index, name)| operands.reshaped(&self.of_steps(operands, index, name)?, &angles));
+        let [cos, sin] = [(1, "cos_cache"), (2, "sin_cache")].map(|(index, name)| {
+            operands.reshaped(&self.of_steps(operands, index, name)?, &angles)
+        });
         let (cos, sin) = (cos?, sin?);
         let apply = |function: Function, a: &Value, b: &Value| {
             ElementWise::new(function).apply(operands, &[a.clone(), b.clone()])

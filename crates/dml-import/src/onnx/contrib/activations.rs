@@ -35,10 +35,10 @@ EmbedLayerNormalization<epsilon: float, mask_index_type: int>(input_ids, segment
   if mask: mask_index? = ReduceSum<keepdims=0>(Cast<to=6>(Equal(mask, 1:mask)), [1])
   if not mask: mask_index? = Cast<to=6>(Expand(0, Shape<end=1>(input_ids)))
 
-GroupNorm<activation: int, channels_last: int, epsilon: float, groups: int>(X, gamma, beta) -> (Y)
+GroupNorm<activation: int, channels_last: int, epsilon: float, groups: int!>(X, gamma, beta) -> (Y)
   Y = _GroupNorm<activation=@activation, channels_last=@channels_last, epsilon=@epsilon, groups=@groups>(X, gamma, beta)
 
-SkipGroupNorm<activation: int, channels_last: int, epsilon: float, groups: int>(X, gamma, beta, skip, bias?) -> (Y, S?)
+SkipGroupNorm<activation: int, channels_last: int, epsilon: float, groups: int!>(X, gamma, beta, skip, bias?) -> (Y, S?)
   S = Add(Add(X, skip), bias?)
   Y = _GroupNorm<activation=@activation, channels_last=@channels_last, epsilon=@epsilon, groups=@groups>(S, gamma, beta)
 
@@ -68,7 +68,7 @@ _Activated<activation: text, alpha: float, beta: float, gamma: float>(X) -> (Y)
   if activation in HardSwish: Y = HardSwish(X)
   if activation in ThresholdedRelu: Y = ThresholdedRelu<alpha=@alpha>(X)
 
-FusedMatMulActivation<activation: text, activation_alpha: float, activation_axis: int, activation_beta: float, activation_gamma: float, alpha: float, transA: int, transB: int, transBatchA: int, transBatchB: int>(A, B) -> (Y)
+FusedMatMulActivation<activation: text!, activation_alpha: float, activation_axis: int, activation_beta: float, activation_gamma: float, alpha: float, transA: int, transB: int, transBatchA: int, transBatchB: int>(A, B) -> (Y)
   y = ms.FusedMatMul<alpha=@alpha, transA=@transA, transB=@transB, transBatchA=@transBatchA, transBatchB=@transBatchB>(A, B)
   if activation in Softmax: Y = Softmax<axis=@activation_axis|-1>(y)
   if not activation in Softmax: Y = _Activated<activation=@activation, alpha=@activation_alpha, beta=@activation_beta, gamma=@activation_gamma>(y)
@@ -89,7 +89,7 @@ NhwcFusedConv<activation: text, activation_params: floats, auto_pad: text, dilat
   y = ms.NhwcConv<auto_pad=@auto_pad, dilations=@dilations, group=@group, kernel_shape=@kernel_shape, pads=@pads, strides=@strides>(X, W, B)
   Y = _Activated<activation=@activation, alpha=@activation_params[0], beta=@activation_params[1]>(Add(y, Z?))
 
-NhwcMaxPool<auto_pad: text, ceil_mode: int, dilations: ints, kernel_shape: ints, pads: ints, strides: ints>(x) -> (y)
+NhwcMaxPool<auto_pad: text, ceil_mode: int, dilations: ints, kernel_shape: ints!, pads: ints, strides: ints>(x) -> (y)
   top = MaxPool<auto_pad=@auto_pad, ceil_mode=@ceil_mode, dilations=@dilations, kernel_shape=@kernel_shape, pads=@pads, strides=@strides>(Transpose<perm=[0, 3, 1, 2]>(x))
   y = Transpose<perm=[0, 2, 3, 1]>(top)
 "#;

@@ -6,7 +6,7 @@ RotaryEmbedding<interleaved: int, is_packed_batching: int, num_heads: int, rotar
   refuse scale and scale != 1: nothing is scaled
   output = _Rotary<interleaved=@interleaved, num_heads=@num_heads!, rotary_embedding_dim=@rotary_embedding_dim>(input, cos_cache, sin_cache, position_ids)
 
-MultiHeadAttention<mask_filter_value: float, num_heads: int, scale: float, unidirectional: int>(query, key?, value?, bias?, key_padding_mask?, attention_bias?, past_key?, past_value?, past_sequence_length?, cache_indirection?) -> (output, present_key?, present_value?, qk?)
+MultiHeadAttention<mask_filter_value: float, num_heads: int!, scale: float, unidirectional: int>(query, key?, value?, bias?, key_padding_mask?, attention_bias?, past_key?, past_value?, past_sequence_length?, cache_indirection?) -> (output, present_key?, present_value?, qk?)
   refuse past_sequence_length: past and present are no buffer of one size
   refuse cache_indirection: there is no search of beams
   refuse qk: DirectML's attention gives no scores
@@ -43,20 +43,20 @@ _Attended<mask_filter_value: float, num_heads: int, qkv_hidden_sizes: ints, scal
   if present: output, keys1, values1 = ms.MultiHeadAttention<mask_filter_value=@mask_filter_value, num_heads=@num_heads, scale=@scale, unidirectional=@unidirectional>(q, k, v, _, mask, attention_bias, past_key, past_value)
   if present: present = Concat<axis=0>(Unsqueeze(keys1, [0]), Unsqueeze(values1, [0]))
 
-Attention<do_rotary: int, mask_filter_value: float, num_heads: int, past_present_share_buffer: int, qkv_hidden_sizes: ints, rotary_embedding_dim: int, scale: float, unidirectional: int>(input, weights, bias?, mask_index?, past?, attention_bias?, past_sequence_length?) -> (output, present?)
+Attention<do_rotary: int, mask_filter_value: float, num_heads: int!, past_present_share_buffer: int, qkv_hidden_sizes: ints, rotary_embedding_dim: int, scale: float, unidirectional: int>(input, weights, bias?, mask_index?, past?, attention_bias?, past_sequence_length?) -> (output, present?)
   refuse do_rotary: its angles are not said
   refuse past_present_share_buffer: past and present are no buffer of one size
   refuse past_sequence_length: past and present are no buffer of one size
   all = Add(MatMul(input, weights), bias?)
   output, present? = _Attended<mask_filter_value=@mask_filter_value, num_heads=@num_heads, qkv_hidden_sizes=@qkv_hidden_sizes, scale=@scale, unidirectional=@unidirectional>(all, mask_index, past, attention_bias)
 
-QAttention<do_rotary: int, mask_filter_value: float, num_heads: int, past_present_share_buffer: int, scale: float, unidirectional: int>(input, weight, bias, input_scale, weight_scale, mask_index?, input_zero_point?, weight_zero_point?, past?) -> (output, present?)
+QAttention<do_rotary: int, mask_filter_value: float, num_heads: int!, past_present_share_buffer: int, scale: float, unidirectional: int>(input, weight, bias, input_scale, weight_scale, mask_index?, input_zero_point?, weight_zero_point?, past?) -> (output, present?)
   refuse do_rotary: its angles are not said
   refuse past_present_share_buffer: past and present are no buffer of one size
   all = ms.MatMulIntegerToFloat(input, weight, input_scale, weight_scale, input_zero_point, weight_zero_point, bias)
   output, present? = _Attended<mask_filter_value=@mask_filter_value, num_heads=@num_heads, scale=@scale, unidirectional=@unidirectional>(all, mask_index, past)
 
-GroupQueryAttention<causal: int, do_rotary: int, k_norm_epsilon: float, k_quant_type: text, kv_cache_bit_width: int, kv_num_heads: int, local_window_size: int, num_heads: int, q_norm_epsilon: float, qk_norm_epsilon: float, qk_output: int, rotary_interleaved: int, scale: float, sliding_window_cache: int, smooth_softmax: int, softcap: float, v_quant_type: text>(query, key?, value?, past_key?, past_value?, seqlens_k, total_sequence_length, cos_cache?, sin_cache?, position_ids?, attention_bias?, head_sink?, k_scale?, v_scale?, q_norm_weight?, k_norm_weight?, query_seqlens?) -> (output, present_key?, present_value?, output_qk?)
+GroupQueryAttention<causal: int, do_rotary: int, k_norm_epsilon: float, k_quant_type: text, kv_cache_bit_width: int, kv_num_heads: int!, local_window_size: int, num_heads: int!, q_norm_epsilon: float, qk_norm_epsilon: float, qk_output: int, rotary_interleaved: int, scale: float, sliding_window_cache: int, smooth_softmax: int, softcap: float, v_quant_type: text>(query, key?, value?, past_key?, past_value?, seqlens_k, total_sequence_length, cos_cache?, sin_cache?, position_ids?, attention_bias?, head_sink?, k_scale?, v_scale?, q_norm_weight?, k_norm_weight?, query_seqlens?) -> (output, present_key?, present_value?, output_qk?)
   refuse softcap: DirectML's attention limits no scores
   refuse smooth_softmax > 0: DirectML's attention adds nothing to the divisor of scores
   refuse head_sink: DirectML's attention adds nothing to the divisor of scores
@@ -64,6 +64,8 @@ GroupQueryAttention<causal: int, do_rotary: int, k_norm_epsilon: float, k_quant_
   refuse qk_output: DirectML's attention gives no scores
   refuse sliding_window_cache: it keeps a part of the keys
   refuse kv_cache_bit_width: it quantizes keys and values
+  refuse k_quant_type and not k_quant_type in NONE: it quantizes keys and values
+  refuse v_quant_type and not v_quant_type in NONE: it quantizes keys and values
   refuse k_scale: it quantizes keys and values
   refuse v_scale: it quantizes keys and values
   refuse q_norm_weight: it normalizes queries and keys

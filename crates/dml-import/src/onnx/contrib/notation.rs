@@ -1,7 +1,7 @@
 //! The notation of definitions.
 //!
 //! ```text
-//! Name<attribute: type, ..>(input, optional?, more...) -> (output, optional?)
+//! Name<attribute: type, required: type!>(input, optional?, more...) -> (output, optional?)
 //!   if condition: y, asked? = Op<axis=-1, epsilon=@epsilon|1e-5>(x, bias?, 0.5:x, [1, @count], Inner(x))
 //!   refuse condition: reason
 //! ```
@@ -22,6 +22,8 @@ use crate::onnx::proto::{AttributeProto, NodeProto};
 /// What a definition is called with.
 pub(in crate::onnx) struct Head {
     pub(in crate::onnx) attributes: Vec<(&'static str, Kind)>,
+    /// The attributes that a call has to give.
+    pub(super) required: Vec<&'static str>,
     pub(super) inputs: Vec<Parameter>,
     pub(super) outputs: Vec<Parameter>,
     /// Whether any number of inputs follows those with names.
@@ -49,7 +51,8 @@ pub(super) fn head(line: &'static str) -> Option<Head> {
     let attributes = start.split_once('<').map_or("", |(_, it)| it).trim_end_matches('>');
     let attribute = |text: &'static str| {
         let (name, kind) = text.split_once(": ")?;
-        Some((name.trim(), KINDS.iter().find(|it| it.0 == kind.trim())?.1))
+        let kind = kind.trim_end_matches('!');
+        Some((name, KINDS.iter().find(|it| it.0 == kind)?.1))
     };
     let parameters = |text: &str| {
         let text = text.trim_end_matches(')').trim_start_matches('(');
@@ -60,8 +63,11 @@ pub(super) fn head(line: &'static str) -> Option<Head> {
         };
         all.map(parameter).collect()
     };
+    let attributes = split(attributes);
+    let required = attributes.iter().filter(|it| it.ends_with('!'));
     Some(Head {
-        attributes: split(attributes).into_iter().map(attribute).collect::<Option<_>>()?,
+        required: required.filter_map(|it| Some(it.split_once(':')?.0)).collect(),
+        attributes: attributes.into_iter().map(attribute).collect::<Option<_>>()?,
         inputs: parameters(inputs),
         outputs: parameters(outputs),
         is_variadic: inputs.contains("..."),
@@ -140,7 +146,9 @@ impl Writer<'_> {
             };
         }
         let rest = match conditional(line, "if ") {
-            Some((condition, _)) if !condition::holds(self.call, condition).ok_or_else(unclear)? => {
+            Some((condition, _))
+                if !condition::holds(self.call, condition).ok_or_else(unclear)? =>
+            {
                 return Ok(());
             }
             Some((_, rest)) => rest,
@@ -264,7 +272,12 @@ impl Writer<'_> {
     fn value(&self, text: &str) -> Option<Option<AttributeProto>> {
         if let Some(list) = text.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
             let ints = split(list).into_iter().map(|it| match it.strip_prefix('@') {
-                Some(name) => self.call.attributes.int(name),
+                Some(name) => match name.split_once('|') {
+                    Some((name, default)) => {
+                        self.call.attributes.int(name).or(default.parse().ok())
+                    }
+                    None => self.call.attributes.int(name),
+                },
                 None => it.parse().ok(),
             });
             let ints = ints.collect::<Option<Vec<i64>>>()?;
@@ -326,8 +339,7 @@ pub(super) fn unknown(head: &Head, lines: &[&str]) -> Vec<String> {
         let Some(rest) = rest else { continue };
         let Some((outputs, call)) = assignment(rest) else { return vec![line.to_owned()] };
         known.extend(outputs.iter().map(|it| it.trim_end_matches('?').to_owned()));
-        let mut words = call.split_inclusive(|it| !is_word(it)).peekable();
-        while let Some(word) = words.next() {
+        for word in call.split_inclusive(|it| !is_word(it)) {
             let (name, end) = word.split_at(word.trim_end_matches(|it| !is_word(it)).len());
             let is_name = name.starts_with(|it: char| it.is_alphabetic() || it == '@');
             if is_name && !matches!(end, "(" | "<" | "=") {

@@ -26,7 +26,7 @@ QLinearSoftmax<axis: int, opset: int>(X, X_scale, x_zero_point?, y_scale, y_zero
   refuse opset < 13 and axis != -1: it is that of ai.onnx before version 13
   Y = QuantizeLinear(Softmax<axis=@axis|-1>(DequantizeLinear(X, X_scale, x_zero_point)), y_scale, y_zero_point)
 
-QLinearAveragePool<auto_pad: text, ceil_mode: int, channels_last: int, count_include_pad: int, kernel_shape: ints, pads: ints, strides: ints>(X, x_scale, x_zero_point?, y_scale, y_zero_point?) -> (Y)
+QLinearAveragePool<auto_pad: text, ceil_mode: int, channels_last: int, count_include_pad: int, kernel_shape: ints!, pads: ints, strides: ints>(X, x_scale, x_zero_point?, y_scale, y_zero_point?) -> (Y)
   x = DequantizeLinear(X, x_scale, x_zero_point)
   if channels_last: first = Transpose<perm=[0, 3, 1, 2]>(x)
   if not channels_last: first = Identity(x)
@@ -49,7 +49,7 @@ QLinearWhere<>(condition, X, x_scale, x_zero_point, Y, y_scale, y_zero_point, z_
   z = Where(condition, DequantizeLinear(X, x_scale, x_zero_point), DequantizeLinear(Y, y_scale, y_zero_point))
   Z = QuantizeLinear(z, z_scale, z_zero_point)
 
-QLinearConcat<axis: int>(Y_scale, Y_zero_point, inputs...) -> (Y)
+QLinearConcat<axis: int!>(Y_scale, Y_zero_point, inputs...) -> (Y)
 
 QLinearConv<auto_pad: text, channels_last: int, dilations: ints, group: int, kernel_shape: ints, pads: ints, strides: ints>(x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B?) -> (y)
   if channels_last: first = Transpose<perm=[0, 3, 1, 2]>(x)
@@ -81,7 +81,7 @@ _Halves<>(X) -> (Y)
   high = Unsqueeze(BitShift<direction="RIGHT">(X, 4:X), [-1])
   Y = Concat<axis=-1>(low, high)
 
-MatMulNBits<K: int, N: int, accuracy_level: int, bits: int, block_size: int, weight_prepacked: int>(A, B, scales, zero_points?, g_idx?, bias?) -> (Y)
+MatMulNBits<K: int!, N: int!, accuracy_level: int, bits: int, block_size: int!, weight_prepacked: int>(A, B, scales, zero_points?, g_idx?, bias?) -> (Y)
   refuse g_idx: its rows are in another order
   refuse weight_prepacked: its weights are in an order of another runtime's
   refuse bits and not bits == 4 and not bits == 8: it has integers of other than 4 and 8 bits
@@ -102,8 +102,8 @@ GatherBlockQuantized<bits: int, block_size: int, gather_axis: int, quantize_axis
   refuse bits and not bits == 4 and not bits == 8: it has integers of other than 4 and 8 bits
   count = Shape<start=1, end=2>(scales)
   found = Gather(data, indices)
-  if bits == 8: codes = Reshape(found, [-1, @block_size])
-  if not bits == 8: codes = Reshape(_Halves(found), [-1, @block_size])
+  if bits == 8: codes = Reshape(found, [-1, @block_size|128])
+  if not bits == 8: codes = Reshape(_Halves(found), [-1, @block_size|128])
   if zero_points: those = Gather(zero_points, indices)
   if bits == 8 and zero_points: zeros = Reshape(those, [-1])
   if not bits == 8 and zero_points: pairs = Reshape(_Halves(those), Concat<axis=0>([-1], Mul(Shape<start=-1>(those), 2)))

@@ -43,7 +43,8 @@ pub(super) static ROWS: &[Row] = &[
 ];
 
 fn matrices(it: &Attributes<'_>) -> Built {
-    let turned = |matrix, batch| Turned { matrix: it.flag(matrix, false), batch: it.flag(batch, false) };
+    let turned =
+        |matrix, batch| Turned { matrix: it.flag(matrix, false), batch: it.flag(batch, false) };
     let turned = [turned("transA", "transBatchA"), turned("transB", "transBatchB")];
     Ok(Box::new(MatrixProduct::fused(turned, it.float("alpha").unwrap_or(1.0))))
 }

@@ -5,7 +5,7 @@ use crate::graph::ValueId;
 
 use super::Reader;
 use crate::onnx::attributes::Attributes;
-use crate::onnx::contrib::{self, Definition};
+use crate::onnx::contrib::Definition;
 use crate::onnx::operators;
 use crate::onnx::proto::{
     AttributeProto, FunctionProto, ModelProto, NodeProto, OperatorSetIdProto,
@@ -66,7 +66,7 @@ pub(super) fn defined(
     (outputs, outer): (&[Option<ValueId>], &Scope<'_>),
 ) -> Result<Vec<ValueId>> {
     if proto.domain != operators::INTERNAL {
-        contrib::version(name, outer.contrib)?;
+        operators::contrib_version(name, outer.contrib)?;
     }
     let head = definition.head()?;
     let resolved = outer.resolved(proto)?;
