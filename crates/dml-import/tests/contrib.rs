@@ -287,7 +287,7 @@ fn operators_of_com_microsoft_give_what_onnx_runtime_gives() {
 fn another_runtime_hears_that_these_operators_run() {
     for case in cases() {
         let found = claims(&case.source(), FeatureLevel::HIGHEST).unwrap();
-        assert!(matches!(found[..], [Claim::Device]), "{}: {found:?}", case.name);
+        assert!(matches!(found[..], [Claim::Device | Claim::Host]), "{}: {found:?}", case.name);
     }
     let gelu = case("n com.microsoft.Gelu\n  input float32 1 = 0\n  output float32 1 = 0");
     let mut one = gelu.source();

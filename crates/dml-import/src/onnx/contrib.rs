@@ -9,6 +9,9 @@ mod condition;
 mod notation;
 mod quantized;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::attributes::{Attributes, Kind};
 use super::operators::{self, INTERNAL, MICROSOFT};
 use super::proto::{FunctionProto, NodeProto, OperatorSetIdProto};
@@ -32,12 +35,14 @@ pub(super) struct Definition {
 
 /// The definition that a node calls; those that only others use are there for nodes of definitions alone.
 pub(super) fn called(proto: &NodeProto, is_within: bool) -> Option<Definition> {
+    static BY_NAME: LazyLock<HashMap<&str, Definition>> =
+        LazyLock::new(|| definitions().map(|it| (it.name, it)).collect());
     let is_of_domain = match proto.domain.as_str() {
         MICROSOFT => !proto.op_type.starts_with('_'),
         INTERNAL => is_within,
         _ => false,
     };
-    definitions().filter(|_| is_of_domain).find(|it| it.name == proto.op_type)
+    if is_of_domain { BY_NAME.get(proto.op_type.as_str()).copied() } else { None }
 }
 
 /// Every definition, those that only others use included: their names begin with `_`.

@@ -51,7 +51,7 @@ impl<'a> Scope<'a> {
     /// How messages call a node here: one of a definition has the name of the node that this stands for.
     pub(super) fn name_of(&self, proto: &NodeProto) -> NodeName {
         if let Some(caller) = self.caller {
-            let operator = format!("{}/{}", caller.operator, proto.op_type);
+            let operator = format!("{}/{}", caller.operator, proto.op_type.trim_start_matches('_'));
             return NodeName::new(operator, &caller.name);
         }
         let first = proto.output.iter().find(|name| !name.is_empty());

@@ -1,6 +1,9 @@
 //! Activations, products and normalizations with what comes before and after them.
 
 pub(super) const TEXT: &str = r#"
+ExpandDims<>(X, axis) -> (Y)
+  Y = Unsqueeze(X, Reshape(Cast<to=7>(axis), [-1]))
+
 BiasAdd<>(X, bias, skip) -> (Y)
   Y = Add(Add(X, bias), skip)
 

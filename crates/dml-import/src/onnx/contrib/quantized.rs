@@ -68,6 +68,15 @@ QGemm<alpha: float, transA: int, transB: int>(A, a_scale, a_zero_point, B, b_sca
   if y_scale: Y = QuantizeLinear(y, y_scale, y_zero_point)
   if not y_scale: Y = Identity(y)
 
+QEmbedLayerNormalization<epsilon: float>(input_ids, segment_ids?, word_embedding, position_embedding, segment_embedding?, gamma, beta, mask?, word_scale, position_scale, segment_scale?, gamma_scale, beta_scale, word_zero_point, position_zero_point, segment_zero_point?, gamma_zero_point, beta_zero_point) -> (output, mask_index?)
+  words = DequantizeLinear(word_embedding, word_scale, word_zero_point)
+  places = DequantizeLinear(position_embedding, position_scale, position_zero_point)
+  if segment_embedding: segments = DequantizeLinear(segment_embedding, segment_scale, segment_zero_point)
+  scales = DequantizeLinear(gamma, gamma_scale, gamma_zero_point)
+  shifts = DequantizeLinear(beta, beta_scale, beta_zero_point)
+  if not mask_index: output = ms.EmbedLayerNormalization<epsilon=@epsilon>(input_ids, segment_ids, words, places, segments, scales, shifts, mask)
+  if mask_index: output, mask_index = ms.EmbedLayerNormalization<epsilon=@epsilon>(input_ids, segment_ids, words, places, segments, scales, shifts, mask)
+
 MatMulIntegerToFloat<>(A, B, a_scale, b_scale, a_zero_point?, b_zero_point?, bias?) -> (Y)
   whole = CastLike(MatMulInteger(A, B, a_zero_point, b_zero_point), a_scale)
   Y = Add(Mul(whole, Mul(a_scale, b_scale)), bias?)
@@ -101,7 +110,7 @@ GatherBlockQuantized<bits: int, block_size: int, gather_axis: int, quantize_axis
   refuse quantize_axis and not quantize_axis == 1 and not quantize_axis == -1: only rows are quantized
   refuse bits and not bits == 4 and not bits == 8: it has integers of other than 4 and 8 bits
   count = Shape<start=1, end=2>(scales)
-  found = Gather(data, indices)
+  found = Gather(Einsum<equation="ij->ij">(data), indices)
   if bits == 8: codes = Reshape(found, [-1, @block_size|128])
   if not bits == 8: codes = Reshape(_Halves(found), [-1, @block_size|128])
   if zero_points: those = Gather(zero_points, indices)

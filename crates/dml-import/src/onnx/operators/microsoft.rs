@@ -16,6 +16,8 @@ const FUSED: [(&str, Kind); 5] = [
     ("transBatchA", Kind::Int),
     ("transBatchB", Kind::Int),
 ];
+const TRANSPOSED: [(&str, Kind); 3] =
+    [("alpha", Kind::Float), ("transA", Kind::Int), ("transB", Kind::Int)];
 const ROTARY: [(&str, Kind); 3] =
     [("interleaved", Kind::Int), ("num_heads", Kind::Int), ("rotary_embedding_dim", Kind::Int)];
 const CACHED: [(&str, Kind); 3] =
@@ -37,6 +39,11 @@ pub(super) static ROWS: &[Row] = &[
     of(row("QuantizeLinear", 1, &AXIS, 2..=3, build::quantize)),
     of(row("DequantizeLinear", 1, &AXIS, 2..=3, build::dequantize)),
     of(row("FusedMatMul", 1, &FUSED, 2..=2, matrices)),
+    of(row("TransposeMatMul", 1, &TRANSPOSED, 2..=2, matrices)),
+    of(row("Trilu", 1, &[("upper", Kind::Int)], 1..=2, build::trilu)),
+    of(row("Pad", 1, &[("mode", Kind::Text)], 2..=3, |it| {
+        build::pad(it, &build::PADDING_MODES[..3])
+    })),
     internal(row("_KeyMask", 1, &[], 3..=3, |_| Ok(Box::new(KeyMask)))),
     internal(row("_Rotary", 1, &ROTARY, 4..=4, rotary)),
     internal(Row { outputs: 1..=3, ..row("_CachedAttention", 1, &CACHED, 8..=8, cached) }),
