@@ -4,42 +4,10 @@
 
 mod common;
 
-use common::device::on_every_device;
 use common::onnx::{Graph, Message, ints, model, node, value};
-use common::{f32s, int64, run_on_both, tensors};
+use common::single::{check, refusal};
+use common::{f32s, int64};
 use dml_import::{ElementType, Inputs, Model, Tensor};
-
-/// A model of one node, whose inputs are these tensors and whose output is `y`.
-fn one(node: Message, inputs: &[(&str, &Tensor)]) -> Model {
-    let number = |it: &Tensor| common::onnx::number(it.element_type());
-    let of = |(name, tensor): &(&str, &Tensor)| {
-        let shape: Vec<Option<i64>> = tensor.shape().iter().map(|_| None).collect();
-        value(name, number(tensor), &shape)
-    };
-    let (inputs, outputs) = (inputs.iter().map(of).collect(), vec![value("y", 0, &[])]);
-    let graph = Graph { nodes: vec![node], inputs, outputs, ..Graph::default() };
-    Model::from_bytes(model(18, graph)).unwrap()
-}
-
-/// Checks the node's output, on the host and on every device.
-fn check(node: &Message, inputs: &[(&str, &Tensor)], expected: &Tensor) {
-    on_every_device(|device| {
-        let given = inputs
-            .iter()
-            .fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(*name, (*tensor).clone()));
-        let both = run_on_both(device, &one(node.clone(), inputs), &given).unwrap();
-        for found in both {
-            assert_eq!(&tensors(&found)[0], expected);
-        }
-    });
-}
-
-fn refusal(node: Message, inputs: &[(&str, &Tensor)]) -> String {
-    let given = inputs
-        .iter()
-        .fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(*name, (*tensor).clone()));
-    one(node, inputs).bind(&given).unwrap_err().to_string()
-}
 
 fn counted(shape: &[u64]) -> Tensor {
     let count: u64 = shape.iter().product();
@@ -63,7 +31,7 @@ fn elements_are_gathered_of_more_than_the_indices_walk() {
     let gather = node("GatherElements", &["x", "i"], &["y"], &[("axis", 1)]);
     check(&gather, &[("x", &x), ("i", &i)], &f32s(&[2, 2], &[1., 2., 3., 5.]));
     let wide = int64(&[4, 1], &[0; 4]);
-    let error = refusal(gather, &[("x", &x), ("i", &wide)]);
+    let error = refusal(&gather, &[("x", &x), ("i", &wide)]);
     assert!(error.contains("indices: [4, 1] is the wrong shape"), "{error}");
 }
 
@@ -98,7 +66,7 @@ fn updates_are_written_where_indices_say() {
     );
     let narrow = int64(&[1, 1], &[0]);
     let update = f32s(&[1, 1], &[9.]);
-    let error = refusal(scatter.clone(), &[("x", &x), ("i", &narrow), ("u", &update)]);
+    let error = refusal(&scatter, &[("x", &x), ("i", &narrow), ("u", &update)]);
     assert!(error.contains("has indices of the data's sizes but along the axis"), "{error}");
     let add = Message::default().text(1, "reduction").bytes(4, b"add").int(20, 3);
     let graph = Graph {
@@ -137,7 +105,7 @@ fn sequences_are_reversed_along_time() {
     let lengths = int64(&[3], &[2, 1, 0]);
     let expected = [2., 3., 0., 1., 4., 5., 6., 7., 8., 9., 10., 11.];
     check(&reverse(0, 1), &[("x", &x), ("l", &lengths)], &f32s(&[3, 2, 2], &expected));
-    let error = refusal(reverse(1, 1), &[("x", &x), ("l", &lengths)]);
+    let error = refusal(&reverse(1, 1), &[("x", &x), ("l", &lengths)]);
     assert!(error.contains("are no such axes"), "{error}");
 }
 
@@ -160,7 +128,7 @@ fn pooled_elements_are_put_back() {
     let shape = int64(&[4], &[1, 1, 5, 5]);
     check(&unpool(&["x", "i", "s"]), &[("x", &x), ("i", &i), ("s", &shape)], &put(5));
     let small = int64(&[4], &[1, 1, 3, 5]);
-    let error = refusal(unpool(&["x", "i", "s"]), &[("x", &x), ("i", &i), ("s", &small)]);
+    let error = refusal(&unpool(&["x", "i", "s"]), &[("x", &x), ("i", &i), ("s", &small)]);
     assert!(error.contains("output_shape: [1, 1, 3, 5] is too small"), "{error}");
 }
 

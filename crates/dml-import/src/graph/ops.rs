@@ -4,6 +4,7 @@
 //! that is needed or cheap (*fold*), or says how they lie in what is there; else it adds DirectML's
 //! operators that compute them (*lower*). [`Operands::place`] is the one decision between the latter two.
 
+mod affine;
 mod arithmetic;
 mod attention;
 mod body;
@@ -13,14 +14,17 @@ mod cached;
 mod cast;
 mod clip;
 mod columns;
+mod compress;
 mod concat;
 mod contraction;
 mod convolution;
 mod dynamic;
 mod einsum;
 mod element_wise;
+mod fourier;
 mod function;
 mod gelu;
+mod grid;
 mod index;
 mod matrix;
 mod mish;
@@ -50,17 +54,21 @@ mod shape;
 mod slice;
 mod softmax;
 mod split;
+mod suppression;
 mod tile;
 mod top_k;
 mod transpose;
+mod unique;
 mod values;
 mod weigh;
+mod window;
 
 use std::fmt::Debug;
 
 use crate::error::Result;
 use crate::graph::value::Value;
 
+pub(crate) use affine::AffineGrid;
 pub(crate) use arithmetic::{
     ABSOLUTE, ADD, AND, BIT_AND, BIT_XOR, CEIL, DIVIDE, EQUAL, FLOOR, FLOOR_DIVIDE,
     FLOOR_REMAINDER, GELU, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM,
@@ -73,13 +81,16 @@ pub(crate) use cached::{CachedAttention, KeyMask};
 pub(crate) use cast::{BitCast, Cast, CastLike};
 pub(crate) use clip::{Bounds, Clip};
 pub(crate) use columns::Columns;
+pub(crate) use compress::Compress;
 pub(crate) use concat::Concat;
 pub(crate) use convolution::{Convolution, Form, INTEGER, QUANTIZED, REAL};
 pub(crate) use dynamic::DynamicQuantize;
 pub(crate) use einsum::{Einsum, Equation};
 pub(crate) use element_wise::{Broadcasting, ElementWise, Mean};
+pub(crate) use fourier::{Fourier, ShortTimeFourier};
 pub(crate) use function::{Function, Types};
 pub(crate) use gelu::ApproximateGelu;
+pub(crate) use grid::{CUBIC, GridSample, LINEAR, NEAREST, Padding, Sampling};
 pub(crate) use index::{Gather, GatherElements, GatherNd};
 pub(crate) use matrix::{Eye, EyeLike, Trilu};
 pub(crate) use mish::Mish;
@@ -107,11 +118,14 @@ pub(crate) use shape::{Flatten, Reshape, ShapeOf, Size, Squeeze, Unsqueeze, Zero
 pub(crate) use slice::Slice;
 pub(crate) use softmax::{HARDMAX, LOG_SOFTMAX, RowOperators, SOFTMAX, Softmax};
 pub(crate) use split::{Equal, Parts, Split};
+pub(crate) use suppression::NonMaxSuppression;
 pub(crate) use tile::{Blocks, Tile};
 pub(crate) use top_k::TopK;
 pub(crate) use transpose::Transpose;
+pub(crate) use unique::Unique;
 pub(crate) use values::{Broadcast, ConstantOfShape, Dropout, HasElement, Identity, Literal};
 pub(crate) use weigh::{Filter, Weighing};
+pub(crate) use window::{MelWeights, Window};
 
 /// What an operation needs of an input to find its outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

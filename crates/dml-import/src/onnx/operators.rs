@@ -12,6 +12,8 @@ mod recurrent;
 mod regions;
 mod resize;
 mod rows;
+mod selection;
+mod signal;
 
 use std::ops::RangeInclusive;
 
@@ -20,8 +22,7 @@ use dml_core::{FieldValue, ReduceFunction};
 use crate::error::{Error, NodeName, Result, shortened};
 use crate::graph::{
     Broadcasting, CastLike, CenterCropPad, ElementWise, Function, HARDMAX, HasElement, Identity,
-    LOG_SOFTMAX, Mean, Mish, NonZero, Op, Power, Range, SOFTMAX, Size, Slice, Squeeze, Tile,
-    Unsqueeze,
+    LOG_SOFTMAX, Mean, Mish, Op, Power, Range, SOFTMAX, Size, Slice, Squeeze, Tile, Unsqueeze,
 };
 
 use super::attributes::{Attributes, Kind};
@@ -193,7 +194,6 @@ static OTHERS: &[Row] = &[
     row("OptionalGetElement", 15, &[], 1..=1, |_| Ok(Box::new(Identity))),
     row("OptionalHasElement", 15, &[], 0..=1, |_| Ok(Box::new(HasElement))),
     row("Mean", 6, &[], 1..=ANY, |_| Ok(Box::new(Mean))),
-    row("NonZero", 9, &[], 1..=1, |_| Ok(Box::new(NonZero))),
     row("Einsum", 12, &[("equation", Kind::Text)], 1..=ANY, build::einsum),
     row("MatMul", 1, &[], 2..=2, products::matrices),
     row("MatMulInteger", 10, &[], 2..=4, products::matrices_of_integers),
@@ -266,7 +266,7 @@ impl Row {
 }
 
 /// Every version of every operator, in any order.
-static ALL: [&[Row]; 9] = [
+static ALL: [&[Row]; 11] = [
     attention::ROWS,
     element_wise::ROWS,
     microsoft::ROWS,
@@ -275,6 +275,8 @@ static ALL: [&[Row]; 9] = [
     regions::ROWS,
     resize::ROWS,
     rows::ROWS,
+    selection::ROWS,
+    signal::ROWS,
     OTHERS,
 ];
 

@@ -10,6 +10,7 @@ pub(crate) mod hostile;
 pub(crate) mod onnx;
 pub(crate) mod openvino;
 pub(crate) mod recurrent;
+pub(crate) mod single;
 
 use std::path::PathBuf;
 

@@ -52,6 +52,15 @@ impl Scalar {
         }
     }
 
+    /// As a float; an integer is rounded to the nearest one.
+    #[expect(clippy::cast_precision_loss, reason = "rounded to nearest")]
+    pub(crate) fn float(self) -> f64 {
+        match self {
+            Self::Integer(value) => value as f64,
+            Self::Float(value) => value,
+        }
+    }
+
     /// The bits of it as `element`: integers wrap around.
     pub(crate) fn bits(self, element: ElementType) -> u64 {
         match self {

@@ -9,6 +9,7 @@ use crate::error::{Error, NodeName, Result};
 use crate::graph::device::{DeviceNodes, Owner};
 use crate::graph::dml;
 use crate::graph::ops::Demand;
+use crate::graph::ops::function::Scalar;
 use crate::graph::value::{Kind, Storage, Value};
 use crate::limits;
 use crate::tensor::{Tensor, element_count, text};
@@ -217,6 +218,24 @@ impl Operands<'_> {
         }
         // One element was just checked.
         Ok(self.integers(index, name)?.first().copied().unwrap_or(0))
+    }
+
+    /// The element of an input of one element and one of these types.
+    pub(crate) fn number(
+        &self,
+        index: usize,
+        name: &str,
+        accepted: &[ElementType],
+    ) -> Result<Scalar> {
+        let value = self.value(index, name)?;
+        let element = value.element()?;
+        self.type_is(element, accepted, name)?;
+        if element_count(value.shape()?) != Some(1) {
+            let given = text(value.shape()?);
+            return Err(self.node.invalid(name, given, "is the wrong shape", "a scalar"));
+        }
+        let bits = self.read(value)?.bits().next().unwrap_or_default();
+        Ok(Scalar::new(bits, element))
     }
 
     /// What a condition says, which is one truth value; `None` where a device computes it.

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::graph::ops::function::{Scalar, Types};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
-use crate::tensor::{Tensor, element_count, host_elements, text};
+use crate::tensor::{Tensor, host_elements};
 
 /// From the first input up to, not including, the second one in steps of the third one.
 #[derive(Debug)]
@@ -21,16 +21,7 @@ impl Op for Range {
         if !Types::Numbers.contains(element) {
             return Err(node.not_supported(format!("no range of {element} is made")));
         }
-        let number = |index, name| {
-            let value = operands.value(index, name)?;
-            operands.type_is(value.element()?, &[element], name)?;
-            if element_count(value.shape()?) != Some(1) {
-                let given = text(value.shape()?);
-                return Err(node.invalid(name, given, "is the wrong shape", "a scalar"));
-            }
-            let bits = operands.read(value)?.bits().next().unwrap_or_default();
-            Ok(Scalar::new(bits, element))
-        };
+        let number = |index, name| operands.number(index, name, &[element]);
         let (start, limit, delta) = (number(0, "start")?, number(1, "limit")?, number(2, "delta")?);
         let no_step = || node.invalid("delta", 0, "is no step", "any other");
         let count = match (start, limit, delta) {

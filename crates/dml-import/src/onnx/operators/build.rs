@@ -43,7 +43,7 @@ pub(super) fn trilu(it: &Attributes<'_>) -> Built {
     Ok(Box::new(Trilu { upper: it.flag("upper", true) }))
 }
 
-fn element(it: &Attributes<'_>, name: &str, number: i64) -> Result<ElementType> {
+pub(super) fn element(it: &Attributes<'_>, name: &str, number: i64) -> Result<ElementType> {
     tensor::element(number).ok_or_else(|| {
         let accepted = "the numbers of TensorProto.DataType, such as 1 for float";
         it.node.invalid(format!("attribute {name}"), number, "is no type", accepted)

@@ -1,9 +1,11 @@
-//! Operators on regions of interest: what their attributes say.
+//! Operators on regions of interest and on grids: what their attributes say.
 
 use super::build::{Built, choice};
 use super::{Row, row};
 use crate::error::Result;
-use crate::graph::{MaxRoiPool, RoiAlign};
+use crate::graph::{
+    AffineGrid, CUBIC, GridSample, LINEAR, MaxRoiPool, NEAREST, Padding, RoiAlign, Sampling,
+};
 use crate::onnx::attributes::{Attributes, Kind};
 
 const MODE: (&str, Kind) = ("mode", Kind::Text);
@@ -12,6 +14,8 @@ const WIDTH: (&str, Kind) = ("output_width", Kind::Int);
 const SAMPLES: (&str, Kind) = ("sampling_ratio", Kind::Int);
 const SCALE: (&str, Kind) = ("spatial_scale", Kind::Float);
 const COORDINATES: (&str, Kind) = ("coordinate_transformation_mode", Kind::Text);
+const PADDING: (&str, Kind) = ("padding_mode", Kind::Text);
+const CORNERS: (&str, Kind) = ("align_corners", Kind::Int);
 const POOLED: (&str, Kind) = ("pooled_shape", Kind::Ints);
 
 /// Every version of every operator.
@@ -21,6 +25,15 @@ pub(super) static ROWS: &[Row] = &[
         align(it, true)
     }),
     row("MaxRoiPool", 1, &[POOLED, SCALE], 2..=2, pool),
+    row("GridSample", 16, &[CORNERS, MODE, PADDING], 2..=2, |it| {
+        sample(it, &[("bilinear", LINEAR), ("nearest", NEAREST), ("bicubic", CUBIC)])
+    }),
+    row("GridSample", 20, &[CORNERS, MODE, PADDING], 2..=2, |it| {
+        sample(it, &[("linear", LINEAR), ("nearest", NEAREST), ("cubic", CUBIC)])
+    }),
+    row("AffineGrid", 20, &[CORNERS], 2..=2, |it| {
+        Ok(Box::new(AffineGrid { aligns_corners: it.flag(CORNERS.0, false) }))
+    }),
 ];
 
 fn align(it: &Attributes<'_>, is_half_pixel: bool) -> Built {
@@ -53,6 +66,20 @@ fn pool(it: &Attributes<'_>) -> Built {
     };
     let cells = [size(it, "pooled_shape", height)?, size(it, "pooled_shape", width)?];
     Ok(Box::new(MaxRoiPool { scale: scale(it)?, cells }))
+}
+
+fn sample(it: &Attributes<'_>, modes: &[(&str, &'static Sampling)]) -> Built {
+    let sampling = it.text(MODE.0).map_or(Ok(LINEAR), |text| choice(it, MODE.0, &text, modes))?;
+    let paddings = [
+        ("zeros", Padding::Zeros),
+        ("border", Padding::Border),
+        ("reflection", Padding::Reflection),
+    ];
+    let given = it.text(PADDING.0);
+    let padding =
+        given.map_or(Ok(Padding::Zeros), |text| choice(it, PADDING.0, &text, &paddings))?;
+    let aligns_corners = it.flag(CORNERS.0, false);
+    Ok(Box::new(GridSample { sampling, padding, aligns_corners }))
 }
 
 fn size(it: &Attributes<'_>, name: &str, size: i64) -> Result<u64> {

@@ -1,0 +1,264 @@
+//! Discrete Fourier transforms: GEMM with tables of cosines and sines, which the host makes.
+
+use std::f64::consts::TAU;
+
+use crate::convert::float;
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::cast::cast;
+use crate::graph::ops::concat::join;
+use crate::graph::ops::packed::{around, count};
+use crate::graph::ops::product::multiplied;
+use crate::graph::ops::window::table;
+use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::value::Value;
+use crate::tensor::{host_elements, text};
+
+/// The spectrum of the first input along a dimension, or what has this spectrum. The second input is a length.
+#[derive(Debug)]
+pub(crate) struct Fourier {
+    /// `None`: the third input holds it; without it, the dimension before the last one.
+    pub(crate) axis: Option<i64>,
+    pub(crate) is_inverse: bool,
+    /// Whether spectra have the half that determines the other one, as those of real numbers do.
+    pub(crate) is_half: bool,
+}
+
+/// The spectra of frames of the first input, as many elements apart as the second one says. The others are a window
+/// that frames are multiplied by, and their length.
+#[derive(Debug)]
+pub(crate) struct ShortTimeFourier {
+    pub(crate) is_half: bool,
+}
+
+/// What is made of each row.
+struct Transform {
+    /// How many elements signal and spectrum have.
+    length: u64,
+    is_inverse: bool,
+    is_half: bool,
+    /// What elements of the signal are multiplied by before.
+    window: Option<Vec<f64>>,
+}
+
+impl Op for Fourier {
+    fn need(&self, input: usize) -> Need {
+        if input == 0 { Need::Elements } else { Need::Host }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let data = operands.value(0, "input")?;
+        let mut shape = data.shape()?.to_vec();
+        let (last, parts) = parts(operands, "input", &shape, self.is_half, self.is_inverse)?;
+        let axis = match self.axis {
+            None if operands.optional(2).is_some() => operands.scalar(2, "axis")?,
+            axis => axis.unwrap_or(-2),
+        };
+        let axis = operands.axis(axis, shape.len(), "axis")?;
+        if axis == last {
+            let accepted = "all dimensions but the last one";
+            return Err(operands.node.invalid(
+                "axis",
+                axis,
+                "is that of complex numbers",
+                accepted,
+            ));
+        }
+        let given = shape[axis];
+        let length = match operands.optional(1) {
+            Some(_) => operands.size(operands.scalar(1, "dft_length")?, "dft_length")?,
+            None if self.is_half && self.is_inverse => given.saturating_sub(1).saturating_mul(2),
+            None => given,
+        };
+        let Self { is_inverse, is_half, .. } = *self;
+        let transform = Transform { length, is_inverse, is_half, window: None };
+        let [read, written] = transform.sizes(operands)?;
+        // What is missing is zeros.
+        let read = read.min(given);
+        let [outer, _, inner] = around(&shape[..last], axis);
+        let data = operands.reshaped(data, &[outer, given, inner, parts])?;
+        let data = data.seen(vec![outer, read, inner, parts], data.strides());
+        let data = data.transposed(&[0, 2, 1, 3]);
+        // Rows of one matrix, where strides can say so.
+        let rows = match inner {
+            1 => operands.reshaped(&data, &[outer, read * parts])?,
+            _ => operands.reshaped(&data, &[outer, inner, read * parts])?,
+        };
+        let spectra = transform.of(operands, &rows, parts)?;
+        let parts = transform.written_parts();
+        let spectra = operands.reshaped(&spectra, &[outer, inner, written, parts])?;
+        (shape[axis], shape[last]) = (written, parts);
+        operands.reshaped(&spectra.transposed(&[0, 2, 1, 3]), &shape).map(|it| vec![it])
+    }
+}
+
+impl Op for ShortTimeFourier {
+    fn need(&self, input: usize) -> Need {
+        if input == 0 { Need::Elements } else { Need::Host }
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let signal = operands.value(0, "signal")?;
+        let shape = signal.shape()?;
+        let (_, parts) = parts(operands, "signal", shape, self.is_half, false)?;
+        let &[batches, all, _] = shape else {
+            let accepted = "batches, elements, and parts of complex numbers";
+            return Err(operands.node.invalid(
+                "signal",
+                text(shape),
+                "is the wrong shape",
+                accepted,
+            ));
+        };
+        let positive = |index, name: &str| {
+            let size = operands.size(operands.scalar(index, name)?, name)?;
+            let no_length = || operands.node.invalid(name, 0, "is no length", "1 and more");
+            if size > 0 { Ok(size) } else { Err(no_length()) }
+        };
+        let step = positive(1, "frame_step")?;
+        let window = operands.optional(2).map(|it| numbers(operands, it)).transpose()?;
+        let of_window = window.as_ref().map(|it| it.len() as u64);
+        let length = match operands.optional(3) {
+            Some(_) => positive(3, "frame_length")?,
+            None => of_window.unwrap_or(all),
+        };
+        if of_window.is_some_and(|it| it != length) {
+            let (given, accepted) = (of_window.unwrap_or(0), length.to_string());
+            return Err(operands.node.invalid("window", given, "is the wrong length", accepted));
+        }
+        let transform = Transform { length, is_inverse: false, is_half: self.is_half, window };
+        transform.sizes(operands)?;
+        let Some(rest) = all.checked_sub(length) else {
+            let accepted = format!("up to {all}");
+            return Err(operands.node.invalid("frame_length", length, "is too long", accepted));
+        };
+        let frames = rest / step + 1;
+        // Frames overlap where the step is shorter than they are.
+        let [of_batch, along, of_parts] =
+            <[u64; 3]>::try_from(signal.strides()).unwrap_or_default();
+        let strides = vec![of_batch, along.saturating_mul(step), along, of_parts];
+        let framed = signal.seen(vec![batches, frames, length, parts], strides);
+        let rows = operands.reshaped(&framed, &[batches, frames, length * parts])?;
+        transform.of(operands, &rows, parts).map(|it| vec![it])
+    }
+}
+
+/// The last of the dimensions of a signal or a spectrum, and its size: 1 for real numbers, 2 for complex ones.
+fn parts(
+    operands: &Operands<'_>,
+    name: &str,
+    shape: &[u64],
+    is_half: bool,
+    is_inverse: bool,
+) -> Result<(usize, u64)> {
+    let accepted = match (is_half, is_inverse) {
+        (false, _) => &[1, 2][..],
+        // Half of a spectrum is that of real numbers.
+        (true, false) => &[1],
+        (true, true) => &[2],
+    };
+    let last = shape.len().saturating_sub(1);
+    match shape.last() {
+        Some(parts) if last > 0 && accepted.contains(parts) => Ok((last, *parts)),
+        _ => {
+            let accepted = format!("two dimensions or more, and {accepted:?} in the last one");
+            Err(operands.node.invalid(name, text(shape), "is the wrong shape", accepted))
+        }
+    }
+}
+
+/// The elements of a window.
+fn numbers(operands: &Operands<'_>, window: &Value) -> Result<Vec<f64>> {
+    let shape = window.shape()?;
+    if shape.len() != 1 {
+        return Err(operands.node.invalid(
+            "window",
+            text(shape),
+            "is the wrong shape",
+            "one dimension",
+        ));
+    }
+    let element = window.element()?;
+    operands.type_is(element, &TYPES, "window")?;
+    Ok(operands.read(window)?.bits().map(|bits| float(bits, element)).collect())
+}
+
+/// What GEMM multiplies.
+const TYPES: [ElementType; 2] = [ElementType::FLOAT32, ElementType::FLOAT16];
+
+impl Transform {
+    /// How many elements are read of each row, and how many are written.
+    fn sizes(&self, operands: &Operands<'_>) -> Result<[u64; 2]> {
+        if self.length == 0 {
+            return Err(operands.node.invalid("dft_length", 0, "is no length", "1 and more"));
+        }
+        let half = self.length / 2 + 1;
+        Ok(match (self.is_half, self.is_inverse) {
+            (false, _) => [self.length; 2],
+            (true, false) => [self.length, half],
+            (true, true) => [half, self.length],
+        })
+    }
+
+    /// Whether signals are real numbers again, or spectra complex ones.
+    fn written_parts(&self) -> u64 {
+        if self.is_half && self.is_inverse { 1 } else { 2 }
+    }
+
+    /// What becomes of rows of elements that have so many parts; the parts of the results are another dimension.
+    fn of(&self, operands: &Operands<'_>, rows: &Value, parts: u64) -> Result<Value> {
+        let element = rows.element()?;
+        operands.type_is(element, &TYPES, "input")?;
+        let rows = cast(operands, rows, ElementType::FLOAT32)?;
+        let read = rows.shape()?.last().copied().unwrap_or(0) / parts;
+        let mut results = vec![];
+        for part in 0..self.written_parts() {
+            let product = multiplied(operands, &rows, &self.table(operands, [read, parts], part)?)?;
+            let shape = [product.shape()?, &[1]].concat();
+            results.push(operands.reshaped(&product, &shape)?);
+        }
+        let results = join(operands, &results.iter().collect::<Vec<_>>(), -1, "input")?;
+        cast(operands, &results, element)
+    }
+
+    /// What each part of the elements read counts for a part of those written: a row and a column.
+    fn table(&self, operands: &Operands<'_>, [read, parts]: [u64; 2], part: u64) -> Result<Value> {
+        let [_, written] = self.sizes(operands)?;
+        let shape = vec![read.saturating_mul(parts), written];
+        operands.budget.take(&shape)?;
+        operands.budget.take(&[self.length])?;
+        host_elements(&[self.length])?;
+        let turns: Vec<[f64; 2]> = (0..self.length)
+            .map(|it| TAU * it as f64 / self.length as f64)
+            .map(|angle| [angle.cos(), if self.is_inverse { angle.sin() } else { -angle.sin() }])
+            .collect();
+        let entry = |row: u64, column: u64| {
+            let (index, from) = (row / parts, row % parts);
+            // Both are within the limit of the host, so that the product fits.
+            let turn = usize::try_from(index * column % self.length).unwrap_or(0);
+            let [real, imaginary] = turns[turn];
+            let factor = match (from, part) {
+                (1, 0) => -imaginary,
+                (0, 1) => imaginary,
+                _ => real,
+            };
+            factor * self.scale(index)
+        };
+        let rows = 0..count(&shape[..1]);
+        let entries = rows.flat_map(|row| (0..written).map(move |column| (row, column)));
+        table(ElementType::FLOAT32, shape, entries.map(|(row, column)| entry(row, column)))
+    }
+
+    /// What an element of a row is multiplied by.
+    fn scale(&self, index: u64) -> f64 {
+        let window = usize::try_from(index).ok().zip(self.window.as_ref());
+        let window = window.and_then(|(at, window)| window.get(at)).copied().unwrap_or(1.0);
+        if !self.is_inverse {
+            return window;
+        }
+        // The other half of a spectrum has the same share, but for what has no counterpart.
+        let is_alone = index == 0 || index * 2 == self.length;
+        let count = if self.is_half && !is_alone { 2.0 } else { 1.0 };
+        count * window / self.length as f64
+    }
+}

@@ -1,0 +1,123 @@
+//! Windows of signals and the mel scale's weights: tables that the host makes.
+
+use std::f64::consts::TAU;
+
+use dml_core::DataType;
+
+use crate::convert::from_float;
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::function::Scalar;
+use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::value::Value;
+use crate::tensor::{Tensor, host_elements};
+
+/// A sum of cosines over as many elements as the input says.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// What the cosines of no, one and two turns count.
+    pub(crate) cosines: [f64; 3],
+    /// Whether the element after the last one would be like the first; else the last one is.
+    pub(crate) is_periodic: bool,
+    pub(crate) element: ElementType,
+}
+
+impl Op for Window {
+    fn need(&self, _input: usize) -> Need {
+        Need::Host
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let size = operands.size(operands.scalar(0, "size")?, "size")?;
+        operands.budget.take(&[size])?;
+        host_elements(&[size])?;
+        // One element that is both the first and the last one is no number, as in ONNX Runtime.
+        let turn = if self.is_periodic { size } else { size.saturating_sub(1) } as f64;
+        let at = |index: u64| {
+            let angle = TAU * index as f64 / turn;
+            let terms = self.cosines.iter().zip([0.0, 1.0, 2.0]);
+            terms.map(|(factor, turns)| factor * (turns * angle).cos()).sum()
+        };
+        table(self.element, vec![size], (0..size).map(at)).map(|it| vec![it])
+    }
+}
+
+/// What each bin of a spectrum counts for each band of the mel scale: triangles from the center of the band before to
+/// that of the band after.
+#[derive(Debug)]
+pub(crate) struct MelWeights {
+    pub(crate) element: ElementType,
+}
+
+/// The floats of frequencies.
+const FLOATS: [ElementType; 4] = [
+    ElementType::FLOAT32,
+    ElementType::FLOAT16,
+    ElementType::Dml(DataType::Float64),
+    ElementType::Bfloat16,
+];
+
+impl Op for MelWeights {
+    fn need(&self, _input: usize) -> Need {
+        Need::Host
+    }
+
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let integer = |index, name: &str| operands.size(operands.scalar(index, name)?, name);
+        let [bands, length] = [integer(0, "num_mel_bins")?, integer(1, "dft_length")?];
+        let rate = integer(2, "sample_rate")?;
+        let shape = vec![length / 2 + 1, bands];
+        operands.budget.take(&shape)?;
+        // There may be no bands, or any number of them with no elements.
+        operands.budget.take(&[bands])?;
+        let bins = host_elements(&shape[..1])?;
+        let bands = host_elements(&shape[1..])?;
+        let mut weights = vec![0.0; host_elements(&shape)?];
+        let edge = |index, name| operands.number(index, name, &FLOATS).map(Scalar::float);
+        let edges = [edge(3, "lower_edge_hertz")?, edge(4, "upper_edge_hertz")?];
+        // Up to the band before the first and that after the last one.
+        let [least, most] = edges.map(|hertz| 2595.0 * (1.0 + hertz / 700.0).log10());
+        let step = (most - least) / (bands + 2) as f64;
+        let bin = |band: usize| {
+            let hertz = 700.0 * (10_f64.powf((least + step * band as f64) / 2595.0) - 1.0);
+            let bin = ((length + 1) as f64 * hertz / rate as f64).floor();
+            whole(bin).filter(|it| *it < bins).ok_or_else(|| {
+                let (given, accepted) =
+                    (format!("{edges:?}"), format!("bins from 0 to {}", bins - 1));
+                let path = "lower_edge_hertz and upper_edge_hertz";
+                operands.node.invalid(path, given, "lead to no bin of the spectrum", accepted)
+            })
+        };
+        for band in 0..bands {
+            let [start, center, end] = [bin(band)?, bin(band + 1)?, bin(band + 2)?];
+            let mut set = |bin: usize, weight: f64| weights[bin * bands + band] = weight;
+            let part = |of: usize, all: usize| of as f64 / all as f64;
+            match center.saturating_sub(start) {
+                0 => set(center, 1.0),
+                rise => (start..=center).for_each(|bin| set(bin, part(bin - start, rise))),
+            }
+            (center..end).for_each(|bin| set(bin, part(end - bin, end - center)));
+        }
+        table(self.element, shape, weights.into_iter()).map(|it| vec![it])
+    }
+}
+
+/// A number that is not below 0; `None` where it is no such number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+fn whole(number: f64) -> Option<usize> {
+    (number >= 0.0).then_some(number as usize)
+}
+
+/// Numbers that the host has made, as elements of a type.
+pub(super) fn table(
+    element: ElementType,
+    shape: Vec<u64>,
+    numbers: impl Iterator<Item = f64>,
+) -> Result<Value> {
+    let width = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(host_elements(&shape)? * width);
+    for number in numbers {
+        bytes.extend_from_slice(&from_float(number, element).to_le_bytes()[..width]);
+    }
+    Ok(Value::host(Tensor::new(element, shape, bytes)?))
+}

@@ -1,0 +1,68 @@
+//! Models of one node.
+
+use dml_import::{Inputs, Model, Tensor};
+
+use super::device::on_every_device;
+use super::onnx::{Graph, Message, model, number, value};
+use super::{run_on_both, tensors};
+
+/// Inputs by name.
+type Given<'a> = [(&'a str, &'a Tensor)];
+
+/// A model of opset 20 of one node, whose inputs are these tensors and whose outputs are these.
+fn one(node: &Message, inputs: &Given<'_>, outputs: &[&str]) -> Model {
+    let of = |(name, tensor): &(&str, &Tensor)| {
+        let shape: Vec<Option<i64>> = tensor.shape().iter().map(|_| None).collect();
+        value(name, number(tensor.element_type()), &shape)
+    };
+    let inputs = inputs.iter().map(of).collect();
+    let outputs = outputs.iter().map(|name| value(name, 0, &[])).collect();
+    let graph = Graph { nodes: vec![node.clone()], inputs, outputs, ..Graph::default() };
+    Model::from_bytes(model(20, graph)).unwrap()
+}
+
+fn given(inputs: &Given<'_>) -> Inputs {
+    let add =
+        |it: Inputs, (name, tensor): &(&str, &Tensor)| it.with_tensor(*name, (*tensor).clone());
+    inputs.iter().fold(Inputs::new(), add)
+}
+
+/// Hands what a node computes to `judge`, from the host and from every device.
+pub(crate) fn judged(
+    node: &Message,
+    inputs: &Given<'_>,
+    outputs: &[&str],
+    judge: impl Fn(&[Tensor]),
+) {
+    on_every_device(|device| {
+        let model = one(node, inputs, outputs);
+        for found in run_on_both(device, &model, &given(inputs)).unwrap() {
+            judge(&tensors(&found));
+        }
+    });
+}
+
+/// Checks the node's output `y`.
+pub(crate) fn check(node: &Message, inputs: &Given<'_>, expected: &Tensor) {
+    judged(node, inputs, &["y"], |found| assert_eq!(&found[0], expected));
+}
+
+/// The same with floats that may be off by 1 in 100,000.
+pub(crate) fn check_near(node: &Message, inputs: &Given<'_>, shape: &[u64], expected: &[f32]) {
+    judged(node, inputs, &["y"], |found| {
+        assert_eq!(found[0].shape(), shape);
+        let floats = found[0].bytes().chunks_exact(4);
+        let floats: Vec<f32> =
+            floats.map(|it| f32::from_le_bytes(it.try_into().unwrap())).collect();
+        assert_eq!(floats.len(), expected.len());
+        for (found, expected) in floats.iter().zip(expected) {
+            let most = 1e-5 * expected.abs().max(1.0);
+            assert!((found - expected).abs() <= most, "{floats:?}");
+        }
+    });
+}
+
+/// What is wrong with the node.
+pub(crate) fn refusal(node: &Message, inputs: &Given<'_>) -> String {
+    one(node, inputs, &["y"]).bind(&given(inputs)).unwrap_err().to_string()
+}
