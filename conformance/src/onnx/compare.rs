@@ -1,6 +1,7 @@
 //! Whether an answer is ONNX's.
 
 use std::fmt;
+use std::path::Path;
 
 use dml::DataType;
 use dml_import::{ElementType, Tensor};
@@ -16,7 +17,16 @@ pub(super) struct Tolerance {
 }
 
 /// What ONNX's own tests allow.
-pub(super) const OF_NODES: Tolerance = Tolerance { relative: 1e-3, absolute: 1e-7, outliers: None };
+const OF_NODES: Tolerance = Tolerance { relative: 1e-3, absolute: 1e-7, outliers: None };
+
+/// Tests whose answers ONNX has computed in 32 bits, so that some are 2e-7 where 0 is right.
+const ROUNDED: [&str; 2] = ["test_dft_inverse", "test_dft_inverse_opset19"];
+
+/// What the test of a node in `folder` allows.
+pub(super) fn of_node(folder: &Path) -> Tolerance {
+    let is_rounded = ROUNDED.iter().any(|it| folder.ends_with(it));
+    if is_rounded { Tolerance { absolute: 1e-6, ..OF_NODES } } else { OF_NODES }
+}
 
 /// What is asked of whole models, whose right implementations differ where a threshold is near.
 pub(super) const OF_MODELS: Tolerance =

@@ -13,7 +13,8 @@ use crate::results::onnx::{Distance, Ended, Outcome};
 
 /// Runs the test in `folder`.
 pub(crate) fn run(folder: &str, device: &Device) -> Ended {
-    match attempt(Path::new(folder), device, compare::OF_NODES) {
+    let folder = Path::new(folder);
+    match attempt(folder, device, compare::of_node(folder)) {
         Ok(_) => Ended::passed(None),
         Err(ended) => ended,
     }

@@ -4,10 +4,10 @@
 
 mod common;
 
-use common::onnx::{Graph, Message, ints, model, node, value};
+use common::onnx::{Message, ints, node};
 use common::single::{check, refusal};
 use common::{f32s, int64};
-use dml_import::{ElementType, Inputs, Model, Tensor};
+use dml_import::{ElementType, Tensor};
 
 fn counted(shape: &[u64]) -> Tensor {
     let count: u64 = shape.iter().product();
@@ -68,20 +68,41 @@ fn updates_are_written_where_indices_say() {
     let update = f32s(&[1, 1], &[9.]);
     let error = refusal(&scatter, &[("x", &x), ("i", &narrow), ("u", &update)]);
     assert!(error.contains("has indices of the data's sizes but along the axis"), "{error}");
-    let add = Message::default().text(1, "reduction").bytes(4, b"add").int(20, 3);
-    let graph = Graph {
-        nodes: vec![scatter.message(5, add)],
-        inputs: vec![
-            value("x", 1, &[Some(3), Some(2)]),
-            value("i", 7, &[Some(1), Some(2)]),
-            value("u", 1, &[Some(1), Some(2)]),
-        ],
-        outputs: vec![value("y", 0, &[])],
-        ..Graph::default()
-    };
-    let bound = Model::from_bytes(model(18, graph)).map(|it| it.bind(&Inputs::new()).map(drop));
-    let error = format!("{bound:?}");
-    assert!(error.contains("no reduction 'add'"), "{error}");
+}
+
+/// A node with a reduction.
+fn reduced(op: &str, reduction: &str, attributes: &[(&str, i64)]) -> Message {
+    let text = Message::default().text(1, "reduction").bytes(4, reduction.as_bytes()).int(20, 3);
+    node(op, &["x", "i", "u"], &["y"], attributes).message(5, text)
+}
+
+#[test]
+fn updates_of_one_element_are_added_up_in_order() {
+    let (x, u) = (counted(&[3, 2]), f32s(&[3, 1], &[10., 20., 40.]));
+    let i = int64(&[3, 1], &[-1, 0, 2]);
+    let all = [("x", &x), ("i", &i), ("u", &u)];
+    let elements = |reduction| reduced("ScatterElements", reduction, &[("axis", 0)]);
+    check(&elements("add"), &all, &f32s(&[3, 2], &[20., 1., 2., 3., 54., 5.]));
+    check(&elements("mul"), &all, &f32s(&[3, 2], &[0., 1., 2., 3., 1600., 5.]));
+    check(&elements("min"), &all, &f32s(&[3, 2], &[0., 1., 2., 3., 4., 5.]));
+    check(&elements("max"), &all, &f32s(&[3, 2], &[20., 1., 2., 3., 40., 5.]));
+    let (rows, u) = (int64(&[2, 1], &[1, -2]), f32s(&[2, 2], &[10., 20., 30., 40.]));
+    let parts = reduced("ScatterND", "add", &[]);
+    let all = [("x", &x), ("i", &rows), ("u", &u)];
+    check(&parts, &all, &f32s(&[3, 2], &[0., 1., 42., 63., 4., 5.]));
+}
+
+#[test]
+fn what_cannot_be_added_up_is_refused() {
+    let (x, i, u) = (counted(&[3]), int64(&[1, 1], &[3]), f32s(&[1], &[1.]));
+    let parts = reduced("ScatterND", "add", &[]);
+    let error = refusal(&parts, &[("x", &x), ("i", &i), ("u", &u)]);
+    assert!(error.contains("indices: 3 is no dimension; accepted: -3 to 2"), "{error}");
+    let (i, u) = (int64(&[65, 1], &[0; 65]), f32s(&[65], &[1.; 65]));
+    let error = refusal(&parts, &[("x", &x), ("i", &i), ("u", &u)]);
+    assert!(error.contains("an element is changed more than 64 times"), "{error}");
+    let error = refusal(&reduced("ScatterND", "and", &[]), &[("x", &x), ("i", &i), ("u", &u)]);
+    assert!(error.contains("attribute reduction: \"and\" is unknown"), "{error}");
 }
 
 #[test]

@@ -181,3 +181,17 @@ fn dropout_that_drops_nothing_is_run_in_training_too() {
         assert!(error.contains("it is that of training, whose results are random"), "{error}");
     }
 }
+
+#[test]
+fn determinants_are_of_rows_in_any_order() {
+    let of = |shape: &[u64], numbers: &[f32]| {
+        run(node("Det", &["x"], &["y"], &[]), &[("x", f32s(shape, numbers))])
+    };
+    let three = [0., 2., 1., 3., 4., 0., 1., 2., 3., 1., 2., 0., 2., 4., 0., 0., 0., 1.];
+    assert_eq!(of(&[2, 3, 3], &three), Ok(f32s(&[2], &[-16., 0.])));
+    assert_eq!(of(&[0, 0], &[]), Ok(f32s(&[], &[1.])));
+    let error = of(&[1, 2], &[1., 2.]).unwrap_err();
+    assert!(error.contains("X: [1, 2] is the wrong shape"), "{error}");
+    let error = of(&[1 << 40, 0, 0], &[]).unwrap_err();
+    assert!(error.contains("computes more on the host than 4194304 elements"), "{error}");
+}

@@ -4,6 +4,7 @@
 //! that is needed or cheap (*fold*), or says how they lie in what is there; else it adds DirectML's
 //! operators that compute them (*lower*). [`Operands::place`] is the one decision between the latter two.
 
+mod accumulate;
 mod affine;
 mod arithmetic;
 mod attention;
@@ -18,6 +19,7 @@ mod compress;
 mod concat;
 mod contraction;
 mod convolution;
+mod determinant;
 mod dynamic;
 mod einsum;
 mod element_wise;
@@ -68,6 +70,7 @@ use std::fmt::Debug;
 use crate::error::Result;
 use crate::graph::value::Value;
 
+pub(crate) use accumulate::Accumulate;
 pub(crate) use affine::AffineGrid;
 pub(crate) use arithmetic::{
     ABSOLUTE, ADD, AND, BIT_AND, BIT_XOR, CEIL, DIVIDE, EQUAL, FLOOR, FLOOR_DIVIDE,
@@ -84,6 +87,7 @@ pub(crate) use columns::Columns;
 pub(crate) use compress::Compress;
 pub(crate) use concat::Concat;
 pub(crate) use convolution::{Convolution, Form, INTEGER, QUANTIZED, REAL};
+pub(crate) use determinant::Determinant;
 pub(crate) use dynamic::DynamicQuantize;
 pub(crate) use einsum::{Einsum, Equation};
 pub(crate) use element_wise::{Broadcasting, ElementWise, Mean};

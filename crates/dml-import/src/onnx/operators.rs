@@ -21,8 +21,9 @@ use dml_core::{FieldValue, ReduceFunction};
 
 use crate::error::{Error, NodeName, Result, shortened};
 use crate::graph::{
-    Broadcasting, CastLike, CenterCropPad, ElementWise, Function, HARDMAX, HasElement, Identity,
-    LOG_SOFTMAX, Mean, Mish, Op, Power, Range, SOFTMAX, Size, Slice, Squeeze, Tile, Unsqueeze,
+    Broadcasting, CastLike, CenterCropPad, Determinant, ElementWise, Function, HARDMAX, HasElement,
+    Identity, LOG_SOFTMAX, Mean, Mish, Op, Power, Range, SOFTMAX, Size, Slice, Squeeze, Tile,
+    Unsqueeze,
 };
 
 use super::attributes::{Attributes, Kind};
@@ -195,6 +196,7 @@ static OTHERS: &[Row] = &[
     row("OptionalHasElement", 15, &[], 0..=1, |_| Ok(Box::new(HasElement))),
     row("Mean", 6, &[], 1..=ANY, |_| Ok(Box::new(Mean))),
     row("Einsum", 12, &[("equation", Kind::Text)], 1..=ANY, build::einsum),
+    row("Det", 11, &[], 1..=1, |_| Ok(Box::new(Determinant))),
     row("MatMul", 1, &[], 2..=2, products::matrices),
     row("MatMulInteger", 10, &[], 2..=4, products::matrices_of_integers),
     row("QLinearMatMul", 10, &[], 8..=8, products::quantized_matrices),

@@ -13,7 +13,7 @@ use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
 /// The first input, with the elements of the third one where the second one's indices say.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Scatter {
     /// Along a dimension.
     Elements { axis: i64 },
@@ -98,7 +98,7 @@ fn parts(
     })
 }
 
-fn has_shape(operands: &Operands<'_>, updates: &Value, shape: &[u64]) -> Result<()> {
+pub(super) fn has_shape(operands: &Operands<'_>, updates: &Value, shape: &[u64]) -> Result<()> {
     let given = updates.shape()?;
     if given == shape {
         return Ok(());

@@ -4,9 +4,12 @@ use dml_core::AxisDirection;
 
 use crate::error::Result;
 use crate::graph::{
-    GatherElements, GatherNd, MaxUnpool, OneHot, Op, ReverseSequence, Scatter, TopK,
+    ADD, Accumulate, GatherElements, GatherNd, MAXIMUM, MINIMUM, MULTIPLY, MaxUnpool, OneHot, Op,
+    ReverseSequence, Scatter, TopK,
 };
 use crate::onnx::attributes::Attributes;
+
+use super::build::choice;
 
 type Built = Result<Box<dyn Op>>;
 
@@ -19,25 +22,28 @@ pub(super) fn gather_nd(it: &Attributes<'_>) -> Built {
 }
 
 pub(super) fn scatter_elements(it: &Attributes<'_>) -> Built {
-    replaces(it)?;
-    Ok(Box::new(Scatter::Elements { axis: it.int("axis").unwrap_or(0) }))
+    scatter(it, Scatter::Elements { axis: it.int("axis").unwrap_or(0) })
 }
 
 pub(super) fn scatter_nd(it: &Attributes<'_>) -> Built {
-    replaces(it)?;
-    Ok(Box::new(Scatter::Parts))
+    scatter(it, Scatter::Parts)
 }
 
 /// DirectML's operators replace what was there.
-fn replaces(it: &Attributes<'_>) -> Result<()> {
-    match it.text("reduction").as_deref() {
-        None | Some("none") => Ok(()),
-        Some(other) => {
-            let other = crate::error::shortened(other);
-            let reason = format!("updates replace what was there, and have no reduction '{other}'");
-            Err(it.node.not_supported(reason))
-        }
-    }
+fn scatter(it: &Attributes<'_>, at: Scatter) -> Built {
+    let reductions = [
+        ("none", None),
+        ("add", Some(ADD)),
+        ("mul", Some(MULTIPLY)),
+        ("min", Some(MINIMUM)),
+        ("max", Some(MAXIMUM)),
+    ];
+    let given = it.text("reduction");
+    let function = given.map_or(Ok(None), |text| choice(it, "reduction", &text, &reductions))?;
+    Ok(match function {
+        None => Box::new(at),
+        Some(function) => Box::new(Accumulate { at, function }),
+    })
 }
 
 pub(super) fn one_hot(it: &Attributes<'_>) -> Built {
