@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use dml_import::program::{Destination, Output};
-use dml_import::{ElementType, Executable, Inputs, Model, Program, Session, Tensor};
+use dml_import::{ElementType, Error, Executable, Inputs, Model, Program, Session, Tensor};
 
 use crate::files::{printable, write_npy, write_raw};
 use crate::latency::Latency;
@@ -39,8 +39,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let model = Arc::new(latency.once("read", || Model::read(&args.model))?);
     let inputs = args.inputs.read()?;
     let program = latency.once("bind", || model.bind(&inputs));
-    let in_model =
-        |error| explained(error, &model, &inputs).context(args.model.display().to_string());
+    let in_model = |error| {
+        let is_named = matches!(error, Error::InFile { .. });
+        let error = explained(error, &model, &inputs);
+        if is_named { error } else { error.context(args.model.display().to_string()) }
+    };
     let outputs = match program {
         Ok(program) => outputs(&program, args, (&line, &mut latency), in_model),
         Err(_) if model.needs_session(&inputs) => args.device.with_device(|device| {
