@@ -77,19 +77,9 @@ impl Definition {
         inputs: &[Option<ValueId>],
         outputs: &[Option<ValueId>],
     ) -> Result<FunctionProto> {
-        let node = attributes.node;
-        check_count(node, "inputs", inputs.len(), &head.inputs, head.is_variadic)?;
-        check_count(node, "outputs", outputs.len(), &head.outputs, false)?;
         let given = |all: &[Option<ValueId>]| all.iter().map(Option::is_some).collect();
         let call = Call { head, attributes, inputs: given(inputs), outputs: given(outputs) };
-        for (name, _) in head.attributes.iter().filter(|it| head.required.contains(&it.0)) {
-            attributes.proto(name).ok_or_else(|| attributes.missing(name))?;
-        }
-        for (at, input) in head.inputs.iter().enumerate().filter(|(_, it)| !it.is_optional) {
-            if !call.inputs.get(at).copied().unwrap_or(false) {
-                return Err(node.invalid(&input.name, "nothing", "is given", "a value"));
-            }
-        }
+        call.check()?;
         let mut names: Vec<String> = head.inputs.iter().map(|it| it.name.clone()).collect();
         names.extend((names.len()..inputs.len()).map(|at| format!("#{at}")));
         let made = match self.name {
@@ -110,6 +100,24 @@ impl Definition {
             domain: MICROSOFT.to_owned(),
             ..FunctionProto::default()
         })
+    }
+}
+
+impl Call<'_> {
+    /// Checks that what the head asks for is there.
+    fn check(&self) -> Result<()> {
+        let Self { head, attributes, .. } = self;
+        let node = attributes.node;
+        check_count(node, "inputs", self.inputs.len(), &head.inputs, head.is_variadic)?;
+        check_count(node, "outputs", self.outputs.len(), &head.outputs, false)?;
+        for name in &head.required {
+            attributes.proto(name).ok_or_else(|| attributes.missing(name))?;
+        }
+        let mut required = head.inputs.iter().enumerate().filter(|(_, it)| !it.is_optional);
+        match required.find(|(at, _)| !self.inputs.get(*at).copied().unwrap_or(false)) {
+            Some((_, input)) => Err(node.invalid(&input.name, "nothing", "is given", "a value")),
+            None => Ok(()),
+        }
     }
 }
 

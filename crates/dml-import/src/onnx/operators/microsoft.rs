@@ -2,10 +2,8 @@
 
 use super::build::{self, Built};
 use super::element_wise::swish;
-use super::{Build, INTERNAL, MICROSOFT, Row, row};
-use crate::graph::{
-    Attention, CachedAttention, GELU, KeyMask, MatrixProduct, RotaryEmbedding, Turned,
-};
+use super::{INTERNAL, MICROSOFT, Row, row};
+use crate::graph::{Attention, CachedAttention, KeyMask, MatrixProduct, RotaryEmbedding, Turned};
 use crate::onnx::attributes::{Attributes, Kind};
 
 const AXIS: [(&str, Kind); 1] = [("axis", Kind::Int)];
@@ -34,7 +32,7 @@ const fn internal(row: Row) -> Row {
 }
 
 pub(super) static ROWS: &[Row] = &[
-    of(Row { build: Build::ElementWise(GELU), ..row("Gelu", 1, &[], 1..=1, build::gelu) }),
+    of(row("Gelu", 1, &[], 1..=1, build::gelu)),
     of(swish("QuickGelu", 1, &[1.702])),
     of(row("QuantizeLinear", 1, &AXIS, 2..=3, build::quantize)),
     of(row("DequantizeLinear", 1, &AXIS, 2..=3, build::dequantize)),
