@@ -10,6 +10,7 @@ use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::function::Function;
 use crate::graph::ops::index::GatherNd;
+use crate::graph::ops::slice::Slice;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, text};
@@ -93,12 +94,14 @@ impl KeyMask {
 
 /// The place along the first dimension, without that.
 fn part(operands: &Operands<'_>, value: &Value, at: u64) -> Result<Value> {
-    let shape = value.shape()?[1..].to_vec();
-    let element = ElementType::INT64;
-    let at = Value::fill(Kind { element, shape: vec![] }, at);
-    let both = Operands { values: vec![Some(value), Some(&at)], ..*operands };
-    let gather = crate::graph::ops::index::Gather { axis: Some(0) };
-    let part = gather.evaluate(&both)?.remove(0);
+    let (count, shape) = (value.shape()?[0], value.shape()?[1..].to_vec());
+    if count == 1 {
+        return operands.reshaped(value, &shape);
+    }
+    let start = i64::try_from(at).unwrap_or(i64::MAX);
+    let (starts, ends) = (vec![start], vec![start.saturating_add(1)]);
+    let only = Operands { values: vec![Some(value)], ..*operands };
+    let part = Slice::Fixed { starts, ends, axes: Some(vec![0]) }.evaluate(&only)?.remove(0);
     operands.reshaped(&part, &shape)
 }
 
