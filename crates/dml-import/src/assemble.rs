@@ -82,7 +82,7 @@ fn assemble_with(
             given: bound.is_given,
         });
     }
-    let asked = |it: Question| Asked { node: (*it.node).clone(), answer: it.answer };
+    let asked = |it: Question| Asked { key: it.key, node: (*it.node).clone(), answer: it.answer };
     program.questions = questions.into_iter().map(asked).collect();
     Ok(program)
 }

@@ -19,7 +19,7 @@ use crate::error::{Error, NodeName, Requirement, Result};
 use crate::graph::typed;
 use crate::inputs::{Input, Inputs};
 use crate::program::{
-    Destination, Operator, Output, Program, ProgramInput, Read, Source, Step, Work,
+    Asked, Destination, Operator, Output, Program, ProgramInput, Read, Source, Step, Work,
 };
 use crate::tensor::{Tensor, text};
 
@@ -34,9 +34,12 @@ pub(crate) use upload::Weights;
 #[derive(Debug)]
 pub(crate) enum Reading {
     Outputs(Vec<Output>),
-    /// What the host has to know of the device: all that the program was made for, and one more or one that
-    /// is another now.
-    Answers(Vec<Tensor>),
+    /// What the device has of all that was asked for, where the program was not made for it.
+    Answers {
+        found: Vec<Tensor>,
+        /// How many of them follow from answers that are true: those up to the first that is another now.
+        sure: usize,
+    },
 }
 
 /// A program that is compiled for a device, with its buffers. It runs any number of times, from any
@@ -229,7 +232,7 @@ impl Executable {
     pub fn run(&self, inputs: &Inputs) -> Result<Vec<Output>> {
         match self.run_reading(inputs)? {
             Reading::Outputs(outputs) => Ok(outputs),
-            Reading::Answers(answers) => Err(self.outdated(&answers)),
+            Reading::Answers { found, sure } => Err(self.outdated(&found[..sure])),
         }
     }
 
@@ -242,19 +245,17 @@ impl Executable {
     fn read(&self, mut outputs: Vec<Output>) -> Reading {
         let is_answer = |it: &Output| matches!(it.destination, Destination::Answer(_));
         let first = outputs.iter().position(is_answer).unwrap_or(outputs.len());
-        let mut found = outputs.split_off(first).into_iter().map(|it| it.tensor);
+        let found: Vec<Tensor> = outputs.split_off(first).into_iter().map(|it| it.tensor).collect();
         let questions = &self.program.questions;
-        let mut answers = Vec::new();
-        // What comes after a wrong answer was asked of something else.
-        for question in questions {
-            let answer = found.next();
-            let is_known = question.answer == answer;
-            answers.extend(answer);
-            if !is_known {
-                return Reading::Answers(answers);
-            }
+        let is_known = |(it, found): (&Asked, &Tensor)| it.answer.as_ref() == Some(found);
+        let known = questions.iter().zip(&found).take_while(|it| is_known(*it)).count();
+        let is_wrong =
+            |(it, found): (&Asked, &Tensor)| it.answer.as_ref().is_some_and(|it| it != found);
+        let wrong = questions.iter().zip(&found).position(is_wrong);
+        match known == questions.len() {
+            true => Reading::Outputs(outputs),
+            false => Reading::Answers { sure: wrong.map_or(found.len(), |it| it + 1), found },
         }
-        Reading::Outputs(outputs)
     }
 
     fn outdated(&self, answers: &[Tensor]) -> Error {

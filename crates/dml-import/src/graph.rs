@@ -28,7 +28,7 @@ pub(crate) use evaluate::typed;
 pub(crate) use evaluate::{Evaluation, Extent, evaluate, evaluate_reading};
 pub(crate) use ops::*;
 pub(crate) use order::topological;
-pub(crate) use reading::{Answers, Question};
+pub(crate) use reading::{Answers, Key, Question};
 pub(crate) use symbols::{dimension_text, fixed};
 
 /// A value's number.

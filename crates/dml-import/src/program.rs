@@ -9,6 +9,7 @@ use dml_core::{AbstractOperator, GraphDesc};
 use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::{NodeName, Result};
+use crate::graph::Key;
 pub use crate::sequence::Sequence;
 use crate::tensor::Tensor;
 
@@ -26,10 +27,11 @@ pub struct Program {
 /// A value of a device that the host had to know.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
+    pub(crate) key: Key,
     /// The node that asked.
     #[cfg_attr(not(feature = "execute"), expect(dead_code, reason = "errors of runs name it"))]
     pub(crate) node: NodeName,
-    /// What the program was made for; `None` where it ends with this question.
+    /// What the program was made for; `None` where nothing of it is made yet.
     pub(crate) answer: Option<Tensor>,
 }
 
@@ -242,7 +244,7 @@ pub struct Output {
 impl Program {
     /// Whether it only computes what the host asks for.
     pub(crate) fn is_open(&self) -> bool {
-        self.questions.last().is_some_and(|it| it.answer.is_none())
+        self.questions.iter().any(|it| it.answer.is_none())
     }
 
     /// The inputs.

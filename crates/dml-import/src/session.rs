@@ -1,5 +1,6 @@
 //! A model with a device: inputs of any shapes, compiled once for each.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,7 +8,7 @@ use dml::Device;
 
 use crate::error::{Error, Result};
 use crate::execute::{Executable, IoBinding, Progress, Reading, Weights};
-use crate::graph::{Answers, typed};
+use crate::graph::{Answers, Key, typed};
 use crate::inputs::{Input, Inputs};
 use crate::limits;
 use crate::model::Model;
@@ -114,24 +115,25 @@ impl Session {
         };
         let (mut guesses, mut passes) = (0, 0);
         loop {
-            let known = match run(&executable)? {
+            let (found, sure) = match run(&executable)? {
                 Reading::Outputs(outputs) => return Ok(outputs),
-                Reading::Answers(known) => known,
+                Reading::Answers { found, sure } => (found, sure),
             };
             passes += 1;
-            if known.len().max(passes) > limits::ANSWERS {
+            if found.len().max(passes) > limits::ANSWERS {
                 let limit = limits::ANSWERS;
                 let problem =
                     format!("the host has to know more than {limit} values of the device");
                 return Err(Error::malformed(problem).in_file(self.model.file()));
             }
-            let program = executable.program();
-            let is_right = program.is_open() && program.questions.len() == known.len();
-            let more = (guesses * 2).max(1).min(limits::ANSWERS - known.len());
+            let is_right = sure == found.len();
+            let more = (guesses * 2).max(1).min(limits::ANSWERS - found.len());
             guesses = if is_right { more } else { 0 };
-            executable = match self.known(inputs, &known) {
+            let keys = executable.program().questions.iter().map(|it| it.key);
+            let found: Vec<(Key, Tensor)> = keys.zip(found).collect();
+            executable = match self.known(inputs, &found[..sure]) {
                 Some(known) => known,
-                None => self.compiled(self.answered(inputs, known, guesses)?, tell)?,
+                None => self.compiled(self.answered(inputs, &found, (sure, guesses))?, tell)?,
             };
         }
     }
@@ -153,13 +155,20 @@ impl Session {
         }
     }
 
-    /// What the model comes to with these answers. Iterations that are guessed may break a rule that those
-    /// which are made do not.
-    fn answered(&self, inputs: &Inputs, known: Vec<Tensor>, guesses: usize) -> Result<Program> {
-        let bind =
-            |guesses| self.model.bind_reading(inputs, Answers { known: known.clone(), guesses });
-        let bound = match bind(guesses) {
-            Err(_) if guesses > 0 => bind(0),
+    /// What the model comes to with these answers, of which the first ones are sure. The others may not fit
+    /// each other, and iterations that are guessed may break a rule that those which are made do not.
+    fn answered(
+        &self,
+        inputs: &Inputs,
+        found: &[(Key, Tensor)],
+        (sure, guesses): (usize, usize),
+    ) -> Result<Program> {
+        let bind = |found: &[(Key, Tensor)], guesses| {
+            let known = found.iter().cloned().collect();
+            self.model.bind_reading(inputs, Answers { known, guesses })
+        };
+        let bound = match bind(found, guesses) {
+            Err(_) if guesses > 0 || sure < found.len() => bind(&found[..sure], 0),
             bound => bound,
         };
         bound?.ok_or_else(|| Error::malformed("nothing of the device has to be read"))
@@ -184,13 +193,17 @@ impl Session {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// The last one used that was made for such inputs, and for answers that begin with these.
-    fn known(&self, inputs: &Inputs, answers: &[Tensor]) -> Option<Arc<Executable>> {
+    /// The last one used that was made for such inputs, and for these answers.
+    fn known(&self, inputs: &Inputs, answers: &[(Key, Tensor)]) -> Option<Arc<Executable>> {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let serves = |it: &Arc<Executable>| {
             let program = it.program();
-            let known = program.questions.iter().map_while(|it| it.answer.as_ref());
-            serves(program.inputs(), inputs) && known.take(answers.len()).eq(answers)
+            let known: HashMap<Key, &Option<Tensor>> =
+                program.questions.iter().map(|it| (it.key, &it.answer)).collect();
+            let is_known = |(key, answer): &(Key, Tensor)| {
+                known.get(key).is_some_and(|it| it.as_ref() == Some(answer))
+            };
+            serves(program.inputs(), inputs) && answers.iter().all(is_known)
         };
         let index = compiled.iter().rposition(serves)?;
         let executable = compiled.remove(index);

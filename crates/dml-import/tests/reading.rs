@@ -264,3 +264,37 @@ fn a_loop_without_an_end_is_refused() {
         );
     });
 }
+
+/// Fifty selections that do not depend on each other, and one that depends on all of them.
+#[test]
+fn what_does_not_depend_on_each_other_is_read_together() {
+    let limit = |at: i32| f32::from(i16::try_from(at).unwrap());
+    let [limits, masks, places, sizes] =
+        ["limit", "mask", "at", "size"].map(|it| (0..50).map(move |at| format!("{it}{at}")));
+    let names: Vec<[String; 4]> = limits
+        .zip(masks)
+        .zip(places.zip(sizes))
+        .map(|((limit, mask), (place, size))| [limit, mask, place, size])
+        .collect();
+    let mut nodes = vec![];
+    for [limit, mask, place, size] in &names {
+        nodes.push(node("Greater", &["x", limit], &[mask], &[]));
+        nodes.push(node("NonZero", &[mask], &[place], &[]));
+        nodes.push(node("Size", &[place], &[size], &[]));
+    }
+    let sizes: Vec<&str> = names.iter().map(|it| it[3].as_str()).collect();
+    nodes.push(node("Sum", &sizes, &["y"], &[]));
+    let graph = Graph {
+        nodes,
+        initializers: (0..).zip(&names).map(|(at, it)| floats(&it[0], &[], &[limit(at)])).collect(),
+        inputs: vec![value("x", 1, &[None])],
+        outputs: vec![value("y", 7, &[])],
+    };
+    on_every_device(|device| {
+        let session = Session::new(device, read(graph.clone()));
+        assert_eq!(run(&session, &[0.5, 10.5, 70.0]), [int64(&[], &[1 + 11 + 50])]);
+        assert_eq!(session.compiled_count(), 2);
+        assert_eq!(run(&session, &[0.5, 20.5, 70.0]), [int64(&[], &[1 + 21 + 50])]);
+        assert_eq!(session.compiled_count(), 3);
+    });
+}

@@ -29,7 +29,7 @@ impl Executable {
     pub fn run_bound(&self, binding: &mut IoBinding, inputs: &Inputs) -> Result<Vec<Output>> {
         match self.run_bound_reading(binding, inputs)? {
             Reading::Outputs(outputs) => Ok(outputs),
-            Reading::Answers(answers) => Err(self.outdated(&answers)),
+            Reading::Answers { found, sure } => Err(self.outdated(&found[..sure])),
         }
     }
 

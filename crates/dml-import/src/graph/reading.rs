@@ -1,21 +1,27 @@
 //! Values of a device that the host has to know: sizes that follow from elements, and conditions.
 //!
-//! An evaluation asks for them one after the other. It goes on with the answers that the device gave
-//! before, which come in the same order, and without any that are left it stops at the next question: what
-//! then runs is what computes the questions. Whatever runs computes all of them again, so that an answer
-//! which is no longer true is seen, and the graph is evaluated once more from there on.
+//! Each node asks for what it has to know, one after the other. An evaluation goes on with the answers that
+//! the device gave before; a node without an answer to its next question gives nothing, and neither does what
+//! depends on it. What then runs is what computes the questions. Whatever runs computes all of them again, so
+//! that an answer which is no longer true is seen, and the graph is evaluated once more.
 
 use std::cell::{Cell, Ref, RefCell};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::NodeName;
+use crate::graph::device::Owner;
 use crate::graph::value::Value;
 use crate::tensor::Tensor;
 
-/// What is known of a device's values, in the order in which an evaluation asks.
+/// Tells one question from all others: the model's node, and how many questions it asked before. What a
+/// node asks next depends on the answers that it had, not on those of others beside it.
+pub(crate) type Key = (Option<usize>, usize);
+
+/// What is known of a device's values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answers {
-    pub(crate) known: Vec<Tensor>,
+    pub(crate) known: HashMap<Key, Tensor>,
     /// How many more conditions of loops are taken to hold: a loop of many iterations would be evaluated
     /// for each of them.
     pub(crate) guesses: usize,
@@ -24,17 +30,18 @@ pub(crate) struct Answers {
 /// A value that an evaluation asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
+    pub(crate) key: Key,
     /// Who asked.
     pub(crate) node: Arc<NodeName>,
     pub(crate) value: Value,
-    /// `None` where the evaluation could not go on.
+    /// `None` where the node could not go on.
     pub(crate) answer: Option<Tensor>,
 }
 
-/// The questions of an evaluation.
+/// The questions of an evaluation, each after those that it depends on.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    known: Vec<Tensor>,
+    known: HashMap<Key, Tensor>,
     guesses: Cell<usize>,
     questions: RefCell<Vec<Question>>,
 }
@@ -49,19 +56,20 @@ impl Reading {
         self.questions.borrow()
     }
 
-    /// The answer for `node`, or `guess` where guesses are left. After a question without an answer there
-    /// are no more: their order could be another one once it has an answer.
+    /// The answer for `owner`, or `guess` where guesses are left.
     pub(crate) fn ask(
         &self,
-        node: &Arc<NodeName>,
+        owner: &Owner,
         value: &Value,
         guess: Option<Tensor>,
     ) -> Option<Tensor> {
         let mut questions = self.questions.borrow_mut();
-        if questions.last().is_some_and(|it| it.answer.is_none()) {
+        let mut before = questions.iter().filter(|it| it.key.0 == owner.index);
+        if before.clone().any(|it| it.answer.is_none()) {
             return None;
         }
-        let answer = match self.known.get(questions.len()) {
+        let key = (owner.index, before.by_ref().count());
+        let answer = match self.known.get(&key) {
             Some(known) => Some(known.clone()),
             None if self.guesses.get() > 0 && guess.is_some() => {
                 self.guesses.set(self.guesses.get() - 1);
@@ -73,8 +81,8 @@ impl Reading {
             value.element == Some(it.element_type()) && value.shape.as_deref() == Some(it.shape())
         };
         let answer = answer.filter(fits);
-        let (node, value) = (Arc::clone(node), value.clone());
-        questions.push(Question { node, value, answer: answer.clone() });
+        let (node, value) = (Arc::clone(&owner.name), value.clone());
+        questions.push(Question { key, node, value, answer: answer.clone() });
         answer
     }
 }
