@@ -59,6 +59,7 @@ mod split;
 mod suppression;
 mod tile;
 mod top_k;
+mod transform;
 mod transpose;
 mod unique;
 mod values;

@@ -1,18 +1,12 @@
 //! Discrete Fourier transforms: GEMM with tables of cosines and sines, which the host makes.
 
-use std::f64::consts::TAU;
-
 use crate::convert::float;
-use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::cast::cast;
-use crate::graph::ops::concat::join;
-use crate::graph::ops::packed::{around, count};
-use crate::graph::ops::product::multiplied;
-use crate::graph::ops::window::table;
+use crate::graph::ops::packed::around;
+use crate::graph::ops::transform::{TYPES, Transform};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
-use crate::tensor::{host_elements, text};
+use crate::tensor::text;
 
 /// The spectrum of the first input along a dimension, or what has this spectrum. The second input is a length.
 #[derive(Debug)]
@@ -29,16 +23,6 @@ pub(crate) struct Fourier {
 #[derive(Debug)]
 pub(crate) struct ShortTimeFourier {
     pub(crate) is_half: bool,
-}
-
-/// What is made of each row.
-struct Transform {
-    /// How many elements signal and spectrum have.
-    length: u64,
-    is_inverse: bool,
-    is_half: bool,
-    /// What elements of the signal are multiplied by before.
-    window: Option<Vec<f64>>,
 }
 
 impl Op for Fourier {
@@ -181,84 +165,4 @@ fn numbers(operands: &Operands<'_>, window: &Value) -> Result<Vec<f64>> {
     let element = window.element()?;
     operands.type_is(element, &TYPES, "window")?;
     Ok(operands.read(window)?.bits().map(|bits| float(bits, element)).collect())
-}
-
-/// What GEMM multiplies.
-const TYPES: [ElementType; 2] = [ElementType::FLOAT32, ElementType::FLOAT16];
-
-impl Transform {
-    /// How many elements are read of each row, and how many are written.
-    fn sizes(&self, operands: &Operands<'_>) -> Result<[u64; 2]> {
-        if self.length == 0 {
-            return Err(operands.node.invalid("dft_length", 0, "is no length", "1 and more"));
-        }
-        let half = self.length / 2 + 1;
-        Ok(match (self.is_half, self.is_inverse) {
-            (false, _) => [self.length; 2],
-            (true, false) => [self.length, half],
-            (true, true) => [half, self.length],
-        })
-    }
-
-    /// Whether signals are real numbers again, or spectra complex ones.
-    fn written_parts(&self) -> u64 {
-        if self.is_half && self.is_inverse { 1 } else { 2 }
-    }
-
-    /// What becomes of rows of elements that have so many parts; the parts of the results are another dimension.
-    fn of(&self, operands: &Operands<'_>, rows: &Value, parts: u64) -> Result<Value> {
-        let element = rows.element()?;
-        operands.type_is(element, &TYPES, "input")?;
-        let rows = cast(operands, rows, ElementType::FLOAT32)?;
-        let read = rows.shape()?.last().copied().unwrap_or(0) / parts;
-        let mut results = vec![];
-        for part in 0..self.written_parts() {
-            let product = multiplied(operands, &rows, &self.table(operands, [read, parts], part)?)?;
-            let shape = [product.shape()?, &[1]].concat();
-            results.push(operands.reshaped(&product, &shape)?);
-        }
-        let results = join(operands, &results.iter().collect::<Vec<_>>(), -1, "input")?;
-        cast(operands, &results, element)
-    }
-
-    /// What each part of the elements read counts for a part of those written: a row and a column.
-    fn table(&self, operands: &Operands<'_>, [read, parts]: [u64; 2], part: u64) -> Result<Value> {
-        let [_, written] = self.sizes(operands)?;
-        let shape = vec![read.saturating_mul(parts), written];
-        operands.budget.take(&shape)?;
-        operands.budget.take(&[self.length])?;
-        host_elements(&[self.length])?;
-        let turns: Vec<[f64; 2]> = (0..self.length)
-            .map(|it| TAU * it as f64 / self.length as f64)
-            .map(|angle| [angle.cos(), if self.is_inverse { angle.sin() } else { -angle.sin() }])
-            .collect();
-        let entry = |row: u64, column: u64| {
-            let (index, from) = (row / parts, row % parts);
-            // Both are within the limit of the host, so that the product fits.
-            let turn = usize::try_from(index * column % self.length).unwrap_or(0);
-            let [real, imaginary] = turns[turn];
-            let factor = match (from, part) {
-                (1, 0) => -imaginary,
-                (0, 1) => imaginary,
-                _ => real,
-            };
-            factor * self.scale(index)
-        };
-        let rows = 0..count(&shape[..1]);
-        let entries = rows.flat_map(|row| (0..written).map(move |column| (row, column)));
-        table(ElementType::FLOAT32, shape, entries.map(|(row, column)| entry(row, column)))
-    }
-
-    /// What an element of a row is multiplied by.
-    fn scale(&self, index: u64) -> f64 {
-        let window = usize::try_from(index).ok().zip(self.window.as_ref());
-        let window = window.and_then(|(at, window)| window.get(at)).copied().unwrap_or(1.0);
-        if !self.is_inverse {
-            return window;
-        }
-        // The other half of a spectrum has the same share, but for what has no counterpart.
-        let is_alone = index == 0 || index * 2 == self.length;
-        let count = if self.is_half && !is_alone { 2.0 } else { 1.0 };
-        count * window / self.length as f64
-    }
 }
