@@ -33,6 +33,12 @@ impl Op for Accumulate {
         let (data, updates) = (operands.value(0, "data")?, operands.value(2, "updates")?);
         let kind = data.kind()?;
         operands.type_is(updates.element()?, &[kind.element], "updates")?;
+        // Numbers of elements are computed even where a dimension of 0 leaves none.
+        let mut sizes = kind.shape.iter().map(|size| (*size).max(1));
+        if sizes.try_fold(1_u64, u64::checked_mul).is_none() {
+            let (given, accepted) = (text(&kind.shape), "those of 64 bits");
+            return Err(operands.node.invalid("data", given, "has too many elements", accepted));
+        }
         let (rows, width) = match self.at {
             Scatter::Elements { axis } => (elements(operands, axis)?, 1),
             Scatter::Parts => parts(operands)?,
@@ -82,7 +88,11 @@ fn elements(operands: &Operands<'_>, axis: i64) -> Result<Vec<usize>> {
     let mut strides = packed(shape);
     let along = std::mem::take(&mut strides[axis]);
     let places = positions(given, &strides).into_iter().zip(indices);
-    places.map(|(place, index)| Ok(place + offset(operands, index, shape[axis], along)?)).collect()
+    places
+        .map(|(place, index)| {
+            Ok(place.saturating_add(offset(operands, index, shape[axis], along)?))
+        })
+        .collect()
 }
 
 /// The number of the part that each tuple of coordinates names, and how many elements a part has.
