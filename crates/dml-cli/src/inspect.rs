@@ -133,6 +133,9 @@ fn support_text(support: &NodeSupport) -> String {
             format!("{}, feature level {level} and later", counted(operators))
         }
         NodeSupport::Alias => "alias".to_owned(),
+        NodeSupport::AfterReading(reader) => {
+            format!("known to a run, once {reader} has read what a device computes")
+        }
         NodeSupport::Blocked(other) => format!("needs the result of {other}, which does not run"),
         NodeSupport::Unsupported(reason) => format!("does not run: {reason}"),
     }

@@ -25,7 +25,7 @@ pub(crate) use device::{DeviceNode, Owner, level};
 pub(crate) use dml::{fill, materialized};
 #[cfg(feature = "execute")]
 pub(crate) use evaluate::typed;
-pub(crate) use evaluate::{Evaluation, Extent, evaluate, evaluate_reading};
+pub(crate) use evaluate::{Evaluation, Extent, evaluate, evaluate_as_run, evaluate_reading};
 pub(crate) use ops::*;
 pub(crate) use order::topological;
 pub(crate) use reading::{Answers, Key, Question};

@@ -11,8 +11,8 @@ use crate::error::{Error, NodeName, Requirement, Result, shortened};
 use crate::format::Format;
 use crate::graph::value::{Content, Storage, Value};
 use crate::graph::{
-    Dimension, Evaluation, Extent, Graph, GraphInput, Node, ValueId, dimension_text, evaluate,
-    fill, level,
+    Dimension, Evaluation, Graph, GraphInput, Node, ValueId, dimension_text, evaluate_as_run, fill,
+    level,
 };
 use crate::inputs::Inputs;
 use open::Guesses;
@@ -90,6 +90,8 @@ pub enum NodeSupport {
         /// The lowest level that accepts all of them.
         level: FeatureLevel,
     },
+    /// What follows once a run has read what a device computes: for this node, the same or one before.
+    AfterReading(NodeName),
     /// Nothing, for this reason.
     Unsupported(String),
     /// That is not known: this node, whose result it needs, does not run.
@@ -98,7 +100,7 @@ pub enum NodeSupport {
 
 /// Looks at a graph with the inputs given.
 pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Report> {
-    let known = evaluate(graph, inputs, Extent::Nodes)?;
+    let known = evaluate_as_run(graph, inputs)?;
     let guesses = Guesses::of(graph, inputs);
     let operators = Operators::of(&known);
     let guessed = guesses.first().map(Operators::of).unwrap_or_default();
@@ -181,10 +183,13 @@ impl Reporter {
         let known = self.known.value(value);
         let sizes = |shape: &Vec<u64>| shape.iter().map(ToString::to_string).collect();
         let element = known.element.or_else(|| self.guesses.element(value));
+        // What a guess gives is no size where only a run knows it.
+        let is_read = known.check().is_err_and(|error| reader(&self.known, &error).is_some());
+        let guessed = || self.guesses.shape(value).filter(|_| !is_read);
         ValueReport {
             name: shortened(name),
             element: element.map(|element| element.to_string()),
-            shape: known.shape.as_ref().map(sizes).or_else(|| self.guesses.shape(value)),
+            shape: known.shape.as_ref().map(sizes).or_else(guessed),
             number: Some(value),
         }
     }
@@ -200,6 +205,14 @@ impl Reporter {
     }
 }
 
+/// The node that has to read what a device computes, where that is why there is an error.
+fn reader(evaluation: &Evaluation, error: &Error) -> Option<NodeName> {
+    let questions = evaluation.device.questions();
+    let asks =
+        |name: &&NodeName| questions.iter().any(|it| it.answer.is_none() && *it.node == **name);
+    error.node().filter(asks).cloned()
+}
+
 fn is_open(value: &Value) -> bool {
     matches!(&value.content, Content::Refused(error) if matches!(**error, Error::Missing { .. }))
 }
@@ -212,6 +225,9 @@ pub(crate) fn support(
 ) -> NodeSupport {
     let values = || node.outputs.iter().flatten().map(|output| evaluation.value(*output));
     if let Some(error) = values().find_map(|value| value.check().err()) {
+        if let Some(reader) = reader(evaluation, &error) {
+            return NodeSupport::AfterReading(reader);
+        }
         return match error.node().filter(|other| **other != node.name) {
             Some(other) => NodeSupport::Blocked(other.clone()),
             None => NodeSupport::Unsupported(error.to_string()),

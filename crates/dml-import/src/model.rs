@@ -135,18 +135,19 @@ impl Model {
         answers: Answers,
     ) -> Result<Option<Program>> {
         let Content::Graph(graph) = &self.content else { return Ok(None) };
-        let bound = evaluate_reading(graph, inputs, answers).and_then(|evaluation| {
-            let questions = evaluation.device.questions();
-            if questions.is_empty() {
-                return Ok(None);
-            }
-            let whole = assemble(graph, &evaluation);
-            let is_open = questions.iter().any(|it| it.answer.is_none());
-            match whole {
-                Err(_) if is_open => assemble_questions(graph, &evaluation).map(Some),
-                whole => whole.map(Some),
-            }
-        });
+        let bound =
+            evaluate_reading(graph, inputs, Extent::Outputs, answers).and_then(|evaluation| {
+                let questions = evaluation.device.questions();
+                if questions.is_empty() {
+                    return Ok(None);
+                }
+                let whole = assemble(graph, &evaluation);
+                let is_open = questions.iter().any(|it| it.answer.is_none());
+                match whole {
+                    Err(_) if is_open => assemble_questions(graph, &evaluation).map(Some),
+                    whole => whole.map(Some),
+                }
+            });
         bound.map_err(|error| error.in_file(&self.file))
     }
 

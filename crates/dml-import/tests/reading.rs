@@ -8,7 +8,7 @@ use common::device::on_every_device;
 use common::onnx::{Graph, Message, bind, floats, initializer, model, node, repeated, value};
 use common::{f32s, int64, tensors};
 use dml::Device;
-use dml_import::{DeviceTensor, Inputs, IoBinding, Model, Session, Tensor};
+use dml_import::{DeviceTensor, Inputs, IoBinding, Model, NodeSupport, Session, Tensor};
 
 /// A condition that holds.
 fn on() -> Message {
@@ -297,4 +297,21 @@ fn what_does_not_depend_on_each_other_is_read_together() {
         assert_eq!(run(&session, &[0.5, 20.5, 70.0]), [int64(&[], &[1 + 21 + 50])]);
         assert_eq!(session.compiled_count(), 3);
     });
+}
+
+#[test]
+fn a_report_says_what_only_a_run_knows() {
+    let inputs = Inputs::new().with_shape("x", [3]);
+    let report = read(selection()).inspect(&inputs).unwrap();
+    let support = |operator: &str| {
+        let node = report.nodes.iter().find(|it| it.node.operator == operator).unwrap();
+        &node.support
+    };
+    assert!(matches!(support("Greater"), NodeSupport::Operator { .. }));
+    for after in ["NonZero", "GatherND"] {
+        let NodeSupport::AfterReading(reader) = support(after) else {
+            panic!("{after}: {:?}", support(after))
+        };
+        assert_eq!(reader.operator, "NonZero");
+    }
 }

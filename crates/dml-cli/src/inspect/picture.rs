@@ -44,7 +44,7 @@ pub(super) fn dot(report: &Report) -> String {
 fn color(support: &NodeSupport) -> &'static str {
     match support {
         NodeSupport::Operator { .. } | NodeSupport::Operators { .. } => "palegreen",
-        NodeSupport::Host => "lightyellow",
+        NodeSupport::Host | NodeSupport::AfterReading(_) => "lightyellow",
         NodeSupport::Alias => "gray90",
         NodeSupport::Unsupported(_) | NodeSupport::Blocked(_) => "salmon",
     }

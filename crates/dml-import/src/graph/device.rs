@@ -84,7 +84,7 @@ impl DeviceNodes {
         guess: Option<Tensor>,
     ) -> Option<Tensor> {
         let is_asked = value.view().is_some_and(|it| it.storage.is_on_device());
-        self.reading.as_ref().filter(|_| is_asked)?.ask(owner, value, guess)
+        self.reading.as_ref().filter(|_| is_asked)?.ask((&owner.name, owner.index), value, guess)
     }
 
     /// Whether it selects by a condition of its own.

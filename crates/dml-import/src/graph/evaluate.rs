@@ -64,19 +64,33 @@ pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<
     Ok(if refused(&second) <= refused(&first) { second } else { first })
 }
 
-/// The same for the outputs, where the host asks for what a device computes.
+/// Evaluates every node as a session does: it asks a device only where the host cannot go on by itself.
+///
+/// # Errors
+/// Those of [`evaluate`].
+pub(crate) fn evaluate_as_run(graph: &Graph, given: &Inputs) -> Result<Evaluation> {
+    let known = evaluate(graph, given, Extent::Nodes)?;
+    if graph.outputs.iter().all(|it| known.value(it.value).check().is_ok()) {
+        return Ok(known);
+    }
+    let asking = evaluate_reading(graph, given, Extent::Nodes, Answers::default())?;
+    Ok(if asking.device.questions().is_empty() { known } else { asking })
+}
+
+/// The same where the host asks for what a device computes.
 ///
 /// # Errors
 /// Those of [`evaluate`].
 pub(crate) fn evaluate_reading(
     graph: &Graph,
     given: &Inputs,
+    extent: Extent,
     answers: Answers,
 ) -> Result<Evaluation> {
     // Floats that the caller gives are left to the device: it is asked anyway, and the program is one for
     // all that have the same answers.
     let of = (Budget::sparing_floats(), DeviceNodes::reading(answers));
-    evaluate_once(graph, given, Extent::Outputs, of)
+    evaluate_once(graph, given, extent, of)
 }
 
 fn evaluate_once(

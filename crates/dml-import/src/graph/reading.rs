@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::NodeName;
-use crate::graph::device::Owner;
 use crate::graph::value::Value;
 use crate::tensor::Tensor;
 
@@ -56,19 +55,19 @@ impl Reading {
         self.questions.borrow()
     }
 
-    /// The answer for `owner`, or `guess` where guesses are left.
+    /// The answer for the model's node with this name and number, or `guess` where guesses are left.
     pub(crate) fn ask(
         &self,
-        owner: &Owner,
+        (name, index): (&Arc<NodeName>, Option<usize>),
         value: &Value,
         guess: Option<Tensor>,
     ) -> Option<Tensor> {
         let mut questions = self.questions.borrow_mut();
-        let mut before = questions.iter().filter(|it| it.key.0 == owner.index);
+        let mut before = questions.iter().filter(|it| it.key.0 == index);
         if before.clone().any(|it| it.answer.is_none()) {
             return None;
         }
-        let key = (owner.index, before.by_ref().count());
+        let key = (index, before.by_ref().count());
         let answer = match self.known.get(&key) {
             Some(known) => Some(known.clone()),
             None if self.guesses.get() > 0 && guess.is_some() => {
@@ -81,7 +80,7 @@ impl Reading {
             value.element == Some(it.element_type()) && value.shape.as_deref() == Some(it.shape())
         };
         let answer = answer.filter(fits);
-        let (node, value) = (Arc::clone(&owner.name), value.clone());
+        let (node, value) = (Arc::clone(name), value.clone());
         questions.push(Question { key, node, value, answer: answer.clone() });
         answer
     }

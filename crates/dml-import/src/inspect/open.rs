@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 
-use crate::assemble::assemble;
+use crate::assemble::{assemble, assemble_questions};
 use crate::element::ElementType;
 use crate::error::Requirement;
 use crate::graph::value::Value;
-use crate::graph::{Dimension, Evaluation, Extent, Graph, GraphInput, dimension_text, evaluate};
+use crate::graph::{
+    Dimension, Evaluation, Extent, Graph, GraphInput, dimension_text, evaluate, evaluate_as_run,
+};
 use crate::inputs::Inputs;
 use crate::tensor::Tensor;
 
@@ -49,7 +51,7 @@ impl Guesses {
             first = with(first, input, name, small, 1);
             second = with(second, input, name, far, 3);
         }
-        let first = evaluate(graph, &first, Extent::Nodes).ok();
+        let first = evaluate_as_run(graph, &first).ok();
         let second = evaluate(graph, &second, Extent::Shapes).ok();
         let requirements = requirements(graph, given, first.as_ref());
         let typed = |it: &GraphInput| it.element.is_some() || found(it).is_some();
@@ -155,7 +157,9 @@ fn requirements(
     given: &Inputs,
     evaluation: Option<&Evaluation>,
 ) -> Vec<Option<Requirement>> {
-    let program = evaluation.and_then(|evaluation| assemble(graph, evaluation).ok());
+    let program = evaluation.and_then(|evaluation| {
+        assemble(graph, evaluation).or_else(|_| assemble_questions(graph, evaluation)).ok()
+    });
     let requirement = |(index, input): (usize, &GraphInput)| {
         let is_given = input.names.iter().any(|name| given.get(name).is_some());
         if is_given || input.default.is_some() {
