@@ -99,6 +99,17 @@ impl Tensor {
         Ok(Self { element, shape, bytes: bytes.into() })
     }
 
+    /// Elements with these bits, one after the other.
+    pub(crate) fn of_bits(
+        element: ElementType,
+        shape: impl Into<Vec<u64>>,
+        bits: impl IntoIterator<Item = u64>,
+    ) -> Result<Self> {
+        let size = width(element);
+        let bytes = bits.into_iter().flat_map(|it| it.to_le_bytes().into_iter().take(size));
+        Self::new(element, shape, bytes.collect::<Vec<u8>>())
+    }
+
     pub(crate) fn bits(&self) -> impl Iterator<Item = u64> {
         self.bytes.chunks_exact(width(self.element).max(1)).map(|chunk| {
             let mut bits = [0; 8];
@@ -117,13 +128,9 @@ impl Tensor {
 
     /// The elements converted to another type.
     pub(crate) fn converted(&self, element: ElementType) -> Result<Self> {
-        let count = host_elements(&self.shape)?;
-        let size = width(element);
-        let mut bytes = Vec::with_capacity(count * size);
-        for bits in self.bits() {
-            bytes.extend_from_slice(&convert(bits, self.element, element).to_le_bytes()[..size]);
-        }
-        Ok(Self { element, shape: self.shape.clone(), bytes: bytes.into() })
+        host_elements(&self.shape)?;
+        let bits = self.bits().map(|bits| convert(bits, self.element, element));
+        Self::of_bits(element, self.shape.as_slice(), bits)
     }
 
     /// The tensor with the elements at `indices`, which are in range.

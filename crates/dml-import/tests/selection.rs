@@ -24,19 +24,19 @@ fn truths(values: &[u8]) -> Tensor {
     Tensor::new(ElementType::Bool, [values.len() as u64], values.to_vec()).unwrap()
 }
 
+/// Checks what is chosen of boxes by their corners.
+fn chosen(inputs: [&Tensor; 5], expected: &Tensor) {
+    let names = ["boxes", "scores", "count", "overlap", "least"];
+    let all: Vec<(&str, &Tensor)> = names.into_iter().zip(inputs).collect();
+    check(&suppression(0), &all, expected);
+}
+
 #[test]
 fn of_equal_scores_the_first_box_comes_first() {
     let (boxes, scores) = (row(&[0., 5., 10., 15.]), f32s(&[1, 1, 4], &[0.5, -0.0, 0.5, 0.0]));
     let (count, overlap, least) = (int64(&[1], &[9]), f32s(&[1], &[0.5]), f32s(&[], &[-1.]));
-    let all = [
-        ("boxes", &boxes),
-        ("scores", &scores),
-        ("count", &count),
-        ("overlap", &overlap),
-        ("least", &least),
-    ];
     let expected = int64(&[4, 3], &[0, 0, 0, 0, 0, 2, 0, 0, 1, 0, 0, 3]);
-    check(&suppression(0), &all, &expected);
+    chosen([&boxes, &scores, &count, &overlap, &least], &expected);
 }
 
 #[test]
@@ -44,19 +44,11 @@ fn what_is_equal_to_a_threshold_is_not_above_it() {
     // Two boxes that share half of each: a third of both together.
     let (boxes, scores) = (row(&[0., 0.5, 9.]), f32s(&[1, 1, 3], &[0.75, 0.5, 0.25]));
     let (count, least) = (int64(&[], &[9]), f32s(&[1], &[0.25]));
-    let chosen = |overlap: f32, expected: &Tensor| {
-        let overlap = f32s(&[1], &[overlap]);
-        let all = [
-            ("boxes", &boxes),
-            ("scores", &scores),
-            ("count", &count),
-            ("overlap", &overlap),
-            ("least", &least),
-        ];
-        check(&suppression(0), &all, expected);
+    let of_overlap = |overlap: f32, expected: &Tensor| {
+        chosen([&boxes, &scores, &count, &f32s(&[1], &[overlap]), &least], expected);
     };
-    chosen(1. / 3., &int64(&[2, 3], &[0, 0, 0, 0, 0, 1]));
-    chosen(0.33, &int64(&[1, 3], &[0, 0, 0]));
+    of_overlap(1. / 3., &int64(&[2, 3], &[0, 0, 0, 0, 0, 1]));
+    of_overlap(0.33, &int64(&[1, 3], &[0, 0, 0]));
 }
 
 #[test]

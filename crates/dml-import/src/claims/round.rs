@@ -39,9 +39,7 @@ impl Verdict {
             _ => other,
         }
     }
-}
 
-impl Verdict {
     /// That of two nodes together.
     fn and(self, other: Self) -> Self {
         match (&self, &other) {

@@ -57,6 +57,7 @@ mod slice;
 mod softmax;
 mod split;
 mod suppression;
+mod table;
 mod tile;
 mod top_k;
 mod transform;

@@ -98,6 +98,11 @@ impl Value {
         Self::stored(kind, Storage::Tensor(tensor))
     }
 
+    /// One element.
+    pub(crate) fn scalar(element: ElementType, bits: u64) -> Self {
+        Self::fill(Kind { element, shape: vec![] }, bits)
+    }
+
     /// The same bits everywhere.
     pub(crate) fn fill(kind: Kind, bits: u64) -> Self {
         Self { element: Some(kind.element), shape: Some(kind.shape), content: Content::Fill(bits) }

@@ -87,13 +87,9 @@ impl<'a> Attributes<'a> {
         Ok(Self { node, all, folder, outputs: proto.output.len() })
     }
 
-    fn get(&self, name: &str) -> Option<&AttributeProto> {
-        self.all.iter().find(|attribute| attribute.name == name)
-    }
-
     /// The attribute itself.
-    pub(super) fn proto(&self, name: &str) -> Option<&AttributeProto> {
-        self.get(name)
+    pub(super) fn get(&self, name: &str) -> Option<&AttributeProto> {
+        self.all.iter().find(|attribute| attribute.name == name)
     }
 
     pub(super) fn int(&self, name: &str) -> Option<i64> {

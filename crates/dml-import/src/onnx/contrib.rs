@@ -111,7 +111,7 @@ impl Call<'_> {
         check_count(node, "inputs", self.inputs.len(), &head.inputs, head.is_variadic)?;
         check_count(node, "outputs", self.outputs.len(), &head.outputs, false)?;
         for name in &head.required {
-            attributes.proto(name).ok_or_else(|| attributes.missing(name))?;
+            attributes.get(name).ok_or_else(|| attributes.missing(name))?;
         }
         let mut required = head.inputs.iter().enumerate().filter(|(_, it)| !it.is_optional);
         match required.find(|(at, _)| !self.inputs.get(*at).copied().unwrap_or(false)) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::error::Result;
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::function::Function;
-use crate::graph::ops::index::{Gather, Tuples};
+use crate::graph::ops::index::{Tuples, gathered};
 use crate::graph::ops::packed::count;
 use crate::graph::ops::scatter::{Scatter, has_shape};
 use crate::graph::ops::{Need, Op, Operands};
@@ -52,8 +52,9 @@ impl Op for Accumulate {
             let chosen: Vec<i64> = round.iter().map(|(row, _)| *row).collect();
             let of_updates: Vec<i64> = round.iter().map(|(_, update)| *update).collect();
             let rows = integers(&[chosen.len() as u64], &chosen);
-            let before = picked(operands, &data, &rows)?;
-            let with = picked(operands, &updates, &integers(&[chosen.len() as u64], &of_updates))?;
+            let before = gathered(operands, &data, &rows, 0)?;
+            let of_updates = integers(&[chosen.len() as u64], &of_updates);
+            let with = gathered(operands, &updates, &of_updates, 0)?;
             let after = ElementWise::new(self.function).apply(operands, &[before, with])?;
             let rows = integers(&[chosen.len() as u64, 1], &chosen);
             let all =
@@ -66,11 +67,6 @@ impl Op for Accumulate {
 
 fn integers(shape: &[u64], values: &[i64]) -> Value {
     Value::host(Tensor::from_integers(shape.to_vec(), values))
-}
-
-fn picked(operands: &Operands<'_>, data: &Value, rows: &Value) -> Result<Value> {
-    let both = Operands { values: vec![Some(data), Some(rows)], ..*operands };
-    Ok(Gather { axis: Some(0) }.evaluate(&both)?.remove(0))
 }
 
 /// The number of the element that each index along a dimension names.

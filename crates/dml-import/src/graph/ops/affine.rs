@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::packed::count;
 use crate::graph::ops::product::multiplied;
-use crate::graph::ops::window::table;
+use crate::graph::ops::table::table;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::{host_elements, text};

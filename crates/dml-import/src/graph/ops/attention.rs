@@ -168,16 +168,13 @@ impl Attention {
             return Ok(given);
         }
         operands.budget.take(&shape)?;
-        let width = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
         let hidden = convert(f32::NEG_INFINITY.to_bits().into(), ElementType::FLOAT32, element);
-        let mut bytes = Vec::new();
-        for query in 0..queries {
-            for key in 0..keys {
-                let bits = if key > query.saturating_add(earlier) { hidden } else { 0 };
-                bytes.extend_from_slice(&bits.to_le_bytes()[..width]);
-            }
-        }
-        let causal = Value::host(Tensor::new(element, shape.to_vec(), bytes)?);
+        let of_query = |query: u64| {
+            let last = query.saturating_add(earlier);
+            (0..keys).map(move |key| if key > last { hidden } else { 0 })
+        };
+        let bits = (0..queries).flat_map(of_query);
+        let causal = Value::host(Tensor::of_bits(element, shape.to_vec(), bits)?);
         Ok(Some(match given {
             None => causal,
             Some(given) => ElementWise::new(ADD).apply(operands, &[given, causal])?,

@@ -198,5 +198,5 @@ pub(super) fn integer(value: i64) -> Value {
 
 /// A truth value.
 pub(super) fn truth(value: bool) -> Value {
-    Value::fill(Kind { element: ElementType::Bool, shape: vec![] }, value.into())
+    Value::scalar(ElementType::Bool, value.into())
 }

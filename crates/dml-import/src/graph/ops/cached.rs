@@ -5,34 +5,15 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::arithmetic::{ADD, AND, GREATER_OR_EQUAL, LESS, MINIMUM, SUBTRACT, WHERE};
 use crate::graph::ops::attention::Attention;
+use crate::graph::ops::body::slices;
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::concat::join;
-use crate::graph::ops::element_wise::ElementWise;
-use crate::graph::ops::function::Function;
-use crate::graph::ops::index::GatherNd;
-use crate::graph::ops::slice::Slice;
+use crate::graph::ops::element_wise::apply;
+use crate::graph::ops::index::gathered_parts;
+use crate::graph::ops::table::numbers;
 use crate::graph::ops::{Need, Op, Operands};
-use crate::graph::value::{Kind, Value};
-use crate::tensor::{Tensor, text};
-
-/// The numbers from 0 on, in a shape.
-pub(super) fn numbers(
-    operands: &Operands<'_>,
-    element: ElementType,
-    shape: &[u64],
-) -> Result<Value> {
-    operands.budget.take(shape)?;
-    let width = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
-    let count: u64 = shape.iter().product();
-    let bytes = (0..count)
-        .flat_map(|it| from_integer(it.into(), element).to_le_bytes().into_iter().take(width));
-    Ok(Value::host(Tensor::new(element, shape.to_vec(), bytes.collect::<Vec<u8>>())?))
-}
-
-fn apply(operands: &Operands<'_>, function: Function, values: &[&Value]) -> Result<Value> {
-    let values: Vec<Value> = values.iter().copied().cloned().collect();
-    ElementWise::new(function).apply(operands, &values)
-}
+use crate::graph::value::Value;
+use crate::tensor::text;
 
 /// Which keys each query sees, in four dimensions. Inputs are a mask, queries, and how many keys there are. The mask
 /// has an element for each key, or for each query and key; or, in one dimension, how many keys each sequence has,
@@ -76,33 +57,19 @@ impl KeyMask {
     ) -> Result<Value> {
         let count = mask.shape()?.first().copied().unwrap_or(0);
         let mask = operands.reshaped(mask, &[count / batches.max(1), batches, 1, 1, 1])?;
-        let parts = (0..count / batches.max(1)).map(|at| part(operands, &mask, at));
-        let parts = parts.collect::<Result<Vec<Value>>>()?;
+        let parts = slices(operands, &mask, 0, false)?;
         let places = numbers(operands, mask.element()?, &[1, 1, 1, keys])?;
         let mut seen: Option<Value> = None;
         for (end, function) in parts.iter().zip([LESS, GREATER_OR_EQUAL]) {
-            let one = apply(operands, function, &[&places, end])?;
+            let one = apply(operands, function, &[places.clone(), end.clone()])?;
             seen = Some(match seen {
                 None => one,
-                Some(other) => apply(operands, AND, &[&other, &one])?,
+                Some(other) => apply(operands, AND, &[other, one])?,
             });
         }
         let none = || operands.node.invalid("mask", 0, "is the wrong number", "1 and more");
         seen.ok_or_else(none)
     }
-}
-
-/// The place along the first dimension, without that.
-fn part(operands: &Operands<'_>, value: &Value, at: u64) -> Result<Value> {
-    let (count, shape) = (value.shape()?[0], value.shape()?[1..].to_vec());
-    if count == 1 {
-        return operands.reshaped(value, &shape);
-    }
-    let start = i64::try_from(at).unwrap_or(i64::MAX);
-    let (starts, ends) = (vec![start], vec![start.saturating_add(1)]);
-    let only = Operands { values: vec![Some(value)], ..*operands };
-    let part = Slice::Fixed { starts, ends, axes: Some(vec![0]) }.evaluate(&only)?.remove(0);
-    operands.reshaped(&part, &shape)
 }
 
 /// Attention whose earlier keys and values are in a buffer that may have room for more. Inputs are those of
@@ -164,20 +131,17 @@ impl CachedAttention {
         let all = join(operands, &[&past.transposed(&[0, 2, 1, 3]), &new], 1, name)?;
         let before = operands.value(6, "before")?;
         let element = before.element()?;
-        let number = |it: u64| {
-            Value::fill(Kind { element, shape: vec![] }, from_integer(it.into(), element))
-        };
+        let number = |it: u64| Value::scalar(element, from_integer(it.into(), element));
         let before = operands.reshaped(before, &[*batches, 1])?;
         let places = numbers(operands, element, &[1, keys])?;
-        let of_new = apply(operands, ADD, &[&places, &number(*room)])?;
-        let of_new = apply(operands, SUBTRACT, &[&of_new, &before])?;
+        let of_new = apply(operands, ADD, &[places.clone(), number(*room)])?;
+        let of_new = apply(operands, SUBTRACT, &[of_new, before.clone()])?;
         let last = number(room.saturating_add(*steps).saturating_sub(1));
-        let of_new = apply(operands, MINIMUM, &[&of_new, &last])?;
-        let is_past = apply(operands, LESS, &[&places, &before])?;
-        let chosen = apply(operands, WHERE, &[&is_past, &places, &of_new])?;
+        let of_new = apply(operands, MINIMUM, &[of_new, last])?;
+        let is_past = apply(operands, LESS, &[places.clone(), before])?;
+        let chosen = apply(operands, WHERE, &[is_past, places, of_new])?;
         let chosen = operands.reshaped(&chosen, &[*batches, keys, 1])?;
-        let both = Operands { values: vec![Some(&all), Some(&chosen)], ..*operands };
-        let found = GatherNd { batch_dimensions: 1 }.evaluate(&both)?.remove(0);
+        let found = gathered_parts(operands, &all, &chosen)?;
         Ok(found.transposed(&[0, 2, 1, 3]))
     }
 }

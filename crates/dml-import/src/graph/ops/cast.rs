@@ -113,7 +113,7 @@ fn half_byte(
     };
     let apply = |function, value: &Value, bits| {
         let element = value.element()?;
-        let other = Value::fill(Kind { element, shape: vec![] }, bits);
+        let other = Value::scalar(element, bits);
         ElementWise::new(function).apply(operands, &[value.clone(), other])
     };
     let low = apply(BIT_AND, &byte, 15)?;
@@ -171,7 +171,7 @@ fn is_compared(element: ElementType) -> bool {
 fn truth(operands: &Operands<'_>, input: &Value, from: ElementType, kind: Kind) -> Result<Value> {
     let (device, owner) = (operands.device, operands.owner);
     // The bits of the least integer, and of the least float, above 0 are those of 1.
-    let constant = |element, bits| Value::fill(Kind { element, shape: vec![] }, bits);
+    let constant = |element, bits| Value::scalar(element, bits);
     let (zero, least) = (constant(from, 0), constant(from, 1));
     let [no, yes] = [0, 1].map(|bits| constant(ElementType::Bool, bits));
     let below = |limit: &Value| {

@@ -69,10 +69,8 @@ impl Op for Clip {
         let only = Operands { values: vec![Some(input)], ..*operands };
         if only.place(element_count(&kind.shape), Operator::Present) == Place::Host {
             let tensor = operands.read(input)?;
-            let width = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
-            let bytes = |bits| clip(bits).to_le_bytes().into_iter().take(width);
-            let bytes: Vec<u8> = tensor.bits().flat_map(bytes).collect();
-            return Ok(vec![Value::host(Tensor::new(element, kind.shape, bytes)?)]);
+            let bits = tensor.bits().map(clip);
+            return Ok(vec![Value::host(Tensor::of_bits(element, kind.shape, bits)?)]);
         }
         input.check()?;
         let (device, owner) = (operands.device, operands.owner);

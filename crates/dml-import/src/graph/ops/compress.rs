@@ -2,7 +2,7 @@
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::index::Gather;
+use crate::graph::ops::index::gathered;
 use crate::graph::ops::packed::count;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
@@ -40,7 +40,6 @@ impl Op for Compress {
             .filter(|(index, bits)| *bits != 0 && index.cast_unsigned() < size);
         let kept: Vec<i64> = kept.map(|(index, _)| index).collect();
         let kept = Value::host(Tensor::from_integers(vec![kept.len() as u64], &kept));
-        let both = Operands { values: vec![Some(&data), Some(&kept)], ..*operands };
-        Gather { axis: Some(axis) }.evaluate(&both)
+        gathered(operands, &data, &kept, axis).map(|it| vec![it])
     }
 }

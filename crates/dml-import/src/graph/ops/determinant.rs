@@ -5,7 +5,7 @@ use dml_core::DataType;
 use crate::convert::float;
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::window::table;
+use crate::graph::ops::table::table;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::{host_elements, text};

@@ -60,6 +60,15 @@ impl Op for ElementWise {
     }
 }
 
+/// What a function without parameters computes of these values.
+pub(super) fn apply(
+    operands: &Operands<'_>,
+    function: Function,
+    values: &[Value],
+) -> Result<Value> {
+    ElementWise::new(function).apply(operands, values)
+}
+
 impl ElementWise {
     /// What it computes of these values.
     pub(super) fn apply(&self, operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
@@ -153,7 +162,7 @@ impl Op for Mean {
             return Ok(vec![sum.clone()]);
         }
         let count = convert::from_integer(operands.values.len() as i128, element);
-        let count = Value::fill(Kind { element, shape: vec![] }, count);
+        let count = Value::scalar(element, count);
         ElementWise::new(DIVIDE).apply(operands, &[sum.clone(), count]).map(|it| vec![it])
     }
 }
@@ -193,18 +202,17 @@ fn folded(
     let count = host_elements(&kind.shape)?;
     let tensors = values.iter().map(|it| operands.read(it)).collect::<Result<Vec<Tensor>>>()?;
     let bits: Vec<Vec<u64>> = tensors.iter().map(|it| it.bits().collect()).collect();
-    let size = usize::try_from(kind.element.size().unwrap_or(0)).unwrap_or(0);
-    let mut bytes = Vec::with_capacity(count * size);
     let mut scalars = Vec::with_capacity(values.len());
-    for index in 0..count {
+    let folded = (0..count).map(|index| {
         scalars.clear();
         for (tensor, bits) in tensors.iter().zip(&bits) {
             let at = source(index, &kind.shape, tensor.shape());
             scalars.push(Scalar::new(bits[at], tensor.element_type()));
         }
-        bytes.extend_from_slice(&fold(&scalars).bits(kind.element).to_le_bytes()[..size]);
-    }
-    Ok(Value::host(Tensor::new(kind.element, kind.shape, bytes)?))
+        fold(&scalars).bits(kind.element)
+    });
+    let folded: Vec<u64> = folded.collect();
+    Tensor::of_bits(kind.element, kind.shape, folded).map(Value::host)
 }
 
 /// Gives the second value the dimensions that align it with the first one.

@@ -6,7 +6,7 @@ use crate::graph::ops::arithmetic::{ADD, MULTIPLY, TANH};
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::function::Function;
 use crate::graph::ops::{Op, Operands};
-use crate::graph::value::{Kind, Value};
+use crate::graph::value::Value;
 
 /// `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`, of which DirectML has the parts alone.
 #[derive(Debug)]
@@ -16,8 +16,7 @@ impl Op for ApproximateGelu {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let x = operands.value(0, "X")?;
         let element = x.element()?;
-        let number =
-            |value| Value::fill(Kind { element, shape: vec![] }, from_float(value, element));
+        let number = |value| Value::scalar(element, from_float(value, element));
         let of = |function: Function, a: &Value, b: Value| {
             ElementWise::new(function).apply(operands, &[a.clone(), b])
         };

@@ -12,9 +12,9 @@ use crate::graph::ops::arithmetic::{
 };
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::concat::join;
-use crate::graph::ops::element_wise::ElementWise;
+use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};
-use crate::graph::ops::index::GatherNd;
+use crate::graph::ops::index::gathered_parts;
 use crate::graph::ops::packed::count;
 use crate::graph::ops::slice::{Walk, walked};
 use crate::graph::ops::{Op, Operands};
@@ -312,8 +312,7 @@ impl Neighbour {
                 apply(operands, WHERE, &[inside.clone(), self.index.clone(), zeros])?
             }
         };
-        let both = Operands { values: vec![Some(data), Some(&index)], ..*operands };
-        let part = GatherNd { batch_dimensions: 1 }.evaluate(&both)?.remove(0);
+        let part = gathered_parts(operands, data, &index)?;
         match &self.weight {
             None => Ok(part),
             Some(weight) => apply(operands, MULTIPLY, &[part, weight.clone()]),
@@ -322,11 +321,7 @@ impl Neighbour {
 }
 
 fn number(element: ElementType, number: f64) -> Value {
-    Value::fill(Kind { element, shape: vec![] }, from_float(number, element))
-}
-
-fn apply(operands: &Operands<'_>, function: Function, values: &[Value]) -> Result<Value> {
-    ElementWise::new(function).apply(operands, values)
+    Value::scalar(element, from_float(number, element))
 }
 
 fn with(operands: &Operands<'_>, function: Function, value: &Value, other: f64) -> Result<Value> {

@@ -16,6 +16,17 @@ pub(crate) struct Gather {
     pub(crate) axis: Option<i64>,
 }
 
+/// The parts of `data` along a dimension that these indices name.
+pub(super) fn gathered(
+    operands: &Operands<'_>,
+    data: &Value,
+    indices: &Value,
+    axis: i64,
+) -> Result<Value> {
+    let both = Operands { values: vec![Some(data), Some(indices)], ..*operands };
+    Ok(Gather { axis: Some(axis) }.evaluate(&both)?.remove(0))
+}
+
 impl Op for Gather {
     fn need(&self, input: usize) -> Need {
         if input == 2 { Need::Host } else { Need::Elements }
@@ -116,6 +127,16 @@ impl Op for GatherElements {
 pub(crate) struct GatherNd {
     /// So many dimensions are walked together.
     pub(crate) batch_dimensions: i64,
+}
+
+/// The parts of each batch of `data` that tuples of coordinates name.
+pub(super) fn gathered_parts(
+    operands: &Operands<'_>,
+    data: &Value,
+    indices: &Value,
+) -> Result<Value> {
+    let both = Operands { values: vec![Some(data), Some(indices)], ..*operands };
+    Ok(GatherNd { batch_dimensions: 1 }.evaluate(&both)?.remove(0))
 }
 
 impl Op for GatherNd {

@@ -12,12 +12,12 @@ use crate::convert::from_float;
 use crate::error::Result;
 use crate::graph::ops::arithmetic::{ADD, MULTIPLY, SUBTRACT};
 use crate::graph::ops::cast::cast;
-use crate::graph::ops::element_wise::ElementWise;
+use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::packed::{self, around, count, dimension};
 use crate::graph::ops::reduce::{along, axes_of, folded, reduced};
 use crate::graph::ops::{Need, Op, Operands};
-use crate::graph::value::{Kind, Value};
+use crate::graph::value::Value;
 use crate::tensor::text;
 
 /// What has a mean and a variance in common.
@@ -98,15 +98,13 @@ impl Normalize {
         let axis = operands.axis(axis, rank, "attribute axis")?;
         let is_along: Vec<bool> = (0..rank).map(|at| at >= axis).collect();
         let average = |value: &Value| reduced(operands, value, &is_along, ReduceFunction::Average);
-        let of = |function: Function, values: &[Value]| {
-            ElementWise::new(function).apply(operands, values)
-        };
+        let of = |function, values: &[Value]| apply(operands, function, values);
         let unary = |schema, value| of(Function::new(Types::Numbers, schema), &[value]);
         let mean = average(input)?;
         let distance = of(SUBTRACT, &[input.clone(), mean.clone()])?;
         let variance = average(&of(MULTIPLY, &[distance.clone(), distance])?)?;
         let epsilon = from_float(self.epsilon.into(), element);
-        let epsilon = Value::fill(Kind { element, shape: vec![] }, epsilon);
+        let epsilon = Value::scalar(element, epsilon);
         let deviation = unary(&ELEMENT_WISE_SQRT, of(ADD, &[variance, epsilon])?)?;
         Ok(vec![mean, unary(&ELEMENT_WISE_RECIP, deviation)?])
     }

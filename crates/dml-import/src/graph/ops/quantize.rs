@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::graph::dml;
 use crate::graph::ops::arithmetic::{ADD, DIVIDE, MAXIMUM, MINIMUM};
 use crate::graph::ops::cast::cast;
-use crate::graph::ops::element_wise::{ElementWise, built};
+use crate::graph::ops::element_wise::{apply, built};
 use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
@@ -141,8 +141,8 @@ impl Quantize {
             result,
             |value, (function, end)| {
                 let element = carrier(output);
-                let end = Value::fill(Kind { element, shape: vec![] }, from_integer(end, element));
-                ElementWise::new(function).apply(operands, &[value, end])
+                let end = Value::scalar(element, from_integer(end, element));
+                apply(operands, function, &[value, end])
             },
         )?;
         Ok(Value { element: Some(output), ..result })
@@ -283,7 +283,7 @@ impl Quantize {
 /// The same as quantized by DirectML, in steps that it has for more types.
 fn by_steps(operands: &Operands<'_>, values: &[Value; 3], output: ElementType) -> Result<Value> {
     let single = |value: &Value| cast(operands, value, SINGLE);
-    let of = |function, values: &[Value]| ElementWise::new(function).apply(operands, values);
+    let of = |function, values: &[Value]| apply(operands, function, values);
     let [input, scale, zero_point] =
         [single(&values[0])?, single(&values[1])?, single(&values[2])?];
     let whole = of(ROUND, &[of(DIVIDE, &[input, scale])?])?;

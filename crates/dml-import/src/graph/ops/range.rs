@@ -36,26 +36,22 @@ impl Op for Range {
             }
             _ => return Err(no_step()),
         };
-        let width = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
         operands.budget.take(&[count])?;
         let count = host_elements(&[count])?;
-        let mut bytes = Vec::with_capacity(count * width);
-        for index in 0..count as u64 {
-            let value = match (start, delta) {
-                (Scalar::Integer(start), Scalar::Integer(delta)) => {
-                    Scalar::Integer(start + delta * i128::from(index))
-                }
-                (Scalar::Float(start), Scalar::Float(delta)) => {
-                    // The count is within the limit of the host, far below 2^53.
-                    #[expect(clippy::cast_precision_loss, reason = "small, see above")]
-                    let index = index as f64;
-                    Scalar::Float(start + delta * index)
-                }
-                (start, _) => start,
-            };
-            bytes.extend_from_slice(&value.bits(element).to_le_bytes()[..width]);
-        }
-        Ok(vec![Value::host(Tensor::new(element, [count as u64], bytes)?)])
+        let number = |index: u64| match (start, delta) {
+            (Scalar::Integer(start), Scalar::Integer(delta)) => {
+                Scalar::Integer(start + delta * i128::from(index))
+            }
+            (Scalar::Float(start), Scalar::Float(delta)) => {
+                // The count is within the limit of the host, far below 2^53.
+                #[expect(clippy::cast_precision_loss, reason = "small, see above")]
+                let index = index as f64;
+                Scalar::Float(start + delta * index)
+            }
+            (start, _) => start,
+        };
+        let bits = (0..count as u64).map(|index| number(index).bits(element));
+        Ok(vec![Value::host(Tensor::of_bits(element, [count as u64], bits)?)])
     }
 }
 

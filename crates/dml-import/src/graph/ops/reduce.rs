@@ -211,14 +211,10 @@ impl Reduce {
             results[at] = Some(results[at].map_or(value, |before| self.both(before, value)));
         }
         let of_none = i128::from(self.function == ReduceFunction::Multiply);
-        let width = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
-        let bytes = results.into_iter().flat_map(|it| {
-            let bits = Scalar::Integer(it.unwrap_or(of_none)).bits(element);
-            bits.to_le_bytes().into_iter().take(width)
-        });
-        let bytes: Vec<u8> = bytes.collect();
+        let bits = |it: Option<i128>| Scalar::Integer(it.unwrap_or(of_none)).bits(element);
+        let bits = results.into_iter().map(bits);
         let shape = kept(shape, is_reduced, self.keeps_dimensions);
-        Tensor::new(element, shape, bytes)
+        Tensor::of_bits(element, shape, bits)
     }
 
     fn both(&self, a: i128, b: i128) -> i128 {

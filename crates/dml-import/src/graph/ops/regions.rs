@@ -9,8 +9,7 @@ use crate::error::Result;
 use crate::graph::dml::storage_type;
 use crate::graph::ops::arithmetic::{ADD, MAXIMUM, WHERE};
 use crate::graph::ops::concat::join;
-use crate::graph::ops::element_wise::ElementWise;
-use crate::graph::ops::function::Function;
+use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::packed::write;
 use crate::graph::ops::slice::{Walk, walked};
 use crate::graph::ops::{Op, Operands};
@@ -77,7 +76,7 @@ impl RoiAlign {
         };
         let (starts, ends) = (half(0)?, half(2)?);
         let bits = element_bits(1.0 / self.scale, storage_type(operands.node, element)?);
-        let one = Value::fill(Kind { element, shape: vec![] }, bits);
+        let one = Value::scalar(element, bits);
         let least = apply(operands, ADD, &[starts.clone(), one])?;
         let ends = apply(operands, MAXIMUM, &[ends, least])?;
         join(operands, &[&starts, &ends], 1, "rois")
@@ -118,7 +117,7 @@ impl RoiAlign {
 /// The data with zeros but where the last two coordinates are even or odd, in all four ways.
 fn parities(operands: &Operands<'_>, data: &Value) -> Result<Vec<Value>> {
     let Kind { element, shape } = data.kind()?;
-    let zero = Value::fill(Kind { element, shape: vec![] }, 0);
+    let zero = Value::scalar(element, 0);
     let plane = &shape[2..];
     let parity = |[odd_row, odd_column]: [u64; 2]| {
         let column = |y: u64| move |x: u64| u8::from(y % 2 == odd_row && x % 2 == odd_column);
@@ -127,10 +126,6 @@ fn parities(operands: &Operands<'_>, data: &Value) -> Result<Vec<Value>> {
         apply(operands, WHERE, &[mask, data.clone(), zero.clone()])
     };
     [[0, 0], [0, 1], [1, 0], [1, 1]].into_iter().map(parity).collect()
-}
-
-fn apply(operands: &Operands<'_>, function: Function, values: &[Value]) -> Result<Value> {
-    ElementWise::new(function).apply(operands, values)
 }
 
 impl Op for MaxRoiPool {

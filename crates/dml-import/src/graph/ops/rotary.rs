@@ -2,12 +2,12 @@
 
 use crate::error::Result;
 use crate::graph::ops::arithmetic::{ADD, MULTIPLY, SUBTRACT};
-use crate::graph::ops::cached::numbers;
 use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::function::Function;
-use crate::graph::ops::index::Gather;
+use crate::graph::ops::index::gathered;
 use crate::graph::ops::slice::Slice;
+use crate::graph::ops::table::numbers;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::text;
@@ -93,8 +93,7 @@ impl RotaryEmbedding {
         let Some(steps) = operands.optional(3) else { return Ok(cache.clone()) };
         let begins = self.follows_cache && matches!(steps.shape()?, [] | [1]);
         let steps = if begins { self.counted(operands, steps)? } else { steps.clone() };
-        let both = Operands { values: vec![Some(cache), Some(&steps)], ..*operands };
-        Ok(Gather { axis: Some(0) }.evaluate(&both)?.remove(0))
+        gathered(operands, cache, &steps, 0)
     }
 
     /// The steps of every sequence from the first one on.

@@ -11,7 +11,7 @@ use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::packed::count;
 use crate::graph::ops::product::multiplied;
-use crate::graph::ops::window::table;
+use crate::graph::ops::table::table;
 use crate::graph::value::{Kind, Value};
 use crate::limits;
 use crate::tensor::host_elements;
@@ -45,6 +45,9 @@ struct Table<'a> {
     scale: &'a dyn Fn(u64) -> f64,
 }
 
+/// The real and the imaginary part of each part of a turn.
+type Turns = [[f64; 2]];
+
 impl Transform {
     /// How many elements are read of each row, and how many are written.
     pub(super) fn sizes(&self, operands: &Operands<'_>) -> Result<[u64; 2]> {
@@ -73,14 +76,20 @@ impl Transform {
         let [_, written] = self.sizes(operands)?;
         operands.budget.take(&[self.length])?;
         host_elements(&[self.length])?;
+        let turns: Vec<[f64; 2]> = (0..self.length)
+            .map(|it| TAU * it as f64 / self.length as f64)
+            .map(|angle| [angle.cos(), if self.is_inverse { angle.sin() } else { -angle.sin() }])
+            .collect();
         let results = match self.factors(read.saturating_mul(parts).saturating_mul(written)) {
-            Some(factors) => self.in_two_steps(operands, &rows, [read, parts, written], factors)?,
+            Some(factors) => {
+                self.in_two_steps((operands, &turns), &rows, [read, parts, written], factors)?
+            }
             None => {
                 let turn = |[_, index, bin]: [u64; 3]| index * bin;
                 let scale = |index| self.scale(index);
                 let sizes = [1, read, written];
                 let table = Table { sizes, parts, turn: &turn, scale: &scale };
-                self.products(operands, &rows, &table, self.written_parts())?
+                self.products((operands, &turns), &rows, &table, self.written_parts())?
             }
         };
         cast(operands, &results, element)
@@ -101,7 +110,7 @@ impl Transform {
     /// Every `second`-th element transformed, and then what these are for each of the others (Cooley and Tukey, 1965).
     fn in_two_steps(
         &self,
-        operands: &Operands<'_>,
+        (operands, turns): (&Operands<'_>, &Turns),
         rows: &Value,
         [read, parts, written]: [u64; 3],
         [first, second]: [u64; 2],
@@ -122,12 +131,13 @@ impl Transform {
         let scale = |_| 1.0;
         let turn = |[_, index, bin]: [u64; 3]| index * bin * second;
         let table = Table { sizes: [1, first, first], parts, turn: &turn, scale: &scale };
-        let found = self.products(operands, &rows, &table, 2)?.transposed(&[2, 0, 1, 3]);
+        let found = self.products((operands, turns), &rows, &table, 2)?.transposed(&[2, 0, 1, 3]);
         let found = operands.reshaped(&found, &[first, all, second * 2])?;
         let turn = |[bin, index, column]: [u64; 3]| index * (bin + first * column);
         let table = Table { sizes: [first, second, second], parts: 2, turn: &turn, scale: &scale };
         let parts = self.written_parts();
-        let found = self.products(operands, &found, &table, parts)?.transposed(&[1, 2, 0, 3]);
+        let found =
+            self.products((operands, turns), &found, &table, parts)?.transposed(&[1, 2, 0, 3]);
         let found = operands.reshaped(&found, &[all, self.length, parts])?;
         // The first ones of each row.
         let found = found.seen(vec![all, written, parts], found.strides());
@@ -137,30 +147,31 @@ impl Transform {
     /// The products of rows with the tables of so many parts, which are another dimension.
     fn products(
         &self,
-        operands: &Operands<'_>,
+        (operands, turns): (&Operands<'_>, &Turns),
         rows: &Value,
         table: &Table<'_>,
         parts: u64,
     ) -> Result<Value> {
         let mut results = vec![];
         for part in 0..parts {
-            let product = multiplied(operands, rows, &self.table(operands, table, part)?)?;
+            let product = multiplied(operands, rows, &self.table((operands, turns), table, part)?)?;
             let shape = [product.shape()?, &[1]].concat();
             results.push(operands.reshaped(&product, &shape)?);
         }
         join(operands, &results.iter().collect::<Vec<_>>(), -1, "input")
     }
 
-    fn table(&self, operands: &Operands<'_>, of: &Table<'_>, part: u64) -> Result<Value> {
+    fn table(
+        &self,
+        (operands, turns): (&Operands<'_>, &Turns),
+        of: &Table<'_>,
+        part: u64,
+    ) -> Result<Value> {
         let [tables, read, written] = of.sizes;
         let rows = read.saturating_mul(of.parts);
         let shape = if tables == 1 { vec![rows, written] } else { vec![tables, rows, written] };
         operands.budget.take(&shape)?;
         host_elements(&shape)?;
-        let turns: Vec<[f64; 2]> = (0..self.length)
-            .map(|it| TAU * it as f64 / self.length as f64)
-            .map(|angle| [angle.cos(), if self.is_inverse { angle.sin() } else { -angle.sin() }])
-            .collect();
         let entry = |at: u64, row: u64, column: u64| {
             let (index, from) = (row / of.parts, row % of.parts);
             // All are within the limit of the host, so that products of three of them fit.

@@ -43,7 +43,7 @@ impl Op for HasElement {
 
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let has = operands.optional(0).is_some();
-        Ok(vec![Value::fill(Kind { element: ElementType::Bool, shape: vec![] }, has.into())])
+        Ok(vec![Value::scalar(ElementType::Bool, has.into())])
     }
 }
 

@@ -4,13 +4,13 @@ use std::f64::consts::TAU;
 
 use dml_core::DataType;
 
-use crate::convert::from_float;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::function::Scalar;
+use crate::graph::ops::table::table;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
-use crate::tensor::{Tensor, host_elements};
+use crate::tensor::host_elements;
 
 /// A sum of cosines over as many elements as the input says.
 #[derive(Debug)]
@@ -106,18 +106,4 @@ impl Op for MelWeights {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 fn whole(number: f64) -> Option<usize> {
     (number >= 0.0).then_some(number as usize)
-}
-
-/// Numbers that the host has made, as elements of a type.
-pub(super) fn table(
-    element: ElementType,
-    shape: Vec<u64>,
-    numbers: impl Iterator<Item = f64>,
-) -> Result<Value> {
-    let width = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
-    let mut bytes = Vec::with_capacity(host_elements(&shape)? * width);
-    for number in numbers {
-        bytes.extend_from_slice(&from_float(number, element).to_le_bytes()[..width]);
-    }
-    Ok(Value::host(Tensor::new(element, shape, bytes)?))
 }

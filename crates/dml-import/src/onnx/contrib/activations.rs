@@ -47,13 +47,19 @@ SkipGroupNorm<activation: int, channels_last: int, epsilon: float, groups: int!>
 
 _GroupNorm<activation: int, channels_last: int, epsilon: float, groups: int>(X, gamma, beta) -> (Y)
   refuse activation > 1: of its activations SiLU is known
-  if channels_last == 0: x = Identity(X)
-  if not channels_last == 0: x = Transpose<perm=[0, 3, 1, 2]>(X)
+  x = _ChannelsFirst<channels_last=@channels_last|1>(X)
   y = GroupNormalization<num_groups=@groups, epsilon=@epsilon>(x, gamma, beta)
   if activation == 1: z = Swish(y)
   if not activation == 1: z = Identity(y)
-  if channels_last == 0: Y = Identity(z)
-  if not channels_last == 0: Y = Transpose<perm=[0, 2, 3, 1]>(z)
+  Y = _ChannelsAsGiven<channels_last=@channels_last|1>(z)
+
+_ChannelsFirst<channels_last: int>(X) -> (Y)
+  if channels_last: Y = Transpose<perm=[0, 3, 1, 2]>(X)
+  if not channels_last: Y = Identity(X)
+
+_ChannelsAsGiven<channels_last: int>(X) -> (Y)
+  if channels_last: Y = Transpose<perm=[0, 2, 3, 1]>(X)
+  if not channels_last: Y = Identity(X)
 
 _Activated<activation: text, alpha: float, beta: float, gamma: float>(X) -> (Y)
   refuse activation and not activation in Relu Tanh Sigmoid LeakyRelu HardSigmoid Clip Elu Selu Softplus Softsign HardSwish ThresholdedRelu: its activation is not known

@@ -308,7 +308,7 @@ impl Writer<'_> {
             return Some(element.map(|it| AttributeProto { f: Some(it), ..of(Kind::Float) }));
         }
         let name = text.trim_end_matches('!');
-        let given = self.call.attributes.proto(name);
+        let given = self.call.attributes.get(name);
         let is_zero = |it: &&AttributeProto| {
             name != text && it.i.unwrap_or(0) == 0 && it.f.unwrap_or(0.0) == 0.0
         };

@@ -27,13 +27,9 @@ QLinearSoftmax<axis: int, opset: int>(X, X_scale, x_zero_point?, y_scale, y_zero
   Y = QuantizeLinear(Softmax<axis=@axis|-1>(DequantizeLinear(X, X_scale, x_zero_point)), y_scale, y_zero_point)
 
 QLinearAveragePool<auto_pad: text, ceil_mode: int, channels_last: int, count_include_pad: int, kernel_shape: ints!, pads: ints, strides: ints>(X, x_scale, x_zero_point?, y_scale, y_zero_point?) -> (Y)
-  x = DequantizeLinear(X, x_scale, x_zero_point)
-  if channels_last: first = Transpose<perm=[0, 3, 1, 2]>(x)
-  if not channels_last: first = Identity(x)
+  first = _ChannelsFirst<channels_last=@channels_last>(DequantizeLinear(X, x_scale, x_zero_point))
   y = AveragePool<auto_pad=@auto_pad, ceil_mode=@ceil_mode, count_include_pad=@count_include_pad, kernel_shape=@kernel_shape, pads=@pads, strides=@strides>(first)
-  if channels_last: last = Transpose<perm=[0, 2, 3, 1]>(y)
-  if not channels_last: last = Identity(y)
-  Y = _Requantized(last, y_scale, y_zero_point, X)
+  Y = _Requantized(_ChannelsAsGiven<channels_last=@channels_last>(y), y_scale, y_zero_point, X)
 
 QLinearGlobalAveragePool<channels_last: int>(X, x_scale, x_zero_point, y_scale, y_zero_point) -> (Y)
   x = DequantizeLinear(X, x_scale, x_zero_point)
@@ -52,11 +48,9 @@ QLinearWhere<>(condition, X, x_scale, x_zero_point, Y, y_scale, y_zero_point, z_
 QLinearConcat<axis: int!>(Y_scale, Y_zero_point, inputs...) -> (Y)
 
 QLinearConv<auto_pad: text, channels_last: int, dilations: ints, group: int, kernel_shape: ints, pads: ints, strides: ints>(x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B?) -> (y)
-  if channels_last: first = Transpose<perm=[0, 3, 1, 2]>(x)
-  if not channels_last: first = Identity(x)
+  first = _ChannelsFirst<channels_last=@channels_last>(x)
   last = QLinearConv<auto_pad=@auto_pad, dilations=@dilations, group=@group, kernel_shape=@kernel_shape, pads=@pads, strides=@strides>(first, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B)
-  if channels_last: y = Transpose<perm=[0, 2, 3, 1]>(last)
-  if not channels_last: y = Identity(last)
+  y = _ChannelsAsGiven<channels_last=@channels_last>(last)
 
 QGemm<alpha: float, transA: int, transB: int>(A, a_scale, a_zero_point, B, b_scale, b_zero_point, C?, y_scale?, y_zero_point?) -> (Y)
   if transA: a = Transpose<perm=[1, 0]>(A)
@@ -85,6 +79,14 @@ DynamicQuantizeMatMul<>(A, B, b_scale, b_zero_point?, bias?) -> (Y)
   a, a_scale, a_zero_point = DynamicQuantizeLinear(A)
   Y = ms.MatMulIntegerToFloat(a, B, a_scale, b_scale, a_zero_point, b_zero_point, bias)
 
+_Codes<bits: int>(X) -> (Y)
+  if bits == 8: Y = Identity(X)
+  if not bits == 8: Y = _Halves(X)
+
+_MiddleCode<bits: int>(like) -> (Y)
+  if bits == 8: Y = Identity(128:like)
+  if not bits == 8: Y = Identity(8:like)
+
 _Halves<>(X) -> (Y)
   low = Unsqueeze(BitwiseAnd(X, 15:X), [-1])
   high = Unsqueeze(BitShift<direction="RIGHT">(X, 4:X), [-1])
@@ -94,13 +96,10 @@ MatMulNBits<K: int!, N: int!, accuracy_level: int, bits: int, block_size: int!, 
   refuse g_idx: its rows are in another order
   refuse weight_prepacked: its weights are in an order of another runtime's
   refuse bits and not bits == 4 and not bits == 8: it has integers of other than 4 and 8 bits
-  if bits == 8: codes = Reshape(B, [-1, @block_size])
-  if not bits == 8: codes = Reshape(_Halves(B), [-1, @block_size])
-  if bits == 8 and zero_points: zeros = Reshape(zero_points, [-1])
-  if not bits == 8 and zero_points: pairs = Reshape(_Halves(zero_points), [@N, -1])
-  if not bits == 8 and zero_points: zeros = Reshape(Slice(pairs, [0], Shape<start=1, end=2>(B), [1]), [-1])
-  if bits == 8 and not zero_points: zeros = Identity(128:B)
-  if not bits == 8 and not zero_points: zeros = Identity(8:B)
+  codes = Reshape(_Codes<bits=@bits>(B), [-1, @block_size])
+  if zero_points: all = Reshape(_Codes<bits=@bits>(zero_points), [@N, -1])
+  if zero_points: zeros = Reshape(Slice(all, [0], Shape<start=1, end=2>(B), [1]), [-1])
+  if not zero_points: zeros = _MiddleCode<bits=@bits>(B)
   rows = DequantizeLinear<axis=0>(codes, Reshape(scales, [-1]), zeros)
   weights = Slice(Reshape(rows, [@N, -1]), [0], [@K], [1])
   Y = Add(ms.FusedMatMul<transB=1>(A, weights), bias?)
@@ -111,14 +110,12 @@ GatherBlockQuantized<bits: int, block_size: int, gather_axis: int, quantize_axis
   refuse bits and not bits == 4 and not bits == 8: it has integers of other than 4 and 8 bits
   count = Shape<start=1, end=2>(scales)
   found = Gather(Einsum<equation="ij->ij">(data), indices)
-  if bits == 8: codes = Reshape(found, [-1, @block_size|128])
-  if not bits == 8: codes = Reshape(_Halves(found), [-1, @block_size|128])
+  codes = Reshape(_Codes<bits=@bits>(found), [-1, @block_size|128])
   if zero_points: those = Gather(zero_points, indices)
   if bits == 8 and zero_points: zeros = Reshape(those, [-1])
   if not bits == 8 and zero_points: pairs = Reshape(_Halves(those), Concat<axis=0>([-1], Mul(Shape<start=-1>(those), 2)))
   if not bits == 8 and zero_points: zeros = Reshape(Slice(pairs, [0], count, [1]), [-1])
-  if bits == 8 and not zero_points: zeros = Identity(128:data)
-  if not bits == 8 and not zero_points: zeros = Identity(8:data)
+  if not zero_points: zeros = _MiddleCode<bits=@bits>(data)
   rows = DequantizeLinear<axis=0>(codes, Reshape(Gather(scales, indices), [-1]), zeros)
   output = Reshape(rows, Concat<axis=0>(Shape(indices), [-1]))
 "#;

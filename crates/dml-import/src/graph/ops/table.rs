@@ -1,0 +1,31 @@
+//! Tables of numbers that the host makes.
+
+use crate::convert::{from_float, from_integer};
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::Operands;
+use crate::graph::value::Value;
+use crate::tensor::{Tensor, host_elements};
+
+/// Numbers that the host has made, as elements of a type.
+pub(super) fn table(
+    element: ElementType,
+    shape: Vec<u64>,
+    numbers: impl Iterator<Item = f64>,
+) -> Result<Value> {
+    host_elements(&shape)?;
+    let bits = numbers.map(|it| from_float(it, element));
+    Tensor::of_bits(element, shape, bits).map(Value::host)
+}
+
+/// The numbers from 0 on, in a shape.
+pub(super) fn numbers(
+    operands: &Operands<'_>,
+    element: ElementType,
+    shape: &[u64],
+) -> Result<Value> {
+    operands.budget.take(shape)?;
+    let count: u64 = shape.iter().product();
+    let bits = (0..count).map(|it| from_integer(it.into(), element));
+    Tensor::of_bits(element, shape, bits).map(Value::host)
+}
