@@ -52,7 +52,9 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
     };
     match vulkan {
         Some(dml::vk::Error::NoLoader { .. } | dml::vk::Error::NoDevice { .. }) => NO_DEVICE,
-        Some(dml::vk::Error::InvalidArgument { .. }) => WRONG_USAGE,
+        Some(dml::vk::Error::InvalidArgument { .. } | dml::vk::Error::DeviceSelection { .. }) => {
+            WRONG_USAGE
+        }
         _ => FAILED,
     }
 }

@@ -52,7 +52,9 @@ impl Failure {
 impl From<dml::Error> for Failure {
     fn from(error: dml::Error) -> Self {
         let code = match error {
-            dml::Error::Vulkan(dml::vk::Error::InvalidArgument { .. })
+            dml::Error::Vulkan(
+                dml::vk::Error::InvalidArgument { .. } | dml::vk::Error::DeviceSelection { .. },
+            )
             | dml::Error::Profile(_)
             | dml::Error::Environment { .. } => Code::InvalidArgument,
             _ => Code::Engine,
@@ -67,7 +69,10 @@ impl From<dml_import::Error> for Failure {
         let code = match error.kind() {
             Import::Device { .. } => Code::Engine,
             Import::NotSupported { .. } | Import::Operator { .. } => Code::NotImplemented,
-            Import::Invalid(_) | Import::Input(_) | Import::Missing { .. } => Code::InvalidArgument,
+            Import::Invalid(_)
+            | Import::Input(_)
+            | Import::UnknownInput { .. }
+            | Import::Missing { .. } => Code::InvalidArgument,
             _ => Code::Fail,
         };
         Self::new(code, error)

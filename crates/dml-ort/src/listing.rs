@@ -69,7 +69,7 @@ impl Listing {
                 false
             }
         });
-        all.sort_by_key(|(_, device)| device.info().device_type);
+        all.sort_by_key(|(_, device)| device.info().preference());
         all
     }
 

@@ -58,7 +58,9 @@ pub(crate) fn parse(
         let Some(name) = key.strip_prefix(&prefix) else { continue };
         let Some((_, take)) = OPTIONS.iter().find(|(it, _)| *it == name) else {
             let names = OPTIONS.map(|(name, _)| name).join(", ");
-            return Err(Failure::invalid(format!("option `{name}` is none (accepted: {names})")));
+            return Err(Failure::invalid(format!(
+                "unknown option '{name}'; the options are: {names}"
+            )));
         };
         take(&mut options, value)?;
     }
@@ -103,7 +105,8 @@ mod tests {
     fn what_is_wrong_says_what_is_accepted() {
         let unknown = message("devise", "0");
         assert!(
-            unknown.contains("`devise`") && unknown.contains("device, feature_level"),
+            unknown.contains("unknown option 'devise'")
+                && unknown.contains("device, feature_level"),
             "{unknown}"
         );
         let level = message("feature_level", "9_9");

@@ -37,6 +37,14 @@ pub enum Error {
         /// What is wrong with it, with the value given.
         problem: String,
     },
+    /// A selector names no physical device, or several. The caller's mistake.
+    #[error("{problem}; devices are: {devices}")]
+    DeviceSelection {
+        /// Which devices were asked for, and that there is none or more than one.
+        problem: String,
+        /// Every device with its index, kind and UUID.
+        devices: String,
+    },
     /// The device, driver or loader lacks what was asked for.
     #[error("{what}: not supported: {lacking}")]
     Unsupported {
@@ -154,13 +162,20 @@ impl Error {
 
     /// Whether the caller passed something that is never accepted.
     pub fn is_invalid(&self) -> bool {
-        matches!(self, Self::InvalidBinding { .. } | Self::InvalidArgument { .. })
+        matches!(
+            self,
+            Self::InvalidBinding { .. }
+                | Self::InvalidArgument { .. }
+                | Self::DeviceSelection { .. }
+        )
     }
 
     /// The nearest HRESULT.
     pub fn hresult(&self) -> HResult {
         match self {
-            Self::InvalidBinding { .. } | Self::InvalidArgument { .. } => HResult::E_INVALIDARG,
+            Self::InvalidBinding { .. }
+            | Self::InvalidArgument { .. }
+            | Self::DeviceSelection { .. } => HResult::E_INVALIDARG,
             Self::Unsupported { .. }
             | Self::LimitExceeded { .. }
             | Self::MissingFeatures { .. }

@@ -137,7 +137,7 @@ class Provider(unittest.TestCase):
 
     def test_wrong_options_say_what_is_accepted(self):
         wrong = {
-            "devise": ("0", "accepted: device, feature_level, profile, cache"),
+            "devise": ("0", "unknown option 'devise'; the options are: device, feature_level, profile, cache"),
             "device": ("no such device", "no such device"),
             "feature_level": ("9_9", "9_9"),
             "profile": ("no such profile", "no such profile"),

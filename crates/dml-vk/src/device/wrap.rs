@@ -85,7 +85,7 @@ impl PhysicalDevice {
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] where a handle is null, the version is below 1.1, or the physical device
-    /// is none of the instance's; [`Error::OutOfMemory`]. A device that cannot be used is no error, see
+    /// does not belong to the instance; [`Error::OutOfMemory`]. A device that cannot be used is no error, see
     /// [`PhysicalDevice::unsuitable`].
     ///
     /// # Safety
@@ -114,7 +114,7 @@ impl Device {
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] where a handle is null, the version is below 1.1, the physical
-    /// device is none of the instance's, the queue family is none of the device's or does not
+    /// device does not belong to the instance, the queue family is not one of the device or does not
     /// compute, an extension or a feature is said to be enabled that the physical device does not
     /// offer, a device function is missing, or a queue is given without timeline semaphores;
     /// [`Error::Unsupported`] where the physical device is too old, or a limit of its shaders' buffers is
@@ -207,7 +207,7 @@ fn check_physical(instance: &InstanceShared, handle: vk::PhysicalDevice) -> Resu
     if handles.contains(&handle) {
         return Ok(());
     }
-    Err(Error::invalid("physical_device", "it is none of the instance's"))
+    Err(Error::invalid("physical_device", "does not belong to this instance"))
 }
 
 /// What is not offered cannot have been enabled, nor a feature whose extension was not.

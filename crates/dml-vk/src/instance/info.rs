@@ -72,20 +72,38 @@ pub struct DeviceInfo {
 impl DeviceInfo {
     /// The UUID as lower-case hexadecimal digits in groups of 8, 4, 4, 4 and 12.
     pub fn device_uuid_text(&self) -> String {
-        let mut text = String::with_capacity(36);
-        for (index, byte) in self.device_uuid.iter().enumerate() {
-            if matches!(index, 4 | 6 | 8 | 10) {
-                text.push('-');
-            }
-            text.push_str(&format!("{byte:02x}"));
-        }
-        text
+        uuid_text(&self.device_uuid)
+    }
+
+    /// Orders devices: a program that names none gets the one with the least value. Discrete GPUs come
+    /// before integrated and virtual ones, these before drivers that run on the CPU, and other devices come
+    /// last. Of the drivers on the CPU, lavapipe comes first and SwiftShader last: lavapipe takes less than
+    /// half of SwiftShader's time for large matrix products.
+    pub fn preference(&self) -> impl Ord + use<> {
+        let driver = match self.driver_id {
+            vk::DriverId::MESA_LLVMPIPE => 0,
+            vk::DriverId::GOOGLE_SWIFTSHADER => 2,
+            _ => 1,
+        };
+        let is_cpu = self.device_type == DeviceType::Cpu;
+        (self.device_type, if is_cpu { driver } else { 0 })
     }
 
     /// The version of Vulkan that the device supports, such as `1.3.230`.
     pub fn api_version_text(&self) -> String {
         version_text(self.api_version)
     }
+}
+
+pub(crate) fn uuid_text(uuid: &[u8; 16]) -> String {
+    let mut text = String::with_capacity(36);
+    for (index, byte) in uuid.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
 }
 
 /// A version of Vulkan as Vulkan packs it, for [`crate::InstanceDesc::max_api_version`].
@@ -104,5 +122,47 @@ pub(crate) fn unpacked_version(version: u32) -> ApiVersion {
         major: vk::api_version_major(version),
         minor: vk::api_version_minor(version),
         patch: vk::api_version_patch(version),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(device_type: DeviceType, driver_id: vk::DriverId) -> DeviceInfo {
+        DeviceInfo {
+            name: String::new(),
+            vendor_id: 0,
+            device_id: 0,
+            device_type,
+            api_version: 0,
+            driver_version: 0,
+            driver_id,
+            driver_name: String::new(),
+            driver_info: String::new(),
+            device_uuid: [0; 16],
+        }
+    }
+
+    #[test]
+    fn gpus_are_preferred_to_cpus_and_lavapipe_to_swiftshader() {
+        let unknown = vk::DriverId::from_raw(0);
+        let ordered = [
+            (DeviceType::Discrete, unknown),
+            (DeviceType::Integrated, unknown),
+            (DeviceType::Virtual, unknown),
+            (DeviceType::Cpu, vk::DriverId::MESA_LLVMPIPE),
+            (DeviceType::Cpu, unknown),
+            (DeviceType::Cpu, vk::DriverId::GOOGLE_SWIFTSHADER),
+            (DeviceType::Other, unknown),
+        ];
+        let ordered = ordered.map(|(device_type, driver)| device(device_type, driver).preference());
+        assert!(ordered.is_sorted_by(|before, after| before < after));
+    }
+
+    #[test]
+    fn the_driver_of_a_gpu_does_not_matter() {
+        let of = |driver| device(DeviceType::Discrete, driver).preference();
+        assert!(of(vk::DriverId::MESA_RADV) == of(vk::DriverId::NVIDIA_PROPRIETARY));
     }
 }

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
+use crate::instance::info::uuid_text;
 use crate::instance::physical::PhysicalDevice;
 
 /// Names a physical device.
@@ -11,7 +12,8 @@ use crate::instance::physical::PhysicalDevice;
 /// `uuid:...`), anything else (or `name:...`) is part of the name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceSelector {
-    /// Discrete before integrated, virtual, CPU and others; among equals the loader's order.
+    /// The first in the order of [`DeviceInfo::preference`](crate::DeviceInfo::preference); among equals
+    /// the loader's order.
     #[default]
     Best,
     /// The n-th device in the loader's order, from 0.
@@ -26,9 +28,9 @@ impl FromStr for DeviceSelector {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let invalid = |problem: &str| Error::invalid("device", format!("`{text}`: {problem}"));
+        let invalid = |problem: &str| Error::invalid("device", format!("'{text}' {problem}"));
         if text.is_empty() {
-            return Err(invalid("a name, an index, a UUID or `best` is needed"));
+            return Err(invalid("is empty; accepted: a name, an index, a UUID or best"));
         }
         if text.eq_ignore_ascii_case("best") {
             return Ok(Self::Best);
@@ -37,16 +39,18 @@ impl FromStr for DeviceSelector {
             return Ok(Self::Name(name.to_owned()));
         }
         if let Some(index) = text.strip_prefix("index:") {
-            return index.parse().map(Self::Index).map_err(|_| invalid("not an index"));
+            return index.parse().map(Self::Index).map_err(|_| invalid("is not an index"));
         }
         if let Some(uuid) = text.strip_prefix("uuid:") {
-            return parse_uuid(uuid).map(Self::Uuid).ok_or_else(|| invalid("not a UUID"));
+            return parse_uuid(uuid)
+                .map(Self::Uuid)
+                .ok_or_else(|| invalid("is not a UUID: it needs 32 hexadecimal digits"));
         }
         if let Some(uuid) = parse_uuid(text) {
             return Ok(Self::Uuid(uuid));
         }
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return text.parse().map(Self::Index).map_err(|_| invalid("not an index"));
+            return text.parse().map(Self::Index).map_err(|_| invalid("is not an index"));
         }
         Ok(Self::Name(text.to_owned()))
     }
@@ -73,14 +77,22 @@ pub(crate) fn choose(
         let chosen = devices[*index].clone();
         return chosen.queue_family().map(|_| chosen);
     }
-    let list = list(&devices);
-    Err(match selector {
-        DeviceSelector::Best => Error::NoDevice { reason: format!("the devices are: {list}") },
-        _ if matching.is_empty() => {
-            Error::invalid("device", format!("{selector:?} names none of: {list}"))
-        }
-        _ => Error::invalid("device", format!("{selector:?} names several of: {list}")),
-    })
+    let devices = list(&devices);
+    if *selector == DeviceSelector::Best {
+        return Err(Error::NoDevice { reason: format!("devices are: {devices}") });
+    }
+    let count = if matching.is_empty() { "no device" } else { "several devices" };
+    Err(Error::DeviceSelection { problem: format!("{count} {}", described(selector)), devices })
+}
+
+/// The selector as it follows `no device`.
+fn described(selector: &DeviceSelector) -> String {
+    match selector {
+        DeviceSelector::Best => "that can be used".to_owned(),
+        DeviceSelector::Index(index) => index.to_string(),
+        DeviceSelector::Name(part) => format!("whose name contains '{part}'"),
+        DeviceSelector::Uuid(uuid) => format!("with the UUID {}", uuid_text(uuid)),
+    }
 }
 
 /// The indices that match, the best first. `Best` never matches a device that cannot be used.
@@ -98,7 +110,7 @@ fn matching(devices: &[PhysicalDevice], selector: &DeviceSelector) -> Vec<usize>
             }
         })
         .collect();
-    found.sort_by_key(|index| devices[*index].info().device_type);
+    found.sort_by_key(|index| devices[*index].info().preference());
     found
 }
 
@@ -113,7 +125,7 @@ fn list(devices: &[PhysicalDevice]) -> String {
             info.device_uuid_text()
         )
     };
-    devices.iter().enumerate().map(line).collect::<Vec<_>>().join("; ")
+    devices.iter().enumerate().map(line).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
