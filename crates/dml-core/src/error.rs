@@ -144,7 +144,7 @@ impl fmt::Display for LevelRefusal {
         }
         match self.needs {
             Some(level) => write!(f, "needs feature level {level}")?,
-            None => write!(f, "is accepted at no feature level")?,
+            None => write!(f, "is not supported at any feature level")?,
         }
         write!(f, "; this device was created at {}", self.created_at)?;
         if let Some(allowed) = &self.allowed {

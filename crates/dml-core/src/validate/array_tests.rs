@@ -127,7 +127,7 @@ fn the_element_is_named_that_needs_the_highest_level() {
     refused(
         &at(&[rank(8), never]),
         FeatureLevel::V3_0,
-        "JOIN: InputTensors[1].DataType: UINT4 is accepted at no feature level; this device was \
+        "JOIN: InputTensors[1].DataType: UINT4 is not supported at any feature level; this device was \
          created at 3_0 (allowed: FLOAT32, FLOAT16, UINT32, UINT16, UINT8, INT32, INT16, INT8)",
     );
 }

@@ -122,7 +122,7 @@ fn what_is_no_activation_is_accepted_at_no_level() {
         let nested = activation(implemented(schema, TENSORS));
         let error = message(&add(Some(nested)), FeatureLevel::HIGHEST);
         let start = format!(
-            "ELEMENT_WISE_ADD1: FusedActivation: {} is accepted at no feature level; ",
+            "ELEMENT_WISE_ADD1: FusedActivation: {} is not supported at any feature level; ",
             schema.name
         );
         assert!(error.starts_with(&start), "{error}");
@@ -219,7 +219,7 @@ fn an_operator_that_is_not_implemented_is_refused_for_what_no_level_nests() {
     let product = activation(implemented(&GEMM, TENSORS));
     let error = message(&nesting(schema, Some(product)), FeatureLevel::HIGHEST);
     assert!(
-        error.starts_with("RNN: FusedActivation: GEMM is accepted at no feature level; "),
+        error.starts_with("RNN: FusedActivation: GEMM is not supported at any feature level; "),
         "{error}"
     );
     let error = message(&nesting(schema, Some(relu())), FeatureLevel::HIGHEST);

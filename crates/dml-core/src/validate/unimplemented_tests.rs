@@ -75,14 +75,14 @@ fn what_no_level_accepts_comes_before_the_level_of_the_operator() {
         "ADAM_OPTIMIZER",
         (DataType::Int8, 4),
         FeatureLevel::V1_0,
-        "ADAM_OPTIMIZER: InputParametersTensor.DataType: INT8 is accepted at no feature level; \
+        "ADAM_OPTIMIZER: InputParametersTensor.DataType: INT8 is not supported at any feature level; \
          this device was created at 1_0",
     );
     refused(
         "ACTIVATION_GELU",
         (DataType::Uint4, 4),
         FeatureLevel::V1_0,
-        "ACTIVATION_GELU: InputTensor.DataType: UINT4 is accepted at no feature level; \
+        "ACTIVATION_GELU: InputTensor.DataType: UINT4 is not supported at any feature level; \
          this device was created at 1_0",
     );
 }
@@ -93,7 +93,7 @@ fn the_function_of_a_reduction_decides() {
         let number = REDUCE_FUNCTION.value(function).unwrap();
         error("REDUCE", number, (data_type, 4), FeatureLevel::V4_1).to_string()
     };
-    let never = "REDUCE: InputTensor.DataType: INT8 is accepted at no feature level";
+    let never = "REDUCE: InputTensor.DataType: INT8 is not supported at any feature level";
     assert!(reduce("AVERAGE", DataType::Int8).starts_with(never));
     let needs = "REDUCE: InputTensor.DataType: INT64 needs feature level 5_0";
     assert!(reduce("SUM", DataType::Int64).starts_with(needs));
