@@ -94,7 +94,9 @@ pub enum NodeSupport {
     AfterReading(NodeName),
     /// Nothing, for this reason.
     Unsupported(String),
-    /// That is not known: this node, whose result it needs, does not run.
+    /// That depends on sizes or values that are not given.
+    Open,
+    /// That is not known: this node, whose result it needs, does not run or is [open](Self::Open).
     Blocked(NodeName),
 }
 
@@ -103,8 +105,9 @@ pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Re
     let known = evaluate_as_run(graph, inputs)?;
     let guesses = Guesses::of(graph, inputs);
     let operators = Operators::of(&known);
-    let guessed = guesses.first().map(Operators::of).unwrap_or_default();
-    let reporter = Reporter { known, guesses, operators, guessed };
+    let best = guesses.best(graph);
+    let guessed = best.map(Operators::of).unwrap_or_default();
+    let reporter = Reporter { known: &known, guesses: &guesses, best, operators, guessed };
     let requirements = reporter.guesses.requirements().iter();
     Ok(Report {
         format,
@@ -128,11 +131,13 @@ pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Re
     })
 }
 
-struct Reporter {
-    known: Evaluation,
-    guesses: Guesses,
+struct Reporter<'a> {
+    known: &'a Evaluation,
+    guesses: &'a Guesses,
+    /// The best guess.
+    best: Option<&'a Evaluation>,
     operators: Operators,
-    /// Those of the first guess.
+    /// Those of the best guess.
     guessed: Operators,
 }
 
@@ -157,13 +162,13 @@ impl Operators {
     }
 }
 
-impl Reporter {
+impl Reporter<'_> {
     fn node(&self, index: usize, node: &Node) -> NodeReport {
         let values = || node.outputs.iter().flatten().copied();
         let is_open = values().any(|output| is_open(self.known.value(output)));
-        let (evaluation, operators) = match self.guesses.first() {
+        let (evaluation, operators) = match self.best {
             Some(guess) if is_open => (guess, &self.guessed),
-            _ => (&self.known, &self.operators),
+            _ => (self.known, &self.operators),
         };
         let own = operators.of_node(index);
         let outputs = values().map(|output| self.value(&node.name.name, output)).collect();
@@ -172,11 +177,22 @@ impl Reporter {
             outputs,
             flops: (!is_open).then(|| own.iter().map(flops::flops).fold(0, u64::saturating_add)),
             support: match values().next() {
-                Some(_) => support(node, evaluation, own),
+                Some(_) => match support(node, evaluation, own) {
+                    NodeSupport::Unsupported(_) if is_open && !self.is_refused(node) => {
+                        NodeSupport::Open
+                    }
+                    known => known,
+                },
                 None => NodeSupport::Unsupported("it has no output".to_owned()),
             },
             inputs: node.inputs.iter().flatten().copied().collect(),
         }
+    }
+
+    /// Whether a node is refused whatever is given.
+    fn is_refused(&self, node: &Node) -> bool {
+        let mut outputs = node.outputs.iter().flatten();
+        node.op.is_err() || outputs.any(|output| self.guesses.agree_to_refuse(*output))
     }
 
     fn value(&self, name: &str, value: ValueId) -> ValueReport {
@@ -184,7 +200,7 @@ impl Reporter {
         let sizes = |shape: &Vec<u64>| shape.iter().map(ToString::to_string).collect();
         let element = known.element.or_else(|| self.guesses.element(value));
         // What a guess gives is no size where only a run knows it.
-        let is_read = known.check().is_err_and(|error| reader(&self.known, &error).is_some());
+        let is_read = known.check().is_err_and(|error| reader(self.known, &error).is_some());
         let guessed = || self.guesses.shape(value).filter(|_| !is_read);
         ValueReport {
             name: shortened(name),
@@ -245,7 +261,7 @@ pub(crate) fn support(
     let levels: Option<Vec<FeatureLevel>> = operators.iter().map(level).collect();
     let highest = levels.map(|it| it.into_iter().max());
     match (operators.as_slice(), highest) {
-        (_, None) => NodeSupport::Unsupported("no feature level accepts it".to_owned()),
+        (_, None) => NodeSupport::Unsupported("not supported at any feature level".to_owned()),
         ([only], Some(Some(level))) => {
             NodeSupport::Operator { operator: only.schema().name, level }
         }

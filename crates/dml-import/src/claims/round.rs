@@ -148,7 +148,9 @@ impl Round {
                 let name = format!("{}: ", node.name);
                 Verdict::Refused(reason.strip_prefix(&name).unwrap_or(&reason).to_owned())
             }
-            NodeSupport::Blocked(_) | NodeSupport::AfterReading(_) => Verdict::Blocked,
+            NodeSupport::Blocked(_) | NodeSupport::AfterReading(_) | NodeSupport::Open => {
+                Verdict::Blocked
+            }
         }
     }
 

@@ -1,5 +1,8 @@
 //! What is known of values before all inputs are given: the graph is evaluated for two guesses of
-//! what is open, and what both agree about holds for all.
+//! what is open, and what both agree about holds for all. Where a node is refused for the first guess, further
+//! ones tell whether that is because of the sizes.
+
+mod assumed;
 
 use std::collections::HashMap;
 
@@ -10,17 +13,19 @@ use crate::graph::value::Value;
 use crate::graph::{
     Dimension, Evaluation, Extent, Graph, GraphInput, dimension_text, evaluate, evaluate_as_run,
 };
-use crate::inputs::Inputs;
+use crate::inputs::{Input, Inputs};
 use crate::tensor::Tensor;
 
 /// Sizes of the second guess: open dimension `i` is the `i`-th multiple of it and one more. No model
 /// computes with such numbers by itself.
 const FAR: u64 = 100_003;
 
-/// Two evaluations of a graph.
+/// Evaluations of a graph for what is open.
 pub(super) struct Guesses {
     /// With 1 for every open size and value. Most models run with it.
     first: Option<Evaluation>,
+    /// With other sizes, where the first refuses a node.
+    others: Vec<Evaluation>,
     /// With sizes that tell dimensions apart.
     second: Option<Evaluation>,
     /// The open dimensions by their sizes in both, each with its name.
@@ -34,12 +39,18 @@ impl Guesses {
     pub(super) fn of(graph: &Graph, given: &Inputs) -> Self {
         let mut symbols = Symbols::default();
         let found = |input: &GraphInput| input.names.iter().find_map(|name| given.get(name));
+        let has_values = |input: &GraphInput| matches!(found(input), Some(Input::Tensor(_)));
         for (input, found) in graph.inputs.iter().filter_map(|it| Some((it, found(it)?))) {
             symbols.bind(input, found.shape());
         }
         let [mut first, mut second] = [given.clone(), given.clone()];
-        for input in graph.inputs.iter().filter(|it| found(it).is_none() && it.default.is_none()) {
+        for input in graph.inputs.iter().filter(|it| !has_values(it) && it.default.is_none()) {
             let Some(name) = input.names.first() else { continue };
+            if let Some(shape) = found(input).map(|it| it.shape().to_vec()) {
+                first = with(first, input, name, shape.clone(), 1);
+                second = with(second, input, name, shape, 3);
+                continue;
+            }
             // What holds for two dimensions and for three holds for any number.
             let unknown = [Dimension::ANY; 3];
             let shape = input.shape.as_deref().unwrap_or(&unknown);
@@ -53,15 +64,35 @@ impl Guesses {
         }
         let first = evaluate_as_run(graph, &first).ok();
         let second = evaluate(graph, &second, Extent::Shapes).ok();
-        let requirements = requirements(graph, given, first.as_ref());
+        let others = match &first {
+            Some(first) if refused(graph, first) > 0 => assumed::evaluations(graph, given),
+            _ => vec![],
+        };
+        let best = first.iter().chain(&others).min_by_key(|guess| refused(graph, guess));
+        let requirements = requirements(graph, given, best);
         let typed = |it: &GraphInput| it.element.is_some() || found(it).is_some();
         let is_typed = graph.inputs.iter().all(typed);
-        Self { first, second, symbols: symbols.names, is_typed, requirements }
+        Self { first, others, second, symbols: symbols.names, is_typed, requirements }
     }
 
-    /// The evaluation where everything open is 1: for questions that seldom depend on sizes.
-    pub(super) fn first(&self) -> Option<&Evaluation> {
-        self.first.as_ref()
+    /// The evaluation that refuses the fewest nodes: for questions that seldom depend on sizes.
+    pub(super) fn best(&self, graph: &Graph) -> Option<&Evaluation> {
+        self.all().min_by_key(|guess| refused(graph, guess))
+    }
+
+    /// Whether a value is refused for the same reason whatever is guessed. Sizes are part of a reason that
+    /// depends on them.
+    pub(super) fn agree_to_refuse(&self, value: usize) -> bool {
+        let mut reasons =
+            self.all().map(|it| it.value(value).check().err().map(|it| it.to_string()));
+        match reasons.next() {
+            Some(Some(first)) => reasons.all(|reason| reason.as_ref() == Some(&first)),
+            _ => false,
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Evaluation> {
+        self.first.iter().chain(&self.others)
     }
 
     fn value(&self, value: usize) -> Option<&Value> {
@@ -70,7 +101,8 @@ impl Guesses {
 
     /// The type, where it does not depend on what is open.
     pub(super) fn element(&self, value: usize) -> Option<ElementType> {
-        let first = self.value(value)?.element;
+        let others = || self.others.iter().find_map(|guess| guess.value(value).element);
+        let first = self.value(value)?.element.or_else(others);
         let second = self.second.as_ref().and_then(|it| it.value(value).element);
         // Types do not depend on sizes.
         first.filter(|_| {
@@ -101,6 +133,12 @@ impl Guesses {
     fn both(&self, value: usize) -> Option<[&Value; 2]> {
         Some([self.first.as_ref()?.value(value), self.second.as_ref()?.value(value)])
     }
+}
+
+/// How many values an evaluation refuses.
+fn refused(graph: &Graph, evaluation: &Evaluation) -> usize {
+    let outputs = graph.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
+    outputs.filter(|output| evaluation.value(**output).check().is_err()).count()
 }
 
 /// The sizes that stand for open dimensions.
@@ -161,12 +199,15 @@ fn requirements(
         assemble(graph, evaluation).or_else(|_| assemble_questions(graph, evaluation)).ok()
     });
     let requirement = |(index, input): (usize, &GraphInput)| {
-        let is_given = input.names.iter().any(|name| given.get(name).is_some());
-        if is_given || input.default.is_some() {
+        let found = input.names.iter().find_map(|name| given.get(name));
+        if matches!(found, Some(Input::Tensor(_))) || input.default.is_some() {
             return None;
         }
         if program.as_ref().is_some_and(|program| program.reads(index)) {
             return Some(Requirement::Values);
+        }
+        if found.is_some() {
+            return None;
         }
         let is_fixed = |it: &Dimension| matches!(it, Dimension::Known(_));
         let fixed = input.shape.as_ref().is_some_and(|shape| shape.iter().all(is_fixed));

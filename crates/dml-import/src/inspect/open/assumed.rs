@@ -1,0 +1,68 @@
+//! Evaluations for sizes that models are often made for.
+
+use std::collections::HashMap;
+
+use crate::graph::{Dimension, Evaluation, Graph, GraphInput, evaluate_as_run};
+use crate::inputs::{Input, Inputs};
+
+/// The sizes of the outermost dimension, such as a batch, and of the others, where they are open. Nets that
+/// halve an image several times need multiples of a power of 2.
+const SIZES: [[u64; 2]; 4] = [[1, 64], [64, 64], [1, 224], [1, 640]];
+
+/// The shape of an input of which not even the number of dimensions is known.
+const UNKNOWN: [Dimension; 2] = [Dimension::ANY; 2];
+
+/// Evaluates the graph for each of the sizes, as long as the one before refuses something.
+pub(super) fn evaluations(graph: &Graph, given: &Inputs) -> Vec<Evaluation> {
+    let mut all: Vec<Evaluation> = Vec::new();
+    for sizes in SIZES {
+        let Ok(evaluation) = evaluate_as_run(graph, &inputs(graph, given, sizes)) else { continue };
+        let is_enough = super::refused(graph, &evaluation) == 0;
+        all.push(evaluation);
+        if is_enough {
+            break;
+        }
+    }
+    all
+}
+
+/// The inputs given, and all others with these sizes.
+fn inputs(graph: &Graph, given: &Inputs, sizes: [u64; 2]) -> Inputs {
+    let found = |input: &GraphInput| input.names.iter().find_map(|name| given.get(name));
+    let mut named: HashMap<&str, u64> = HashMap::new();
+    for (dimensions, shape) in
+        graph.inputs.iter().filter_map(|input| Some((input.shape.as_ref()?, found(input)?.shape())))
+    {
+        for (dimension, size) in dimensions.iter().zip(shape) {
+            if let Dimension::Named(name) = dimension {
+                named.insert(name, *size);
+            }
+        }
+    }
+    let mut all = given.clone();
+    for input in graph.inputs.iter().filter(|input| input.default.is_none()) {
+        let Some(name) = input.names.first() else { continue };
+        let shape = match found(input) {
+            Some(Input::Tensor(_)) => continue,
+            Some(Input::Shape(shape)) => shape.clone(),
+            None => {
+                let dimensions = input.shape.as_deref().unwrap_or(&UNKNOWN).iter().enumerate();
+                let size = |(index, dimension): (usize, _)| {
+                    size(dimension, sizes[index.min(1)], &mut named)
+                };
+                dimensions.map(size).collect()
+            }
+        };
+        all = super::with(all, input, name, shape, 1);
+    }
+    all
+}
+
+/// The size of a dimension, which is `open` where the model leaves it open.
+fn size<'a>(dimension: &'a Dimension, open: u64, named: &mut HashMap<&'a str, u64>) -> u64 {
+    match dimension {
+        Dimension::Known(size) => *size,
+        Dimension::Named(name) => *named.entry(name).or_insert(open),
+        Dimension::Range(first, last) => open.clamp(*first, *last.max(first)),
+    }
+}
