@@ -9,21 +9,20 @@ mod points;
 mod resources;
 mod script;
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::error::{Error, Result, shortened};
+use crate::files::Folder;
 
 pub(crate) use script::Script;
 
 /// Reads a model; its source files are in `folder`. How deep arrays and objects may be nested is
 /// limited by the parser.
-pub(crate) fn read(bytes: &[u8], folder: Option<&Path>) -> Result<Script> {
+pub(crate) fn read(bytes: &[u8], folder: Option<&Folder>) -> Result<Script> {
     let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
-        .map_err(|error| Error::malformed(format!("is no JSON: {error}")))?;
+        .map_err(|error| Error::malformed(format!("is not JSON: {error}")))?;
     let model: Value = serde_json::from_str(&comments::without(text)).map_err(|error| {
-        Error::malformed(format!("is no JSON: {}", shortened(&error.to_string())))
+        Error::malformed(format!("is not JSON: {}", shortened(&error.to_string())))
     })?;
     Script::read(model, folder)
 }

@@ -41,6 +41,32 @@ pub enum Error {
     /// An output that was asked for is not the one that the model has.
     #[error("{0}")]
     Output(Box<InvalidOutput>),
+    /// Values were given to a run for an input that is bound to a tensor on the device.
+    #[cfg(feature = "execute")]
+    #[error(
+        "input '{name}': must not be given: the input is bound to a device tensor, which \
+         `IoBinding::set_input` replaces"
+    )]
+    BoundInput {
+        /// The input's name.
+        name: String,
+    },
+    /// The model has no input of this name.
+    #[error("unknown input '{name}'; the model's inputs are: {inputs}")]
+    UnknownInput {
+        /// The name given.
+        name: String,
+        /// The names of the model's inputs.
+        inputs: String,
+    },
+    /// The model has no output of this name.
+    #[error("unknown output '{name}'; the model's outputs are: {outputs}")]
+    UnknownOutput {
+        /// The name given.
+        name: String,
+        /// The names of the model's outputs.
+        outputs: String,
+    },
     /// An input that was not given.
     #[error("input '{name}': not given, and {requirement}")]
     Missing {
@@ -121,6 +147,11 @@ impl Error {
         }
     }
 
+    /// The same, as something about the input `name`.
+    pub(crate) fn in_input(self, name: &str) -> Self {
+        Self::malformed(format!("input '{}': {self}", shortened(name)))
+    }
+
     pub(crate) fn input(
         name: &str,
         value: impl Into<String>,
@@ -148,6 +179,17 @@ impl Error {
             problem: shortened(problem),
             accepted: shortened(&accepted.into()),
         }))
+    }
+
+    /// No input of the model is called `name`.
+    pub(crate) fn unknown_input<'a>(name: &str, inputs: impl Iterator<Item = &'a str>) -> Self {
+        Self::UnknownInput { name: shortened(name), inputs: name_list(inputs) }
+    }
+
+    /// No output of the model is called `name`.
+    #[cfg(feature = "execute")]
+    pub(crate) fn unknown_output<'a>(name: &str, outputs: impl Iterator<Item = &'a str>) -> Self {
+        Self::UnknownOutput { name: shortened(name), outputs: name_list(outputs) }
     }
 
     pub(crate) fn missing(name: &str, requirement: Requirement) -> Self {
@@ -234,6 +276,12 @@ impl fmt::Display for NodeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} '{}'", self.operator, self.name)
     }
+}
+
+/// `a, b`, or `none`.
+fn name_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "none".to_owned() } else { shortened(&names.join(", ")) }
 }
 
 /// Names and values come from files: what is shown of them is one line of bounded length.

@@ -122,8 +122,7 @@ impl Program {
     }
 
     fn unknown_input(&self, name: &str) -> Error {
-        let names: Vec<&str> = self.inputs.iter().map(|it| it.name.as_str()).collect();
-        Error::input(name, "it", "is no input of the program", names.join(", "))
+        Error::unknown_input(name, self.inputs.iter().map(|input| input.name.as_str()))
     }
 
     fn has_input(&self, name: &str) -> bool {

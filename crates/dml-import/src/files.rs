@@ -1,5 +1,7 @@
 //! Reads files no further than a limit, and finds files that a model names without leaving its folder.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Component, Path, PathBuf};
@@ -51,11 +53,36 @@ pub(crate) fn length_of(path: &Path) -> Result<u64> {
     length(&open(path)?)
 }
 
-/// The file `name` in `folder`, which it does not leave: neither by its spelling nor by a link.
-///
-/// # Errors
-/// [`Error::Malformed`]: it does; [`Error::Unreadable`]: there is no such file.
-pub(crate) fn inside(folder: &Path, name: &str) -> Result<PathBuf> {
+/// The folder of a model, which the files that the model names do not leave.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    /// The files that were asked for.
+    named: RefCell<BTreeSet<PathBuf>>,
+}
+
+impl Folder {
+    pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), named: RefCell::default() }
+    }
+
+    /// The file `name` in the folder, which it does not leave: neither by its spelling nor by a link.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`]: it does; [`Error::Unreadable`]: there is no such file.
+    pub(crate) fn file(&self, name: &str) -> Result<PathBuf> {
+        let path = inside(&self.path, name)?;
+        self.named.borrow_mut().insert(path.clone());
+        Ok(path)
+    }
+
+    /// The files that were asked for and exist.
+    pub(crate) fn into_named(self) -> impl Iterator<Item = PathBuf> {
+        self.named.into_inner().into_iter()
+    }
+}
+
+fn inside(folder: &Path, name: &str) -> Result<PathBuf> {
     stays_inside(name)?;
     let path = folder.join(name);
     let absolute = |path: &Path| {
@@ -94,7 +121,7 @@ fn leaves(name: &str) -> Error {
 fn open(path: &Path) -> Result<File> {
     // Opening a pipe would wait for its other end.
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(Error::Unreadable("is no regular file".to_owned()));
+        return Err(Error::Unreadable("is not a regular file".to_owned()));
     }
     File::open(path).map_err(unreadable)
 }

@@ -8,8 +8,8 @@ use crate::limits;
 /// What is looked at of a file: what a text may have before its first character, and a word.
 pub(crate) const BEGINNING: usize = 256;
 
-/// What is accepted in place of a file of no known format.
-const ACCEPTED: &str = "an ONNX model, an OpenVINO IR .xml file, a DxDispatch .json file";
+/// The formats that are read, for messages.
+const EXPECTED: &str = "ONNX, OpenVINO IR .xml or DxDispatch .json";
 
 /// What a model was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,25 +58,25 @@ impl fmt::Display for Format {
 /// The error of a file that was taken for ONNX: what it is instead, where that can be told.
 pub(crate) fn explained(error: Error, bytes: &[u8]) -> Error {
     match foreign(bytes) {
-        Some(kind) => Error::malformed(format!("is no model, but {kind}; accepted: {ACCEPTED}")),
+        Some(kind) => Error::malformed(format!("not a model file ({kind}); expected {EXPECTED}")),
         None => error,
     }
 }
 
 /// How files begin that are taken for models by mistake.
 const BEGINNINGS: [(&[u8], &str); 7] = [
-    (b"\x93NUMPY", "a tensor in NumPy's .npy format"),
-    (b"PK\x03\x04", "a zip archive, such as PyTorch and NumPy write"),
-    (b"\x80\x02", "a Python pickle, such as PyTorch writes"),
-    (b"\x89HDF", "an HDF5 file, such as Keras writes"),
-    (b"GGUF", "a GGUF file"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"\x7fELF", "a program"),
+    (b"\x93NUMPY", "NumPy array, .npy"),
+    (b"PK\x03\x04", "zip archive, as PyTorch and NumPy write"),
+    (b"\x80\x02", "Python pickle, as PyTorch writes"),
+    (b"\x89HDF", "HDF5 file, as Keras writes"),
+    (b"GGUF", "GGUF file"),
+    (b"\x1f\x8b", "gzip archive"),
+    (b"\x7fELF", "executable"),
 ];
 
 fn foreign(bytes: &[u8]) -> Option<String> {
     if bytes.is_empty() {
-        return Some("an empty file".to_owned());
+        return Some("empty file".to_owned());
     }
     if let Some((_, kind)) = BEGINNINGS.iter().find(|(begin, _)| bytes.starts_with(begin)) {
         return Some((*kind).to_owned());
@@ -93,13 +93,13 @@ fn foreign(bytes: &[u8]) -> Option<String> {
     let is_text = !text.chars().any(|it| it.is_control() && !it.is_whitespace());
     let trimmed = text.trim_start_matches('\u{feff}').trim_start();
     match trimmed.chars().next() {
-        Some('[') if is_text => Some("JSON without an object around it".to_owned()),
+        Some('[') if is_text => Some("JSON array".to_owned()),
         Some(_) if is_text => {
             const SHOWN: usize = 20;
             let line: String = trimmed.chars().take(SHOWN).collect();
-            Some(format!("a text that begins with '{}'", shortened(line.trim_end())))
+            Some(format!("text beginning with '{}'", shortened(line.trim_end())))
         }
-        None if is_text => Some("a text without any word".to_owned()),
+        None if is_text => Some("blank text".to_owned()),
         _ => None,
     }
 }
@@ -120,14 +120,14 @@ mod tests {
     #[test]
     fn what_a_file_is_instead_of_a_model_is_said() {
         let kind = |bytes: &[u8]| foreign(bytes).unwrap_or_default();
-        assert_eq!(kind(b"hello\nworld"), "a text that begins with 'hello world'");
-        assert_eq!(kind(b" [1, 2]"), "JSON without an object around it");
-        assert_eq!(kind(b"\n\n"), "a text without any word");
-        assert_eq!(kind(b"\x93NUMPY\x01\x00v"), "a tensor in NumPy's .npy format");
-        assert_eq!(kind(b""), "an empty file");
+        assert_eq!(kind(b"hello\nworld"), "text beginning with 'hello world'");
+        assert_eq!(kind(b" [1, 2]"), "JSON array");
+        assert_eq!(kind(b"\n\n"), "blank text");
+        assert_eq!(kind(b"\x93NUMPY\x01\x00v"), "NumPy array, .npy");
+        assert_eq!(kind(b""), "empty file");
         assert_eq!(
             kind("ü".repeat(200).as_bytes()),
-            format!("a text that begins with '{}'", "ü".repeat(20))
+            format!("text beginning with '{}'", "ü".repeat(20))
         );
         assert_eq!(foreign(b"\x08\x08\x12\x05torch"), None);
         assert_eq!(foreign(b"\xff\xfe"), None);

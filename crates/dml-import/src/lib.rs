@@ -59,6 +59,7 @@ pub mod npy;
 pub mod onnx;
 mod openvino;
 pub mod program;
+mod random;
 mod sequence;
 #[cfg(feature = "execute")]
 mod session;

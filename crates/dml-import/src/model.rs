@@ -1,18 +1,19 @@
 //! A model, whatever it was made for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
 use crate::assemble::{assemble, assemble_questions};
 use crate::dxdispatch::Script;
 use crate::error::{Error, Result};
+use crate::files::Folder;
 use crate::format::{BEGINNING, Format};
 use crate::graph::{Answers, Extent, Graph, evaluate, evaluate_reading};
 use crate::inputs::Inputs;
 use crate::inspect::{self, Report};
-use crate::program::Program;
-use crate::{dxdispatch, files, format, onnx, openvino};
+use crate::program::{Destination, Program};
+use crate::{dxdispatch, files, format, onnx, openvino, random};
 
 /// A model that was read and is bound to no inputs yet.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub struct Model {
     format: Format,
     /// What messages call it.
     file: String,
+    files: Vec<PathBuf>,
     content: Content,
 }
 
@@ -73,20 +75,47 @@ impl Model {
     pub fn from_onnx(name: impl Into<String>, source: &onnx::Source) -> Result<Self> {
         let file = name.into();
         let graph = onnx::graph(source).map_err(|error| error.in_file(&file))?;
-        Ok(Self { format: Format::Onnx, file, content: Content::Graph(graph) })
+        Ok(Self { format: Format::Onnx, file, files: vec![], content: Content::Graph(graph) })
     }
 
     fn parse(format: Format, bytes: Bytes, path: Option<&Path>) -> Result<Self> {
-        let folder = path.and_then(Path::parent);
+        let folder = path.and_then(Path::parent).map(Folder::new);
         let content = match format {
             Format::Onnx => {
-                let graph = onnx::read(bytes.clone(), folder);
+                let graph = onnx::read(bytes.clone(), folder.as_ref());
                 Content::Graph(graph.map_err(|error| format::explained(error, &bytes))?)
             }
             Format::OpenVino => Content::Graph(openvino::read(&bytes, path)?),
-            Format::DxDispatch => Content::Script(dxdispatch::read(&bytes, folder)?),
+            Format::DxDispatch => Content::Script(dxdispatch::read(&bytes, folder.as_ref())?),
         };
-        Ok(Self { format, file: "model".to_owned(), content })
+        let mut files: Vec<PathBuf> = path.map(Path::to_owned).into_iter().collect();
+        if let (Format::OpenVino, Some(path)) = (format, path) {
+            files.push(openvino::weights_file(path));
+        }
+        files.extend(folder.into_iter().flat_map(Folder::into_named));
+        Ok(Self { format, file: "model".to_owned(), files, content })
+    }
+
+    /// The files that the model is read from: its own, and those with its weights and other values, which
+    /// may be read as late as a run. Empty for a model that is not in a file.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// What a run gives, in its order.
+    ///
+    /// # Errors
+    /// [`Error::InFile`]: a command of a script is refused.
+    pub fn destinations(&self) -> Result<Vec<Destination>> {
+        match &self.content {
+            Content::Graph(graph) => {
+                let outputs = graph.outputs.iter();
+                Ok(outputs.map(|output| Destination::Output(output.name.clone())).collect())
+            }
+            Content::Script(script) => {
+                script.destinations().map_err(|error| error.in_file(&self.file))
+            }
+        }
     }
 
     /// What messages call it.
@@ -149,6 +178,21 @@ impl Model {
                 }
             });
         bound.map_err(|error| error.in_file(&self.file))
+    }
+
+    /// `given`, with random values for all other inputs that have no default, also for those of which only
+    /// the shape is given. Floats are uniform from -1 to 1, integers and truth values 0 or 1; they follow from
+    /// the seed and the input's name alone.
+    ///
+    /// # Errors
+    /// [`Error::InFile`], with [`Error::Missing`] for an input whose shape is open, and where there is no
+    /// memory for the values.
+    pub fn with_random(&self, given: &Inputs, seed: u64) -> Result<Inputs> {
+        match &self.content {
+            Content::Graph(graph) => random::fill(graph, given, seed),
+            Content::Script(_) => Ok(given.clone()),
+        }
+        .map_err(|error| error.in_file(&self.file))
     }
 
     /// What the model has and what would run it, with as much about shapes as `inputs` tell.

@@ -21,7 +21,7 @@ const HEADER_BYTES: usize = 1 << 16;
 /// Reads a tensor from a file.
 ///
 /// # Errors
-/// [`Error::InFile`]: the file cannot be read, is no .npy file, or has elements of a type that no
+/// [`Error::InFile`]: the file cannot be read, is not a .npy file, or has elements of a type that no
 /// tensor has.
 pub fn read(path: &Path) -> Result<Tensor> {
     let bytes = files::read(path, limits::TENSOR_BYTES);
@@ -34,7 +34,7 @@ pub fn read(path: &Path) -> Result<Tensor> {
 /// As [`read`].
 pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Tensor> {
     let bytes = bytes.into();
-    let refused = |problem: String| Error::Malformed(format!("is no .npy file: {problem}"));
+    let refused = |problem: String| Error::Malformed(format!("is not a .npy file: {problem}"));
     let (start, end) = header_range(&bytes).ok_or_else(|| refused("it has no header".into()))?;
     let text = String::from_utf8_lossy(&bytes[start..end]);
     let Header { element, big_endian, column_major, shape } =

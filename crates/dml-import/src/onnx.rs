@@ -10,21 +10,20 @@ mod source;
 mod tensor;
 mod wire;
 
-use std::path::Path;
-
 use bytes::Bytes;
 use prost::Message as _;
 
 use crate::error::{Error, Result};
+use crate::files::Folder;
 use crate::graph::Graph;
 
 pub use source::{Source, SourceAttribute, SourceNode, SourceTensor, SourceValue, element_type};
 
 /// Reads a model; its external data is in `folder`.
-pub(crate) fn read(bytes: Bytes, folder: Option<&Path>) -> Result<Graph> {
+pub(crate) fn read(bytes: Bytes, folder: Option<&Folder>) -> Result<Graph> {
     wire::check(&bytes)?;
     let model = proto::ModelProto::decode(bytes)
-        .map_err(|error| Error::malformed(format!("is no ONNX model: {error}")))?;
+        .map_err(|error| Error::malformed(format!("is not an ONNX model: {error}")))?;
     reader::graph(&model, folder)
 }
 

@@ -5,16 +5,21 @@ mod operators;
 mod reader;
 mod weights;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, shortened};
 use crate::graph::Graph;
 use crate::limits;
 
+/// The file with the constants of the model at `path`.
+pub(crate) fn weights_file(path: &Path) -> PathBuf {
+    path.with_extension("bin")
+}
+
 /// Reads a model. Constants are in the file of the same name that ends in `.bin`.
 pub(crate) fn read(xml: &[u8], path: Option<&Path>) -> Result<Graph> {
     let text = std::str::from_utf8(xml.strip_prefix(b"\xef\xbb\xbf").unwrap_or(xml))
-        .map_err(|error| Error::malformed(format!("is no XML: {error}")))?;
+        .map_err(|error| Error::malformed(format!("is not XML: {error}")))?;
     // A document type could define entities that grow without bound, or name other files.
     let options = roxmltree::ParsingOptions {
         allow_dtd: false,
@@ -22,7 +27,7 @@ pub(crate) fn read(xml: &[u8], path: Option<&Path>) -> Result<Graph> {
         ..roxmltree::ParsingOptions::default()
     };
     let document = roxmltree::Document::parse_with_options(text, options).map_err(|error| {
-        Error::malformed(format!("is no XML, or refused: {}", shortened(&error.to_string())))
+        Error::malformed(format!("is not XML, or refused: {}", shortened(&error.to_string())))
     })?;
     reader::graph(document.root_element(), path)
 }

@@ -123,10 +123,10 @@ fn scripts_neither_read_nor_write_outside_of_their_folder() {
 fn what_is_no_model_is_refused() {
     for bytes in [&b""[..], b"\0", b"PK\x03\x04", b"hello", b"{}", b"{", b"<", b"<x/>", b"//"] {
         let error = Model::from_bytes(bytes.to_vec()).map(|_| ()).unwrap_err().to_string();
-        assert!(error.contains("is no ") || error.contains("but no DxDispatch model"), "{error}");
+        assert!(error.contains("not a") || error.contains("is not "), "{error}");
     }
     let error = Model::read(data("models")).unwrap_err().to_string();
-    assert!(error.ends_with("models: is no regular file"), "{error}");
+    assert!(error.ends_with("models: is not a regular file"), "{error}");
 }
 
 /// What an iteration has is counted, and not only its nodes.

@@ -282,17 +282,17 @@ fn what_does_not_fit_is_named() {
         };
         let [h, _] = initial().map(|it| on(device, &it));
         let error = refused(states(device).with_output("z"), &given());
-        let message = "output 'z': it is no output of the model; accepted: y, next, seen_next";
+        let message = "unknown output 'z'; the model's outputs are: y, next, seen_next";
         assert_eq!(error, message);
         let error = refused(states(device).with_input("z", h.clone()), &given());
-        assert_eq!(error, "input 'z': it is no input of the model; accepted: x, h, seen");
+        assert_eq!(error, "unknown input 'z'; the model's inputs are: x, h, seen");
         let error = refused(states(device).with_state("next", "z", h.clone()), &given());
-        assert_eq!(error, "input 'z': it is no input of the model; accepted: x, h, seen");
+        assert_eq!(error, "unknown input 'z'; the model's inputs are: x, h, seen");
         let error = refused(states(device).with_state("z", "h", h.clone()), &given());
         assert_eq!(error, message);
         let error = refused(states(device), &given().with_tensor("h", initial()[0].clone()));
-        let message = "input 'h': a value is one too many: it is bound to a tensor on the device; \
-                       accepted: nothing, or `IoBinding::set_input`";
+        let message = "input 'h': must not be given: the input is bound to a device tensor, which \
+                       `IoBinding::set_input` replaces";
         assert_eq!(error, message);
         let whole = on(device, &int64(&[1, 5], &[0; 5]));
         let error = refused(states(device).with_input("h", whole), &given());

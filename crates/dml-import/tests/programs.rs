@@ -187,10 +187,7 @@ fn inputs_are_held_against_their_declarations() {
     let message = "input 'x': [4, 3] is not the declared shape; accepted: [3, ?]";
     refused(&Inputs::new().with_shape("x", [4, 3]), message);
     refused(&Inputs::new().with_shape("x", [3]), "[3] is not the declared rank");
-    refused(
-        &Inputs::new().with_shape("z", [3]),
-        "input 'z': it is no input of the model; accepted: x",
-    );
+    refused(&Inputs::new().with_shape("z", [3]), "unknown input 'z'; the model's inputs are: x");
     let inputs = Inputs::new().with_tensor("x", int64(&[3, 1], &[0, 0, 0]));
     refused(&inputs, "int64 [3, 1] is not of the declared type; accepted: float32");
 }

@@ -1,12 +1,11 @@
 //! Resources: buffers and what is in them at the start.
 
-use std::path::Path;
-
 use dml_core::DataType;
 use serde_json::Value;
 
 use crate::element::ElementType;
 use crate::error::{Error, Result};
+use crate::files::Folder;
 use crate::program::Initial;
 use crate::sequence::Sequence;
 use crate::tensor::Tensor;
@@ -30,7 +29,7 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    pub(super) fn read(name: &str, json: &Value, folder: Option<&Path>) -> Result<Self> {
+    pub(super) fn read(name: &str, json: &Value, folder: Option<&Folder>) -> Result<Self> {
         let fields = Fields::of(format!("resources.{}", crate::error::shortened(name)), json)?;
         let data_type = data_type(&fields, TYPE)?;
         let required = || data_type.required(&fields.at(TYPE));
@@ -275,7 +274,7 @@ fn sequence(object: &Fields<'_>, data_type: DataType) -> Result<(DataType, Initi
 fn file(
     object: &Fields<'_>,
     data_type: impl Fn() -> Result<DataType>,
-    folder: Option<&Path>,
+    folder: Option<&Folder>,
 ) -> Result<(DataType, Initial)> {
     let name = object.text("sourcePath")?;
     let located = |error: Error| Error::malformed(format!("{}: {error}", object.at("sourcePath")));
@@ -284,7 +283,7 @@ fn file(
     files::stays_inside(&name).map_err(located)?;
     let folder = folder
         .ok_or_else(|| located(Error::malformed("files are read only for a model in a file")))?;
-    let path = files::inside(folder, &name).map_err(located)?;
+    let path = folder.file(&name).map_err(located)?;
     let extension = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
         Some("npy") => {

@@ -1,11 +1,10 @@
 //! A whole model.
 
-use std::path::Path;
-
 use dml_core::FeatureLevel;
 use serde_json::Value;
 
 use crate::error::{Error, Result, shortened};
+use crate::files::Folder;
 use crate::format::Format;
 use crate::inputs::Inputs;
 use crate::inspect::{InputReport, NodeReport, NodeSupport, Report, ValueReport};
@@ -26,7 +25,7 @@ pub(crate) struct Script {
 
 impl Script {
     /// Reads `{"resources": {..}, "dispatchables": {..}, "commands": [..]}`.
-    pub(super) fn read(mut model: Value, folder: Option<&Path>) -> Result<Self> {
+    pub(super) fn read(mut model: Value, folder: Option<&Folder>) -> Result<Self> {
         let dispatchables = model.get_mut("dispatchables").and_then(Value::as_object_mut);
         let dispatchables = dispatchables.map(std::mem::take);
         let model = Fields::of("model", &model)?;
@@ -34,7 +33,7 @@ impl Script {
             let fields: Vec<&str> = model.object.keys().map(String::as_str).collect();
             let fields = if fields.is_empty() { "none".to_owned() } else { fields.join(", ") };
             return Err(Error::malformed(format!(
-                "is JSON, but no DxDispatch model: its fields are {}; accepted: resources, \
+                "is JSON, but not a DxDispatch model: its fields are {}; accepted: resources, \
                  dispatchables, commands",
                 shortened(&fields)
             )));
@@ -96,6 +95,15 @@ impl Script {
             steps: steps.into_iter().map(renumbered).collect(),
             questions: vec![],
         })
+    }
+
+    /// What the commands print and write, in their order.
+    pub(crate) fn destinations(&self) -> Result<Vec<Destination>> {
+        let destination = |step: &Step| match step {
+            Step::Initialize(_) | Step::Dispatch(_) => None,
+            Step::Read(read) => Some(read.destination.clone()),
+        };
+        Ok(self.steps.as_ref().map_err(Clone::clone)?.iter().filter_map(destination).collect())
     }
 
     pub(crate) fn inspect(&self, inputs: &Inputs) -> Result<Report> {
@@ -167,9 +175,6 @@ fn support(work: &Work) -> NodeSupport {
 fn no_inputs(inputs: &Inputs) -> Result<()> {
     match inputs.iter().next() {
         None => Ok(()),
-        Some((name, _)) => {
-            let problem = "is given, but the model has its values in its resources";
-            Err(Error::input(name, "it", problem, "none"))
-        }
+        Some((name, _)) => Err(Error::unknown_input(name, std::iter::empty())),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use crate::element::ElementType;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shortened};
 use crate::inputs::Inputs;
 
 use super::device_tensor::DeviceTensor;
@@ -143,8 +143,7 @@ impl IoBinding {
         if given.get(name).is_none() {
             return Ok(());
         }
-        let problem = "is one too many: it is bound to a tensor on the device";
-        Err(Error::input(name, "a value", problem, "nothing, or `IoBinding::set_input`"))
+        Err(Error::BoundInput { name: shortened(name) })
     }
 
     /// The error, in terms of what is bound: the host does not read what is on the device.

@@ -180,13 +180,8 @@ impl Executable {
         kept: &BTreeMap<String, DeviceTensor>,
     ) -> Result<()> {
         if let Some(unknown) = binding.outputs().keys().find(|name| !kept.contains_key(*name)) {
-            let names: Vec<&str> = self.reads().filter_map(|(_, read)| named(read)).collect();
-            return Err(Error::output(
-                unknown,
-                "it",
-                "is no output of the model",
-                names.join(", "),
-            ));
+            let names = self.reads().filter_map(|(_, read)| named(read));
+            return Err(Error::unknown_output(unknown, names));
         }
         for state in binding.states() {
             let input = self.program.inputs.iter().find(|it| it.name == state.input);

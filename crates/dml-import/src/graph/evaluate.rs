@@ -121,10 +121,8 @@ fn evaluate_once(
 fn known_names(graph: &Graph, given: &Inputs) -> Result<()> {
     let known = |name: &str| graph.inputs.iter().any(|it| it.names.iter().any(|it| it == name));
     let Some((name, _)) = given.iter().find(|(name, _)| !known(name)) else { return Ok(()) };
-    let names: Vec<&str> =
-        graph.inputs.iter().filter_map(|it| it.names.first()).map(String::as_str).collect();
-    let accepted = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    Err(Error::input(name, "it", "is no input of the model", accepted))
+    let names = graph.inputs.iter().filter_map(|input| input.names.first());
+    Err(Error::unknown_input(name, names.map(String::as_str)))
 }
 
 fn bind(

@@ -1,12 +1,11 @@
 //! The attributes of a node, checked against those that its operator has.
 
-use std::path::Path;
-
 use bytes::Bytes;
 use prost::Message as _;
 
 use crate::constant::Constant;
 use crate::error::{NodeName, Result, shortened};
+use crate::files::Folder;
 
 use super::proto::{AttributeProto, GraphProto, NodeProto};
 use super::{tensor, wire};
@@ -47,7 +46,7 @@ const KIND_NAMES: [&str; 15] = [
 pub(super) struct Attributes<'a> {
     pub(super) node: &'a NodeName,
     all: &'a [AttributeProto],
-    folder: Option<&'a Path>,
+    folder: Option<&'a Folder>,
     /// The number of the node's outputs.
     pub(super) outputs: usize,
 }
@@ -58,7 +57,7 @@ impl<'a> Attributes<'a> {
         node: &'a NodeName,
         proto: &'a NodeProto,
         known: &[(&str, Kind)],
-        folder: Option<&'a Path>,
+        folder: Option<&'a Folder>,
     ) -> Result<Self> {
         let all = proto.attribute.as_slice();
         for (index, attribute) in all.iter().enumerate() {

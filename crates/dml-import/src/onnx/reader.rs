@@ -5,11 +5,11 @@ mod function;
 mod subgraph;
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result, shortened};
+use crate::files::Folder;
 use crate::graph::{Dimension, Graph, GraphInput, GraphOutput, Literal, Node, Op, ValueId};
 use crate::limits;
 
@@ -19,9 +19,9 @@ use super::scope::Scope;
 use super::{contrib, operators, tensor};
 
 /// The graph of a model.
-pub(super) fn graph(model: &ModelProto, folder: Option<&Path>) -> Result<Graph> {
+pub(super) fn graph(model: &ModelProto, folder: Option<&Folder>) -> Result<Graph> {
     let proto = model.graph.as_ref();
-    let proto = proto.ok_or_else(|| Error::malformed("is no ONNX model: it has no graph"))?;
+    let proto = proto.ok_or_else(|| Error::malformed("is not an ONNX model: it has no graph"))?;
     let graph = Graph::default();
     let mut reader = Reader { model, folder, graph, depth: 0, count: 0, entries: 0, expanded: 0 };
     let mut scope = Scope::new(function::opsets(&model.opset_import)?);
@@ -40,7 +40,7 @@ pub(super) fn graph(model: &ModelProto, folder: Option<&Path>) -> Result<Graph> 
 /// Adds nodes to a graph.
 struct Reader<'a> {
     model: &'a ModelProto,
-    folder: Option<&'a Path>,
+    folder: Option<&'a Folder>,
     graph: Graph,
     /// How many subgraphs and functions are around what is read.
     depth: usize,

@@ -1,7 +1,5 @@
 //! ONNX's types and tensors.
 
-use std::path::Path;
-
 use bytes::Bytes;
 use dml_core::DataType;
 use prost::Message as _;
@@ -9,6 +7,7 @@ use prost::Message as _;
 use crate::constant::{Constant, Data};
 use crate::element::ElementType;
 use crate::error::{Error, Result, shortened};
+use crate::files::Folder;
 use crate::tensor::Tensor;
 use crate::{files, limits};
 
@@ -60,7 +59,7 @@ impl Tensor {
         let bytes = bytes.into();
         wire::check_tensor(&bytes)?;
         let proto = TensorProto::decode(bytes)
-            .map_err(|error| Error::malformed(format!("is no TensorProto: {error}")))?;
+            .map_err(|error| Error::malformed(format!("is not a TensorProto: {error}")))?;
         match element(proto.data_type.into()) {
             Some(ElementType::Other(name)) => {
                 Err(Error::malformed(format!("{name} is a type that no tensor has")))
@@ -73,7 +72,7 @@ impl Tensor {
 const EXTERNAL: i32 = 1;
 
 /// A tensor of the model; its external data is in `folder`.
-pub(super) fn constant(proto: &TensorProto, folder: Option<&Path>) -> Result<Constant> {
+pub(super) fn constant(proto: &TensorProto, folder: Option<&Folder>) -> Result<Constant> {
     let named = |error: Error| {
         let name = shortened(&proto.name);
         Error::malformed(format!("tensor '{name}': {error}"))
@@ -81,7 +80,7 @@ pub(super) fn constant(proto: &TensorProto, folder: Option<&Path>) -> Result<Con
     parsed(proto, folder).map_err(named)
 }
 
-fn parsed(proto: &TensorProto, folder: Option<&Path>) -> Result<Constant> {
+fn parsed(proto: &TensorProto, folder: Option<&Folder>) -> Result<Constant> {
     let number = i64::from(proto.data_type);
     let element = element(number)
         .ok_or_else(|| Error::malformed(format!("data_type {number} is no type")))?;
@@ -131,7 +130,7 @@ fn external(
     proto: &TensorProto,
     element: ElementType,
     shape: Vec<u64>,
-    folder: Option<&Path>,
+    folder: Option<&Folder>,
 ) -> Result<Constant> {
     let entry = |key: &str| {
         let entry = proto.external_data.iter().find(|entry| entry.key == key);
@@ -149,7 +148,7 @@ fn external(
     files::stays_inside(location)?;
     let folder = folder
         .ok_or_else(|| Error::malformed("external data is read only for a model in a file"))?;
-    let path = files::inside(folder, location)?;
+    let path = folder.file(location)?;
     let whole = files::length_of(&path)?;
     let offset = number("offset")?.unwrap_or(0);
     let length = match number("length")? {
@@ -207,7 +206,7 @@ mod tests {
         };
         let external_data = vec![entry("location", "w.bin"), entry("offset", "1")];
         let external = TensorProto { external_data, data_location: 1, ..proto(22, &[3]) };
-        let found = constant(&external, Some(folder.path())).unwrap().load().unwrap();
+        let found = constant(&external, Some(&Folder::new(folder.path()))).unwrap().load().unwrap();
         assert_eq!(found.bytes(), [0xff, 7, 0xf8]);
     }
 
@@ -220,7 +219,7 @@ mod tests {
         let message = |bytes: Vec<u8>| Tensor::from_onnx(bytes).unwrap_err().to_string();
         assert_eq!(message(proto(8, &[1]).encode_to_vec()), "string is a type that no tensor has");
         assert!(message(vec![0x0a, 0x05]).contains("TensorProto: byte 2"));
-        assert!(message(vec![0x0d, 0, 0, 0, 0]).contains("is no TensorProto"));
+        assert!(message(vec![0x0d, 0, 0, 0, 0]).contains("is not a TensorProto"));
         let external = TensorProto { data_location: EXTERNAL, ..proto(3, &[2]) };
         assert!(message(external.encode_to_vec()).contains("external_data has no location"));
     }
@@ -249,7 +248,7 @@ mod tests {
                 })
                 .collect();
             let proto = TensorProto { external_data, data_location: 1, ..proto(6, &[2]) };
-            constant(&proto, Some(folder.path()))
+            constant(&proto, Some(&Folder::new(folder.path())))
         };
         let found = external(&[("location", "w.bin"), ("offset", "4"), ("length", "8")]).unwrap();
         assert_eq!(found.load().unwrap().bytes(), [0; 8]);

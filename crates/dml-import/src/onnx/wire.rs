@@ -129,7 +129,7 @@ impl Scanner<'_> {
     fn wrong(&self, kind: &Kind, problem: &str) -> Error {
         let (name, at) = (kind.name, self.at);
         Error::malformed(format!(
-            "is no ONNX model, or a part of one: {name}: byte {at}: {problem}"
+            "is not an ONNX model, or a part of one: {name}: byte {at}: {problem}"
         ))
     }
 }
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn what_ends_early_is_refused_with_its_place() {
         let error = check(&[0x3a, 0x05, 0x0a, 0x01]).unwrap_err().to_string();
-        let expected = "is no ONNX model, or a part of one: ModelProto: byte 2: field 7 has 5 bytes, \
+        let expected = "is not an ONNX model, or a part of one: ModelProto: byte 2: field 7 has 5 bytes, \
                         of which 2 are there";
         assert_eq!(error, expected);
         assert!(check(&[0x08]).is_err());

@@ -19,7 +19,7 @@ const VERSION: &str = "11";
 pub(super) fn graph(net: Element<'_, '_>, path: Option<&Path>) -> Result<Graph> {
     if !net.has_tag_name("net") {
         let name = shortened(net.tag_name().name());
-        return Err(Error::malformed(format!("<{name}> is no OpenVINO IR; accepted: <net>")));
+        return Err(Error::malformed(format!("<{name}> is not OpenVINO IR; accepted: <net>")));
     }
     let version = net.attribute("version").unwrap_or_default();
     if version != VERSION {

@@ -18,7 +18,7 @@ pub(super) struct Weights {
 impl Weights {
     /// Those of the model at `path`.
     pub(super) fn of(path: Option<&Path>) -> Self {
-        let path = path.map(|path| path.with_extension("bin"));
+        let path = path.map(super::weights_file);
         Self { path, length: None }
     }
 

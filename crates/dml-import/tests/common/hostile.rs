@@ -18,7 +18,7 @@ pub(crate) fn declared_sizes() -> Vec<HostileFile> {
         file("a.onnx", vast_initializer(), "tensor 's': 8 bytes for int64"),
         file("a.onnx", of_shape(&[-1, 2], "EyeLike"), "-1 is no size"),
         // A message of 2^62 bytes, and one that is not there.
-        file("a.onnx", b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x3f\0", "is no ONNX model"),
+        file("a.onnx", b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x3f\0", "is not an ONNX model"),
         file("a.json", resource("\"sizeInBytes\": 9223372036854775808"), "is no size"),
     ];
     // Shapes that only the model's arithmetic makes so large.
@@ -55,11 +55,11 @@ pub(crate) fn circles_and_depth() -> Vec<HostileFile> {
         file("a.onnx", model(13, itself), of_itself),
         file("a.onnx", nested_graphs(), "If 'y': not supported"),
         file("a.xml", circle_of_layers(), "in a circle"),
-        file("a.xml", "<a>".repeat(500_000), "is no XML"),
+        file("a.xml", "<a>".repeat(500_000), "is not XML"),
         file("a.xml", net, "no layer of type Result"),
         file("a.json", arrays, "recursion limit"),
-        file("a.json", "{\"resources\":".repeat(200_000), "is no JSON"),
-        file("a.json", "{\"resources\":[[[[[".repeat(200_000), "is no JSON"),
+        file("a.json", "{\"resources\":".repeat(200_000), "is not JSON"),
+        file("a.json", "{\"resources\":[[[[[".repeat(200_000), "is not JSON"),
     ]
 }
 
@@ -122,15 +122,15 @@ pub(crate) fn work_on_the_host() -> Vec<HostileFile> {
 pub(crate) fn cut_off() -> Vec<HostileFile> {
     let whole = of_shape(&[3, 4], "EyeLike");
     let ends = [1, 2, whole.len() / 2, whole.len() - 1];
-    let mut files = Vec::from(ends.map(|end| file("a.onnx", &whole[..end], "is no ")));
-    files.push(file("a.json", "{ \"resources\": { \"a", "is no JSON"));
-    files.push(file("a.xml", "<net version=\"11\"><layers><layer", "is no XML"));
+    let mut files = Vec::from(ends.map(|end| file("a.onnx", &whole[..end], "not a")));
+    files.push(file("a.json", "{ \"resources\": { \"a", "is not JSON"));
+    files.push(file("a.xml", "<net version=\"11\"><layers><layer", "is not XML"));
     files
 }
 
 /// Entities, and files outside of the model's folder.
 pub(crate) fn entities_and_foreign_files() -> Vec<HostileFile> {
-    const REFUSED: &str = "is no XML, or refused";
+    const REFUSED: &str = "is not XML, or refused";
     let mut entities = "<!DOCTYPE net [<!ENTITY a0 \"ha\">".to_owned();
     for index in 1..40 {
         let before = index - 1;
