@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
+use dml_file::println;
 use xshell::{Shell, cmd};
 
 /// Count the lines of Rust, GLSL, C and headers that git tracks

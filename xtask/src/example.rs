@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use dml_file::println;
 use xshell::{Shell, cmd};
 
 use crate::environment::{Environment, joined};

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use dml_file::{eprintln, println};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::environment::Environment;

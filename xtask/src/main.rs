@@ -2,7 +2,6 @@
 //!
 //! One file per command; the other modules are what commands share. Progress goes to standard
 //! error, so that `env` and `ci` own what they print.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
 mod bench;
 mod build_shaders;
@@ -40,6 +39,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use dml_file::eprintln;
 use xshell::{Shell, cmd};
 
 /// Development commands of this workspace

@@ -4,6 +4,7 @@
 //! Leaks are another matter: `leaks` looks for them.
 
 use anyhow::{Result, ensure};
+use dml_file::eprintln;
 use xshell::{Cmd, Shell, cmd};
 
 use crate::environment::Environment;

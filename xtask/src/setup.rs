@@ -6,6 +6,7 @@ mod backports;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use dml_file::{eprintln, print, println};
 use xshell::{Shell, cmd};
 
 use crate::environment::{Environment, joined};

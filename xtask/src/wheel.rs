@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use dml_file::println;
 use xshell::{Shell, cmd};
 
 use crate::programs::{self, Profile};

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use dml::vk::DeviceInfo;
 use dml::{BufferBinding, DataType, Device, DeviceOptions, DeviceSelector};
+use dml_file::{eprintln, println};
 
 use crate::band::Band;
 use crate::report::ColdStart;
@@ -98,7 +99,7 @@ fn first_result(selector: &str) -> Result<()> {
     device.execute(&operator, &[], &[Some(BufferBinding::whole(&buffer))])?;
     let found = device.vulkan().read_buffer(&buffer, 0..buffer.size())?;
     println!("done");
-    std::io::stdout().flush()?;
+    dml_file::stdout().flush()?;
     ensure!(found == work.expected(buffer.size()), "the first result is wrong");
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `cargo xtask bench`: operators against the device's own fill and copy, in turns, in one run.
 
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
 mod band;
 mod case;
@@ -34,6 +33,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use dml::core::Strategy;
 use dml::{Device, DeviceOptions, DeviceSelector, Instance, InstanceDesc, PhysicalDevice};
+use dml_file::{eprintln, print, println};
 use globset::{Glob, GlobMatcher};
 use indicatif::{ProgressBar, ProgressStyle};
 

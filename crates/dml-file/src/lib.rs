@@ -1,9 +1,16 @@
-//! How the commands write their results: whole files or none, and output that nobody reads on.
+//! How the commands write their results: whole files or none, never over an input, and quietly to a
+//! reader that has gone.
 #![forbid(unsafe_code)]
+
+mod input_files;
+mod printing;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
+
+pub use input_files::{InputFiles, OverwrittenInput};
+pub use printing::{Stream, print_to_stderr, print_to_stdout, stderr, stdout};
 
 /// A file that appears under its name when it is complete.
 ///
@@ -68,12 +75,6 @@ pub fn write(path: &Path, content: impl FnOnce(&mut Output) -> io::Result<()>) -
     output.commit()
 }
 
-/// Whether writing failed because the reader has closed its end of the pipe: it has seen enough.
-pub fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    let error = error.downcast_ref::<io::Error>();
-    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-}
-
 /// Temporary files are private by default; a result is as readable as any file of the user.
 fn builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
@@ -110,14 +111,6 @@ mod tests {
         assert!(!path.exists());
         output.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"half");
-    }
-
-    #[test]
-    fn only_a_broken_pipe_is_a_closed_one() {
-        let error = |kind: io::ErrorKind| io::Error::from(kind);
-        assert!(is_closed_pipe(&error(io::ErrorKind::BrokenPipe)));
-        assert!(!is_closed_pipe(&error(io::ErrorKind::NotFound)));
-        assert!(!is_closed_pipe(&std::fmt::Error));
     }
 
     #[test]

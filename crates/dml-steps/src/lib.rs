@@ -3,7 +3,6 @@
 //! A step that takes minutes and depends on few files runs only where they differ from those of its
 //! recorded pass.
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "progress and results are printed")]
 
 mod process;
 mod record;
@@ -13,6 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use dml_file::{eprintln, print, println};
 use xshell::Shell;
 
 use process::{Outcome, run_step};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result, ensure};
+use dml_file::eprintln;
 use sha2::{Digest as _, Sha256};
 use xshell::{Shell, cmd};
 

@@ -63,7 +63,7 @@ fn forward(reader: PipeReader, lines: &Sender<Vec<u8>>) {
         match reader.read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
             Ok(_) => {
-                let mut out = std::io::stdout().lock();
+                let mut out = dml_file::stdout();
                 let _ = out.write_all(&line).and_then(|()| out.flush());
                 if lines.send(line).is_err() {
                     return;

@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use comfy_table::Table;
 use comfy_table::presets::ASCII_MARKDOWN;
+use dml_file::println;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::load::{DeviceArgs, signed_bytes};
@@ -37,7 +38,6 @@ pub struct Args {
 /// # Errors
 ///
 /// Whatever kept the command from finding out, and the first output that was wrong.
-#[allow(clippy::print_stdout, reason = "the command's result")]
 pub fn run(args: &Args) -> Result<bool> {
     ensure!(args.buffers > 0 || args.devices > 0, "there is nothing to do: both counts are 0");
     if !args.places.names_one() {

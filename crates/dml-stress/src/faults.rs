@@ -28,6 +28,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use dml_conformance::child::Launch;
 use dml_fault::EntryPoint;
+use dml_file::{print, println};
 
 use known::KnownFindings;
 use protocol::{Device, Kind, Reply, Request};
@@ -115,7 +116,6 @@ impl Report {
 /// # Errors
 ///
 /// Whatever kept the command from finding out.
-#[allow(clippy::print_stdout, reason = "a command prints")]
 pub fn run(args: &Args) -> anyhow::Result<bool> {
     let bar = indicatif::ProgressBar::new_spinner();
     let reports = sweep(args, &Launch::default(), &|what| {

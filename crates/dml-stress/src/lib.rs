@@ -4,7 +4,6 @@
 //! `cargo xtask stress` runs it on the CPU drivers; `docs/reliability.md` states what came of it.
 
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
 pub mod cycles;
 pub mod faults;

@@ -1,11 +1,11 @@
 //! `dml-stress`: the commands of `cargo xtask stress`.
 
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stderr, reason = "a command line program prints")]
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use dml_file::eprintln;
 use dml_stress::{cycles, faults, plans, soak};
 
 /// Puts the runtime through faults, random plans, cycles and mixed load.

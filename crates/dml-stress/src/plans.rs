@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dml_conformance::execute::plan_text;
+use dml_file::{eprintln, println};
 use dml_ops::reference::Random;
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use dml::FeatureLevel;
 use dml_conformance::cases::{self, Case, Expectation};
+use dml_file::{print, println};
 use indicatif::{HumanDuration, ProgressBar};
 
 use crate::load::{DeviceArgs, Place, Usage, resident, signed_bytes};
@@ -47,7 +48,6 @@ pub fn run(args: &Args) -> Result<bool> {
     args.places.each(|place| on_device(args, place, &refusals))
 }
 
-#[allow(clippy::print_stdout, reason = "the command's result")]
 fn on_device(args: &Args, place: &Place, refusals: &[Case]) -> Result<bool> {
     let device = place.open()?;
     let at_first = Usage::of(&device);

@@ -5,6 +5,7 @@ use dml::vk::ValidationLog;
 use dml::{
     Device, DeviceOptions, Instance, InstanceDesc, PhysicalDevice, PipelineCache, Validation,
 };
+use dml_file::println;
 
 /// Which devices a command runs on.
 #[derive(Clone, Debug, clap::Args)]
@@ -33,7 +34,6 @@ impl DeviceArgs {
     ///
     /// # Errors
     /// Those of `work`, and where there is no device.
-    #[allow(clippy::print_stdout, reason = "findings of a command line program")]
     pub(crate) fn each(&self, mut work: impl FnMut(&Place) -> Result<bool>) -> Result<bool> {
         let mut held = true;
         for index in self.indices()? {
