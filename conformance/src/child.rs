@@ -277,7 +277,7 @@ pub fn serve<Q: DeserializeOwned>(
         .with_context(|| format!("a worker is started by `{starter}` only"))?;
     work(request, &lines).or_else(|error| {
         let refusal = Refusal { code: code(&error), message: format!("{error:#}") };
-        Ok(reply::<()>(&mut io::stdout(), Err(&refusal))?)
+        Ok(reply::<()>(&mut dml_file::stdout(), Err(&refusal))?)
     })
 }
 
@@ -286,7 +286,7 @@ pub fn serve<Q: DeserializeOwned>(
 /// # Errors
 /// Nobody reads.
 pub fn answer(answer: &impl Serialize) -> anyhow::Result<()> {
-    Ok(reply(&mut io::stdout(), Ok(answer))?)
+    Ok(reply(&mut dml_file::stdout(), Ok(answer))?)
 }
 
 /// The lines of standard input as they come. When it ends the process ends too, even if it hangs:

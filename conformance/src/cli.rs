@@ -1,7 +1,5 @@
 //! The command line of `dml-conformance`.
 
-#![allow(clippy::print_stderr, reason = "a command talks to its user")]
-
 mod convert;
 mod measuring;
 mod models;
@@ -12,11 +10,12 @@ mod run;
 mod show;
 mod webnn;
 
-use std::io::{self, BufWriter, Write as _};
-use std::path::PathBuf;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use dml_file::{InputFiles, Output, eprintln};
 
 use crate::exit::{self, Usage};
 use crate::report::{self, diff::Diff};
@@ -79,18 +78,20 @@ impl Cli {
             Command::Worker => worker::work().map(|()| ExitCode::SUCCESS),
         };
         result.unwrap_or_else(|error| {
-            if dml_file::is_closed_pipe(error.root_cause()) {
-                // Whoever reads the output has seen enough.
-                return ExitCode::SUCCESS;
-            }
             eprintln!("error: {error:#}");
             ExitCode::from(exit::code(&error))
         })
     }
 }
 
+/// Creates the file of the option `name`, unless it is one that the command reads.
+fn create(name: &str, path: &Path, reads: &InputFiles) -> Result<Output, Usage> {
+    reads.check(path).map_err(|error| Usage(format!("{name}: {error}")))?;
+    Output::create(path).map_err(|error| Usage(format!("{name}: {}: {error}", path.display())))
+}
+
 fn list(selection: &Selection) -> anyhow::Result<ExitCode> {
-    let mut output = BufWriter::new(io::stdout().lock());
+    let mut output = BufWriter::new(dml_file::stdout());
     for case in selection.cases()?.iter() {
         writeln!(output, "{}", case.id)?;
     }
@@ -102,6 +103,6 @@ fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     let read = |path| report::read(path).map_err(|error| Usage(format!("{error:#}")));
     let (before, after) = (read(&args.before)?, read(&args.after)?);
     let diff = Diff::between(&before, &after);
-    write!(io::stdout(), "{diff}")?;
+    write!(dml_file::stdout(), "{diff}")?;
     Ok(if diff.is_worse() { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }

@@ -4,6 +4,7 @@
 use std::fmt::Display;
 
 use anyhow::{Context as _, Result};
+use dml_file::eprintln;
 
 use crate::pattern::Pattern;
 
@@ -46,7 +47,6 @@ impl Fault {
     }
 
     /// Does not return if something is to go wrong with `case`.
-    #[expect(clippy::print_stderr, reason = "the runner shows it with the crash")]
     pub(crate) fn strike(&self, case: &impl Display) {
         match self.at(&case.to_string()) {
             None => {}

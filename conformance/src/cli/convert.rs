@@ -1,12 +1,13 @@
 //! `dml-conformance convert`.
 
-use std::io::{self, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use dml_file::Output;
+use dml_file::InputFiles;
 
+use super::create;
 use crate::exit::Usage;
 use crate::report::{self, Form};
 
@@ -26,12 +27,13 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let run = report::read(&args.run).map_err(|error| Usage(format!("{error:#}")))?;
     if let Some(path) = &args.output {
-        let mut file = Output::create(path)
-            .map_err(|error| Usage(format!("--output: {}: {error}", path.display())))?;
+        let mut reads = InputFiles::new();
+        reads.add(&args.run);
+        let mut file = create("--output", path, &reads)?;
         let written = args.form.write(&run, &mut file);
         written.and_then(|()| file.commit()).context("cannot write --output")?;
     } else {
-        let mut output = BufWriter::new(io::stdout().lock());
+        let mut output = BufWriter::new(dml_file::stdout());
         args.form.write(&run, &mut output)?;
         output.flush()?;
     }

@@ -4,9 +4,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use dml_file::Output;
+use dml_file::{InputFiles, Output, eprintln};
 use serde::de::DeserializeOwned;
 
+use super::create;
 use crate::onnx::libraries::Library;
 use crate::onnx::measure::{Figures, Peer, measure};
 use crate::onnx::report::{Run, write_page};
@@ -48,11 +49,12 @@ impl Measuring {
     }
 
     /// Reads and opens files, before a run that a mistyped path would lose.
-    pub(super) fn start(&self) -> anyhow::Result<Started> {
-        let create = |path: &PathBuf| {
-            let output = Output::create(path).with_context(|| path.display().to_string())?;
-            anyhow::Ok((path.clone(), output))
-        };
+    /// What `reads` has, and those that are read for measuring, is not written.
+    pub(super) fn start(&self, reads: &InputFiles) -> anyhow::Result<Started> {
+        let mut reads = reads.clone();
+        self.beside.iter().chain(&self.peers).for_each(|path| reads.add(path));
+        let create =
+            |path: &PathBuf| anyhow::Ok((path.clone(), create("--markdown", path, &reads)?));
         Ok(Started {
             peer: self.beside.as_deref().map(read::<Peer>).transpose()?,
             libraries: self.peers.as_deref().map(read).transpose()?.unwrap_or_default(),

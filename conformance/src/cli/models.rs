@@ -1,13 +1,15 @@
 //! What `dml-conformance onnx` and `dml-conformance webnn` have in common.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use dml_file::Output;
+use dml_file::{InputFiles, Output, eprintln};
 
+use super::create;
 use super::measuring::Measuring;
 use super::options::{PlaceArgs, PoolArgs, parse_devices};
 use super::progress::Progress;
@@ -22,6 +24,7 @@ use crate::pool::Pool;
 use crate::protocol::ModelTests;
 use crate::results::onnx::{Ended, Outcome, TargetResults};
 use crate::target::{Devices, Target};
+use crate::webnn;
 use crate::worker::run_test;
 
 #[derive(Debug, clap::Args)]
@@ -61,7 +64,7 @@ pub(super) fn run(
     args: &ModelArgs,
     kind: ModelTests,
     find: impl FnOnce(Option<&Pattern>) -> anyhow::Result<Vec<Test>>,
-    requirements: Option<&Path>,
+    requirements_file: Option<&Path>,
     measuring: Option<&Measuring>,
 ) -> anyhow::Result<ExitCode> {
     let usage = |error: anyhow::Error| Usage(format!("{error:#}"));
@@ -70,13 +73,18 @@ pub(super) fn run(
         return Err(Usage("--filter chooses no test".to_owned()).into());
     }
     let passing = args.passing.as_deref().map(Passing::read).transpose().map_err(usage)?;
-    let requirements = requirements.map(Requirements::read).transpose().map_err(usage)?;
+    let requirements = requirements_file.map(Requirements::read).transpose().map_err(usage)?;
     // Before the run, which is not lost to a mistyped path.
-    let json = args.json.as_deref().map(|path| Ok((path, create(path)?))).transpose();
-    let json: Option<(&Path, Output)> = json.map_err(usage)?;
+    let mut reads = InputFiles::new();
+    let lists = args.passing.as_deref().into_iter().chain(requirements_file);
+    lists.for_each(|path| reads.add(path));
+    test_files(&tests).iter().for_each(|path| reads.add(path));
+    let json = args.json.as_deref();
+    let json: Option<(&Path, Output)> =
+        json.map(|path| Ok::<_, Usage>((path, create("--json", path, &reads)?))).transpose()?;
     let pool = args.how.pool()?;
     let places = args.how.targets(&args.place, args.device.clone(), &pool)?;
-    let measuring = measuring.map(Measuring::start).transpose().map_err(usage)?;
+    let measuring = measuring.map(|it| it.start(&reads)).transpose().map_err(usage)?;
     let run_target = |target| run_target(target, kind, &tests, args, &pool);
     let targets = places.iter().map(run_target).collect::<anyhow::Result<Vec<_>>>()?;
     let is_whole = args.filter.is_none();
@@ -97,7 +105,7 @@ pub(super) fn run(
         let written = write_json(&run, &mut output).and_then(|()| output.commit());
         written.with_context(|| path.display().to_string())?;
     }
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(dml_file::stdout());
     match kind {
         ModelTests::Models => write_models(&run, figures.as_ref(), &mut output)?,
         ModelTests::Onnx | ModelTests::Webnn => write_table(&run, &mut output)?,
@@ -106,8 +114,29 @@ pub(super) fn run(
     Ok(if run.is_bad() { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }
 
-fn create(path: &Path) -> anyhow::Result<Output> {
-    Output::create(path).with_context(|| path.display().to_string())
+/// The files of tests: those in the folder of each, or the one that has many of them.
+fn test_files(tests: &[Test]) -> BTreeSet<PathBuf> {
+    let mut files = BTreeSet::new();
+    for test in tests {
+        match webnn::suite::file(&test.folder) {
+            Some(file) => drop(files.insert(file)),
+            None => add_files_below(&test.folder, &mut files),
+        }
+    }
+    files
+}
+
+/// The files in a folder, and in the folders of data that are in it.
+fn add_files_below(folder: &Path, files: &mut BTreeSet<PathBuf>) {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                _ => drop(files.insert(entry.path())),
+            }
+        }
+    }
 }
 
 fn run_target(

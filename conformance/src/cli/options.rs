@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use dml::DeviceSelector;
 use dml::core::Strategy;
+use dml_file::eprintln;
 
 use crate::child::Launch;
 use crate::exit::Usage;

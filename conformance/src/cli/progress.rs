@@ -1,5 +1,6 @@
 //! How far a run is, on standard error.
 
+use dml_file::eprintln;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The progress of one target: a bar where standard error is a terminal, and a line at the end.

@@ -1,12 +1,13 @@
 //! `dml-conformance run`.
 
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use dml_file::Output;
+use dml_file::{InputFiles, Output, eprintln};
 
+use super::create;
 use super::options::{PlaceArgs, PoolArgs, parse_devices};
 use super::progress::Progress;
 use crate::agreement;
@@ -55,7 +56,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (selection, cases) = (&args.selection, args.selection.cases()?);
     let expectations = expectations(&args.expectations)?;
     // Before the run: hours of results are not lost to a mistyped path.
-    let output = args.output.as_deref().map(open).transpose()?;
+    let mut reads = InputFiles::new();
+    args.expectations.iter().for_each(|path| reads.add(path));
+    let create = |path: &PathBuf| create("--output", path, &reads);
+    let output = args.output.as_ref().map(create).transpose()?;
     let pool = args.how.pool()?;
     let targets = args.how.targets(&args.place, args.device.clone(), &pool)?;
     let names = if targets.len() == 1 { "device or profile" } else { "devices and profiles" };
@@ -134,10 +138,6 @@ fn expectations(files: &[PathBuf]) -> anyhow::Result<Expectations> {
     Ok(all)
 }
 
-fn open(path: &Path) -> Result<Output, Usage> {
-    Output::create(path).map_err(|error| Usage(format!("--output: {}: {error}", path.display())))
-}
-
 fn write(run: &Run, form: Form, output: Option<Output>) -> anyhow::Result<()> {
     let Some(mut file) = output else { return print(run, form) };
     let written = form.write(run, &mut file).and_then(|()| file.commit());
@@ -147,7 +147,7 @@ fn write(run: &Run, form: Form, output: Option<Output>) -> anyhow::Result<()> {
 }
 
 fn print(run: &Run, form: Form) -> anyhow::Result<()> {
-    let mut output = BufWriter::new(io::stdout().lock());
+    let mut output = BufWriter::new(dml_file::stdout());
     form.write(run, &mut output)?;
     Ok(output.flush()?)
 }

@@ -1,6 +1,6 @@
 //! `dml-conformance show`.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use super::options::{PlaceArgs, PoolArgs, parse_devices};
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else {
         run_isolated(target, &cases, &pool, Details::Everything, |_| ())?
     };
-    let mut output = io::stdout().lock();
+    let mut output = dml_file::stdout();
     writeln!(output, "{}", target.title())?;
     write!(output, "{}", side_by_side(&outcomes.result(0)))?;
     Ok(ExitCode::from(exit::of(outcomes.into_run().total(), false)))

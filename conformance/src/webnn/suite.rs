@@ -54,6 +54,14 @@ pub(super) fn parts(source: &str) -> anyhow::Result<(PathBuf, usize)> {
     Ok((path.into(), number.parse()?))
 }
 
+/// The file of a test; `None` where `source` is a folder.
+pub(crate) fn file(source: &Path) -> Option<PathBuf> {
+    if source.is_dir() {
+        return None;
+    }
+    parts(source.to_str()?).ok().map(|(path, _)| path)
+}
+
 fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
