@@ -1,10 +1,11 @@
 //! `dml devices`: what Vulkan devices there are.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use dml::core::capabilities::{Feature, Features};
 use dml::vk::DeviceDesc;
 use dml::{DeviceOptions, DeviceSelector, Instance, PhysicalDevice};
+use dml_file::stdout;
 use serde::Serialize;
 
 use crate::ProfileArgs;
@@ -22,6 +23,8 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize)]
 struct Entry {
     index: usize,
+    /// Whether it is the one that a command without --device takes.
+    default: bool,
     name: String,
     #[serde(rename = "type")]
     device_type: String,
@@ -65,7 +68,7 @@ struct Limits {
 }
 
 impl Entry {
-    fn new(index: usize, device: &PhysicalDevice, desc: &DeviceDesc) -> Self {
+    fn new(index: usize, device: &PhysicalDevice, default: bool, desc: &DeviceDesc) -> Self {
         let info = device.info();
         let (capabilities, shortfalls) = device.capped(&desc.cap);
         let enabled = device.enablement(desc).features;
@@ -73,6 +76,7 @@ impl Entry {
         let limits = &capabilities.limits;
         Self {
             index,
+            default,
             name: info.name.clone(),
             device_type: info.device_type.to_string(),
             uuid: info.device_uuid_text(),
@@ -109,9 +113,10 @@ impl Entry {
     fn text(&self) -> String {
         let Self { index, name, device_type, uuid, driver_name, driver_info, api_version, .. } =
             self;
+        let default = if self.default { " (default)" } else { "" };
         let driver = format!("{driver_name} {driver_info}");
         let mut lines = vec![
-            format!("{index}: {name}"),
+            format!("{index}: {name}{default}"),
             format!("   {device_type}, Vulkan {api_version}, {}", driver.trim()),
             format!("   UUID {uuid}"),
         ];
@@ -150,19 +155,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let options = DeviceOptions { cap: Some(cap), ..DeviceOptions::default() }.resolved()?;
     let instance = Instance::new(&options.instance)?;
     let devices = instance.physical_devices()?;
-    if devices.is_empty() {
-        // Fails, with an explanation.
-        instance.select(&DeviceSelector::Best)?;
-    }
+    // Where there are no devices at all, the error explains what to install.
+    let default = match instance.select(&DeviceSelector::Best) {
+        Err(error) if devices.is_empty() => return Err(error.into()),
+        selected => selected.ok().map(|device| device.raw()),
+    };
     let without_robust_access = options.robust_access == Some(false);
     let desc = DeviceDesc { cap, without_robust_access, ..DeviceDesc::default() };
     let devices = devices.iter().enumerate();
-    let entries: Vec<_> = devices.map(|(index, it)| Entry::new(index, it, &desc)).collect();
+    let entry = |(index, device): (usize, &PhysicalDevice)| {
+        Entry::new(index, device, default == Some(device.raw()), &desc)
+    };
+    let entries: Vec<_> = devices.map(entry).collect();
     if args.json {
-        writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&entries)?)?;
+        writeln!(stdout(), "{}", serde_json::to_string_pretty(&entries)?)?;
     } else {
         let texts: Vec<String> = entries.iter().map(Entry::text).collect();
-        writeln!(io::stdout(), "{}", texts.join("\n"))?;
+        writeln!(stdout(), "{}", texts.join("\n"))?;
     }
     Ok(())
 }

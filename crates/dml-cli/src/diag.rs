@@ -1,6 +1,6 @@
 //! `dml diag`: one DIAGONAL_MATRIX, or DIAGONAL_MATRIX1 without an input, from the command line.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use dml::core::value::element_bits;
@@ -9,6 +9,7 @@ use dml::{
     AbstractOperator, BufferBinding, CompiledOperator, DataType, Device, DiagonalMatrix1Desc,
     DiagonalMatrixDesc, ScalarUnion, TensorDesc,
 };
+use dml_file::{InputFiles, stdout};
 use dml_import::{ElementType, Tensor};
 
 use crate::{DeviceArgs, files, matrix};
@@ -63,6 +64,11 @@ fn parse_band(text: &str) -> Result<(i32, i32), String> {
 
 /// Executes the operator, prints the result, and writes it where asked.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(path) = &args.output {
+        let mut read = InputFiles::new();
+        args.device.profile.add_files(&mut read);
+        read.check(path)?;
+    }
     let mut tensor = TensorDesc::packed(args.data_type, &args.sizes);
     tensor.strides.clone_from(&args.strides);
     let (operator, bytes) = args.device.with_device(|device| {
@@ -76,10 +82,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         files::write_npy(path, &tensor)?;
     }
     if args.explain {
-        writeln!(io::stdout(), "{operator}\n")?;
+        writeln!(stdout(), "{operator}\n")?;
     }
     let text = matrix::format(args.data_type, tensor.shape(), tensor.bytes());
-    writeln!(io::stdout(), "{text}")?;
+    writeln!(stdout(), "{text}")?;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! `dml graph`: what a graph of operators is compiled to.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -12,6 +12,7 @@ use dml::core::{json, validate_graph};
 use dml::ops::graph::{Explanation, compile_graph};
 use dml::ops::{Target, TransferUse};
 use dml::{Device, ExecutionFlags, GraphDesc, GraphOptions};
+use dml_file::{InputFiles, eprintln, stdout};
 
 use crate::files::{printable, write_raw};
 use crate::model_inputs::{Usage, shape_text};
@@ -50,21 +51,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if is_printed && args.explain {
         anyhow::bail!(Usage("--explain and --dot - both print; give --dot a file".to_owned()));
     }
+    if let Some(path) = &args.dot {
+        let mut read = InputFiles::new();
+        read.add(&args.file);
+        args.device.profile.add_files(&mut read);
+        read.check(path)?;
+    }
     let name = || printable(&args.file.display().to_string());
     let desc = read(&args.file).with_context(name)?;
     let level = args.device.name.feature_level;
     let graph = validate_graph(&desc, level).with_context(name)?;
     let Compiled { plan, explanation } = compile(args, &desc, &graph)?;
     if is_printed {
-        write!(io::stdout(), "{}", explanation.to_dot(&graph))?;
+        write!(stdout(), "{}", explanation.to_dot(&graph))?;
         return Ok(());
     }
     if let Some(path) = &args.dot {
         write_raw(path, explanation.to_dot(&graph).as_bytes())?;
     }
-    writeln!(io::stdout(), "{}", text(&graph, &plan))?;
+    writeln!(stdout(), "{}", text(&graph, &plan))?;
     if args.explain {
-        writeln!(io::stdout(), "\n{explanation}")?;
+        writeln!(stdout(), "\n{explanation}")?;
     }
     Ok(())
 }
@@ -88,7 +95,6 @@ fn read(path: &Path) -> anyhow::Result<GraphDesc> {
 
 /// Compiles for the device; where none is named and there is none, for what the profile states, or for
 /// the least that Vulkan guarantees.
-#[expect(clippy::print_stderr, reason = "not part of the command's output")]
 fn compile(args: &Args, desc: &GraphDesc, graph: &ValidatedGraph) -> anyhow::Result<Compiled> {
     let options = GraphOptions { fuse: !args.no_fuse, ..GraphOptions::default() };
     let on_device = |device: &Device| {

@@ -1,17 +1,19 @@
 //! `dml inspect`: what a model has, and what would run it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 mod memory;
 mod picture;
 
-use dml_import::{InputReport, Model, NodeReport, NodeSupport, Report, ValueReport};
+use dml_file::{InputFiles, stdout};
+use dml_import::{InputReport, Model, NodeName, NodeReport, NodeSupport, Report, ValueReport};
 
 use crate::files::write_raw;
-use crate::model_inputs::{InputArgs, option, shape_text};
+use crate::model_inputs::{InputArgs, open_shape, option, shape_text};
 use memory::Memory;
 
 /// The arguments of `dml inspect`.
@@ -28,26 +30,34 @@ pub(crate) struct Args {
 
 /// Prints the report. No device is asked.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let (model, inputs) = (Model::read(&args.model)?, args.inputs.read()?);
+    let model = Model::read(&args.model)?;
+    if let Some(path) = &args.dot {
+        let mut read = InputFiles::new();
+        model.files().iter().for_each(|path| read.add(path));
+        args.inputs.add_files(&mut read);
+        read.check(path)?;
+    }
+    let inputs = args.inputs.read()?;
     let report = model.inspect(&inputs)?;
     if args.dot.as_deref() == Some(Path::new("-")) {
-        write!(io::stdout(), "{}", picture::dot(&report))?;
+        write!(stdout(), "{}", picture::dot(&report))?;
         return Ok(());
     }
     if let Some(path) = &args.dot {
         write_raw(path, picture::dot(&report).as_bytes())?;
     }
-    writeln!(io::stdout(), "{}", text(&report))?;
+    writeln!(stdout(), "{}", text(&report))?;
     // What is open, or does not run, has been said.
     if let Ok(program) = model.bind(&inputs) {
         let memory = Memory::of(&program).map(|it| it.text());
         let memory = memory.unwrap_or_else(|error| format!("memory: not known: {error:#}"));
-        writeln!(io::stdout(), "{memory}")?;
+        writeln!(stdout(), "{memory}")?;
     }
     Ok(())
 }
 
 fn text(report: &Report) -> String {
+    let blocked = Blocked::of(report);
     let mut lines = vec![format!("format: {}", report.format)];
     let section = |title: &str, rows: Vec<String>| {
         let rows = rows.into_iter().map(|row| format!("  {row}"));
@@ -55,26 +65,103 @@ fn text(report: &Report) -> String {
         std::iter::once(title).chain(rows).collect::<Vec<_>>()
     };
     lines.extend(section("inputs", report.inputs.iter().map(input).collect()));
-    lines.extend(section("nodes", report.nodes.iter().map(node).collect()));
+    // A node that needs the result of another one is counted there.
+    let causes: HashSet<&NodeName> = report.nodes.iter().map(|node| &node.node).collect();
+    let is_left_out = |node: &&NodeReport| match &node.support {
+        NodeSupport::Blocked(cause) => causes.contains(cause),
+        _ => false,
+    };
+    let nodes = report.nodes.iter().filter(|node| !is_left_out(node));
+    let nodes = nodes.map(|report| node(report) + &blocked.text(&report.node));
+    lines.extend(section("nodes", nodes.collect()));
     lines.extend(section("outputs", report.outputs.iter().map(value).collect()));
-    lines.extend(unsupported(report));
+    lines.extend(summary(report, &blocked));
     lines.extend(arithmetic(report));
     lines.join("\n")
 }
 
-/// The operators that do not run, the most frequent first.
-fn unsupported(report: &Report) -> Option<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for node in &report.nodes {
-        if let NodeSupport::Unsupported(_) = node.support {
-            *counts.entry(&node.node.operator).or_default() += 1;
+/// What does not run, and what is not known.
+fn summary(report: &Report, blocked: &Blocked) -> Vec<String> {
+    let of = |wanted: fn(&NodeSupport) -> bool| {
+        let nodes = report.nodes.iter().filter(|node| wanted(&node.support));
+        Summary::of(nodes, blocked)
+    };
+    let mut lines = Vec::new();
+    let refused = of(|support| matches!(support, NodeSupport::Unsupported(_)));
+    lines.extend(refused.map(|summary| format!("does not run: {summary}")));
+    if let Some(open) = of(|support| *support == NodeSupport::Open) {
+        let missing = report.inputs.iter().filter(|input| input.requirement.is_some());
+        let options = missing.map(|InputReport { value, .. }| {
+            open_shape(value).unwrap_or_else(|| format!("--input {}=FILE.npy", value.name))
+        });
+        let options = options.collect::<Vec<_>>().join(" ");
+        let give = if options.is_empty() { "" } else { "; give " };
+        lines.push(format!("depends on what is not given: {open}{give}{options}"));
+    }
+    lines
+}
+
+/// Operators with their numbers of nodes, and how many nodes need their results.
+struct Summary {
+    operators: Vec<String>,
+    blocked: usize,
+}
+
+impl Summary {
+    /// The most frequent operators first; `None` without nodes.
+    fn of<'a>(nodes: impl Iterator<Item = &'a NodeReport>, blocked: &Blocked) -> Option<Self> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut names = HashSet::new();
+        for report in nodes {
+            *counts.entry(&report.node.operator).or_default() += 1;
+            names.insert(&report.node);
+        }
+        let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+        counts.sort_by_key(|(_, count)| Reverse(*count));
+        let operators = counts.iter().map(|(operator, count)| format!("{operator} ({count})"));
+        let operators: Vec<String> = operators.collect();
+        let blocked = names.into_iter().map(|name| blocked.count(name)).sum();
+        (!operators.is_empty()).then_some(Self { operators, blocked })
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.operators.join(", "))?;
+        match self.blocked {
+            0 => Ok(()),
+            1 => write!(f, ", and 1 node that needs their results"),
+            count => write!(f, ", and {count} nodes that need their results"),
         }
     }
-    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
-    counts.sort_by_key(|(_, count)| Reverse(*count));
-    let counts: Vec<String> =
-        counts.iter().map(|(operator, count)| format!("{operator} ({count})")).collect();
-    (!counts.is_empty()).then(|| format!("does not run: {}", counts.join(", ")))
+}
+
+/// How many nodes need the result of each node that does not run or depends on what is not given.
+struct Blocked<'a>(HashMap<&'a NodeName, usize>);
+
+impl<'a> Blocked<'a> {
+    fn of(report: &'a Report) -> Self {
+        let mut counts: HashMap<&NodeName, usize> = HashMap::new();
+        for node in &report.nodes {
+            if let NodeSupport::Blocked(cause) = &node.support {
+                *counts.entry(cause).or_default() += 1;
+            }
+        }
+        Self(counts)
+    }
+
+    fn count(&self, node: &NodeName) -> usize {
+        self.0.get(node).copied().unwrap_or(0)
+    }
+
+    /// What follows the reason of a node.
+    fn text(&self, node: &NodeName) -> String {
+        match self.count(node) {
+            0 => String::new(),
+            1 => "; 1 node that needs its result is left out".to_owned(),
+            count => format!("; {count} nodes that need its result are left out"),
+        }
+    }
 }
 
 /// All of it, where all sizes are known.
@@ -136,7 +223,10 @@ fn support_text(support: &NodeSupport) -> String {
         NodeSupport::AfterReading(reader) => {
             format!("known to a run, once {reader} has read what a device computes")
         }
-        NodeSupport::Blocked(other) => format!("needs the result of {other}, which does not run"),
+        NodeSupport::Open => "depends on sizes or values that are not given".to_owned(),
+        NodeSupport::Blocked(other) => {
+            format!("needs the result of {other}, which does not run or is not known")
+        }
         NodeSupport::Unsupported(reason) => format!("does not run: {reason}"),
     }
 }

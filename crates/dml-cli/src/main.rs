@@ -14,6 +14,7 @@ mod progress;
 mod run;
 mod support;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -22,6 +23,7 @@ use dml::{
     CapabilityCap, Device, DeviceOptions, DeviceSelector, FeatureLevel, Instance, InstanceDesc,
     Validation,
 };
+use dml_file::{InputFiles, OverwrittenInput, eprintln};
 
 /// An operator or a file was refused, or execution failed.
 const FAILED: u8 = 1;
@@ -50,7 +52,7 @@ enum Command {
     Graph(graph::Args),
     /// Tells what an ONNX, OpenVINO or DxDispatch model has, and what would run each node
     Inspect(inspect::Args),
-    /// Runs an ONNX, OpenVINO or DxDispatch model and writes its outputs as .npy files
+    /// Runs an ONNX, OpenVINO or DxDispatch model and shows its outputs, or writes them as .npy files
     Run(run::Args),
     /// Tells which operators, data types and ranks run on a device or profile, and how
     Support(support::Args),
@@ -72,16 +74,36 @@ struct NameArgs {
 struct ProfileArgs {
     /// Treat the device as one that has no more than this profile: a name, a part of it, or a file;
     /// what DML_PROFILE names if not given
-    #[arg(long, value_name = "P", value_parser = profiles::find)]
-    profile: Option<Profile>,
+    #[arg(long, value_name = "P", value_parser = NamedProfile::find)]
+    profile: Option<NamedProfile>,
+}
+
+/// A profile, and the name or path that it was found by.
+#[derive(Clone, Debug)]
+struct NamedProfile {
+    name: PathBuf,
+    profile: Profile,
+}
+
+impl NamedProfile {
+    fn find(text: &str) -> Result<Self, profiles::Error> {
+        Ok(Self { name: text.into(), profile: profiles::find(text)? })
+    }
 }
 
 impl ProfileArgs {
     /// The profile of the command line, else of the environment.
     fn chosen(&self) -> Result<Option<Profile>, dml::Error> {
         match &self.profile {
-            Some(profile) => Ok(Some(profile.clone())),
+            Some(NamedProfile { profile, .. }) => Ok(Some(profile.clone())),
             None => Ok(profiles::from_environment()?),
+        }
+    }
+
+    /// Adds the file of the profile, where it has one.
+    fn add_files(&self, files: &mut InputFiles) {
+        if let Some(NamedProfile { name, .. }) = &self.profile {
+            files.add(name);
         }
     }
 
@@ -135,7 +157,6 @@ impl DeviceArgs {
 }
 
 /// Says what the profile states and the device cannot represent.
-#[expect(clippy::print_stderr, reason = "not part of the command's output")]
 fn report_shortfalls(device: &Device) {
     let texts: Vec<String> = device.vulkan().shortfalls().iter().map(ToString::to_string).collect();
     if !texts.is_empty() {
@@ -143,7 +164,6 @@ fn report_shortfalls(device: &Device) {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a command tells its user what went wrong")]
 fn main() -> ExitCode {
     // What the layer and the loader say is part of the error, or asked for with --validation.
     let quiet = env_logger::Env::default().default_filter_or("error,dml_vk::validation=off");
@@ -158,8 +178,6 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads the output has seen enough.
-        Err(error) if dml_file::is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(exit_code(&error))
@@ -171,7 +189,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(dml::Error::Profile(_) | dml::Error::Environment { .. }) = error.downcast_ref() {
         return WRONG_USAGE;
     }
-    if error.downcast_ref::<model_inputs::Usage>().is_some() {
+    if error.is::<model_inputs::Usage>() || error.is::<OverwrittenInput>() {
         return WRONG_USAGE;
     }
     let vulkan = match error.downcast_ref::<dml::Error>() {
@@ -180,7 +198,9 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     };
     match vulkan {
         Some(dml::vk::Error::NoLoader { .. } | dml::vk::Error::NoDevice { .. }) => NO_DEVICE,
-        Some(dml::vk::Error::InvalidArgument { .. }) => WRONG_USAGE,
+        Some(dml::vk::Error::InvalidArgument { .. } | dml::vk::Error::DeviceSelection { .. }) => {
+            WRONG_USAGE
+        }
         _ => FAILED,
     }
 }

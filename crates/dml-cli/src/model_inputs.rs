@@ -1,20 +1,36 @@
 //! What the command line says about the inputs of a model.
 
+mod tensor_file;
+
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use dml_import::{Error, InputReport, Inputs, Model, Requirement, ValueReport, npy};
+use dml_file::InputFiles;
+use dml_import::{Error, InputReport, Inputs, Model, Requirement, ValueReport};
+
+use tensor_file::TensorFile;
 
 /// The inputs of a model.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
-    /// Give an input the values of a .npy file; may be repeated
-    #[arg(long = "input", value_name = "NAME=FILE.npy", value_parser = assignment::<PathBuf>)]
-    inputs: Vec<Assignment<PathBuf>>,
-    /// Give an input a shape, where its values do not matter, such as 2x3; may be repeated
+    /// Give an input the values of a NumPy .npy file, of an array of an .npz file (FILE.npz:ARRAY), or of a
+    /// TensorProto .pb file; FILE.npz alone gives each input the array of its name; may be repeated
+    #[arg(long = "input", value_name = "NAME=FILE", value_parser = source)]
+    inputs: Vec<Source>,
+    /// Give an input a shape, where its values do not matter, such as 2x3 or 2,3; may be repeated
     #[arg(long = "shape", value_name = "NAME=2x3", value_parser = assignment::<Shape>)]
     shapes: Vec<Assignment<Shape>>,
+}
+
+/// Where the values of inputs come from.
+#[derive(Clone, Debug)]
+enum Source {
+    /// Those of one input.
+    One(Assignment<TensorFile>),
+    /// Those of all inputs that an archive has arrays for.
+    All(PathBuf),
 }
 
 #[derive(Clone, Debug)]
@@ -23,7 +39,7 @@ struct Assignment<T> {
     value: T,
 }
 
-/// Sizes with `x` between them; nothing stands for a scalar.
+/// Sizes with `x` or `,` between them; nothing stands for a scalar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Shape(Vec<u64>);
 
@@ -39,9 +55,24 @@ impl fmt::Display for Usage {
     }
 }
 
+fn source(text: &str) -> Result<Source, String> {
+    // The name of an array may have a `=` in it, too.
+    let end = text.find(".npz:").unwrap_or(text.len());
+    let Some(at) = text[..end].rfind('=') else {
+        let is_archive = text.to_ascii_lowercase().ends_with(".npz");
+        return match is_archive {
+            true => Ok(Source::All(text.into())),
+            false => Err("no '=' between the input's name and the file".to_owned()),
+        };
+    };
+    let name = text[..at].to_owned();
+    Ok(Source::One(Assignment { name, value: text[at + 1..].parse()? }))
+}
+
 /// Names may have `=` in them: the last one separates.
 fn assignment<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<Assignment<T>, String> {
-    let (name, value) = text.rsplit_once('=').ok_or("there is no '=' after a name")?;
+    let (name, value) =
+        text.rsplit_once('=').ok_or("no '=' between the input's name and its value")?;
     let value = value.parse().map_err(|error: T::Err| error.to_string())?;
     Ok(Assignment { name: name.to_owned(), value })
 }
@@ -53,8 +84,12 @@ impl FromStr for Shape {
         if text.is_empty() {
             return Ok(Self(vec![]));
         }
-        let size = |size: &str| size.parse().map_err(|_| format!("'{size}' is no size"));
-        text.split('x').map(size).collect::<Result<_, _>>().map(Self)
+        let size = |size: &str| {
+            size.trim().parse().map_err(|_| {
+                format!("'{size}' is not a size; accepted: whole numbers, such as 2x3 or 2,3")
+            })
+        };
+        text.split(['x', ',']).map(size).collect::<Result<_, _>>().map(Self)
     }
 }
 
@@ -63,20 +98,38 @@ pub(crate) fn shape_text(shape: Option<&[String]>) -> String {
     shape.map_or("[...]".to_owned(), |sizes| format!("[{}]", sizes.join(", ")))
 }
 
-/// The option of the command line that gives what is needed of an input.
+/// The options of the command line that give what a run needs of an input.
 pub(crate) fn option(input: &ValueReport, requirement: Requirement) -> String {
     let file = format!("--input {}=FILE.npy", input.name);
-    let sizes = input.shape.as_deref().map(|sizes| sizes.join("x"));
-    match (requirement, sizes) {
-        (Requirement::Shape, Some(sizes)) => format!("--shape {}={sizes} or {file}", input.name),
-        (Requirement::Shape, None) => format!("--shape {}=2x3 (any sizes) or {file}", input.name),
-        (Requirement::Values, _) => file,
+    match (requirement, open_shape(input)) {
+        (Requirement::Shape, Some(shape)) => format!("{shape} or {file}"),
+        (Requirement::Values, Some(shape)) => format!("{file} or {shape} --random"),
+        (Requirement::Values, None) => format!("{file} or --random"),
+        (Requirement::Shape, None) => file,
+    }
+}
+
+/// The option that gives an input its shape, where that is open: `--shape x=1x3xHxW`.
+pub(crate) fn open_shape(input: &ValueReport) -> Option<String> {
+    let name = &input.name;
+    match input.shape.as_deref() {
+        None => Some(format!("--shape {name}=2x3 (any sizes)")),
+        Some(sizes) if sizes.iter().all(|size| size.parse::<u64>().is_ok()) => None,
+        Some(sizes) => Some(format!("--shape {name}={}", sizes.join("x"))),
     }
 }
 
 /// The refusal with the option of the command line that would help, where there is one.
 pub(crate) fn explained(error: Error, model: &Model, given: &Inputs) -> anyhow::Error {
-    let Error::Missing { name, requirement } = error.kind() else { return error.into() };
+    let (name, requirement) = match error.kind() {
+        Error::Missing { name, requirement } => (name, requirement),
+        Error::Invalid(_) | Error::NotSupported { .. } | Error::Operator { .. } => {
+            let file = model.files().first().map(|path| path.display().to_string());
+            let file = file.unwrap_or_else(|| "MODEL".to_owned());
+            return anyhow::anyhow!("{error}; `dml inspect {file}` shows what runs each node");
+        }
+        _ => return error.into(),
+    };
     let report = model.inspect(given).ok();
     let input = report.and_then(|it| it.inputs.into_iter().find(|it| it.value.name == *name));
     match input {
@@ -92,22 +145,54 @@ pub(crate) fn explained(error: Error, model: &Model, given: &Inputs) -> anyhow::
 impl InputArgs {
     /// Reads the files.
     pub(crate) fn read(&self) -> anyhow::Result<Inputs> {
-        let names =
-            self.inputs.iter().map(|it| &it.name).chain(self.shapes.iter().map(|it| &it.name));
-        let mut seen = std::collections::HashSet::new();
-        for name in names {
-            if !seen.insert(name) {
-                anyhow::bail!(Usage(format!("input '{name}' is given twice")));
-            }
+        let mut seen = HashSet::new();
+        let mut once = |name: &str| {
+            let is_new = seen.insert(name.to_owned());
+            anyhow::ensure!(is_new, Usage(format!("input '{name}' is given twice")));
+            Ok(())
+        };
+        let names = self.inputs.iter().filter_map(Source::name);
+        for name in names.chain(self.shapes.iter().map(|shape| shape.name.as_str())) {
+            once(name)?;
         }
         let mut inputs = Inputs::new();
-        for Assignment { name, value } in &self.inputs {
-            inputs = inputs.with_tensor(name, npy::read(value)?);
+        for source in &self.inputs {
+            match source {
+                Source::One(Assignment { name, value }) => {
+                    inputs = inputs.with_tensor(name, value.tensor()?);
+                }
+                Source::All(path) => {
+                    for (name, tensor) in tensor_file::arrays(path)? {
+                        once(&name)?;
+                        inputs = inputs.with_tensor(name, tensor);
+                    }
+                }
+            }
         }
         for Assignment { name, value } in &self.shapes {
             inputs = inputs.with_shape(name, value.0.as_slice());
         }
         Ok(inputs)
+    }
+
+    /// Adds the files that are read.
+    pub(crate) fn add_files(&self, files: &mut InputFiles) {
+        for source in &self.inputs {
+            files.add(match source {
+                Source::One(assignment) => assignment.value.path(),
+                Source::All(path) => path,
+            });
+        }
+    }
+}
+
+impl Source {
+    /// The input, where only one is given.
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::One(assignment) => Some(&assignment.name),
+            Self::All(_) => None,
+        }
     }
 }
 
@@ -116,12 +201,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_are_sizes_with_an_x_between() {
+    fn shapes_are_sizes_with_an_x_or_a_comma_between() {
         assert_eq!("2x3".parse(), Ok(Shape(vec![2, 3])));
+        assert_eq!("1,3,320,320".parse(), Ok(Shape(vec![1, 3, 320, 320])));
         assert_eq!("".parse(), Ok(Shape(vec![])));
         assert_eq!("0x5".parse(), Ok(Shape(vec![0, 5])));
-        assert_eq!("2x".parse::<Shape>(), Err("'' is no size".to_owned()));
-        assert_eq!("-1x2".parse::<Shape>(), Err("'-1' is no size".to_owned()));
+        for (text, wrong) in [("2x", "''"), ("-1x2", "'-1'"), ("NxM", "'N'")] {
+            let error = text.parse::<Shape>().unwrap_err();
+            assert!(error.starts_with(&format!("{wrong} is not a size")), "{error}");
+        }
     }
 
     #[test]
@@ -129,5 +217,9 @@ mod tests {
         let named = assignment::<Shape>("a=b=2").unwrap();
         assert_eq!((named.name.as_str(), named.value), ("a=b", Shape(vec![2])));
         assert!(super::assignment::<Shape>("a").is_err());
+        let Source::One(named) = source("a=b=x.npz:c=d").unwrap() else { panic!() };
+        assert_eq!((named.name.as_str(), named.value), ("a=b", "x.npz:c=d".parse().unwrap()));
+        assert!(matches!(source("x.NPZ"), Ok(Source::All(_))));
+        assert!(source("x.npy").is_err());
     }
 }

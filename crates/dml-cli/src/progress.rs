@@ -17,6 +17,11 @@ impl Line {
         line
     }
 
+    /// A line that is never shown.
+    pub(crate) fn hidden() -> Self {
+        Self(ProgressBar::hidden())
+    }
+
     /// Says something else, of which nobody knows how much there is.
     pub(crate) fn say(&self, what: &'static str) {
         self.0.set_style(ProgressStyle::default_spinner());

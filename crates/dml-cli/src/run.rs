@@ -1,19 +1,22 @@
 //! `dml run`: a model on a device.
 
-use std::collections::HashSet;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+mod delivery;
+mod names;
+mod summary;
+
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context as _;
-use dml_import::program::{Destination, Output};
-use dml_import::{ElementType, Error, Executable, Inputs, Model, Program, Session, Tensor};
+use dml_file::{InputFiles, eprintln, stdout};
+use dml_import::program::Output;
+use dml_import::{Error, Executable, Inputs, Model, Program, Requirement, Session};
 
-use crate::files::{printable, write_npy, write_raw};
+use crate::DeviceArgs;
 use crate::latency::Latency;
 use crate::model_inputs::{InputArgs, explained};
 use crate::progress::Line;
-use crate::{DeviceArgs, matrix};
+use delivery::Delivery;
 
 /// The arguments of `dml run`.
 #[derive(Debug, clap::Args)]
@@ -22,22 +25,38 @@ pub(crate) struct Args {
     model: PathBuf,
     #[command(flatten)]
     inputs: InputArgs,
-    /// Where output files go; made if it is not there
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    output_dir: PathBuf,
+    /// Give every other input random values: floats from -1 to 1, integers and truth values 0 or 1. They
+    /// follow from the seed, which is 0 if not given, and the input's name
+    #[arg(
+        long,
+        value_name = "SEED",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0"
+    )]
+    random: Option<u64>,
+    /// Write each output to a .npy file in this folder, which is made if it is not there; nothing is written
+    /// if not given
+    #[arg(long, value_name = "DIR")]
+    output_dir: Option<PathBuf>,
     /// Run the model so many times more, and say how long a run took: its inputs copied to the device, its
-    /// operators, and its outputs copied back
+    /// operators, and its outputs copied back. Inputs without values get random ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repeat: Option<u64>,
+    /// Show neither outputs nor progress nor notes; --repeat still says how long runs took
+    #[arg(long)]
+    quiet: bool,
     #[command(flatten)]
     device: DeviceArgs,
 }
 
-/// Runs the model, writes every output, and says what each is.
+/// Runs the model, shows every output, and writes them where that is asked for.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let (line, mut latency) = (Line::new("reading"), Latency::default());
+    let line = if args.quiet { Line::hidden() } else { Line::new("reading") };
+    let mut latency = Latency::default();
     let model = Arc::new(latency.once("read", || Model::read(&args.model))?);
-    let inputs = args.inputs.read()?;
+    let delivery = delivery(args, &model)?;
+    let inputs = inputs(args, &model)?;
     let program = latency.once("bind", || model.bind(&inputs));
     let in_model = |error| {
         let is_named = matches!(error, Error::InFile { .. });
@@ -54,16 +73,42 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         Err(error) => Err(explained(error, &model, &inputs)),
     }?;
     drop(line);
-    let folder = &args.output_dir;
-    make(folder)?;
-    let mut taken = HashSet::new();
-    for output in &outputs {
-        deliver(output, folder, &mut taken)?;
-    }
+    delivery.deliver(&outputs)?;
     if args.repeat.is_some() {
-        writeln!(io::stdout(), "{latency}")?;
+        writeln!(stdout(), "{latency}")?;
     }
     Ok(())
+}
+
+/// Plans where outputs go. The files that the command reads are not written.
+fn delivery(args: &Args, model: &Model) -> anyhow::Result<Delivery> {
+    let mut read = InputFiles::new();
+    model.files().iter().for_each(|path| read.add(path));
+    args.inputs.add_files(&mut read);
+    args.device.profile.add_files(&mut read);
+    Delivery::plan(&model.destinations()?, args.output_dir.as_deref(), &read, !args.quiet)
+}
+
+/// The inputs given, with random values for the others where these are asked for, or where a run that is
+/// repeated lacks them.
+fn inputs(args: &Args, model: &Model) -> anyhow::Result<Inputs> {
+    let given = args.inputs.read()?;
+    let seed = match (args.random, args.repeat) {
+        (Some(seed), _) => seed,
+        (None, Some(_)) if lacks_values(model, &given)? => {
+            if !args.quiet {
+                eprintln!("note: inputs that are not given have random values, as with --random=0");
+            }
+            0
+        }
+        (None, _) => return Ok(given),
+    };
+    model.with_random(&given, seed).map_err(|error| explained(error, model, &given))
+}
+
+fn lacks_values(model: &Model, given: &Inputs) -> anyhow::Result<bool> {
+    let inputs = model.inspect(given)?.inputs;
+    Ok(inputs.iter().any(|input| input.requirement == Some(Requirement::Values)))
 }
 
 /// Runs the program, and again where that is asked for. `explained` turns the program's errors into those of the command; errors of the
@@ -105,106 +150,4 @@ fn repeated(
         latency.run(&run)?;
     }
     Ok(outputs)
-}
-
-fn deliver(output: &Output, folder: &Path, taken: &mut HashSet<String>) -> anyhow::Result<()> {
-    let tensor = &output.tensor;
-    match &output.destination {
-        Destination::Output(name) => {
-            let path = folder.join(file_name(name, taken));
-            write_npy(&path, tensor)?;
-            let kind = format!("{} {:?}", tensor.element_type(), tensor.shape());
-            writeln!(io::stdout(), "{}: {kind} -> {}", printable(name), path.display())?;
-            writeln!(io::stdout(), "{}", shown(tensor))?;
-        }
-        Destination::Print { resource, .. } => {
-            let elements = matrix::elements(storage(tensor), tensor.bytes());
-            writeln!(io::stdout(), "Resource '{}': {}", printable(resource), elements.join(", "))?;
-        }
-        Destination::File(target) => {
-            let path = folder.join(target);
-            if let Some(folder) = path.parent() {
-                make(folder)?;
-            }
-            let is_npy = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("npy"));
-            if is_npy {
-                write_npy(&path, tensor)?;
-            } else {
-                write_raw(&path, tensor.bytes())?;
-            }
-            writeln!(io::stdout(), "wrote {}", printable(&path.display().to_string()))?;
-        }
-        other => anyhow::bail!("an output is for {other:?}, which this command does not know"),
-    }
-    Ok(())
-}
-
-fn make(folder: &Path) -> anyhow::Result<()> {
-    let cannot = || format!("cannot make {}", printable(&folder.display().to_string()));
-    std::fs::create_dir_all(folder).with_context(cannot)
-}
-
-fn storage(tensor: &Tensor) -> dml::DataType {
-    tensor.element_type().storage().unwrap_or(dml::DataType::Uint8)
-}
-
-/// The elements, or nothing where there are none or they are no matrix. bfloat16 is shown as its
-/// values, which are those of the upper halves of FLOAT32.
-fn shown(tensor: &Tensor) -> String {
-    if tensor.bytes().is_empty() {
-        return "empty".to_owned();
-    }
-    if tensor.element_type() == ElementType::Bfloat16 {
-        let wide = |bytes: &[u8]| [0, 0, bytes[0], bytes[1]];
-        let bytes: Vec<u8> = tensor.bytes().chunks_exact(2).flat_map(wide).collect();
-        return matrix::format(dml::DataType::Float32, tensor.shape(), &bytes);
-    }
-    matrix::format(storage(tensor), tensor.shape(), tensor.bytes())
-}
-
-/// The name of the file for an output. What a file name cannot have is replaced, so that the file is
-/// in the folder; a number tells it from the file of another output.
-fn file_name(output: &str, taken: &mut HashSet<String>) -> String {
-    // In bytes: file systems allow 255 for a name, of which a number and `.npy` take a part.
-    const LONGEST: usize = 200;
-    let plain = |c: char| if c.is_alphanumeric() || "._- ".contains(c) { c } else { '_' };
-    let mut name: String = output.chars().map(plain).collect();
-    name.truncate(name.floor_char_boundary(LONGEST));
-    if name.trim_matches(['.', ' ']).is_empty() {
-        name = "output".to_owned();
-    }
-    let mut unique = name.clone();
-    let mut number = 2;
-    // File systems may tell no difference between upper and lower case.
-    while !taken.insert(unique.to_lowercase()) {
-        unique = format!("{name}_{number}");
-        number += 1;
-    }
-    unique + ".npy"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn outputs_stay_in_their_folder_and_apart() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut taken = HashSet::new();
-        let mut name = |output| file_name(output, &mut taken);
-        assert_eq!(name("y"), "y.npy");
-        assert_eq!(name("Y"), "Y_2.npy");
-        assert_eq!(name("../../etc/passwd"), ".._.._etc_passwd.npy");
-        assert_eq!(name("a/b:0"), "a_b_0.npy");
-        assert_eq!(name(".."), "output.npy");
-        assert_eq!(name(""), "output_2.npy");
-        assert_eq!(name("a_b_0"), "a_b_0_2.npy");
-        assert_eq!(name("a_b_0_2"), "a_b_0_2_2.npy");
-        assert_eq!(name("\u{1b}[2J\n"), "__2J_.npy");
-        for long in ["ü".repeat(1000), "a".to_owned() + &"漢".repeat(1000)] {
-            let name = file_name(&long, &mut HashSet::new());
-            assert!((200..=204).contains(&name.len()), "{}", name.len());
-            std::fs::write(folder.path().join(name), "").unwrap();
-        }
-    }
 }

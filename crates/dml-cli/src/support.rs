@@ -5,10 +5,13 @@ mod grid;
 mod implemented;
 mod json;
 
+use std::io::Write as _;
+
 use dml::core::Capabilities;
 use dml::core::operators::{self, OPERATORS};
 use dml::core::schema::OperatorSchema;
 use dml::{Device, DeviceOptions, FeatureLevel, Instance};
+use dml_file::stdout;
 
 use crate::{NameArgs, ProfileArgs};
 
@@ -44,10 +47,9 @@ struct Subject {
 /// Answers for one operator in full, or for all of them in a line each.
 ///
 /// A profile answers by itself, without any device, unless a device is named.
-#[expect(clippy::print_stdout, reason = "the answers are the command's output")]
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.implemented {
-        println!("{}", implemented::table());
+        writeln!(stdout(), "{}", implemented::table())?;
         return Ok(());
     }
     let subject = subject(args)?;
@@ -57,7 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         (Some(operator), false) => grid::operator(&subject, operator),
         (None, false) => grid::overview(&subject),
     };
-    println!("{text}");
+    writeln!(stdout(), "{text}")?;
     Ok(())
 }
 

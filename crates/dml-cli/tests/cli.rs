@@ -27,6 +27,41 @@ fn devices_are_listed_for_people_and_for_programs() {
     }
 }
 
+/// The tests' drivers run on the CPU, where lavapipe is preferred.
+#[test]
+fn one_device_is_the_default_and_commands_take_it() {
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(dml(&["devices", "--json"]))).unwrap();
+    let devices = json.as_array().unwrap();
+    let default: Vec<_> = devices.iter().filter(|device| device["default"] == true).collect();
+    let name = |device: &serde_json::Value| device["name"].as_str().unwrap().to_owned();
+    let [default] = default[..] else { panic!("{devices:?}") };
+    if devices.iter().all(|device| device["type"] == "CPU") {
+        let is_lavapipe = |device: &serde_json::Value| device["driver_name"] == "llvmpipe";
+        assert!(is_lavapipe(default) || !devices.iter().any(is_lavapipe), "{default}");
+    }
+    let list = stdout(dml(&["devices"]));
+    let line = format!("{}: {} (default)", default["index"], name(default));
+    assert_eq!(list.lines().filter(|it| it.ends_with(" (default)")).collect::<Vec<_>>(), [line]);
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(dml(&["support", "--json"]))).unwrap();
+    assert_eq!(json["subject"], name(default));
+}
+
+#[test]
+fn a_device_that_does_not_exist_is_2_and_lists_those_that_do() {
+    let first = "; devices are: 0: ";
+    for (device, problem) in [
+        ("77", "no device 77"),
+        ("nothing", "no device whose name contains 'nothing'"),
+        ("00000000000000000000000000000000", "no device with the UUID 00000000-0000-0000-"),
+    ] {
+        let output = dml(&["diag", "--sizes", "3,3", "--device", device]);
+        failed(&output, 2, &format!("error: {problem}"));
+        failed(&output, 2, first);
+    }
+}
+
 #[test]
 fn diag_prints_the_matrix() {
     let output = dml(&["diag", "--sizes", "1,1,3,3", "--feature-level", "2_0"]);
@@ -97,7 +132,7 @@ fn refusals_are_1_with_a_message() {
     fails(&["diag", "--sizes", "4294967295,4294967295"], 1, "too many elements");
     let int64 = ["diag", "--sizes", "3,3", "--type", "int64", "--feature-level", "4_0"];
     fails(&int64, 1, "INT64 needs feature level 5_1");
-    fails(&["diag", "--sizes", "3,3", "--type", "uint4"], 1, "accepted at no feature level");
+    fails(&["diag", "--sizes", "3,3", "--type", "uint4"], 1, "not supported at any feature level");
     let unwritable = ["diag", "--sizes", "3,3", "--output", "no/such/folder/x.npy"];
     fails(&unwritable, 1, "cannot write no/such/folder/x.npy");
 }

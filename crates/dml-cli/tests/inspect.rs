@@ -70,6 +70,87 @@ fn a_picture_has_each_node_and_no_name_ends_it() {
     assert_eq!(std::fs::read_to_string(file).unwrap(), picture);
 }
 
+/// A chain of three nodes after `first`, whose output is `c`.
+fn write_chain(
+    folder: &Path,
+    nodes: Vec<onnx::Message>,
+    initializers: Vec<onnx::Message>,
+) -> String {
+    let mut nodes = nodes;
+    for (input, output) in [("c", "d"), ("d", "e"), ("e", "y")] {
+        nodes.push(onnx::node("Relu", &[input], &[output], &[]));
+    }
+    let inputs = vec![onnx::value("x", 1, &[Some(1), Some(3), None, None])];
+    let graph = onnx::Graph { nodes, initializers, inputs, outputs: onnx::outputs() };
+    let path = folder.join("open.onnx");
+    std::fs::write(&path, onnx::model(13, graph)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// `Concat(x, up(down(x)))`, which fits where sizes are even.
+fn write_detector(folder: &Path) -> String {
+    let two = || onnx::ints("strides", &[2, 2]);
+    let down = onnx::node("MaxPool", &["x"], &["a"], &[]);
+    let down = down.message(5, onnx::ints("kernel_shape", &[1, 1])).message(5, two());
+    let up = onnx::node("Resize", &["a", "", "scales"], &["b"], &[]);
+    let concat = onnx::node("Concat", &["x", "b"], &["c"], &[("axis", 1)]);
+    let scales = onnx::floats("scales", &[4], &[1.0, 1.0, 2.0, 2.0]);
+    write_chain(folder, vec![down, up, concat], vec![scales])
+}
+
+#[test]
+fn sizes_that_are_assumed_are_no_reason_that_a_node_does_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_detector(folder.path());
+    let printed = stdout(without_device(&["inspect", &path]));
+    assert!(!printed.contains("does not run"), "{printed}");
+    assert!(
+        printed.contains("Concat 'c'") && printed.contains(": JOIN, feature level"),
+        "{printed}"
+    );
+    assert_eq!(printed.matches(": ACTIVATION_RELU, feature level").count(), 3, "{printed}");
+    let needed =
+        "x float32 [1, 3, ?, ?], needed: --input x=FILE.npy or --shape x=1x3x?x? --random\n";
+    assert!(printed.contains(needed), "{printed}");
+    // With sizes that do not fit, the reason is certain.
+    let printed = stdout(without_device(&["inspect", &path, "--shape", "x=1x3x3x3"]));
+    assert!(printed.contains("\ndoes not run: Concat (1), and 3 nodes that need"), "{printed}");
+}
+
+#[test]
+fn what_depends_on_open_sizes_is_counted_and_says_what_to_give() {
+    let folder = tempfile::tempdir().unwrap();
+    // No size that is assumed is a multiple of 1009.
+    let reshape = onnx::node("Reshape", &["x", "s"], &["c"], &[]);
+    let path =
+        write_chain(folder.path(), vec![reshape], vec![onnx::initializer("s", &[2], &[-1, 1009])]);
+    let printed = stdout(without_device(&["inspect", &path]));
+    let cause = ": depends on sizes or values that are not given; 3 nodes that need its result are \
+                 left out\n";
+    assert!(printed.contains("Reshape 'c'") && printed.contains(cause), "{printed}");
+    let end = "\ndepends on what is not given: Reshape (1), and 3 nodes that need their results; give \
+               --shape x=1x3x?x?\n";
+    assert!(printed.ends_with(end), "{printed}");
+    assert!(!printed.contains("Relu") && !printed.contains("does not run"), "{printed}");
+    let printed = stdout(without_device(&["inspect", &path, "--shape", "x=1x3x1009x2"]));
+    assert!(printed.contains("Relu 'y' -> float32 [6, 1009]: "), "{printed}");
+}
+
+#[test]
+fn a_cause_is_one_line_with_a_count_of_what_needs_its_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let path =
+        write_chain(folder.path(), vec![onnx::node("SequenceMap", &["x"], &["c"], &[])], vec![]);
+    let printed = stdout(without_device(&["inspect", &path]));
+    let count = "; 3 nodes that need its result are left out\n";
+    let lines: Vec<&str> = printed.lines().filter(|line| line.contains("SequenceMap")).collect();
+    assert!(lines.len() == 2 && printed.contains(count), "{printed}");
+    let end = "\ndoes not run: SequenceMap (1), and 3 nodes that need their results\n";
+    assert!(printed.ends_with(end), "{printed}");
+    let refused = without_device(&["run", &path, "--shape", "x=1x3x2x2"]);
+    failed(&refused, 1, &format!("; `dml inspect {path}` shows what runs each node\n"));
+}
+
 #[test]
 fn a_repeated_run_says_how_long_it_took_after_its_outputs() {
     let folder = tempfile::tempdir().unwrap();

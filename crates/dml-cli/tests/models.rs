@@ -120,7 +120,7 @@ fn inspect_says_what_is_open_and_how_to_give_it() {
     has(&unnamed, "x float32 [?, ?], needed: --shape x=?x? or --input x=FILE.npy");
     has(&unnamed, "y float32 [?, ?]");
     let values = lines("ov_params_i32_scalar/model.xml", &[]);
-    has(&values, "k int32 [], needed: --input k=FILE.npy");
+    has(&values, "k int32 [], needed: --input k=FILE.npy or --random");
     let rank = lines("onnx_dyn_unknown_rank/model.onnx", &[]);
     has(&rank, "y float32 [...]");
 }
@@ -145,7 +145,11 @@ fn refusals_are_1_with_one_line() {
     fails(&["run", "no such file"], 1, "no such file: cannot be read");
     fails(&["inspect", "no such file"], 1, "no such file: cannot be read");
     let dynamic = model("onnx_dyn_NM/model.onnx");
-    fails(&["run", &dynamic, "--shape", "q=1x1"], 1, "input 'q': it is no input of the model");
+    fails(
+        &["run", &dynamic, "--shape", "q=1x1"],
+        1,
+        "unknown input 'q'; the model's inputs are: x",
+    );
     fails(&["run", &dynamic, "--shape", "x=1x1x1"], 1, "is not the declared rank");
     fails(&["run", &dynamic, "--input", "x=no.npy"], 1, "no.npy: cannot be read");
     let int64 = model("onnx_row_1x5_k4/model.onnx");
@@ -187,18 +191,17 @@ fn a_foreign_file_is_called_by_its_name() {
             fails(&[command, path.to_str().unwrap()], 1, message);
         }
     };
-    let all = "accepted: an ONNX model, an OpenVINO IR .xml file, a DxDispatch .json file";
-    refused(
-        "a.json",
-        b"[1, 2]",
-        &format!("is no model, but JSON without an object around it; {all}"),
-    );
-    refused("a.txt", b"import torch\n", &format!("a text that begins with 'import torch'; {all}"));
-    refused("a.npy", b"\x93NUMPY\x01\x00", &format!("a tensor in NumPy's .npy format; {all}"));
-    let no_script = "is JSON, but no DxDispatch model: its fields are ir_version, nodes; accepted: \
+    let refused_as = |name: &str, bytes: &[u8], kind: &str| {
+        let expected = "expected ONNX, OpenVINO IR .xml or DxDispatch .json\n";
+        refused(name, bytes, &format!("{name}: not a model file ({kind}); {expected}"));
+    };
+    refused_as("a.json", b"[1, 2]", "JSON array");
+    refused_as("a.txt", b"import torch\n", "text beginning with 'import torch'");
+    refused_as("a.npy", b"\x93NUMPY\x01\x00", "NumPy array, .npy");
+    let no_script = "is JSON, but not a DxDispatch model: its fields are ir_version, nodes; accepted: \
                      resources, dispatchables, commands";
     refused("b.json", br#"{"nodes": [], "ir_version": 8}"#, no_script);
-    refused("a.xml", b"<html/>", "<html> is no OpenVINO IR; accepted: <net>");
+    refused("a.xml", b"<html/>", "<html> is not OpenVINO IR; accepted: <net>");
 }
 
 #[test]

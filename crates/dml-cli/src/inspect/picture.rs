@@ -45,6 +45,7 @@ fn color(support: &NodeSupport) -> &'static str {
     match support {
         NodeSupport::Operator { .. } | NodeSupport::Operators { .. } => "palegreen",
         NodeSupport::Host | NodeSupport::AfterReading(_) => "lightyellow",
+        NodeSupport::Open => "orange",
         NodeSupport::Alias => "gray90",
         NodeSupport::Unsupported(_) | NodeSupport::Blocked(_) => "salmon",
     }

@@ -1,0 +1,120 @@
+//! Where the outputs of a model go.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use dml_file::{InputFiles, stdout};
+use dml_import::program::{Destination, Output};
+use dml_import::{ElementType, Tensor};
+
+use super::names::file_names;
+use super::summary::summary;
+use crate::files::{printable, write_npy, write_raw};
+use crate::matrix;
+
+/// What is done with each output, planned before the model runs.
+pub(super) struct Delivery {
+    /// In the order of the outputs; `None` where nothing is written.
+    paths: Vec<Option<PathBuf>>,
+    /// Whether outputs are shown.
+    shows: bool,
+}
+
+impl Delivery {
+    /// Plans where outputs are written, which is nowhere without a folder.
+    ///
+    /// # Errors
+    /// An output would replace one of `inputs`, or is a folder.
+    pub(super) fn plan(
+        destinations: &[Destination],
+        folder: Option<&Path>,
+        inputs: &InputFiles,
+        shows: bool,
+    ) -> anyhow::Result<Self> {
+        let named = destinations.iter().filter_map(|destination| match destination {
+            Destination::Output(name) => Some(name.as_str()),
+            _ => None,
+        });
+        let mut names = file_names(&named.collect::<Vec<_>>()).into_iter();
+        let mut path = |destination: &Destination| match destination {
+            Destination::Output(_) => Some(folder?.join(names.next()?)),
+            Destination::File(target) => Some(folder?.join(target)),
+            _ => None,
+        };
+        let paths: Vec<Option<PathBuf>> = destinations.iter().map(&mut path).collect();
+        for path in paths.iter().flatten() {
+            inputs.check(path)?;
+            let shown = printable(&path.display().to_string());
+            anyhow::ensure!(!path.is_dir(), "cannot write {shown}: it is a folder");
+        }
+        Ok(Self { paths, shows })
+    }
+
+    /// Writes and shows the outputs.
+    pub(super) fn deliver(&self, outputs: &[Output]) -> anyhow::Result<()> {
+        for (index, output) in outputs.iter().enumerate() {
+            let path = self.paths.get(index).and_then(Option::as_deref);
+            if let Some(path) = path {
+                write(path, output)?;
+            }
+            if self.shows {
+                show(output, path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &Path, output: &Output) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        let cannot = || format!("cannot make {}", printable(&folder.display().to_string()));
+        std::fs::create_dir_all(folder).with_context(cannot)?;
+    }
+    let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
+    if is_npy { write_npy(path, &output.tensor) } else { write_raw(path, output.tensor.bytes()) }
+}
+
+fn show(output: &Output, path: Option<&Path>) -> anyhow::Result<()> {
+    let tensor = &output.tensor;
+    let kind = format!("{} {:?}", tensor.element_type(), tensor.shape());
+    let place = |path: &Path| format!(" -> {}", printable(&path.display().to_string()));
+    match &output.destination {
+        Destination::Output(name) => {
+            let place = path.map(place).unwrap_or_default();
+            writeln!(stdout(), "{}: {kind}{place}", printable(name))?;
+            writeln!(stdout(), "{}", shown(tensor))?;
+        }
+        Destination::Print { resource, .. } => {
+            let elements = matrix::elements(storage(tensor), tensor.bytes());
+            writeln!(stdout(), "Resource '{}': {}", printable(resource), elements.join(", "))?;
+        }
+        Destination::File(target) => match path {
+            Some(path) => writeln!(stdout(), "wrote {}", printable(&path.display().to_string()))?,
+            None => {
+                let target = printable(&target.display().to_string());
+                writeln!(stdout(), "{target}: {kind}, not written without --output-dir")?;
+            }
+        },
+        other => anyhow::bail!("an output is for {other:?}, which this command does not know"),
+    }
+    Ok(())
+}
+
+fn storage(tensor: &Tensor) -> dml::DataType {
+    tensor.element_type().storage().unwrap_or(dml::DataType::Uint8)
+}
+
+/// The elements, or a summary where there are many. bfloat16 is shown as its values, which are those of the
+/// upper halves of FLOAT32.
+fn shown(tensor: &Tensor) -> String {
+    if tensor.bytes().is_empty() {
+        return "empty".to_owned();
+    }
+    if tensor.element_type() == ElementType::Bfloat16 {
+        let wide = |bytes: &[u8]| [0, 0, bytes[0], bytes[1]];
+        let bytes: Vec<u8> = tensor.bytes().chunks_exact(2).flat_map(wide).collect();
+        return summary(dml::DataType::Float32, tensor.shape(), &bytes);
+    }
+    summary(storage(tensor), tensor.shape(), tensor.bytes())
+}
