@@ -125,6 +125,8 @@ impl Error {
 pub struct LevelRefusal {
     /// The operator's name.
     pub operator: &'static str,
+    /// The level that introduced the operator. Where the device's is lower, the message says so first.
+    pub introduced: FeatureLevel,
     /// The field and its value, such as `OutputTensor.DataType` and `INT64`; `None` where the
     /// operator itself is refused.
     pub field: Option<(String, String)>,
@@ -140,6 +142,9 @@ impl fmt::Display for LevelRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.operator)?;
         if let Some((path, value)) = &self.field {
+            if self.introduced > self.created_at {
+                write!(f, "needs feature level {}; ", self.introduced)?;
+            }
             write!(f, "{path}: {value} ")?;
         }
         match self.needs {

@@ -15,6 +15,9 @@ pub(super) fn operator(subject: &Subject, schema: &'static OperatorSchema) -> St
     let mut legend = Legend::default();
     let mut lines = wrapped(&format!("{}: {}", schema.name, schema.summary));
     lines.extend(heading(subject));
+    if schema.introduced() > subject.level {
+        lines.push(format!("{} needs feature level {}", schema.name, schema.introduced()));
+    }
     for answers in answers::of_tensors(subject, schema) {
         lines.push(String::new());
         lines.extend(wrapped(&answers.fields.join(", ")));

@@ -63,9 +63,14 @@ fn level_has(what: &'static str, needs: FeatureLevel, level: FeatureLevel) -> Re
     if level >= needs {
         return Ok(());
     }
-    let (needs, created_at) = (Some(needs), level);
-    let refusal = LevelRefusal { operator: what, field: None, needs, created_at, allowed: None };
-    Err(Error::FeatureLevel(Box::new(refusal)))
+    Err(Error::FeatureLevel(Box::new(LevelRefusal {
+        operator: what,
+        introduced: needs,
+        field: None,
+        needs: Some(needs),
+        created_at: level,
+        allowed: None,
+    })))
 }
 
 fn work(kind: &NodeKind, level: FeatureLevel) -> Result<NodeWork, Error> {

@@ -27,6 +27,7 @@ impl Levels {
             Some(table) => Ok(Self { schema, tables, table, level }),
             None => Err(Error::FeatureLevel(Box::new(LevelRefusal {
                 operator: schema.name,
+                introduced: schema.introduced(),
                 field: None,
                 needs: Some(schema.introduced()),
                 created_at: level,
@@ -139,6 +140,7 @@ impl Levels {
     ) -> Error {
         Error::FeatureLevel(Box::new(LevelRefusal {
             operator: self.schema.name,
+            introduced: self.schema.introduced(),
             field: Some(given),
             needs,
             created_at: self.level,

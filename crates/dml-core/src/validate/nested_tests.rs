@@ -111,8 +111,8 @@ fn before_the_outer_operator_exists_the_nested_one_is_looked_at_too() {
     let celu = add(Some(activation(implemented(&ACTIVATION_CELU, TENSORS))));
     assert_eq!(
         message(&celu, FeatureLevel::V1_0),
-        "ELEMENT_WISE_ADD1: FusedActivation: ACTIVATION_CELU needs feature level 3_0; this device \
-         was created at 1_0"
+        "ELEMENT_WISE_ADD1: needs feature level 2_0; FusedActivation: ACTIVATION_CELU needs feature \
+         level 3_0; this device was created at 1_0"
     );
 }
 

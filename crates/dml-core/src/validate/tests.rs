@@ -102,13 +102,23 @@ fn the_level_that_is_named_accepts_the_whole_tensor() {
 fn before_the_operator_exists_its_tensors_are_looked_at_too() {
     refused(
         at(FeatureLevel::V1_0, DataType::Uint4, 4),
-        "DIAGONAL_MATRIX: OutputTensor.DataType: UINT4 is not supported at any feature level; \
-         this device was created at 1_0",
+        "DIAGONAL_MATRIX: needs feature level 2_0; OutputTensor.DataType: UINT4 is not supported at any \
+         feature level; this device was created at 1_0",
     );
     refused(
         at(FeatureLevel::V1_0, DataType::Float32, 2),
-        "DIAGONAL_MATRIX: OutputTensor.DimensionCount: 2 needs feature level 4_0; \
-         this device was created at 1_0",
+        "DIAGONAL_MATRIX: needs feature level 2_0; OutputTensor.DimensionCount: 2 needs feature \
+         level 4_0; this device was created at 1_0",
+    );
+    refused(
+        at(FeatureLevel::V1_0, DataType::Int8, 4),
+        "DIAGONAL_MATRIX: needs feature level 2_0; OutputTensor.DataType: INT8 needs feature \
+         level 2_1; this device was created at 1_0",
+    );
+    refused(
+        at(FeatureLevel::V1_0, DataType::Int8, 2),
+        "DIAGONAL_MATRIX: needs feature level 2_0; OutputTensor.DataType: INT8 with 2 dimensions \
+         needs feature level 4_0; this device was created at 1_0",
     );
 }
 

@@ -78,6 +78,7 @@ pub(super) fn padding(operator: &Validated) -> Result<(), Error> {
     }
     Err(Error::FeatureLevel(Box::new(LevelRefusal {
         operator: operator.schema().name,
+        introduced: operator.schema().introduced(),
         field: Some(("PaddingMode".to_owned(), mode.to_string())),
         needs: Some(needs),
         created_at: operator.level(),
