@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Print the implemented operators as a table in Markdown, for no device in particular
+    /// Print the implemented operators as a page in Markdown, docs/operators.md, for no device in particular
     #[arg(long, conflicts_with_all = ["operator", "json", "device", "profile", "feature_level"])]
     implemented: bool,
 }
@@ -49,7 +49,7 @@ struct Subject {
 /// A profile answers by itself, without any device, unless a device is named.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.implemented {
-        writeln!(stdout(), "{}", implemented::table())?;
+        writeln!(stdout(), "{}", implemented::page())?;
         return Ok(());
     }
     let subject = subject(args)?;
@@ -65,15 +65,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 
 fn operator(name: &str) -> Result<&'static OperatorSchema, String> {
     operators::find(name).ok_or_else(|| {
-        let wanted = name.to_ascii_uppercase();
-        let similar = OPERATORS.iter().map(|it| it.name).filter(|it| it.contains(&wanted));
-        let similar: Vec<&str> = similar.take(8).collect();
-        let accepted = if similar.is_empty() {
-            "DirectML's names, which `dml support` lists".to_owned()
-        } else {
-            similar.join(", ")
-        };
-        format!("no operator has this name; accepted: {accepted}")
+        let suggestion = operators::suggestion(name);
+        format!(
+            "unknown operator{suggestion}; accepted: DirectML's names, which `dml support` lists"
+        )
     })
 }
 

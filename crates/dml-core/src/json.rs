@@ -23,9 +23,10 @@ mod tensor;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::operators::{find, implemented_summary};
+use crate::operators::{self, find, implemented_summary};
 use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::schema::{FieldSchema, FieldType, OperatorSchema};
+use crate::similar::suggestion;
 use crate::types::{DataType, InvalidField};
 
 pub use graph::{graph, graph_with};
@@ -110,7 +111,8 @@ impl<'a> Form<'a> {
 fn schema(path: &str, json: &Value) -> Result<&'static OperatorSchema> {
     json.as_str().and_then(find).ok_or_else(|| {
         let accepted = format!("DirectML's names; implemented: {}", implemented_summary());
-        refused(path, json, "is no known operator", accepted)
+        let suggestion = json.as_str().map(operators::suggestion).unwrap_or_default();
+        refused(path, json, &format!("is no known operator{suggestion}"), accepted)
     })
 }
 
@@ -181,7 +183,8 @@ fn nested(path: &str, json: &Value) -> Result<AbstractOperator> {
 fn uint(path: &str, field: &FieldSchema, json: &Value) -> Result<u32> {
     let Some(enumeration) = field.enumeration else { return number::integer(path, json) };
     json.as_str().and_then(|name| enumeration.value(name)).ok_or_else(|| {
-        let problem = format!("is no name of DML_{}", enumeration.name);
+        let similar = similar(json, enumeration.values.iter().map(|(name, _)| *name));
+        let problem = format!("is no name of DML_{}{similar}", enumeration.name);
         refused(path, json, &problem, enumeration.names())
     })
 }
@@ -222,10 +225,16 @@ fn known_keys(path: &str, object: &Object, known: &[&str]) -> Result<()> {
     match object.iter().find(|(key, _)| !known.contains(&key.as_str())) {
         None => Ok(()),
         Some((key, json)) => {
-            let accepted = known.join(", ");
-            Err(refused(&join(path, key), json, "is given for an unknown field", accepted))
+            let suggestion = suggestion(key, known.iter().copied());
+            let problem = format!("is given for an unknown field{suggestion}");
+            Err(refused(&join(path, key), json, &problem, known.join(", ")))
         }
     }
+}
+
+/// A question about a name that is none of `known`; empty where nothing is similar.
+fn similar<'a>(json: &Value, known: impl IntoIterator<Item = &'a str>) -> String {
+    json.as_str().map(|given| suggestion(given, known)).unwrap_or_default()
 }
 
 fn join(outer: &str, name: &str) -> String {

@@ -23,6 +23,7 @@ pub mod json;
 pub mod operators;
 pub mod plan;
 pub mod schema;
+mod similar;
 pub mod support;
 mod tensor;
 mod types;
@@ -34,6 +35,7 @@ pub use graph::{GraphDesc, ValidatedGraph, validate_graph};
 pub use plan::kernel;
 pub use schema::operator::{AbstractOperator, FieldValue};
 pub use schema::validated::Validated;
+pub use similar::{similar_names, suggestion};
 pub use tensor::{
     MAX_DIMENSION_COUNT, MAX_ELEMENT_COUNT, MINIMUM_TENSOR_ALIGNMENT, TensorDesc, TensorFlags,
     TensorLayout,

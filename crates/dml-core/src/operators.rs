@@ -28,6 +28,14 @@ pub fn find(name: &str) -> Option<&'static OperatorSchema> {
     OPERATORS.iter().copied().find(|schema| schema.name == name)
 }
 
+/// A question for a message about an operator's name that [`find`] does not know, to stand after the
+/// name: ` (did you mean GEMM?)`. Empty where no operator's name is similar.
+pub fn suggestion(given: &str) -> String {
+    let upper = given.to_ascii_uppercase();
+    let given = upper.strip_prefix("DML_OPERATOR_").unwrap_or(&upper);
+    crate::similar::suggestion(given, OPERATORS.iter().map(|schema| schema.name))
+}
+
 /// Which operators this runtime executes, for messages: too many to be named.
 pub fn implemented_summary() -> String {
     let implemented = OPERATORS.iter().filter(|schema| schema.implemented).count();
@@ -55,6 +63,15 @@ mod tests {
         assert_eq!(gradient.map(|schema| schema.implemented), Some(false));
         assert_eq!(find("DML_OPERATOR_SCATTER"), find("SCATTER_ELEMENTS"));
         assert_eq!(find("DIAGONAL_MATRIX2"), None);
+    }
+
+    #[test]
+    fn a_suggestion_does_not_depend_on_case_or_prefix() {
+        let expected = " (did you mean DIAGONAL_MATRIX or DIAGONAL_MATRIX1?)";
+        for given in ["DIAGONAL", "diagonal", "DML_OPERATOR_DIAGONAL"] {
+            assert_eq!(suggestion(given), expected, "{given}");
+        }
+        assert_eq!(suggestion("NO_SUCH_OPERATOR"), "");
     }
 
     #[track_caller]

@@ -1,5 +1,9 @@
 //! What can be wrong with a profile.
 
+use std::collections::BTreeSet;
+
+use dml_core::suggestion;
+
 use crate::files;
 
 /// The result of this crate's functions.
@@ -33,35 +37,63 @@ pub enum Error {
         /// What is wrong with the key.
         key: InvalidKey,
     },
-    /// No profile, or several, are meant.
-    #[error("no profile is called '{given}'; accepted: {accepted}")]
+    /// No profile has the name, nor contains it.
+    #[error("no profile is called '{given}'{suggestion}; accepted: {accepted}")]
     Unknown {
         /// The name given.
         given: String,
-        /// What could be meant.
+        /// A question that names similar profiles, in parentheses; empty where no name is similar.
+        suggestion: String,
+        /// Names and parts of names that there are.
+        accepted: String,
+    },
+    /// Several profiles contain the name.
+    #[error("'{given}' is in the names of several profiles; accepted: one of {accepted}")]
+    Ambiguous {
+        /// The name given.
+        given: String,
+        /// Their names.
         accepted: String,
     },
 }
 
 impl Error {
-    pub(crate) fn unknown(given: &str, mut matching: Vec<&str>) -> Self {
-        const MOST: usize = 12;
-        let mut accepted = if matching.is_empty() {
-            matching.extend(files::extremes().map(|(name, _)| name));
-            let count = files::devices().count();
-            let first = files::devices().next().map_or("", |(name, _)| name);
-            format!("the path of a .toml file, one of {count} devices (such as {first}), or ")
-        } else {
-            "one name only, of ".to_owned()
-        };
-        let more = matching.len().saturating_sub(MOST);
-        matching.truncate(MOST);
-        accepted.push_str(&matching.join(", "));
-        if more > 0 {
-            accepted.push_str(&format!(" and {more} more"));
-        }
-        Self::Unknown { given: given.to_owned(), accepted }
+    pub(crate) fn unknown(given: &str) -> Self {
+        let makers: BTreeSet<&str> = files::devices().filter_map(|(name, _)| maker(name)).collect();
+        let makers: Vec<&str> = makers.into_iter().collect();
+        let devices: Vec<&str> = files::devices().map(|(name, _)| name).collect();
+        let extremes: Vec<&str> = files::extremes().map(|(name, _)| name).collect();
+        let accepted = format!(
+            "the path of a .toml file, one of {} devices (by part of the name: {}, such as {}), or {}",
+            devices.len(),
+            makers.join(", "),
+            devices.first().copied().unwrap_or_default(),
+            listed(extremes.clone()),
+        );
+        let suggestion = suggestion(given, extremes.into_iter().chain(devices));
+        Self::Unknown { given: given.to_owned(), suggestion, accepted }
     }
+
+    pub(crate) fn ambiguous(given: &str, matching: Vec<&str>) -> Self {
+        Self::Ambiguous { given: given.to_owned(), accepted: listed(matching) }
+    }
+}
+
+/// The first word of a device's name.
+fn maker(name: &str) -> Option<&str> {
+    name.split('-').next()
+}
+
+/// Up to twelve names, and how many more there are.
+fn listed(mut names: Vec<&str>) -> String {
+    const MOST: usize = 12;
+    let more = names.len().saturating_sub(MOST);
+    names.truncate(MOST);
+    let mut text = names.join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
 }
 
 /// What is wrong with a key: `limits.maxBufferSize: "big" is no integer; accepted: 1 and more`.

@@ -98,11 +98,12 @@ pub fn all() -> Result<Vec<Profile>> {
     built_in().map(|(name, text)| parse_built_in(name, text)).collect()
 }
 
-/// The profile with this name, or with the one name that contains this text, or in the file with
-/// this path (something with a folder or the ending `.toml`).
+/// The profile with this name, or with the one name that contains this text (capital letters do not matter,
+/// and spaces stand for hyphens), or in the file with this path (something with a folder or the ending `.toml`).
 ///
 /// # Errors
-/// [`Error::Unknown`] where no name or several fit; as [`Profile::read`] for a path.
+/// [`Error::Unknown`] where no name fits, [`Error::Ambiguous`] where several do; as [`Profile::read`]
+/// for a path.
 pub fn find(text: &str) -> Result<Profile> {
     let path = Path::new(text);
     if path.extension().is_some_and(|it| it == "toml") || path.components().count() > 1 {
@@ -111,10 +112,12 @@ pub fn find(text: &str) -> Result<Profile> {
     if let Some((name, text)) = built_in().find(|(name, _)| *name == text) {
         return parse_built_in(name, text);
     }
-    let matching: Vec<_> = built_in().filter(|(name, _)| name.contains(text)).collect();
+    let part = text.to_lowercase().replace([' ', '_', '.'], "-");
+    let matching: Vec<_> = built_in().filter(|(name, _)| name.contains(&part)).collect();
     match matching.as_slice() {
         [(name, text)] => parse_built_in(name, text),
-        _ => Err(Error::unknown(text, matching.into_iter().map(|(name, _)| name).collect())),
+        [] => Err(Error::unknown(text)),
+        several => Err(Error::ambiguous(text, several.iter().map(|(name, _)| *name).collect())),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use dml_core::capabilities::{Capabilities, CapabilityCap, Feature, Limit};
+use dml_core::suggestion;
 use toml::{Table, Value};
 
 use crate::error::{Error, InvalidKey};
@@ -166,7 +167,8 @@ fn section<'a>(
 fn known(table: &Table, prefix: &str, accepted: &[&str]) -> Result<(), InvalidKey> {
     match table.keys().find(|key| !accepted.contains(&key.as_str())) {
         Some(key) => {
-            Err(InvalidKey::new(format!("{prefix}{key}"), "unknown key", accepted.join(", ")))
+            let problem = format!("unknown key{}", suggestion(key, accepted.iter().copied()));
+            Err(InvalidKey::new(format!("{prefix}{key}"), problem, accepted.join(", ")))
         }
         None => Ok(()),
     }

@@ -88,11 +88,22 @@ fn the_profile_without_features_states_every_one_that_a_kernel_could_use() {
 #[test]
 fn a_profile_is_found_by_name_a_part_of_it_or_path() {
     assert_eq!(find("api-1-1").unwrap().name, "api-1-1");
-    assert_eq!(find("5090").unwrap().name, "nvidia-geforce-rtx-5090-610-43-2-0-freebsd-15-1");
+    for part in ["5090", "RTX 5090", "rtx_5090"] {
+        assert_eq!(find(part).unwrap().name, "nvidia-geforce-rtx-5090-610-43-2-0-freebsd-15-1");
+    }
     let error = find("apple").unwrap_err().to_string();
-    assert!(error.contains("one name only, of apple-m1-0-2-1911"), "{error}");
+    let expected =
+        "'apple' is in the names of several profiles; accepted: one of apple-m1-0-2-1911";
+    assert!(error.starts_with(expected), "{error}");
     let error = find("riva 128").unwrap_err().to_string();
     assert!(error.contains("no-transfer-usage") && error.contains("68 devices"), "{error}");
+    let error = find("adreno").unwrap_err().to_string();
+    assert!(error.starts_with("no profile is called 'adreno'; accepted: "), "{error}");
+    assert!(error.contains("amd, apple, intel, llvmpipe, nvidia, radeon"), "{error}");
+    let error = find("storage-range-16-kb").unwrap_err().to_string();
+    assert!(error.contains("(did you mean storage-range-16-kib?)"), "{error}");
+    let error = find("gefroce").unwrap_err().to_string();
+    assert!(error.contains("(did you mean nvidia-geforce-gtx-"), "{error}");
     assert!(matches!(find("no/such/file.toml"), Err(Error::Read { .. })));
     assert!(matches!(find("nosuch.toml"), Err(Error::Read { .. })));
 }

@@ -40,8 +40,7 @@ impl FromStr for ApiVersion {
 
     /// Reads `1.1` or `1.1.176`; no version is below 1.1.
     fn from_str(text: &str) -> Result<Self, UnknownName> {
-        let unknown =
-            || UnknownName::new("Vulkan version", text, &"1.1 and above, such as 1.1.176");
+        let unknown = || UnknownName::new("Vulkan version", text, "1.1 and above, such as 1.1.176");
         let parts = text.split('.').map(str::parse).collect::<Result<Vec<u32>, _>>();
         let version = match parts.map_err(|_| unknown())?[..] {
             [major, minor] => Self::new(major, minor),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Object, Result, array, join, known_keys, number, object, refused};
+use super::{Object, Result, array, join, known_keys, number, object, refused, similar};
 use crate::tensor::{TensorDesc, TensorFlags};
 use crate::types::{DataType, DataTypeSet};
 
@@ -76,7 +76,11 @@ fn buffer(path: &str, fields: &Object) -> Result<TensorDesc> {
 /// The type with this name.
 pub(super) fn data_type(path: &str, json: &Value) -> Result<DataType> {
     let named = json.as_str().and_then(|name| name.parse().ok());
-    named.ok_or_else(|| refused(path, json, "is no data type", DataTypeSet::ALL.to_string()))
+    named.ok_or_else(|| {
+        let similar = similar(json, DataType::ALL.map(DataType::name));
+        let problem = format!("is no data type{similar}");
+        refused(path, json, &problem, DataTypeSet::ALL.to_string())
+    })
 }
 
 /// One flag, or an array of flags.

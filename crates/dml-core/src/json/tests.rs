@@ -105,11 +105,14 @@ fn an_operator_is_named_in_full_or_short_and_its_desc_may_be_inline() {
 
 #[test]
 fn an_unknown_operator_is_refused() {
-    for json in [json!({ "type": "NONE" }), json!({ "desc": {} }), json!({ "type": 93 })] {
+    for json in [json!({ "type": "UNKNOWN" }), json!({ "desc": {} }), json!({ "type": 93 })] {
         let message = operator(&json).unwrap_err().to_string();
         assert!(message.starts_with("operator: type: "), "{message}");
         assert!(message.contains("is no known operator; accepted: "), "{message}");
     }
+    let message = operator(&json!({ "type": "SOFTMX" })).unwrap_err().to_string();
+    let suggested = "\"SOFTMX\" is no known operator (did you mean ACTIVATION_SOFTMAX, ";
+    assert!(message.contains(suggested), "{message}");
     let message = operator(&json!([])).unwrap_err().to_string();
     assert_eq!(message, "operator: json: [] is no object; accepted: an object");
 }
@@ -187,14 +190,19 @@ fn a_field_called_type_stands_beside_the_operator_s() {
 
 #[test]
 fn unknown_fields_are_refused_wherever_they_stand() {
-    let problem = "is given for an unknown field; accepted";
+    let problem = "is given for an unknown field";
     assert_eq!(
         diagonal(|json| json["desc"]["Offsets"] = json!(3)).unwrap_err(),
-        format!("DIAGONAL_MATRIX: Offsets: 3 {problem}: OutputTensor, Offset, Value")
+        format!(
+            "DIAGONAL_MATRIX: Offsets: 3 {problem} (did you mean Offset?); accepted: OutputTensor, \
+             Offset, Value"
+        )
     );
     assert_eq!(
         diagonal(|json| json["descr"] = json!({})).unwrap_err(),
-        format!("operator: descr: {{}} {problem}: dmlCompileType, type, desc")
+        format!(
+            "operator: descr: {{}} {problem} (did you mean desc?); accepted: dmlCompileType, type, desc"
+        )
     );
     assert_eq!(
         diagonal(|json| json["dmlCompileType"] = json!("Fast")).unwrap_err(),

@@ -209,7 +209,8 @@ mod tests {
         assert_eq!("float16".parse(), Ok(DataType::Float16));
         assert_eq!("DML_TENSOR_DATA_TYPE_INT64".parse(), Ok(DataType::Int64));
         let error = "bfloat16".parse::<DataType>().unwrap_err().to_string();
-        assert!(error.starts_with("unknown data type 'bfloat16'; accepted: FLOAT32, "), "{error}");
+        let expected = "unknown data type 'bfloat16' (did you mean FLOAT16?); accepted: FLOAT32, ";
+        assert!(error.starts_with(expected), "{error}");
     }
 
     #[test]

@@ -40,8 +40,7 @@ macro_rules! named_enum {
                 let plain: fn(&str) -> String = $plain;
                 let name = plain(text);
                 let found = Self::ALL.into_iter().find(|it| it.name() == name);
-                let accepted = || Self::ALL.map(Self::name).join(", ");
-                found.ok_or_else(|| Self::Err::new($kind, text, &accepted()))
+                found.ok_or_else(|| Self::Err::among($kind, text, &Self::ALL.map(Self::name)))
             }
         })?
     };

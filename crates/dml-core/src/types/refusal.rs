@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::similar::suggestion;
+
 /// A field that breaks a rule: `Sizes[2]: 0 is too small; accepted: 1 to 4294967295`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {value} {problem}; accepted: {accepted}")]
@@ -40,15 +42,25 @@ impl InvalidField {
 
 /// A name that stands for none of the values that a type has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {kind} '{given}'; accepted: {accepted}")]
+#[error("unknown {kind} '{given}'{suggestion}; accepted: {accepted}")]
 pub struct UnknownName {
     kind: &'static str,
     given: String,
+    /// A question in parentheses, or empty.
+    suggestion: String,
     accepted: String,
 }
 
 impl UnknownName {
-    pub(crate) fn new(kind: &'static str, given: &str, accepted: &dyn fmt::Display) -> Self {
-        Self { kind, given: given.to_owned(), accepted: accepted.to_string() }
+    /// A name that has not the form that `accepted` states.
+    pub(crate) fn new(kind: &'static str, given: &str, accepted: &str) -> Self {
+        let (given, accepted) = (given.to_owned(), accepted.to_owned());
+        Self { kind, given, suggestion: String::new(), accepted }
+    }
+
+    /// A name that is none of `known`.
+    pub(crate) fn among(kind: &'static str, given: &str, known: &[&str]) -> Self {
+        let suggestion = suggestion(given, known.iter().copied());
+        Self { kind, given: given.to_owned(), suggestion, accepted: known.join(", ") }
     }
 }

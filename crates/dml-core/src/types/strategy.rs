@@ -51,5 +51,9 @@ mod tests {
         }
         let error = "write".parse::<Strategy>().unwrap_err().to_string();
         assert!(error.contains("strategy") && error.contains("inline, fill,"), "{error}");
+        let error = "tal-tiles".parse::<Strategy>().unwrap_err().to_string();
+        let expected =
+            "unknown strategy 'tal-tiles' (did you mean tall-tiles?); accepted: inline, ";
+        assert!(error.starts_with(expected), "{error}");
     }
 }

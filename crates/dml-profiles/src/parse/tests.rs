@@ -72,11 +72,12 @@ fn a_real_device_has_the_uniform_blocks_that_every_device_has_unless_it_states_o
 
 #[test]
 fn unknown_and_duplicate_keys_are_refused() {
-    refused("about = \"a\"\nlimit = 1", "limit: unknown key; accepted: about, device, driver");
+    let similar = "limit: unknown key (did you mean limits?); accepted: about, device, driver";
+    refused("about = \"a\"\nlimit = 1", similar);
     refused("about = \"a\"\n[limits]\nmaxFoo = 1", "limits.maxFoo: unknown key; accepted: maxStor");
     refused(
         "about = \"a\"\n[features]\nint8 = true",
-        "features.int8: unknown key; accepted: robustBufferAccess",
+        "features.int8: unknown key (did you mean shaderInt8?); accepted: robustBufferAccess",
     );
     refused("about = \"a\"\n\nabout = \"b\"", "line 3: duplicate key in `about = \"b\"`");
     refused("about = \"a\"\n[limits]\n[limits]", "line 3: ");

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use dml_core::suggestion;
+
 use crate::error::{Error, Result};
 use crate::instance::info::uuid_text;
 use crate::instance::physical::PhysicalDevice;
@@ -77,21 +79,31 @@ pub(crate) fn choose(
         let chosen = devices[*index].clone();
         return chosen.queue_family().map(|_| chosen);
     }
+    let names = devices.iter().map(|device| device.info().name.as_str());
+    let problem = problem(selector, !matching.is_empty(), names);
     let devices = list(&devices);
-    if *selector == DeviceSelector::Best {
-        return Err(Error::NoDevice { reason: format!("devices are: {devices}") });
-    }
-    let count = if matching.is_empty() { "no device" } else { "several devices" };
-    Err(Error::DeviceSelection { problem: format!("{count} {}", described(selector)), devices })
+    Err(match selector {
+        DeviceSelector::Best => Error::NoDevice { reason: format!("devices are: {devices}") },
+        _ => Error::DeviceSelection { problem, devices },
+    })
 }
 
-/// The selector as it follows `no device`.
-fn described(selector: &DeviceSelector) -> String {
+/// Why `selector` chooses no device among those with these `names`: none has the property that it names, or
+/// several have (`is_ambiguous`).
+fn problem<'a>(
+    selector: &DeviceSelector,
+    is_ambiguous: bool,
+    names: impl Iterator<Item = &'a str>,
+) -> String {
+    let count = if is_ambiguous { "several devices" } else { "no device" };
     match selector {
-        DeviceSelector::Best => "that can be used".to_owned(),
-        DeviceSelector::Index(index) => index.to_string(),
-        DeviceSelector::Name(part) => format!("whose name contains '{part}'"),
-        DeviceSelector::Uuid(uuid) => format!("with the UUID {}", uuid_text(uuid)),
+        DeviceSelector::Best => format!("{count} that can be used"),
+        DeviceSelector::Index(index) => format!("{count} {index}"),
+        DeviceSelector::Name(part) => {
+            let hint = if is_ambiguous { String::new() } else { suggestion(part, names) };
+            format!("{count} whose name contains '{part}'{hint}")
+        }
+        DeviceSelector::Uuid(uuid) => format!("{count} with the UUID {}", uuid_text(uuid)),
     }
 }
 
@@ -144,6 +156,23 @@ mod tests {
         let DeviceSelector::Uuid(bytes) = parse(uuid) else { panic!("not a UUID") };
         assert_eq!(bytes[..4], [0x6d, 0x65, 0x73, 0x61]);
         assert_eq!(parse(&uuid.replace('-', "").to_uppercase()), parse(uuid));
+    }
+
+    #[test]
+    fn a_wrong_selection_says_what_was_asked_for() {
+        let names = ["llvmpipe (LLVM 15.0.6, 256 bits)", "SwiftShader Device (LLVM 10.0.0)"];
+        let message = |text: &str, is_ambiguous| {
+            problem(&text.parse().unwrap(), is_ambiguous, names.into_iter())
+        };
+        assert_eq!(message("7", false), "no device 7");
+        assert_eq!(message("lavapip", false), "no device whose name contains 'lavapip'");
+        let similar = "no device whose name contains 'swiftshadr' \
+                       (did you mean SwiftShader Device (LLVM 10.0.0)?)";
+        assert_eq!(message("swiftshadr", false), similar);
+        assert_eq!(message("llvm", true), "several devices whose name contains 'llvm'");
+        let uuid = "6d657361-3232-2e33-2e36-000000000001";
+        assert_eq!(message(uuid, false), format!("no device with the UUID {uuid}"));
+        assert_eq!(message(uuid, true), format!("several devices with the UUID {uuid}"));
     }
 
     #[test]

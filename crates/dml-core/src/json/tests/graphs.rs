@@ -134,7 +134,8 @@ fn mistakes_of_operators_are_named_with_their_node() {
     refuses_at(
         "/Nodes/0/Operator/Desc/ATensor/DataType",
         json!("FLOAT31"),
-        "ELEMENT_WISE_ADD: Nodes[0].Operator.ATensor.DataType: \"FLOAT31\" is no data type; \
+        "ELEMENT_WISE_ADD: Nodes[0].Operator.ATensor.DataType: \"FLOAT31\" is no data type \
+         (did you mean FLOAT32 or FLOAT16?); \
          accepted: FLOAT32, FLOAT16, UINT32, UINT16, UINT8, INT32, INT16, INT8, FLOAT64, UINT64, INT64, \
          UINT4, INT4",
     );
@@ -194,8 +195,8 @@ fn mistakes_of_nodes_and_edges_are_named() {
     refuses_at(
         "/OutputEdges/0/GraphInputIndex",
         json!(0),
-        "graph: OutputEdges[0].GraphInputIndex: 0 is given for an unknown field; \
-         accepted: FromNodeIndex, FromNodeOutputIndex, GraphOutputIndex, Name",
+        "graph: OutputEdges[0].GraphInputIndex: 0 is given for an unknown field \
+         (did you mean GraphOutputIndex?); accepted: FromNodeIndex, FromNodeOutputIndex, GraphOutputIndex, Name",
     );
     refuses_at(
         "/IntermediateEdges/1",
