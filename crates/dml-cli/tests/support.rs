@@ -41,6 +41,19 @@ fn a_profile_answers_without_any_device() {
 }
 
 #[test]
+fn an_operator_above_the_level_is_said_to_be_before_its_types() {
+    let at = |level| {
+        let arguments = ["support", "DIAGONAL_MATRIX", "--profile", "api-1-1", "--feature-level"];
+        stdout(without_device(&[&arguments[..], &[level]].concat()))
+    };
+    let below = at("1_0");
+    let level = "created at feature level 1_0\nDIAGONAL_MATRIX needs feature level 2_0\n";
+    assert!(below.contains(level), "{below}");
+    assert_eq!(row(&below, "INT8")[3], "2_1");
+    assert!(!at("2_0").contains("DIAGONAL_MATRIX needs"));
+}
+
+#[test]
 fn every_operator_has_a_line_of_at_most_100_columns() {
     let table = stdout(without_device(&["support", "--profile", "apple-m1-0-2-1911-osx-11-2"]));
     for schema in dml::core::operators::OPERATORS {
@@ -92,8 +105,22 @@ fn without_a_profile_the_best_device_answers() {
 
 #[test]
 fn wrong_names_are_2_with_what_is_accepted() {
-    fails(without_device(&["support", "gather_"]), 2, "accepted: GATHER_ELEMENTS");
+    for (given, suggested) in [
+        ("gather_", "(did you mean GATHER, GATHER_ND, GATHER_ND1 or GATHER_ELEMENTS?)"),
+        ("SOFTMAX", "(did you mean ACTIVATION_SOFTMAX, ACTIVATION_SOFTMAX1, "),
+        ("RELU", "(did you mean ACTIVATION_RELU, ACTIVATION_RELU_GRAD, "),
+        ("DIAGONAL", "(did you mean DIAGONAL_MATRIX or DIAGONAL_MATRIX1?)"),
+        ("quux", "unknown operator; accepted: DirectML's names"),
+    ] {
+        fails(without_device(&["support", given]), 2, suggested);
+    }
     fails(without_device(&["support", "--profile", "riva-128"]), 2, "storage-range-16-kib");
+    fails(without_device(&["support", "--profile", "adreno"]), 2, "amd, apple, intel");
+    fails(without_device(&["support", "--profile", "gefroce"]), 2, "(did you mean nvidia-geforce");
+    let strategy = ["diag", "--sizes", "3,3", "--strategy", "fil-and-scatter"];
+    fails(without_device(&strategy), 2, "(did you mean fill-and-scatter?)");
+    let data_type = ["diag", "--sizes", "3,3", "--type", "flot16"];
+    fails(without_device(&data_type), 2, "(did you mean FLOAT16?)");
     fails(without_device(&["support", "--profile", "no/file.toml"]), 2, "cannot read profile");
     fails(without_device(&["support", "--feature-level", "7_0"]), 2, "accepted: 1_0");
     for arguments in [&["devices"][..], &["support"], &["diag", "--sizes", "3,3"]] {
@@ -157,14 +184,16 @@ fn diag_runs_under_a_profile() {
 }
 
 #[test]
-fn readme_has_the_table_of_what_is_implemented() {
-    let table = stdout(without_device(&["support", "--implemented"]));
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let readme = std::fs::read_to_string(readme).unwrap();
+fn the_page_of_operators_is_what_the_command_prints() {
+    let page = stdout(without_device(&["support", "--implemented"]));
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operators.md");
+    let committed = std::fs::read_to_string(path).unwrap();
     assert!(
-        readme.contains(&table),
-        "README.md lacks the output of `dml support --implemented`:\n{table}"
+        committed == page,
+        "run: cargo run -p dml-cli -- support --implemented > docs/operators.md"
     );
+    let rows = page.lines().filter(|line| line.starts_with("| ") && line.contains(" | 1_0 | "));
+    assert!(rows.count() > 50 && page.contains("167 of DirectML's 177 operators"), "{page}");
     let output = without_device(&["support", "--implemented", "--json"]);
     fails(output, 2, "cannot be used with");
 }
