@@ -1,5 +1,5 @@
-//! The feature-level conformance runner: does a device deliver, at every feature level, exactly
-//! what that level promises?
+//! The feature-level conformance runner: checks on a device, at every feature level, what DirectML's
+//! documentation states for the level.
 //!
 //! ```text
 //! selection -> Case  --execute::run(executor)-->  CaseResult  -->  Outcomes  -->  Run  -->  report

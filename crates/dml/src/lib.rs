@@ -18,8 +18,9 @@
 //! # }
 //! ```
 //!
-//! A [`Device`] accepts exactly what its feature level promises and delivers it bit for bit, also
-//! where the hardware lacks the types. Everything is `Send + Sync`; objects may be dropped in any
+//! A [`Device`] refuses operators, data types and dimension counts above its feature level, and executes
+//! the others with the same bits everywhere, also where the hardware lacks the types. Feature levels and
+//! results are checked against DirectML's documentation, never against DirectML itself. Everything is `Send + Sync`; objects may be dropped in any
 //! order.
 //!
 //! [`support`] answers what runs where before anything is created; a [`CapabilityCap`] makes a device
@@ -68,7 +69,10 @@ pub use dml_vk as vk;
 pub use dml_vk::ash;
 pub use half::f16;
 
-// The example of the README is compiled and run like every other one.
+// The examples of the README and of the page on integration are compiled and run like every other one.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/integrating.md")]
+struct Integrating;
