@@ -3,7 +3,7 @@
 use dml::core::plan::{Plan, Slot};
 use dml::core::schema::FieldKind;
 use dml::core::{TensorLayout, Validated};
-use dml::vk::CompileInput;
+use dml::vk::{CompileInput, LowerPlan};
 use dml::{
     AbstractOperator, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device,
     FeatureLevel, Instance, MemoryLocation,
@@ -51,9 +51,11 @@ impl<'a> DeviceExecutor<'a> {
         level: FeatureLevel,
     ) -> dml::Result<CompiledOperator> {
         let operator = lowering.validate(operator, level)?;
-        let has_transfers = self.transfer() == TransferUse::Allowed;
-        let (plan, storage_only) =
-            dml_ops::lower_both(has_transfers, |transfer| self.lower(&operator, transfer))?;
+        let plan = self.lower(&operator, self.transfer())?;
+        let storage_only = (!plan.is_dispatch_only()).then(|| {
+            let lowered = self.lower(&operator, TransferUse::StorageOnly);
+            LowerPlan::new(move || lowered.clone())
+        });
         let input = CompileInput { plan, storage_only };
         let compiled = dml_fault::compile(self.device.vulkan(), input)?;
         Ok(CompiledOperator::from_vulkan(operator, compiled))

@@ -19,7 +19,7 @@ mod tests;
 #[cfg(feature = "reference")]
 pub mod reference;
 
-pub use registry::{OPERATORS, find, lower, lower_both, used_features};
+pub use registry::{OPERATORS, find, lower, used_features};
 pub use target::{Target, TransferUse};
 
 use dml_core::plan::Plan;

@@ -58,28 +58,6 @@ pub fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
     }
 }
 
-/// The preferred plan of an operator and, where that has transfers, the one for buffers of storage
-/// usage alone. `lower` makes a plan for buffers of either kind, such as [`lower`] does.
-///
-/// # Errors
-/// What `lower` gives. That the device cannot carry what only buffers of storage usage need is none:
-/// they are rare, and binding them refuses it.
-pub fn lower_both(
-    has_transfers: bool,
-    mut lower: impl FnMut(TransferUse) -> Result<Plan, Error>,
-) -> Result<(Plan, Option<Plan>), Error> {
-    let preferred = if has_transfers { TransferUse::Allowed } else { TransferUse::StorageOnly };
-    let plan = lower(preferred)?;
-    if plan.is_dispatch_only() {
-        return Ok((plan, None));
-    }
-    match lower(TransferUse::StorageOnly) {
-        Ok(storage_only) => Ok((plan, Some(storage_only))),
-        Err(Error::DeviceLimit { .. }) => Ok((plan, None)),
-        Err(error) => Err(error),
-    }
-}
-
 /// The optional features that the kernels use which are selected for `operator` at `level`, on a device
 /// that has `capabilities`. None where it does not run.
 pub fn used_features(
@@ -97,59 +75,7 @@ pub fn used_features(
 
 #[cfg(test)]
 mod tests {
-    use dml_core::plan::{Fill, Slot, Step};
-    use dml_core::{DataType, TensorDesc};
-
     use super::*;
-    use crate::families::diagonal::cases::diagonal;
-    use crate::tests::lower_with;
-
-    /// A plan with a transfer where those are allowed, else what `storage_only` gives.
-    fn both(storage_only: Result<Plan, Error>) -> Result<(Plan, Option<Plan>), Error> {
-        lower_both(true, |transfer| match transfer {
-            TransferUse::Allowed => Ok(plan(true)),
-            TransferUse::StorageOnly => storage_only.clone(),
-        })
-    }
-
-    fn plan(has_transfer: bool) -> Plan {
-        let output_tensor = TensorDesc::packed(DataType::Int32, &[2, 2]);
-        let desc = diagonal(output_tensor, 0, 1.0);
-        let mut plan = lower_with(desc, Tuning::default(), TransferUse::StorageOnly);
-        if has_transfer {
-            plan.exec.push(Step::Fill(Fill { slot: Slot::Output(0), range: 0..4, pattern: 0 }));
-        }
-        plan
-    }
-
-    #[test]
-    fn only_what_the_device_cannot_carry_leaves_the_second_plan_out() {
-        let operator = "TEST";
-        assert_eq!(both(Ok(plan(false))), Ok((plan(true), Some(plan(false)))));
-        let limit = Error::DeviceLimit {
-            operator,
-            field: "OutputTensor",
-            needed: 2,
-            unit: "bytes",
-            limit: "maxStorageBufferRange",
-            available: 1,
-        };
-        assert_eq!(both(Err(limit)), Ok((plan(true), None)));
-        let internal = Error::Internal { operator, problem: "of storage usage alone".to_owned() };
-        assert_eq!(both(Err(internal.clone())), Err(internal));
-    }
-
-    #[test]
-    fn a_plan_of_dispatches_needs_no_second_one() {
-        for has_transfers in [true, false] {
-            let lowered = std::cell::Cell::new(0);
-            let both = lower_both(has_transfers, |_| {
-                lowered.set(lowered.get() + 1);
-                Ok(plan(false))
-            });
-            assert_eq!((both, lowered.get()), (Ok((plan(false), None)), 1));
-        }
-    }
 
     #[test]
     fn what_the_schema_calls_implemented_is_and_the_other_way_round() {

@@ -3,6 +3,7 @@
 pub(crate) mod binding;
 pub(crate) mod compiled;
 pub(crate) mod descriptors;
+pub(crate) mod lazy;
 pub(crate) mod part;
 pub(crate) mod places;
 pub(crate) mod record;

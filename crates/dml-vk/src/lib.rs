@@ -57,6 +57,7 @@ mod transfer;
 pub use ash;
 pub use bind::binding::{Bindings, BufferBinding};
 pub use bind::compiled::{BindingProperties, CompileInput, CompiledOperator, Phase};
+pub use bind::lazy::LowerPlan;
 pub use bind::record::record_plan;
 pub use bind::table::BindingTable;
 pub use device::buffers::RawBufferDesc;

@@ -212,7 +212,10 @@ fn a_malformed_plan_is_our_own_defect() {
             assert!(matches!(error, Error::Internal { .. }), "{error:?}");
         }
         let transfers = plan(256, fill(0..4));
-        let input = CompileInput { plan: transfers.clone(), storage_only: Some(transfers) };
-        assert!(matches!(try_compile_both(device, input).unwrap_err(), Error::Internal { .. }));
+        let input = CompileInput { plan: transfers.clone(), storage_only: Some(transfers.into()) };
+        let compiled = try_compile_both(device, input).unwrap();
+        let storage = buffer_with(device, 256, BufferUsage::STORAGE, MemoryLocation::Readback);
+        let error = try_bind(&compiled, &storage, 0, 256).unwrap_err();
+        assert!(matches!(error, Error::Internal { .. }), "{error:?}");
     });
 }

@@ -5,12 +5,13 @@ mod common;
 
 use common::kernels::{copy, fill, plan, ramp, requirement, sum};
 use common::{
-    buffer, compile, counts, each_device, each_injected_device, part, run, try_compile_both, words,
+    buffer, buffer_with, compile, counts, each_device, each_injected_device, part, run,
+    try_compile_both, words,
 };
 use dml_core::plan::{BoundAt, InPlace, Plan, Slot};
 use dml_vk::{
-    BindingTable, Bindings, BufferBinding, CompileInput, CompiledOperator, Error, Phase, Recorder,
-    Result,
+    BindingTable, Bindings, BufferBinding, BufferUsage, CompileInput, CompiledOperator, Error,
+    MemoryLocation, Phase, Recorder, Result,
 };
 
 const OUT: Slot = Slot::Output(0);
@@ -215,9 +216,14 @@ fn a_pair_with_steps_of_its_own_is_bound_alone() {
 fn both_plans_of_an_operator_allow_the_same_in_place() {
     each_device(|device| {
         let dispatches = || Plan { exec: vec![ramp(OUT, 0..256, 1)], ..by_same_steps() };
-        let both = |storage_only| {
-            let input = CompileInput { plan: by_same_steps(), storage_only: Some(storage_only) };
-            try_compile_both(device, input).map(|_| ())
+        let storage = buffer_with(device, 256, BufferUsage::STORAGE, MemoryLocation::Readback);
+        let both = |storage_only: Plan| {
+            let plan = Plan { exec: vec![fill(OUT, 0..256, 1)], ..by_same_steps() };
+            let storage_only = Some(storage_only.into());
+            let compiled = try_compile_both(device, CompileInput { plan, storage_only })?;
+            let inputs = [(); 3].map(|()| buffer(device, 256));
+            let inputs = [0, 1, 2].map(|index| part(&inputs[index], 0, 256));
+            bind_three(&compiled, inputs, part(&storage, 0, 256)).map(|_| ())
         };
         both(dispatches()).unwrap();
         let by_same = InPlace::by_same_steps(0, 0);

@@ -3,6 +3,9 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use common::kernels::{
     RAMP, SUM, changed, copy, fill, leaked, plan, ramp, ramp_of_size_in, requirement, sum,
 };
@@ -15,7 +18,7 @@ use dml_core::kernel::{KernelDescription, KernelModule};
 use dml_core::plan::{Copy, CopyRegion, KernelKey, Plan, Slot, Step, Update};
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompileInput, CompiledOperator,
-    Error, MemoryLocation, Recorder, Result,
+    Error, LowerPlan, MemoryLocation, Recorder, Result,
 };
 
 const OUT: Slot = Slot::Output(0);
@@ -135,7 +138,7 @@ fn buffers_without_transfer_usage_get_the_plan_of_dispatches() {
     each_device(|device| {
         let transfers = plan(256, vec![fill(OUT, 0..256, 9)]);
         let dispatches = plan(256, vec![ramp(OUT, 0..256, 9)]);
-        let input = CompileInput { plan: transfers.clone(), storage_only: Some(dispatches) };
+        let input = CompileInput { plan: transfers.clone(), storage_only: Some(dispatches.into()) };
         let compiled = try_compile_both(device, input).unwrap();
         let table = bind(&compiled, &buffer(device, 256), 0).unwrap();
         assert!(table.uses_preferred_plan());
@@ -151,6 +154,70 @@ fn buffers_without_transfer_usage_get_the_plan_of_dispatches() {
             error.to_string(),
             "TEST: OutputTensor: the buffer's usage is STORAGE \
              (accepted: a usage with STORAGE | TRANSFER_DST)"
+        );
+    });
+}
+
+/// Nothing else asks for it: neither compiling, nor buffers with transfers, nor what these need.
+#[test]
+fn the_plan_of_dispatches_is_made_once_when_such_buffers_are_bound() {
+    each_device(|device| {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&count);
+        let storage_only = LowerPlan::new(move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+            Ok(Plan { temporary_size: 512, ..plan(256, vec![ramp(OUT, 0..256, 9)]) })
+        });
+        let transfers = plan(256, vec![fill(OUT, 0..256, 9)]);
+        let input = CompileInput { plan: transfers, storage_only: Some(storage_only) };
+        let compiled = try_compile_both(device, input).unwrap();
+        bind(&compiled, &buffer(device, 256), 0).unwrap();
+        let with_transfers = compiled.binding_properties_for(BufferUsage::all());
+        assert_eq!(
+            (with_transfers.temporary_resource_size, compiled.needs_initialization()),
+            (0, false)
+        );
+        assert_eq!(count.load(Ordering::Relaxed), 0);
+
+        let storage = buffer_with(device, 256, BufferUsage::STORAGE, MemoryLocation::Readback);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let error = bind(&compiled, &storage, 0).unwrap_err().to_string();
+                    let expected = "TEST: TemporaryResource: nothing is bound \
+                                    (accepted: a buffer range of at least 512 bytes)";
+                    assert_eq!(error, expected);
+                });
+            }
+        });
+        assert_eq!(compiled.binding_properties().temporary_resource_size, 512);
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn a_plan_of_dispatches_that_the_device_cannot_carry_is_refused_at_binding() {
+    each_device(|device| {
+        let limit = || dml_core::Error::DeviceLimit {
+            operator: "TEST",
+            field: "OutputTensor",
+            needed: 2,
+            unit: "bytes",
+            limit: "maxStorageBufferRange",
+            available: 1,
+        };
+        let storage_only = Some(LowerPlan::new(move || Err(limit())));
+        let transfers = plan(256, vec![fill(OUT, 0..256, 9)]);
+        let compiled =
+            try_compile_both(device, CompileInput { plan: transfers, storage_only }).unwrap();
+        bind(&compiled, &buffer(device, 256), 0).unwrap();
+        let storage = buffer_with(device, 256, BufferUsage::STORAGE, MemoryLocation::Readback);
+        let error = bind(&compiled, &storage, 0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "TEST: OutputTensor: the buffer's usage is STORAGE, and without transfers the device \
+             cannot execute it: TEST: OutputTensor: needs 2, but maxStorageBufferRange of this device \
+             is 1 (accepted: a usage with STORAGE | TRANSFER_DST)"
         );
     });
 }

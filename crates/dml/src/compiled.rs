@@ -12,7 +12,11 @@ use dml_vk::{BindingProperties, Buffer};
 #[derive(Clone, Debug)]
 enum Work {
     Operator(Arc<Validated>),
-    Graph(Arc<(ValidatedGraph, Option<Explanation>)>),
+    Graph {
+        graph: Arc<ValidatedGraph>,
+        /// Of the preferred plan.
+        explanation: Arc<OnceLock<Explanation>>,
+    },
 }
 
 /// An operator that is ready to be executed any number of times, from any thread.
@@ -33,15 +37,19 @@ impl CompiledOperator {
     /// as a test with a plan that is wrong on purpose. Nothing checks that they compute what the
     /// operator says.
     pub fn from_vulkan(operator: Validated, vulkan: dml_vk::CompiledOperator) -> Self {
-        Self::new(Work::Operator(Arc::new(operator)), vulkan)
+        Self::of_operator(Arc::new(operator), vulkan)
+    }
+
+    pub(crate) fn of_operator(operator: Arc<Validated>, vulkan: dml_vk::CompiledOperator) -> Self {
+        Self::new(Work::Operator(operator), vulkan)
     }
 
     pub(crate) fn of_graph(
-        graph: ValidatedGraph,
-        explanation: Option<Explanation>,
+        graph: Arc<ValidatedGraph>,
+        explanation: Arc<OnceLock<Explanation>>,
         vulkan: dml_vk::CompiledOperator,
     ) -> Self {
-        Self::new(Work::Graph(Arc::new((graph, explanation))), vulkan)
+        Self::new(Work::Graph { graph, explanation }, vulkan)
     }
 
     fn new(work: Work, vulkan: dml_vk::CompiledOperator) -> Self {
@@ -53,7 +61,7 @@ impl CompiledOperator {
     pub fn operator(&self) -> Option<&Validated> {
         match &self.work {
             Work::Operator(operator) => Some(operator),
-            Work::Graph(_) => None,
+            Work::Graph { .. } => None,
         }
     }
 
@@ -61,7 +69,7 @@ impl CompiledOperator {
     pub fn graph(&self) -> Option<&ValidatedGraph> {
         match &self.work {
             Work::Operator(_) => None,
-            Work::Graph(graph) => Some(&graph.0),
+            Work::Graph { graph, .. } => Some(graph),
         }
     }
 
@@ -69,7 +77,7 @@ impl CompiledOperator {
     pub fn explanation(&self) -> Option<&Explanation> {
         match &self.work {
             Work::Operator(_) => None,
-            Work::Graph(graph) => graph.1.as_ref(),
+            Work::Graph { explanation, .. } => explanation.get(),
         }
     }
 
@@ -78,7 +86,8 @@ impl CompiledOperator {
         &self.vulkan
     }
 
-    /// Descriptors and memory that execution needs, as DirectML reports them.
+    /// Descriptors and memory that execution needs, as DirectML reports them, whatever the buffers' usages are.
+    /// [`dml_vk::CompiledOperator::binding_properties_for`] asks for less where all buffers have transfers.
     pub fn binding_properties(&self) -> BindingProperties {
         self.vulkan.binding_properties()
     }
@@ -122,7 +131,7 @@ impl CompiledOperator {
     fn layout(&self, kind: FieldKind, index: usize) -> Option<&TensorLayout> {
         match &self.work {
             Work::Operator(operator) => operator.tensors(kind).nth(index)?.1,
-            Work::Graph(graph) => graph.0.tensor(kind, index),
+            Work::Graph { graph, .. } => graph.tensor(kind, index),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use dml_core::plan::{Aliases, BindingRequirement, BoundAt, InPlace, Slot};
+use dml_core::plan::{Aliases, BindingRequirement, BoundAt, InPlace, Plan, Slot};
 
 use crate::bind::compiled::{CompiledOperator, Phase};
 use crate::error::{Error, Result};
@@ -71,10 +71,11 @@ impl CheckedBinding {
     }
 }
 
-/// Checks everything that does not depend on the plan that is going to be used. Also tells which
-/// inputs are bound to the bytes of an output.
+/// Checks everything but usages of transfers, where `plan` is going to be used. Also tells which inputs are
+/// bound to the bytes of an output.
 pub(crate) fn check_bindings(
     compiled: &CompiledOperator,
+    plan: &Plan,
     bindings: &Bindings<'_>,
     phase: Phase,
 ) -> Result<(Vec<CheckedBinding>, Aliases)> {
@@ -82,20 +83,9 @@ pub(crate) fn check_bindings(
     let mut bound = Vec::new();
     checker.tensors("inputs", Slot::Input, compiled.inputs(), bindings.inputs, &mut bound)?;
     checker.tensors("outputs", Slot::Output, compiled.outputs(), bindings.outputs, &mut bound)?;
-    let properties = compiled.binding_properties();
     let resources = [
-        (
-            Slot::Temporary,
-            "TemporaryResource",
-            properties.temporary_resource_size,
-            &bindings.temporary,
-        ),
-        (
-            Slot::Persistent,
-            "PersistentResource",
-            properties.persistent_resource_size,
-            &bindings.persistent,
-        ),
+        (Slot::Temporary, "TemporaryResource", plan.temporary_size, &bindings.temporary),
+        (Slot::Persistent, "PersistentResource", plan.persistent_size, &bindings.persistent),
     ];
     for (slot, field, size, binding) in resources {
         if size > 0 {

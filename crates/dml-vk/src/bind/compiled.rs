@@ -1,13 +1,14 @@
 //! Compiled operators: a plan with its pipelines, its barriers and its constants on a device.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use dml_core::plan::{Aliases, BindingRequirement, BoundAt, InPlace, Plan, Slot, Step};
 
+use crate::bind::lazy::{LazyPlan, LowerPlan};
 use crate::device::{Device, DeviceShared};
 use crate::error::{Error, Result};
 use crate::memory::allocator::MemoryLocation;
@@ -17,15 +18,15 @@ use crate::pipeline::plan_check::{check_plan, slot_usages};
 use crate::record::barrier::{Barrier, derive_barriers};
 
 /// What an operator is compiled from.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct CompileInput {
     /// The preferred plan.
     pub plan: Plan,
-    /// A plan of the same operator made of dispatches only, for buffers without transfer usage. It
+    /// Makes a plan of the same operator from dispatches only, for buffers without transfer usage. It
     /// binds the same tensors, and both plans agree about what is in the persistent resource. Not
-    /// needed where the preferred plan is made of dispatches only. Its pipelines are made when such
-    /// buffers are bound first.
-    pub storage_only: Option<Plan>,
+    /// needed where the preferred plan is made of dispatches only. The plan is made when such buffers are
+    /// bound first, or [`CompiledOperator::binding_properties`] is asked for.
+    pub storage_only: Option<LowerPlan>,
 }
 
 /// What binding an operator takes beside its tensors.
@@ -63,7 +64,6 @@ pub(crate) struct CompiledShared {
     pub(crate) preferred: CompiledPlan,
     /// Binds the same tensors.
     pub(crate) storage_only: Option<LazyPlan>,
-    properties: BindingProperties,
 }
 
 /// One way to execute an operator.
@@ -74,23 +74,6 @@ pub(crate) struct CompiledPlan {
     exec: PhaseFacts,
     /// Of the pairs of [`Plan::in_place`] that have steps of their own, and of no other.
     in_place: BTreeMap<(u32, u32), PhaseFacts>,
-}
-
-/// A plan that is compiled when buffers are bound to it first.
-pub(crate) struct LazyPlan {
-    plan: Arc<Plan>,
-    compiled: OnceLock<CompiledPlan>,
-}
-
-impl LazyPlan {
-    pub(crate) fn get(&self, device: &Device) -> Result<&CompiledPlan> {
-        if let Some(compiled) = self.compiled.get() {
-            return Ok(compiled);
-        }
-        let compiled = device.compile_plan(&self.plan)?;
-        device.shared.pipelines.keep();
-        Ok(self.compiled.get_or_init(|| compiled))
-    }
 }
 
 /// What compiling adds to the steps of one phase.
@@ -139,31 +122,27 @@ impl Device {
     ///   declares, and as their [`Access`](dml_core::plan::Access) says.
     /// - It ends, and does nothing else that Vulkan leaves undefined.
     ///
+    /// All of this holds for the plan that [`CompileInput::storage_only`] makes, too.
+    ///
     /// On a device that this crate has created with robustBufferAccess, that keeps a kernel that leaves its windows
     /// inside of the buffers that are bound: bytes of theirs are wrong then, and nothing is undefined.
     pub unsafe fn compile(&self, input: CompileInput) -> Result<CompiledOperator> {
         self.shared.raw.ensure_alive()?;
         let CompileInput { plan, storage_only } = input;
         let operator = plan.operator;
-        if let Some(alternative) = &storage_only {
-            check_alternative(&plan, alternative)?;
-            check_plan(alternative, &self.shared.capabilities)?;
-        }
         check_plan(&plan, &self.shared.capabilities)?;
-        let properties = storage_only.iter().map(properties).fold(properties(&plan), larger);
         let preferred = self.compile_plan(&Arc::new(plan))?;
         self.shared.pipelines.keep();
-        let storage_only =
-            storage_only.map(|plan| LazyPlan { plan: Arc::new(plan), compiled: OnceLock::new() });
+        let storage_only = storage_only.map(LazyPlan::new);
         let label = CString::new(operator)
             .map_err(|_| Error::internal("an operator's name contains NUL"))?;
         let device = self.clone();
-        let shared = CompiledShared { device, label, preferred, storage_only, properties };
+        let shared = CompiledShared { device, label, preferred, storage_only };
         Ok(CompiledOperator { shared: Arc::new(shared) })
     }
 
     /// `plan` was checked.
-    fn compile_plan(&self, plan: &Arc<Plan>) -> Result<CompiledPlan> {
+    pub(crate) fn compile_plan(&self, plan: &Arc<Plan>) -> Result<CompiledPlan> {
         let in_place = || plan.in_place.iter().filter(|it| !it.is_by_same_steps());
         let phases = [&plan.init[..], &plan.exec].into_iter();
         let steps = phases.chain(in_place().map(InPlace::own_steps)).flatten();
@@ -233,9 +212,23 @@ impl CompiledOperator {
         &self.shared.device
     }
 
-    /// Descriptors and resources that binding takes.
+    /// Descriptors and resources that binding takes, whatever the buffers' usages are. The first call makes the
+    /// plan for buffers of storage usage alone, where the operator has one.
     pub fn binding_properties(&self) -> BindingProperties {
-        self.shared.properties
+        self.binding_properties_for(BufferUsage::STORAGE)
+    }
+
+    /// Descriptors and resources that binding takes where every buffer has at least this usage. Where that is all
+    /// of [`BufferUsage`], they are those of the preferred plan, and no other is made.
+    pub fn binding_properties_for(&self, usage: BufferUsage) -> BindingProperties {
+        let preferred = properties(self.preferred());
+        if usage.contains(BufferUsage::all()) {
+            return preferred;
+        }
+        // One that cannot be made is refused when such buffers are bound.
+        let storage_only = self.shared.storage_only.as_ref();
+        let plan = storage_only.and_then(|it| it.plan(self.device(), self.preferred()).ok());
+        plan.map_or(preferred, |plan| larger(preferred, properties(plan)))
     }
 
     /// What each input binding needs; `None` where an optional input is absent.
@@ -251,10 +244,7 @@ impl CompiledOperator {
     /// Whether it must be initialized before the first execution: initialization has something to
     /// do, or an input is bound then. Initializing other operators is allowed and does nothing.
     pub fn needs_initialization(&self) -> bool {
-        let mut inputs = self.inputs().iter().flatten();
-        inputs.any(|input| input.bound_at == BoundAt::Initialization)
-            || !self.preferred().init.is_empty()
-            || self.shared.storage_only.as_ref().is_some_and(|it| !it.plan.init.is_empty())
+        needs_initialization(self.preferred())
     }
 
     /// Each input and output that may be bound to exactly the same range; none where no output may
@@ -278,7 +268,7 @@ impl fmt::Debug for CompiledShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CompiledShared")
             .field("operator", &self.label)
-            .field("properties", &self.properties)
+            .field("properties", &properties(&self.preferred.plan))
             .finish_non_exhaustive()
     }
 }
@@ -312,20 +302,9 @@ impl BoundPhase<'_> {
     }
 }
 
-/// Which pairs may be bound to the same bytes, and which of them at once.
-fn permissions(plan: &Plan) -> BTreeSet<((u32, u32), bool)> {
-    plan.in_place.iter().map(|it| (it.pair(), it.is_by_same_steps())).collect()
-}
-
-fn check_alternative(plan: &Plan, alternative: &Plan) -> Result<()> {
-    let same = plan.inputs == alternative.inputs
-        && plan.outputs == alternative.outputs
-        && permissions(plan) == permissions(alternative);
-    if same && alternative.is_dispatch_only() {
-        return Ok(());
-    }
-    let problem = if same { "has a transfer" } else { "binds other tensors" };
-    Err(Error::internal(format!("{}: the storage-only plan {problem}", plan.operator)))
+pub(crate) fn needs_initialization(plan: &Plan) -> bool {
+    let mut inputs = plan.inputs.iter().flatten();
+    inputs.any(|input| input.bound_at == BoundAt::Initialization) || !plan.init.is_empty()
 }
 
 fn properties(plan: &Plan) -> BindingProperties {

@@ -1,14 +1,16 @@
 //! One operator of a binding table.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dml_core::plan::{Aliases, Step};
+use dml_core::plan::{Aliases, Slot, Step};
 
 use crate::bind::binding::{Bindings, CheckedBinding, check_bindings};
 use crate::bind::compiled::{BoundPhase, CompiledOperator, CompiledPlan, Phase};
 use crate::bind::descriptors::{DescriptorSets, SetContent};
 use crate::bind::places::{BoundStep, Places};
 use crate::error::{Error, Result};
+use crate::memory::buffer::BufferUsage;
 
 /// An operator with its buffers. All handles in its steps are kept alive by it.
 pub(crate) struct TablePart {
@@ -29,8 +31,18 @@ impl TablePart {
     ) -> Result<Self> {
         let device = compiled.device();
         device.shared.raw.ensure_alive()?;
-        let (bound, aliases) = check_bindings(compiled, bindings, phase)?;
-        let (is_preferred, plan) = choose(compiled, &bound, phase, &aliases)?;
+        let preferred = &compiled.shared.preferred;
+        let (mut bound, aliases) = check_bindings(compiled, &preferred.plan, bindings, phase)?;
+        let usages = &phase_of(preferred, phase, &aliases)?.facts.usages;
+        let plan = match lacking(&bound, usages) {
+            None => preferred,
+            Some(lacking) => {
+                let plan = storage_only(compiled, lacking, usages)?;
+                // Its resources may be larger.
+                (bound, _) = check_bindings(compiled, &plan.plan, bindings, phase)?;
+                plan
+            }
+        };
         let phase_of_plan = phase_of(plan, phase, &aliases)?;
         let steps = || phase_of_plan.steps.iter().zip(&phase_of_plan.facts.pipelines);
         let places = Places::new(device, plan, &bound);
@@ -53,7 +65,7 @@ impl TablePart {
         });
         Ok(Self {
             steps: steps.collect::<Result<_>>()?,
-            is_preferred,
+            is_preferred: std::ptr::eq(plan, preferred),
             compiled: compiled.clone(),
             bound,
             _sets: sets,
@@ -61,28 +73,38 @@ impl TablePart {
     }
 }
 
-/// The preferred plan where every buffer has the usages that it needs, else the one that needs none but
-/// storage.
-fn choose<'a>(
+/// The first binding whose buffer has not the usage that the preferred plan needs.
+fn lacking<'a>(
+    bound: &'a [CheckedBinding],
+    usages: &BTreeMap<Slot, BufferUsage>,
+) -> Option<&'a CheckedBinding> {
+    bound.iter().find(|one| !one.buffer.usage().contains(needed(one, usages)))
+}
+
+fn needed(one: &CheckedBinding, usages: &BTreeMap<Slot, BufferUsage>) -> BufferUsage {
+    usages.get(&one.slot).copied().unwrap_or_default()
+}
+
+/// The plan that needs no usage but storage, for buffers of which this one lacks another.
+fn storage_only<'a>(
     compiled: &'a CompiledOperator,
-    bound: &[CheckedBinding],
-    phase: Phase,
-    aliases: &Aliases,
-) -> Result<(bool, &'a CompiledPlan)> {
-    let preferred = &compiled.shared.preferred;
-    let usages = &phase_of(preferred, phase, aliases)?.facts.usages;
-    let needed = |one: &CheckedBinding| usages.get(&one.slot).copied().unwrap_or_default();
-    let Some(lacking) = bound.iter().find(|one| !one.buffer.usage().contains(needed(one))) else {
-        return Ok((true, preferred));
-    };
-    if let Some(plan) = &compiled.shared.storage_only {
-        return Ok((false, plan.get(compiled.device())?));
-    }
-    Err(Error::InvalidBinding {
+    lacking: &CheckedBinding,
+    usages: &BTreeMap<Slot, BufferUsage>,
+) -> Result<&'a CompiledPlan> {
+    let refused = |reason: &str| Error::InvalidBinding {
         operator: compiled.operator(),
         field: lacking.field.clone(),
-        problem: format!("the buffer's usage is {}", lacking.buffer.usage()),
-        accepted: format!("a usage with {}", needed(lacking)),
+        problem: format!("the buffer's usage is {}{reason}", lacking.buffer.usage()),
+        accepted: format!("a usage with {}", needed(lacking, usages)),
+    };
+    let shared = &compiled.shared;
+    let lazy = shared.storage_only.as_ref().ok_or_else(|| refused(""))?;
+    let plan = lazy.compiled(&shared.device, &shared.preferred.plan);
+    plan.map_err(|error| match error {
+        Error::LimitExceeded { .. } => {
+            refused(&format!(", and without transfers the device cannot execute it: {error}"))
+        }
+        other => other,
     })
 }
 

@@ -1,10 +1,12 @@
 //! How a device compiles operators and graphs.
 
+use std::sync::{Arc, OnceLock};
+
 use dml_core::plan::Plan;
 use dml_core::{AbstractOperator, ExecutionFlags, GraphDesc, validate, validate_graph};
-use dml_ops::Target;
 use dml_ops::graph::{GraphOptions, compile_graph};
-use dml_vk::{BufferUsage, CompileInput};
+use dml_ops::{Target, TransferUse};
+use dml_vk::{BufferUsage, CompileInput, LowerPlan};
 
 use crate::compiled::CompiledOperator;
 use crate::device::Device;
@@ -30,9 +32,10 @@ impl Device {
         flags: ExecutionFlags,
     ) -> Result<CompiledOperator> {
         flags.check().map_err(Error::ExecutionFlags)?;
-        let operator = validate(&operator.into(), self.feature_level)?;
-        let vulkan = self.compile_plans(|target| dml_ops::lower(&operator, target))?;
-        Ok(CompiledOperator::from_vulkan(operator, vulkan))
+        let operator = Arc::new(validate(&operator.into(), self.feature_level)?);
+        let lowered = Arc::clone(&operator);
+        let vulkan = self.compile_plans(move |target| dml_ops::lower(&lowered, target))?;
+        Ok(CompiledOperator::of_operator(operator, vulkan))
     }
 
     /// Compiles a graph to one operator: DirectML's CompileGraph. Its inputs and outputs are bound by their
@@ -56,31 +59,39 @@ impl Device {
         options: GraphOptions,
     ) -> Result<CompiledOperator> {
         flags.check().map_err(Error::ExecutionFlags)?;
-        let graph = validate_graph(graph, self.feature_level)?;
-        let mut explanation = None;
-        let vulkan = self.compile_plans(|target| {
-            let (plan, what) = compile_graph(&graph, target, options)?;
+        let graph = Arc::new(validate_graph(graph, self.feature_level)?);
+        let explanation = Arc::new(OnceLock::new());
+        let (lowered, first) = (Arc::clone(&graph), Arc::clone(&explanation));
+        let vulkan = self.compile_plans(move |target| {
+            let (plan, explanation) = compile_graph(&lowered, target, options)?;
             // The first plan is the preferred one.
-            explanation.get_or_insert(what);
+            let _ = first.set(explanation);
             Ok(plan)
         })?;
         Ok(CompiledOperator::of_graph(graph, explanation, vulkan))
     }
 
-    /// The plans that `lower` makes, compiled.
+    /// The plan that `lower` makes, compiled. Where it has transfers, another one for buffers of storage usage alone
+    /// is made when such are bound.
     #[allow(
         unsafe_code,
         reason = "the one place that vouches for this project's plans and kernels"
     )]
     fn compile_plans(
         &self,
-        mut lower: impl FnMut(&Target<'_>) -> Result<Plan, dml_core::Error>,
+        lower: impl Fn(&Target<'_>) -> Result<Plan, dml_core::Error> + Send + Sync + 'static,
     ) -> Result<dml_vk::CompiledOperator> {
         let has_transfers = self.vulkan.buffer_usages() == BufferUsage::all();
-        let (plan, storage_only) = dml_ops::lower_both(has_transfers, |transfer| {
-            let capabilities = self.capabilities();
-            lower(&Target { capabilities, tuning: self.tuning, transfer })
-        })?;
+        let preferred = if has_transfers { TransferUse::Allowed } else { TransferUse::StorageOnly };
+        let (vulkan, tuning) = (self.vulkan.clone(), self.tuning);
+        let lower = move |transfer| {
+            lower(&Target { capabilities: vulkan.capabilities(), tuning, transfer })
+        };
+        let plan = lower(preferred)?;
+        let storage_only = match plan.is_dispatch_only() {
+            true => None,
+            false => Some(LowerPlan::new(move || lower(TransferUse::StorageOnly))),
+        };
         // SAFETY: both plans are what `dml_ops` makes of a validated operator or graph for these
         // capabilities. They name kernels of `dml-spirv` alone, whose SPIR-V its manifest ties to its
         // sources and whose variants are reflected from it. That dispatches stay inside their windows

@@ -56,7 +56,8 @@ impl Device {
         if !operator.is_initialized() {
             return Err(Error::NotInitialized { operator: operator.vulkan.operator() });
         }
-        let size = operator.binding_properties().temporary_resource_size;
+        let usage = usage(inputs) & usage(outputs);
+        let size = operator.vulkan.binding_properties_for(usage).temporary_resource_size;
         let temporary = self.create_scratch("temporary", size)?;
         let bindings = Bindings {
             inputs,
@@ -95,14 +96,14 @@ impl Device {
         let mut seen = HashSet::new();
         let mut temporary_size = 0;
         let mut persistent = Vec::with_capacity(all.len());
-        for Initialization { operator, .. } in all {
+        for Initialization { operator, inputs } in all {
             self.check_own(operator)?;
             if !seen.insert(Arc::as_ptr(&operator.persistent)) {
                 let argument = operator.vulkan.operator().to_owned();
                 let problem = "it is among the operators to be initialized twice".to_owned();
                 return Err(dml_vk::Error::InvalidArgument { argument, problem }.into());
             }
-            let properties = operator.binding_properties();
+            let properties = operator.vulkan.binding_properties_for(usage(inputs));
             temporary_size = properties.temporary_resource_size.max(temporary_size);
             // Not while compiling: a caller who records brings a persistent resource.
             persistent.push(match operator.persistent.get().cloned() {
@@ -150,4 +151,10 @@ impl Device {
         let location = MemoryLocation::Device;
         Ok(Some(self.vulkan.create_buffer(&BufferDesc { size, usage, location, name })?))
     }
+}
+
+/// What all of these buffers may be used for.
+fn usage(bound: &[Option<BufferBinding<'_>>]) -> BufferUsage {
+    let usages = bound.iter().flatten().map(|binding| binding.buffer.usage());
+    usages.fold(BufferUsage::all(), BufferUsage::intersection)
 }

@@ -1,0 +1,101 @@
+//! Plans that are made when they are needed first.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use dml_core::plan::Plan;
+
+use crate::bind::compiled::{CompiledPlan, needs_initialization};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::pipeline::plan_check::check_plan;
+
+/// Makes a plan, by lowering an operator, when it is needed. That happens at most once.
+pub struct LowerPlan(Box<dyn Fn() -> Result<Plan, dml_core::Error> + Send + Sync>);
+
+impl LowerPlan {
+    /// Makes what `lower` returns. Where that is [`dml_core::Error::DeviceLimit`], binding buffers that need the
+    /// plan is refused.
+    pub fn new(lower: impl Fn() -> Result<Plan, dml_core::Error> + Send + Sync + 'static) -> Self {
+        Self(Box::new(lower))
+    }
+}
+
+impl From<Plan> for LowerPlan {
+    fn from(plan: Plan) -> Self {
+        Self::new(move || Ok(plan.clone()))
+    }
+}
+
+impl fmt::Debug for LowerPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LowerPlan").finish_non_exhaustive()
+    }
+}
+
+/// A plan that is lowered, and compiled, when it is needed first.
+pub(crate) struct LazyPlan {
+    lower: LowerPlan,
+    plan: OnceLock<Result<Arc<Plan>>>,
+    compiled: OnceLock<CompiledPlan>,
+}
+
+impl LazyPlan {
+    pub(crate) fn new(lower: LowerPlan) -> Self {
+        Self { lower, plan: OnceLock::new(), compiled: OnceLock::new() }
+    }
+
+    /// The plan, which can stand in for `preferred`. Threads that ask at the same time wait for the first one.
+    pub(crate) fn plan(&self, device: &Device, preferred: &Plan) -> Result<&Arc<Plan>> {
+        let lowered = self.plan.get_or_init(|| {
+            let plan = (self.lower.0)().map_err(|error| lowering_error(preferred, error))?;
+            check_alternative(preferred, &plan)?;
+            check_plan(&plan, &device.shared.capabilities)?;
+            Ok(Arc::new(plan))
+        });
+        lowered.as_ref().map_err(Error::clone)
+    }
+
+    pub(crate) fn compiled(&self, device: &Device, preferred: &Plan) -> Result<&CompiledPlan> {
+        if let Some(compiled) = self.compiled.get() {
+            return Ok(compiled);
+        }
+        let compiled = device.compile_plan(self.plan(device, preferred)?)?;
+        device.shared.pipelines.keep();
+        Ok(self.compiled.get_or_init(|| compiled))
+    }
+}
+
+/// A limit of the device remains one; nothing else is refused that the preferred plan was made for.
+fn lowering_error(preferred: &Plan, error: dml_core::Error) -> Error {
+    match error {
+        dml_core::Error::DeviceLimit { operator, field, needed, limit, available, .. } => {
+            Error::LimitExceeded { what: format!("{operator}: {field}"), limit, needed, available }
+        }
+        error => {
+            let operator = preferred.operator;
+            Error::internal(format!("{operator}: the storage-only plan is not made: {error}"))
+        }
+    }
+}
+
+/// Which pairs may be bound to the same bytes, and which of them at once.
+fn permissions(plan: &Plan) -> BTreeSet<((u32, u32), bool)> {
+    plan.in_place.iter().map(|it| (it.pair(), it.is_by_same_steps())).collect()
+}
+
+fn check_alternative(plan: &Plan, alternative: &Plan) -> Result<()> {
+    let binds_the_same = plan.inputs == alternative.inputs
+        && plan.outputs == alternative.outputs
+        && permissions(plan) == permissions(alternative);
+    let keeps_the_same = plan.persistent_size == alternative.persistent_size
+        && needs_initialization(plan) == needs_initialization(alternative);
+    let problem = match (binds_the_same, keeps_the_same) {
+        (false, _) => "binds other tensors",
+        (_, false) => "keeps something else of its initialization",
+        _ if !alternative.is_dispatch_only() => "has a transfer",
+        _ => return Ok(()),
+    };
+    Err(Error::internal(format!("{}: the storage-only plan {problem}", plan.operator)))
+}
