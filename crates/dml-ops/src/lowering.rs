@@ -16,4 +16,5 @@ pub(crate) mod piece;
 pub(crate) mod product;
 pub(crate) mod reduce;
 pub(crate) mod relocate;
+pub(crate) mod scale;
 pub(crate) mod seed;

@@ -24,7 +24,7 @@ use crate::lowering::iteration::leading;
 #[cfg(feature = "reference")]
 use elements::Elements;
 #[cfg(feature = "reference")]
-pub(crate) use oracles::softmax_of_rows;
+pub(crate) use oracles::{factor_of, softmax_of_rows};
 #[cfg(feature = "reference")]
 use reference::{OfRow, OverRows};
 pub(crate) use softmax::fused_softmax;

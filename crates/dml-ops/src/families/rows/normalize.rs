@@ -21,6 +21,8 @@ type Typed = (Operand, DataType);
 /// What elements are normalized by; what is left out changes none.
 #[derive(Default)]
 struct Normalization {
+    /// The power of two that elements are multiplied by first.
+    factor: Option<Typed>,
     mean: Option<Typed>,
     /// The root of the variance.
     deviation: Option<Typed>,
@@ -45,6 +47,7 @@ pub(super) fn by_moments(operator: &Validated, target: &Target<'_>) -> Result<Pl
     };
     let own = |at: usize| rows.others[at].clone().map(|operand| (operand, rows.data_type));
     let by = Normalization {
+        factor: None,
         mean: mean.as_ref().map(single),
         deviation: deviation.as_ref().map(single),
         scale: own(0),
@@ -92,6 +95,7 @@ pub(super) fn by_given_moments(operator: &Validated, target: &Target<'_>) -> Res
     rows.compute(sizes, vec![variance, epsilon], deviation.clone(), program)?;
     let own = |at| given(&rows, at).map(|operand| Some((operand, data_type)));
     let by = Normalization {
+        factor: None,
         mean: own(0)?,
         deviation: Some((deviation, DataType::Float32)),
         scale: own(2)?,
@@ -100,11 +104,12 @@ pub(super) fn by_given_moments(operator: &Validated, target: &Target<'_>) -> Res
     write(rows, by)
 }
 
-/// Writes `activation(scale * ((x - mean) / deviation) + bias)`.
+/// Writes `activation(scale * ((factor * x - mean) / deviation) + bias)`.
 fn write(mut rows: Rows<'_>, by: Normalization) -> Result<Plan, Error> {
     let (mut program, mut value) = rows.of_element();
     let mut inputs = vec![rows.input.clone()];
     let steps = [
+        (by.factor, &f::MULTIPLY_F32),
         (by.mean, &f::SUBTRACT_F32),
         (by.deviation, &f::DIVIDE_F32),
         (by.scale, &f::MULTIPLY_F32),
@@ -124,10 +129,15 @@ fn write(mut rows: Rows<'_>, by: Normalization) -> Result<Plan, Error> {
     Ok(rows.into_plan())
 }
 
-/// By the norm of each row, or `Epsilon` where that is greater.
+/// By the norm of each row, or `Epsilon` where that is greater: both of elements that are scaled so that neither
+/// their squares nor their sum leaves single precision.
 pub(super) fn by_norm(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
     let mut rows = Rows::new(operator, target)?;
-    let (mut program, element) = rows.of_element();
+    let scales = rows.scales()?;
+    let (mut program, mut element) = rows.of_element();
+    if scales.is_some() {
+        element = program.apply(&f::MULTIPLY_F32, vec![element, Value::Input(1)]);
+    }
     let mut last = Program::default();
     if operator.uint("P")? == 1 {
         program.apply(&f::ABSOLUTE_F32, vec![element]);
@@ -135,10 +145,38 @@ pub(super) fn by_norm(operator: &Validated, target: &Target<'_>) -> Result<Plan,
         program.apply(&f::MULTIPLY_F32, vec![element, element]);
         last.apply(&f::SQUARE_ROOT_F32, vec![Value::Input(0)]);
     }
-    let norm = rows.reduce(vec![], Reduction { program, last, ..Reduction::of(SUMS, &SUM_F32) })?;
-    let epsilon = rows.single(operator.float("Epsilon")?);
-    let divisor = rows.of_rows(vec![norm, epsilon], Program::of(&f::MAXIMUM_F32))?;
-    let by =
-        Normalization { deviation: Some((divisor, DataType::Float32)), ..Normalization::default() };
+    let reduction = Reduction { program, last, ..Reduction::of(SUMS, &SUM_F32) };
+    let norm = rows.reduce(scales.iter().cloned().collect(), reduction)?;
+    let epsilon = operator.float("Epsilon")?;
+    let divisor = match &scales {
+        Some(scales) => greater_of_scaled(&mut rows, norm, epsilon, scales.clone())?,
+        None => {
+            let epsilon = rows.single(epsilon);
+            rows.of_rows(vec![norm, epsilon], Program::of(&f::MAXIMUM_F32))?
+        }
+    };
+    let single = |operand: Operand| (operand, DataType::Float32);
+    let by = Normalization {
+        factor: scales.map(single),
+        deviation: Some(single(divisor)),
+        ..Normalization::default()
+    };
     write(rows, by)
+}
+
+/// The greater of a scaled norm and `epsilon`, which is scaled here.
+fn greater_of_scaled(
+    rows: &mut Rows<'_>,
+    norm: Operand,
+    epsilon: f32,
+    scales: Operand,
+) -> Result<Operand, Error> {
+    // A device may take a subnormal number for 0: it is made a normal one, and the scales less.
+    let shift = if epsilon.is_subnormal() { 2.0_f32.powi(24) } else { 1.0 };
+    let inputs = vec![norm, scales, rows.single(epsilon * shift), rows.single(shift.recip())];
+    let mut program = Program::default();
+    let scale = program.apply(&f::MULTIPLY_F32, vec![Value::Input(1), Value::Input(3)]);
+    let epsilon = program.apply(&f::MULTIPLY_F32, vec![Value::Input(2), scale]);
+    program.apply(&f::MAXIMUM_F32, vec![Value::Input(0), epsilon]);
+    rows.of_rows(inputs, program)
 }

@@ -36,6 +36,14 @@ pub(super) fn square(x: f64, step: Step) -> f64 {
     step(single(step(x * x)))
 }
 
+/// The power of two that brings the greatest magnitude of numbers of single precision between 1 and 2, but no
+/// farther than 2^126.
+pub(crate) fn factor_of(x: &[f64]) -> f64 {
+    let greatest = x.iter().fold(0.0_f64, |greatest, it| greatest.max(it.abs()));
+    let exponent = (-126..=126).rev().find(|it| greatest >= 2.0_f64.powi(*it)).unwrap_or(-126);
+    2.0_f64.powi(-exponent)
+}
+
 /// The mean: the sum is rounded, and then the quotient.
 pub(super) fn mean(numbers: impl Iterator<Item = f64>, count: usize, step: Step) -> f64 {
     single(step(single(step(sum(numbers)))) / count as f64)
@@ -51,7 +59,11 @@ pub(super) fn reduce(row: &Row<'_>) -> Vec<Vec<f64>> {
         Ok(ReduceFunction::Argmin) => place(x, false, false),
         Ok(ReduceFunction::Average) => mean(x.iter().copied(), x.len(), step),
         Ok(ReduceFunction::L1) => rounded(sum(magnitudes())),
-        Ok(ReduceFunction::L2) => rounded(sum(squares())).sqrt(),
+        Ok(ReduceFunction::L2) => {
+            let factor = factor_of(x);
+            let scaled = sum(x.iter().map(|it| square(it * factor, step)));
+            single(rounded(scaled).sqrt()) / factor
+        }
         // The logarithm of a subnormal number is that number's.
         Ok(ReduceFunction::LogSum) => rounded(sum(x.iter().copied())).ln(),
         Ok(ReduceFunction::LogSumExp) => log_sum_exp(x),

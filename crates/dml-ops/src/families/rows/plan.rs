@@ -17,6 +17,7 @@ use crate::lowering::iteration::{IterationSpace, Operand, leading};
 use crate::lowering::kernels::Kernels;
 pub(super) use crate::lowering::reduce::SUMS;
 use crate::lowering::reduce::{GREATEST, Reduction};
+use crate::lowering::scale::write_scales;
 
 /// What parts of rows are.
 pub(super) static PLACES: &[&Reducer] = &[&LEAST_U32];
@@ -138,6 +139,19 @@ impl<'a> Rows<'a> {
                 ..Reduction::of(GREATEST, &GREATEST_F32)
             },
         )
+    }
+
+    /// The power of two for each row that keeps squares of its elements in range; `None` where they always are.
+    pub(super) fn scales(&mut self) -> Result<Option<Operand>, Error> {
+        if self.data_type != DataType::Float32 {
+            return Ok(None);
+        }
+        let program = Program::of(&f::ABSOLUTE_F32);
+        let greatest =
+            self.reduce(vec![], Reduction { program, ..Reduction::of(GREATEST, &GREATEST_F32) })?;
+        let (sizes, scales) = (self.sizes_of(false), self.like_rows(ElementWidth::B32));
+        write_scales(&mut self.kernels, sizes, greatest, scales.clone())?;
+        Ok(Some(scales))
     }
 
     /// The mean of what `program` makes of each row's elements and those of `others`, in single precision: the

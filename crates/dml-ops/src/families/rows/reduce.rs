@@ -7,7 +7,7 @@ use dml_core::plan::Plan;
 use dml_core::{AxisDirection, DataType, Error, ReduceFunction, Validated};
 use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions::{self as f, Function};
-use dml_spirv::reduce::{self as r, Reducer};
+use dml_spirv::reduce::{self as r, Reducer, SUM_F32};
 
 use super::plan::{PLACES, Rows, SUMS};
 use super::softmax::powers;
@@ -134,8 +134,8 @@ pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<Plan, 
         ReduceFunction::Argmin => return index(rows, least(data_type), false),
         ReduceFunction::Average => return average(rows),
         ReduceFunction::LogSumExp => return log_sum_exp(rows),
+        ReduceFunction::L2 => return norm(rows),
         ReduceFunction::L1 => of(Magnitude, sum, None),
-        ReduceFunction::L2 => of(Square, sum, Some(&f::SQUARE_ROOT_F32)),
         ReduceFunction::LogSum => of(Nothing, sum, Some(&f::LOG_F32)),
         ReduceFunction::Max => of(Nothing, greatest, None),
         ReduceFunction::Min => of(Nothing, least, None),
@@ -175,6 +175,28 @@ fn average(mut rows: Rows<'_>) -> Result<Plan, Error> {
     let program = Program::chain(conversion(DataType::Float32, output));
     let sizes = rows.sizes_of(false);
     rows.write(sizes, vec![mean], program, vec![])?;
+    Ok(rows.into_plan())
+}
+
+/// The root of the sum of squares, of elements that are scaled so that no square leaves single precision.
+fn norm(mut rows: Rows<'_>) -> Result<Plan, Error> {
+    let scales = rows.scales()?;
+    let (mut program, mut element) = rows.of_element();
+    if scales.is_some() {
+        element = program.apply(&f::MULTIPLY_F32, vec![element, Value::Input(1)]);
+    }
+    program.apply(&f::MULTIPLY_F32, vec![element, element]);
+    let others: Vec<_> = scales.into_iter().collect();
+    let reduction = Reduction { program, ..Reduction::of(SUMS, &SUM_F32) };
+    let sum = rows.reduce(others.clone(), reduction)?;
+    let mut program = Program::of(&f::SQUARE_ROOT_F32);
+    if !others.is_empty() {
+        program.apply(&f::DIVIDE_F32, vec![program.last(), Value::Input(1)]);
+    }
+    let output = rows.operator.required_tensor("OutputTensor")?.data_type();
+    program.apply_all(conversion(DataType::Float32, output), program.last());
+    let sizes = rows.sizes_of(false);
+    rows.write(sizes, [vec![sum], others].concat(), program, vec![])?;
     Ok(rows.into_plan())
 }
 

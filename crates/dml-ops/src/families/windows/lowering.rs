@@ -19,6 +19,7 @@ use crate::lowering::iteration::{Operand, leading};
 use crate::lowering::kernels::Kernels;
 use crate::lowering::made::Made;
 use crate::lowering::reduce::SUMS;
+use crate::lowering::scale::write_scales;
 
 /// Dimensions without windows: batches and channels.
 const OUTER: usize = 2;
@@ -134,13 +135,22 @@ impl Pooling<'_> {
     }
 }
 
-/// The norms of windows.
+/// The greatest degree whose powers of what is below 4 can be added up.
+const GREATEST_SCALED_DEGREE: u32 = 48;
+
+/// The norms of windows. Where elements are raised to powers, each window's are scaled so that these are in range.
 pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let (data_type, degree) = (pooling.data_type, operator.uint("P")?);
+    let is_scaled =
+        data_type == DataType::Float32 && (2..=GREATEST_SCALED_DEGREE).contains(&degree);
+    let scales = if is_scaled { Some(pooling.scales()?) } else { None };
     let bits = (degree as f32).to_bits();
     let element = |made: &mut Made, it: Element| {
-        let value = made.apply_all(widened(data_type), it.value);
+        let mut value = made.apply_all(widened(data_type), it.value);
+        if let Some(scale) = it.others.first() {
+            value = made.apply(&f::MULTIPLY_F32, &[value, *scale], &[]);
+        }
         let magnitude = made.apply(&f::ABSOLUTE_F32, &[value], &[]);
         match degree {
             1 => magnitude,
@@ -158,8 +168,29 @@ pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<Plan, Er
     };
     let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &last };
     let output = pooling.first_output()?;
-    pooling.windows.reduce(&mut pooling.kernels, &making, &[], &output)?;
+    let norms = if is_scaled { pooling.temporary(ElementWidth::B32) } else { output.clone() };
+    let others: Vec<Operand> = scales.iter().cloned().collect();
+    pooling.windows.reduce(&mut pooling.kernels, &making, &others, &norms)?;
+    if let Some(scales) = scales {
+        let mut made = Made::default();
+        let (norm, scale) = (made.input(norms), made.input(scales));
+        made.apply(&f::DIVIDE_F32, &[norm, scale], &[]);
+        made.compute(&mut pooling.kernels, pooling.windows.sizes, output)?;
+    }
     Ok(pooling.kernels.into_plan())
+}
+
+impl Pooling<'_> {
+    /// The power of two for each window that keeps powers of its elements in range.
+    fn scales(&mut self) -> Result<Operand, Error> {
+        let element = |made: &mut Made, it: Element| made.apply(&f::ABSOLUTE_F32, &[it.value], &[]);
+        let (in_parts, reducer) = (OF_FLOATS, OF_FLOATS[0]);
+        let making = Making { element: &element, in_parts, reducer, last: &|_, _| () };
+        let [greatest, scales] = [0; 2].map(|_| self.temporary(ElementWidth::B32));
+        self.windows.reduce(&mut self.kernels, &making, &[], &greatest)?;
+        write_scales(&mut self.kernels, self.windows.sizes, greatest, scales.clone())?;
+        Ok(scales)
+    }
 }
 
 /// What finds the greatest elements, of parts of windows too.

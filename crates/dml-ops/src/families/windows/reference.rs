@@ -5,6 +5,7 @@ use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
 
 use super::cases::Maker;
 use super::meaning::Meaning;
+use crate::families::rows::factor_of;
 use crate::reference::number::{double, encoded, single};
 use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
 
@@ -164,7 +165,9 @@ impl OfWindows {
         Ok(match self.meaning {
             Meaning::Norm => {
                 let degree = f64::from(operator.uint("P")?);
-                sum(window().map(|it| single(it.abs().powf(degree)))).powf(1.0 / degree)
+                let factor = if (2.0..=48.0).contains(&degree) { factor_of(inside) } else { 1.0 };
+                let powers = window().map(|it| single((it * factor).abs().powf(degree)));
+                single(sum(powers).powf(1.0 / degree)) / factor
             }
             Meaning::Response => {
                 let squares = sum(window().map(|it| it.powi(2)));

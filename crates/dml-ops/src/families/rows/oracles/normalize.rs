@@ -3,7 +3,7 @@
 use dml_core::DataType;
 
 use super::super::reference::{Row, Step};
-use super::{mean, square, sum};
+use super::{factor_of, mean, square, sum};
 use crate::families::element_wise::activated_reference;
 use crate::reference::number::single;
 
@@ -56,13 +56,15 @@ pub(in super::super) fn by_given_moments(row: &Row<'_>) -> Vec<Vec<f64>> {
 
 pub(in super::super) fn by_norm(row: &Row<'_>) -> Vec<Vec<f64>> {
     let (x, step) = (row.elements, row.step);
+    let factor = factor_of(x);
+    let scaled = || x.iter().map(|it| it * factor);
     let norm = match row.operator.uint("P") {
-        Ok(1) => rounded(sum(x.iter().map(|it| it.abs())), step),
-        _ => single(rounded(sum(x.iter().map(|it| square(*it, step))), step).sqrt()),
+        Ok(1) => rounded(sum(scaled().map(f64::abs)), step),
+        _ => single(rounded(sum(scaled().map(|it| square(it, step))), step).sqrt()),
     };
-    let epsilon = row.operator.float("Epsilon").map_or(f64::NAN, f64::from);
+    let epsilon = row.operator.float("Epsilon").map_or(f64::NAN, f64::from) * factor;
     let divisor = if norm.is_nan() || norm > epsilon { norm } else { epsilon };
-    vec![x.iter().map(|it| single(it / divisor)).collect()]
+    vec![scaled().map(|it| single(it / divisor)).collect()]
 }
 
 /// The integers, the scale, and the zero point.

@@ -1,0 +1,37 @@
+//! Powers of two that keep squares and other powers of FLOAT32 in its range: to multiply by them rounds nothing.
+
+use dml_core::Error;
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
+use dml_spirv::functions as f;
+
+use crate::lowering::element_wise::Computation;
+use crate::lowering::iteration::{IterationSpace, Operand};
+use crate::lowering::kernels::Kernels;
+
+/// The bits of 2^-126, the least normal number.
+const LEAST: u32 = 1 << 23;
+/// The bits of 2^126: its reciprocal is the least normal number.
+const MOST: u32 = 253 << 23;
+/// Less the bits of a power of two, these are the bits of its reciprocal.
+const RECIPROCAL: u32 = 254 << 23;
+
+/// Adds the step that writes for each magnitude in `greatest` the power of two that brings it between 1 and 2.
+///
+/// From 2^127 on it comes below 4, and what is subnormal stays below 1; infinities and NaN stay as they are.
+pub(crate) fn write_scales(
+    kernels: &mut Kernels<'_>,
+    sizes: [u32; DIMENSIONS],
+    greatest: Operand,
+    scales: Operand,
+) -> Result<(), Error> {
+    let mut word = |bits: u32| kernels.constant(ElementWidth::B32, bits.into());
+    let inputs = vec![greatest, word(f32::INFINITY.to_bits()), word(RECIPROCAL)];
+    let mut program = Program::default();
+    let exponent = program.apply(&f::BIT_AND_WORD, vec![Value::Input(0), Value::Input(1)]);
+    let limits = [Value::Parameter(0), Value::Parameter(1)];
+    let exponent = program.apply(&f::CLIP_U32, vec![exponent, limits[0], limits[1]]);
+    program.apply(&f::SUBTRACT_I32, vec![Value::Input(2), exponent]);
+    let computation = Computation { program, parameters: vec![LEAST, MOST], packed: None };
+    kernels.compute(IterationSpace { sizes, inputs, output: scales }, &computation)
+}
