@@ -30,6 +30,8 @@ impl ElementType {
     pub const INT64: Self = Self::Dml(DataType::Int64);
     /// 32-bit two's complement integers.
     pub const INT32: Self = Self::Dml(DataType::Int32);
+    /// 64-bit unsigned integers.
+    pub(crate) const UINT64: Self = Self::Dml(DataType::Uint64);
     /// IEEE 754 binary32.
     pub const FLOAT32: Self = Self::Dml(DataType::Float32);
     /// IEEE 754 binary16.

@@ -15,6 +15,7 @@ mod cached;
 mod cast;
 mod clip;
 mod columns;
+mod composed;
 mod compress;
 mod concat;
 mod contraction;
@@ -28,6 +29,7 @@ mod function;
 mod gelu;
 mod grid;
 mod index;
+mod integer_product;
 mod matrix;
 mod mish;
 mod movement;
@@ -76,8 +78,9 @@ pub(crate) use accumulate::Accumulate;
 pub(crate) use affine::AffineGrid;
 pub(crate) use arithmetic::{
     ABSOLUTE, ADD, AND, BIT_AND, BIT_XOR, CEIL, DIVIDE, EQUAL, FLOOR, FLOOR_DIVIDE,
-    FLOOR_REMAINDER, GELU, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM,
-    MULTIPLY, NEGATE, NOT, OR, POWER, RELU, REMAINDER, SUBTRACT, WHERE, XOR,
+    FLOOR_REMAINDER, GELU, GREATER, GREATER_OR_EQUAL, IS_NAN, LESS, LESS_OR_EQUAL, MAXIMUM,
+    MINIMUM, MULTIPLY, NEGATE, NEVER_INFINITE, NOT, OR, PARAMETERIZED_RELU, POWER, RELU, REMAINDER,
+    SIGN, SUBTRACT, WHERE, XOR,
 };
 pub(crate) use attention::Attention;
 pub(crate) use body::Body;
@@ -101,7 +104,9 @@ pub(crate) use index::{Gather, GatherElements, GatherNd};
 pub(crate) use matrix::{Eye, EyeLike, Trilu};
 pub(crate) use mish::Mish;
 pub(crate) use nonzero::NonZero;
-pub(crate) use normalize::{BatchNormalize, Common, NormOfRow, Normalize, PRODUCTS, Running, SUMS};
+pub(crate) use normalize::{
+    BatchNormalize, Common, NormOfRow, Normalize, PRODUCTS, Running, SUMS, Standardize,
+};
 pub(crate) use operands::{Budget, Operands};
 pub(crate) use pad::{CenterCropPad, Margins, Pad};
 pub(crate) use pooling::{AutoPad, GlobalPool, LocalResponse, Pool, Pooling};

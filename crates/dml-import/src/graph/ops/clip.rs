@@ -51,6 +51,10 @@ impl Op for Clip {
         };
         let (lowest, highest) = ends(element);
         let (mut min, max) = (min.unwrap_or(lowest), max.unwrap_or(highest));
+        let is_nan = |bits: &u64| Scalar::new(*bits, element).float().is_nan();
+        if let Some(nan) = [min, max].into_iter().find(is_nan) {
+            return Ok(vec![Value::fill(kind, nan)]);
+        }
         if is_less(max, min, element) {
             min = max;
         }
@@ -106,8 +110,9 @@ fn bound(
 }
 
 /// The bits of what nothing is below, and of what nothing is above.
-fn ends(element: ElementType) -> (u64, u64) {
-    match element.storage().and_then(dml_core::DataType::integer_range) {
+pub(super) fn ends(element: ElementType) -> (u64, u64) {
+    let of_type = || element.storage().and_then(dml_core::DataType::integer_range);
+    match element.range().or_else(of_type) {
         Some((least, most)) => {
             let bits = |value| Scalar::Integer(value).bits(element);
             (bits(least), bits(most))

@@ -101,13 +101,16 @@ impl Op for Convolution {
             Some(index) => operands.value(index, "zero point")?.element()?,
             None => crate::element::ElementType::INT32,
         };
+        let kind = Kind { element, shape: output };
+        if (shape.contains(&0) || taps.contains(&0)) && !kind.is_empty() {
+            return Ok(vec![self.of_no_products(operands, kind)?]);
+        }
         let rank = shape.len().max(4);
         let mut inputs = vec![];
         for (index, role) in self.form.inputs {
             let value = operands.optional(*index);
             inputs.push(value.map(|it| seen(operands, it, *role, rank)).transpose()?);
         }
-        let kind = Kind { element, shape: output };
         let of_output = spread(&kind.shape);
         let value = by_strides(operands, &inputs, kind, &of_output, |tensors, output| {
             self.operator(operands, tensors, output, &extents)
@@ -139,6 +142,22 @@ fn seen(operands: &Operands<'_>, value: &Value, role: Role, rank: usize) -> Resu
 }
 
 impl Convolution {
+    /// Sums without a product: what is added to them.
+    fn of_no_products(&self, operands: &Operands<'_>, kind: Kind) -> Result<Value> {
+        if std::ptr::eq(self.form, &QUANTIZED) {
+            return Err(operands.node.not_supported("it quantizes sums of no products"));
+        }
+        let bias = operands.optional(2).filter(|_| std::ptr::eq(self.form, &REAL));
+        let Some(bias) = bias else { return Ok(Value::fill(kind, 0)) };
+        let mut of_channels = vec![1; kind.shape.len()];
+        of_channels[1] = kind.shape[1];
+        if bias.shape()? != [kind.shape[1]] {
+            let (given, accepted) = (text(bias.shape()?), text(&[kind.shape[1]]));
+            return Err(operands.node.invalid("B", given, "is the wrong shape", accepted));
+        }
+        Ok(operands.reshaped(bias, &of_channels)?.broadcast(&kind.shape))
+    }
+
     /// The element of an attribute with an element for each dimension.
     fn of(
         &self,
@@ -160,7 +179,8 @@ impl Convolution {
         let stride = self.of(operands, &self.strides, at, 1)?;
         let dilation = self.of(operands, &self.dilations, at, 1)?;
         let refused = |problem: &str| operands.node.invalid("X", input, problem, "another");
-        if stride == 0 || dilation == 0 || input == 0 || taps == 0 {
+        let is_bare = input == 0 && (self.is_transposed || self.auto_pad != AutoPad::Given);
+        if stride == 0 || dilation == 0 || taps == 0 || is_bare {
             return Err(refused("leaves nothing to be met"));
         }
         let window = (taps - 1).saturating_mul(dilation).saturating_add(1);

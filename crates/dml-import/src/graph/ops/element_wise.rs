@@ -102,6 +102,9 @@ impl ElementWise {
             }
         }
         values.iter().try_for_each(Value::check)?;
+        if let Some(composition) = function.composition(element) {
+            return composition(operands, values);
+        }
         let Some(schema) = operator else {
             let reason = function.missing(element);
             return Err(operands.node.not_supported(reason));

@@ -4,6 +4,9 @@ use dml_core::schema::OperatorSchema;
 
 use crate::convert::{float, from_float, from_integer, integer};
 use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::Operands;
+use crate::graph::value::Value;
 
 /// A set of types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +73,9 @@ impl Scalar {
     }
 }
 
+/// What computes a function by others, for the types that its operator has not, or computes otherwise.
+pub(crate) type Composition = fn(&Operands<'_>, &[Value]) -> Result<Value>;
+
 /// What an element-wise operation computes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Function {
@@ -85,6 +91,8 @@ pub(crate) struct Function {
     pub(crate) is_chain: bool,
     /// The same on the host, of one element each; `None` where only a device computes it.
     pub(crate) fold: Option<fn(&[Scalar]) -> Scalar>,
+    /// The types for which others stand for the operator, and which.
+    composed: Option<(fn(ElementType) -> bool, Composition)>,
 }
 
 impl Function {
@@ -97,6 +105,7 @@ impl Function {
             has_exponent: false,
             is_chain: false,
             fold: None,
+            composed: None,
         }
     }
 
@@ -118,6 +127,16 @@ impl Function {
 
     pub(crate) const fn fold(self, fold: fn(&[Scalar]) -> Scalar) -> Self {
         Self { fold: Some(fold), ..self }
+    }
+
+    /// With others in place of its operator for these types.
+    pub(crate) const fn composed(self, types: fn(ElementType) -> bool, of: Composition) -> Self {
+        Self { composed: Some((types, of)), ..self }
+    }
+
+    /// What stands for its operator, for inputs of type `element`.
+    pub(super) fn composition(&self, element: ElementType) -> Option<Composition> {
+        self.composed.filter(|(types, _)| types(element)).map(|(_, of)| of)
     }
 
     #[cfg(test)]

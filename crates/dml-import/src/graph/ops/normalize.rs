@@ -9,13 +9,15 @@ use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, AxisDirection, FieldValue, ReduceFunction, TensorDesc};
 
 use crate::convert::from_float;
+use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::arithmetic::{ADD, MULTIPLY, SUBTRACT};
+use crate::graph::ops::arithmetic::{ADD, DIVIDE, MULTIPLY, SUBTRACT};
+use crate::graph::ops::broadcast::broadcast;
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::packed::{self, around, count, dimension};
-use crate::graph::ops::reduce::{along, axes_of, folded, reduced};
+use crate::graph::ops::reduce::{along, axes_of, reduced};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::text;
@@ -29,8 +31,6 @@ pub(crate) enum Common {
     Group { groups: i64, by_channel: bool },
     /// All dimensions from one on.
     From(i64),
-    /// These dimensions.
-    Along(Vec<i64>),
 }
 
 /// Elements less their mean, divided by their deviation; or by that about 0 alone.
@@ -84,11 +84,25 @@ impl Normalize {
                 let sizes = vec![count(&shape[..axis]), row];
                 Layout { sizes, is_along: vec![false, true], of_scales: vec![1, row] }
             }
-            Common::Along(axes) => {
-                let (sizes, is_along) = folded(shape, &along(operands, axes, shape.len())?);
-                Layout { of_scales: vec![1; sizes.len()], sizes, is_along }
-            }
         })
+    }
+
+    /// A scale or a bias, and the shape that the operator sees it in.
+    fn scale(
+        &self,
+        operands: &Operands<'_>,
+        given: (&Value, &str),
+        input: &Value,
+        layout: &Layout,
+    ) -> Result<(Value, Vec<u64>)> {
+        let (element, shape) = (input.element()?, input.shape()?);
+        let Common::From(axis) = self.common else {
+            let value = of_channels(operands, given, count(&layout.of_scales), element)?;
+            return Ok((value, layout.of_scales.clone()));
+        };
+        let axis = operands.axis(axis, shape.len(), "attribute axis")?;
+        let (value, differs) = repeated(operands, given, (shape, axis), element)?;
+        Ok((value, if differs { layout.sizes.clone() } else { layout.of_scales.clone() }))
     }
 
     /// The means of what follows an axis, and one divided by the deviations.
@@ -121,36 +135,50 @@ fn channels(operands: &Operands<'_>, shape: &[u64]) -> Result<[u64; 3]> {
     }
 }
 
-/// The values as those of the first one's type, each with the shape that an operator sees.
-fn alike<'s>(
+/// A scale, a bias or a moment of the operator's type, which has an element for each of so many channels.
+fn of_channels(
     operands: &Operands<'_>,
-    values: &[&Value],
-    shapes: &[&'s [u64]],
-) -> Result<Vec<(Value, &'s [u64])>> {
-    let element = values[0].element()?;
-    let of = |(value, shape): (&&Value, &&'s [u64])| {
-        let is_whole = count(value.shape()?) == count(shape);
-        if !is_whole {
-            let (given, accepted) = (text(value.shape()?), text(shape));
-            return Err(operands.node.invalid("scale", given, "is the wrong shape", accepted));
-        }
-        Ok((cast(operands, value, element)?, *shape))
-    };
-    values.iter().zip(shapes).map(of).collect()
+    (value, name): (&Value, &str),
+    count: u64,
+    element: ElementType,
+) -> Result<Value> {
+    let shape = value.shape()?;
+    if shape != [count] {
+        let accepted = text(&[count]);
+        return Err(operands.node.invalid(name, text(shape), "is the wrong shape", accepted));
+    }
+    cast(operands, value, element)
 }
 
-/// Adds the operator that `build` makes of values and the output, which is like the first of them.
+/// A scale or a bias that is repeated to `shape`, which is normalized from `axis` on; and whether it differs from row
+/// to row.
+fn repeated(
+    operands: &Operands<'_>,
+    (value, name): (&Value, &str),
+    (shape, axis): (&[u64], usize),
+    element: ElementType,
+) -> Result<(Value, bool)> {
+    let own = value.shape()?;
+    if broadcast(shape, own).is_none_or(|both| both != shape) {
+        let accepted = format!("shapes that are repeated to {}", text(shape));
+        return Err(operands.node.invalid(name, text(own), "is the wrong shape", accepted));
+    }
+    let value = cast(operands, value, element)?;
+    let (outer, of_row) = own.split_at(own.len().saturating_sub(shape.len() - axis));
+    if outer.iter().any(|size| *size != 1) {
+        return Ok((value.broadcast(shape), true));
+    }
+    Ok((operands.reshaped(&value, of_row)?.broadcast(&shape[axis..]), false))
+}
+
+/// Adds the operator that `build` makes of values in these shapes and the output, which is like the first of them.
 fn write(
     operands: &Operands<'_>,
-    values: &[&Value],
-    shapes: &[&[u64]],
+    values: &[(&Value, &[u64])],
     build: impl FnOnce(Vec<TensorDesc>, TensorDesc) -> AbstractOperator,
 ) -> Result<Value> {
-    let output = values[0].kind()?;
-    let values = alike(operands, values, shapes)?;
-    let inputs: Vec<(&Value, &[u64])> =
-        values.iter().map(|(value, shape)| (value, *shape)).collect();
-    packed::write(operands, &inputs, output, shapes[0], build)
+    let (first, seen) = values[0];
+    packed::write(operands, values, first.kind()?, seen, build)
 }
 
 impl Op for Normalize {
@@ -158,13 +186,15 @@ impl Op for Normalize {
         let input = operands.value(0, "X")?;
         let layout = self.layout(operands, input.shape()?)?;
         let (has_mean, epsilon) = (self.has_mean, self.epsilon);
-        let values: Vec<&Value> = [Some(input), operands.optional(1), operands.optional(2)]
-            .into_iter()
-            .flatten()
-            .collect();
-        let shapes = [layout.sizes.as_slice(), &layout.of_scales, &layout.of_scales];
+        let mut others = vec![];
+        for (at, name) in [(1, "scale"), (2, "bias")] {
+            let Some(value) = operands.optional(at) else { continue };
+            others.push(self.scale(operands, (value, name), input, &layout)?);
+        }
+        let mut values = vec![(input, layout.sizes.as_slice())];
+        values.extend(others.iter().map(|(value, shape)| (value, shape.as_slice())));
         let axes = axes_of(&layout.is_along);
-        let result = write(operands, &values, &shapes[..values.len()], |inputs, output_tensor| {
+        let result = write(operands, &values, |inputs, output_tensor| {
             let mut inputs = inputs.into_iter();
             let (input_tensor, scale_tensor, bias_tensor) =
                 (inputs.next().expect("the input"), inputs.next(), inputs.next());
@@ -195,11 +225,43 @@ impl Op for Normalize {
                 .into(),
             }
         });
-        let mut outputs = vec![result?];
+        let mut result = result?;
+        if let Some(scale) = operands.optional(1).filter(|_| !has_mean) {
+            result = cast(operands, &result, scale.element()?)?;
+        }
+        let mut outputs = vec![result];
         if self.outputs > 1 {
             outputs.extend(self.moments(operands, input)?);
         }
         Ok(outputs)
+    }
+}
+
+/// ONNX's MeanVarianceNormalization: elements less their mean, divided by their deviation and what is added to that,
+/// which DirectML adds to the variance.
+#[derive(Debug)]
+pub(crate) struct Standardize {
+    pub(crate) axes: Vec<i64>,
+}
+
+impl Op for Standardize {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        const SINGLE: ElementType = ElementType::FLOAT32;
+        let input = operands.value(0, "X")?;
+        let element = input.element()?;
+        operands.type_is(element, &[SINGLE, ElementType::FLOAT16], "X")?;
+        let is_along = along(operands, &self.axes, input.shape()?.len())?;
+        let average = |value: &Value| reduced(operands, value, &is_along, ReduceFunction::Average);
+        let of = |function, values: &[Value]| apply(operands, function, values);
+        let centered = |value: Value| of(SUBTRACT, &[value.clone(), average(&value)?]);
+        // Twice: what rounding adds to the mean of equal elements would be their deviation.
+        let distance = centered(centered(cast(operands, input, SINGLE)?)?)?;
+        let variance = average(&of(MULTIPLY, &[distance.clone(), distance.clone()])?)?;
+        let root = Function::new(Types::Numbers, &ELEMENT_WISE_SQRT);
+        let epsilon = Value::scalar(SINGLE, from_float(1e-9, SINGLE));
+        let deviation = of(ADD, &[of(root, &[variance])?, epsilon])?;
+        let result = of(DIVIDE, &[distance, deviation])?;
+        Ok(vec![cast(operands, &result, element)?])
     }
 }
 
@@ -211,15 +273,19 @@ pub(crate) struct BatchNormalize {
 
 impl Op for BatchNormalize {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
-        let names = ["X", "scale", "B", "input_mean", "input_var"];
-        let value = |at: usize| operands.value(at, names[at]);
-        let input = value(0)?;
-        let sizes = channels(operands, input.shape()?)?;
+        let input = operands.value(0, "X")?;
+        let (sizes, element) = (channels(operands, input.shape()?)?, input.element()?);
         let of_scales = [1, sizes[1], 1];
-        let values = [input, value(3)?, value(4)?, value(1)?, value(2)?];
-        let shapes = [&sizes[..], &of_scales, &of_scales, &of_scales, &of_scales];
+        let mut others = vec![];
+        // In DirectML's order.
+        for (at, name) in [(3, "input_mean"), (4, "input_var"), (1, "scale"), (2, "B")] {
+            let given = (operands.value(at, name)?, name);
+            others.push(of_channels(operands, given, sizes[1], element)?);
+        }
+        let mut values = vec![(input, &sizes[..])];
+        values.extend(others.iter().map(|value| (value, &of_scales[..])));
         let epsilon = self.epsilon;
-        let result = write(operands, &values, &shapes, |inputs, output_tensor| {
+        let result = write(operands, &values, |inputs, output_tensor| {
             let mut inputs = inputs.into_iter();
             let mut next = || inputs.next().expect("five inputs");
             BatchNormalizationDesc {
@@ -252,10 +318,14 @@ impl Op for NormOfRow {
         let axis = operands.axis(self.axis, input.shape()?.len(), "attribute axis")?;
         let sizes = around(input.shape()?, axis);
         let p = self.p;
-        let result = write(operands, &[input], &[&sizes], |mut inputs, output_tensor| {
+        // Below the norm of every row but one of zeros.
+        let epsilon = match input.element()? {
+            ElementType::FLOAT32 => f32::from_bits(1),
+            _ => f32::MIN_POSITIVE,
+        };
+        let result = write(operands, &[(input, &sizes)], |mut inputs, output_tensor| {
             let (input_tensor, axis) = (inputs.remove(0), dimension(1, 3));
-            LpNormalizationDesc { input_tensor, output_tensor, axis, epsilon: f32::MIN_POSITIVE, p }
-                .into()
+            LpNormalizationDesc { input_tensor, output_tensor, axis, epsilon, p }.into()
         });
         Ok(vec![result?])
     }
@@ -285,7 +355,7 @@ impl Op for Running {
             true => AxisDirection::Decreasing,
             false => AxisDirection::Increasing,
         };
-        let result = write(operands, &[input], &[&sizes], |mut inputs, output| {
+        let result = write(operands, &[(input, &sizes)], |mut inputs, output| {
             let tensors = [inputs.remove(0), output].map(|it| FieldValue::Tensor(Some(it)));
             let attributes = [
                 FieldValue::Uint(dimension(1, 3)),

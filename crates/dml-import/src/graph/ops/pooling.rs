@@ -207,13 +207,14 @@ impl Op for GlobalPool {
         }
         let ones = vec![1; shape.len() - 2];
         let all = count(&shape[2..]);
-        if all == 0 {
-            return Err(operands.node.not_supported("nothing is pooled"));
+        let output = [&shape[..2], &ones].concat();
+        if all == 0 && !output.contains(&0) {
+            let accepted = "at least one element in each channel";
+            return Err(operands.node.invalid("X", text(&shape), "has nothing to pool", accepted));
         }
         let flat = operands.reshaped(data, &[shape[0], shape[1], all])?;
         let window = u32::try_from(all).unwrap_or(u32::MAX);
         let pooled = pooled(operands, &flat, self.pooling, &[Windows { window, ..ONE }])?;
-        let output = [&shape[..2], &ones].concat();
         pooled.iter().map(|it| operands.reshaped(it, &output)).collect()
     }
 }

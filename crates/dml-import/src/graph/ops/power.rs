@@ -1,29 +1,126 @@
 //! Powers.
+//!
+//! DirectML has no bases and exponents of 64 bits, and computes integers with exponents that are floats as FLOAT32.
 
+use crate::convert::from_integer;
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::arithmetic::POWER;
+use crate::graph::ops::arithmetic::{
+    ABSOLUTE, BIT_AND, EQUAL, FLOOR, GREATER, LESS, MULTIPLY, POWER, SUBTRACT, WHERE,
+};
 use crate::graph::ops::cast::cast;
-use crate::graph::ops::element_wise::ElementWise;
+use crate::graph::ops::element_wise::apply;
+use crate::graph::ops::function::Function;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 
 /// The elements of the first input to the powers in the second one, which has a type of its own.
 ///
-/// DirectML has no exponents of 64 bits. Where the bases are floats they become FLOAT32: where that rounds an
-/// exponent, powers are 0, 1 or infinite but of bases next to 1.
+/// Powers of integers to whole exponents are exact, modulo the size of their type; those to negative exponents are
+/// rounded toward zero, and 0 of 0. Powers to other exponents are computed as FLOAT32. Where the bases are floats,
+/// exponents of 64 bits become FLOAT32: where that rounds one, powers are 0, 1 or infinite but of bases next to 1.
 #[derive(Debug)]
 pub(crate) struct Power;
 
 impl Op for Power {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let (base, exponent) = (operands.value(0, "X")?, operands.value(1, "Y")?);
-        let is_wide = exponent.element()?.size() == Some(8);
-        if !is_wide || base.element()?.is_integer() {
-            return ElementWise::new(POWER).evaluate(operands);
+        let power = match base.element()?.is_integer() {
+            true => of_integers(operands, base, exponent)?,
+            false => of_floats(operands, base, exponent)?,
+        };
+        Ok(vec![power])
+    }
+}
+
+/// Whether the elements have 64 bits.
+fn is_wide(value: &Value) -> Result<bool> {
+    Ok(value.element()?.size() == Some(8))
+}
+
+fn of_floats(operands: &Operands<'_>, base: &Value, exponent: &Value) -> Result<Value> {
+    let exponent = match is_wide(exponent)? {
+        true => cast(operands, exponent, ElementType::FLOAT32)?,
+        false => exponent.clone(),
+    };
+    apply(operands, POWER, &[base.clone(), exponent])
+}
+
+fn of_integers(operands: &Operands<'_>, base: &Value, exponent: &Value) -> Result<Value> {
+    let element = exponent.element()?;
+    if element.is_integer() {
+        return to_integers(operands, base, exponent);
+    }
+    let exponent = cast(operands, exponent, ElementType::FLOAT32)?;
+    let whole = apply(operands, FLOOR, std::slice::from_ref(&exponent))?;
+    let is_whole = apply(operands, EQUAL, &[whole.clone(), exponent.clone()])?;
+    let exact = to_integers(operands, base, &cast(operands, &whole, ElementType::INT64)?)?;
+    let single = cast(operands, base, ElementType::FLOAT32)?;
+    let rounded = apply(operands, POWER, &[single, exponent])?;
+    let rounded = cast(operands, &rounded, base.element()?)?;
+    apply(operands, WHERE, &[is_whole, exact, rounded])
+}
+
+fn to_integers(operands: &Operands<'_>, base: &Value, exponent: &Value) -> Result<Value> {
+    if !is_wide(base)? && !is_wide(exponent)? {
+        return apply(operands, POWER, &[base.clone(), exponent.clone()]);
+    }
+    let exponent = Steps(operands).shortened(exponent)?;
+    if !is_wide(base)? {
+        let exponent = cast(operands, &exponent, ElementType::INT32)?;
+        return apply(operands, POWER, &[base.clone(), exponent]);
+    }
+    Steps(operands).by_squares(base, &cast(operands, &exponent, ElementType::INT64)?)
+}
+
+/// The greatest exponent of which not every bit above 1 of a power is lost.
+const GREATEST: i128 = 63;
+
+/// Integers that are computed with small ones.
+struct Steps<'a>(&'a Operands<'a>);
+
+impl Steps<'_> {
+    fn with(&self, function: Function, value: &Value, number: i128) -> Result<Value> {
+        let element = value.element()?;
+        let number = Value::scalar(element, from_integer(number, element));
+        apply(self.0, function, &[value.clone(), number])
+    }
+
+    /// Where `condition` holds the first, elsewhere the second.
+    fn chosen(&self, condition: Value, holds: Value, otherwise: &Value) -> Result<Value> {
+        apply(self.0, WHERE, &[condition, holds, otherwise.clone()])
+    }
+
+    /// Exponents from -2 to 63 that are even where `exponent` is, and give the same powers of -1, 0 and 1.
+    ///
+    /// Those of any other base to exponents above do not fit its type, and to exponents below 0 are 0.
+    fn shortened(&self, exponent: &Value) -> Result<Value> {
+        let odd = self.with(BIT_AND, exponent, 1)?;
+        let most = self.with(SUBTRACT, &odd, 1 - GREATEST)?;
+        let is_above = self.with(GREATER, exponent, GREATEST)?;
+        let exponent = self.chosen(is_above, most, exponent)?;
+        let is_below = self.with(LESS, &exponent, 0)?;
+        let least = self.with(SUBTRACT, &odd, 2)?;
+        self.chosen(is_below, least, &exponent)
+    }
+
+    /// The powers to exponents that are short: the product of those squares of squares whose bits are set.
+    fn by_squares(&self, base: &Value, exponent: &Value) -> Result<Value> {
+        let (element, one) = (base.element()?, base.element()?.one());
+        let one = Value::scalar(element, one);
+        let (mut square, mut power) = (base.clone(), one.clone());
+        for bit in (0..).map(|bit| 1_i128 << bit).take_while(|bit| *bit <= GREATEST) {
+            let is_set = self.with(EQUAL, &self.with(BIT_AND, exponent, bit)?, bit)?;
+            let factor = self.chosen(is_set, square.clone(), &one)?;
+            power = apply(self.0, MULTIPLY, &[power, factor])?;
+            square = apply(self.0, MULTIPLY, &[square.clone(), square])?;
         }
-        let exponent = cast(operands, exponent, ElementType::FLOAT32)?;
-        let narrow = Operands { values: vec![Some(base), Some(&exponent)], ..*operands };
-        ElementWise::new(POWER).evaluate(&narrow)
+        // The bits of -1 and -2 give the powers of 1 and -1, as every odd or even exponent does.
+        let size = apply(self.0, ABSOLUTE, std::slice::from_ref(base))?;
+        let is_unit = self.with(EQUAL, &size, 1)?;
+        let zero = Value::scalar(element, 0);
+        let fraction = self.chosen(is_unit, power.clone(), &zero)?;
+        let is_below = self.with(LESS, exponent, 0)?;
+        self.chosen(is_below, fraction, &power)
     }
 }

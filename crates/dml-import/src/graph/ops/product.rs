@@ -7,6 +7,9 @@ use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, FieldValue, MatrixTransform, TensorDesc};
 
 use crate::error::{Error, Result};
+use crate::graph::ops::arithmetic::ADD;
+use crate::graph::ops::element_wise::apply;
+use crate::graph::ops::integer_product::{integer_product, scaled};
 use crate::graph::ops::packed::by_strides;
 use crate::graph::ops::packed::count;
 use crate::graph::ops::{Op, Operands};
@@ -132,7 +135,11 @@ impl Op for MatrixProduct {
         };
         let kind = Kind { element, shape: output };
         if shape.depth == 0 {
-            return Ok(vec![Value::fill(kind, 0)]);
+            return Ok(vec![self.of_no_products(operands, &shape, kind)?]);
+        }
+        if self.is_real() && element.is_integer() {
+            let product = integer_product(operands, &a, &b, &kind.shape)?;
+            return Ok(vec![scaled(operands, &product, "attribute alpha", self.alpha)?]);
         }
         let mut inputs = vec![];
         for (index, role) in self.inputs {
@@ -149,6 +156,24 @@ impl Op for MatrixProduct {
             Ok(operator(self.schema, tensors, output, self.alpha))
         })?;
         Ok(vec![value])
+    }
+}
+
+impl MatrixProduct {
+    fn is_real(&self) -> bool {
+        std::ptr::eq(self.schema, &GEMM)
+    }
+
+    /// Sums without a product: zeros, which are zero points where the output is quantized.
+    fn of_no_products(&self, operands: &Operands<'_>, shape: &Shape, kind: Kind) -> Result<Value> {
+        let zero_point = self.typed_by.filter(|_| !self.is_real());
+        let Some(zero_point) = zero_point.filter(|_| !kind.is_empty()) else {
+            return Ok(Value::fill(kind, 0));
+        };
+        let zero_point = operands.value(zero_point, "y_zero_point")?;
+        let zero_point = shape.parameter(operands, zero_point, Role::OfRows)?;
+        let all = [&shape.flat_batches()[..], &[shape.rows, shape.columns]].concat();
+        operands.reshaped(&zero_point.broadcast(&all), &kind.shape)
     }
 }
 
@@ -288,8 +313,8 @@ impl Op for Gemm {
                 return Err(operands.node.invalid("C", text(shape), "does not fit", accepted));
             }
         }
-        if depth == 0 {
-            return Err(operands.node.not_supported("sums of no products are not run"));
+        if depth == 0 || kind.element.is_integer() {
+            return Ok(vec![self.composed(operands, a, b, kind)?]);
         }
         let c = c.map(|it| it.broadcast(&kind.shape));
         let seen = kind.shape.clone();
@@ -317,6 +342,28 @@ impl Op for Gemm {
             Ok(desc.into())
         })?;
         Ok(vec![value])
+    }
+}
+
+impl Gemm {
+    /// The product of integers, or a sum of no products; scaled, plus the third matrix.
+    fn composed(&self, operands: &Operands<'_>, a: &Value, b: &Value, kind: Kind) -> Result<Value> {
+        let of = |value: &Value, is_transposed: bool| match is_transposed {
+            true => value.transposed(&[1, 0]),
+            false => value.clone(),
+        };
+        let c = operands.optional(2).map(|c| scaled(operands, c, "attribute beta", self.beta));
+        let c = c.transpose()?.map(|c| c.broadcast(&kind.shape));
+        if a.is_empty() || b.is_empty() {
+            return Ok(c.unwrap_or_else(|| Value::fill(kind, 0)));
+        }
+        let (a, b) = (of(a, self.transposed[0]), of(b, self.transposed[1]));
+        let product = integer_product(operands, &a, &b, &kind.shape)?;
+        let product = scaled(operands, &product, "attribute alpha", self.alpha)?;
+        match c {
+            Some(c) => apply(operands, ADD, &[product, c]),
+            None => Ok(product),
+        }
     }
 }
 

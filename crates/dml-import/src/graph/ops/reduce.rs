@@ -4,16 +4,20 @@ use dml_core::operators::{ARGMAX, ARGMIN, ReduceDesc};
 use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, AxisDirection, FieldValue, ReduceFunction, TensorDesc};
 
-use crate::convert::from_float;
+use crate::convert::{from_float, from_integer};
 use crate::element::ElementType;
 use crate::error::Result;
+use crate::graph::ops::arithmetic::DIVIDE;
+use crate::graph::ops::cast::cast;
+use crate::graph::ops::clip::ends;
+use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::Scalar;
 use crate::graph::ops::operands::{Operator, Place};
 use crate::graph::ops::packed::{self, dimension};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::strides::{packed as packed_strides, positions};
 use crate::graph::value::{Kind, Value};
-use crate::tensor::{Tensor, element_count, host_elements};
+use crate::tensor::{Tensor, element_count, host_elements, text};
 
 /// One element of all that have the same place in the other dimensions.
 #[derive(Debug)]
@@ -38,13 +42,17 @@ impl Op for Reduce {
             None if operands.optional(1).is_some() => operands.vector(1, "axes")?,
             axes => axes.clone().unwrap_or_default(),
         };
-        if axes.is_empty() && self.is_none_of_none {
-            return Ok(vec![data.clone()]);
-        }
         let is_reduced = match axes.is_empty() {
-            true => vec![true; shape.len()],
+            true => vec![!self.is_none_of_none; shape.len()],
             false => along(operands, &axes, shape.len())?,
         };
+        if axes.is_empty() && self.is_none_of_none && keeps_one(self.function) {
+            return Ok(vec![data.clone()]);
+        }
+        let kind = Kind { element, shape: kept(shape, &is_reduced, self.keeps_dimensions) };
+        if let Some(empty) = of_no_elements(data, &kind, self.function) {
+            return Ok(vec![empty]);
+        }
         let is_integer = element.is_integer() && element != ElementType::Bool;
         let only = Operands { values: vec![Some(data)], ..*operands };
         let of_host = is_integer && self.is_of_host();
@@ -54,12 +62,11 @@ impl Op for Reduce {
             let tensor = operands.read(data)?;
             return Ok(vec![Value::host(self.reduced(&tensor, &is_reduced)?)]);
         }
-        let kind = Kind { element, shape: kept(shape, &is_reduced, self.keeps_dimensions) };
-        if element_count(shape) == Some(0) && !kind.is_empty() {
-            let bits = from_float(of_none(self.function), element);
-            return Ok(vec![Value::fill(kind, bits)]);
-        }
-        Ok(vec![reduced_to(operands, data, &is_reduced, kind, self.function)?])
+        let result = match is_integer && !self.is_of_device() {
+            true => self.of_integers(operands, data, &is_reduced, kind)?,
+            false => reduced_to(operands, data, &is_reduced, kind, self.function)?,
+        };
+        Ok(vec![result])
     }
 }
 
@@ -81,22 +88,36 @@ fn reduced_to(
     kind: Kind,
     function: ReduceFunction,
 ) -> Result<Value> {
+    if let Some(empty) = of_no_elements(data, &kind, function) {
+        return Ok(empty);
+    }
     on_device(operands, data, is_reduced, kind, |input_tensor, output_tensor, axes| {
         ReduceDesc { function, input_tensor, output_tensor, axes }.into()
     })
 }
 
-/// What a reduction of no elements is.
-fn of_none(function: ReduceFunction) -> f64 {
+/// The result of `kind` where the data have no element; `None` where they have, or where the result has none either.
+fn of_no_elements(data: &Value, kind: &Kind, function: ReduceFunction) -> Option<Value> {
+    let is_of_none = data.is_empty() && !kind.is_empty();
+    is_of_none.then(|| Value::fill(kind.clone(), of_none(function, kind.element)))
+}
+
+/// The bits that a reduction of no elements gives.
+fn of_none(function: ReduceFunction, element: ElementType) -> u64 {
+    let (least, greatest) = ends(element);
     match function {
-        ReduceFunction::Multiply => 1.0,
-        ReduceFunction::Min => f64::INFINITY,
-        ReduceFunction::Max | ReduceFunction::LogSum | ReduceFunction::LogSumExp => {
-            f64::NEG_INFINITY
-        }
-        ReduceFunction::Average => f64::NAN,
-        _ => 0.0,
+        ReduceFunction::Multiply => element.one(),
+        ReduceFunction::Min => greatest,
+        ReduceFunction::Max | ReduceFunction::LogSum | ReduceFunction::LogSumExp => least,
+        ReduceFunction::Average => from_float(f64::NAN, element),
+        _ => 0,
     }
+}
+
+/// Whether a function of one element gives that element.
+fn keeps_one(function: ReduceFunction) -> bool {
+    use ReduceFunction::{Average, LogSumExp, Max, Min, Multiply, Sum};
+    matches!(function, Average | LogSumExp | Max | Min | Multiply | Sum)
 }
 
 /// Which of so many dimensions are among `axes`.
@@ -115,8 +136,14 @@ fn kept(shape: &[u64], is_reduced: &[bool], keeps_dimensions: bool) -> Vec<u64> 
     sizes.map(|(size, is_reduced)| if *is_reduced { 1 } else { *size }).collect()
 }
 
+/// How many elements a row has.
+fn row_length(shape: &[u64], is_reduced: &[bool]) -> u64 {
+    let sizes = shape.iter().zip(is_reduced).filter(|(_, is_reduced)| **is_reduced);
+    sizes.fold(1, |length, (size, _)| length.saturating_mul(*size))
+}
+
 /// The same with neighbouring dimensions put together that are along rows, or that are not; and which are.
-pub(super) fn folded(shape: &[u64], is_reduced: &[bool]) -> (Vec<u64>, Vec<bool>) {
+fn folded(shape: &[u64], is_reduced: &[bool]) -> (Vec<u64>, Vec<bool>) {
     let (mut sizes, mut along) = (vec![1], vec![is_reduced.first().copied().unwrap_or(true)]);
     for (size, is_reduced) in shape.iter().zip(is_reduced) {
         if along.last() == Some(is_reduced) {
@@ -172,6 +199,15 @@ impl Op for Extreme {
         let is_reduced = along(operands, &[self.axis], shape.len())?;
         let shape = kept(shape, &is_reduced, self.keeps_dimensions);
         let kind = Kind { element: ElementType::INT64, shape };
+        if data.is_empty() && !kind.is_empty() {
+            let (given, accepted) = (text(data.shape()?), "at least one element along the axis");
+            return Err(operands.node.invalid(
+                "data",
+                given,
+                "has nothing to choose from",
+                accepted,
+            ));
+        }
         let direction =
             if self.is_last { AxisDirection::Decreasing } else { AxisDirection::Increasing };
         let result = on_device(operands, data, &is_reduced, kind, |input, output, axes| {
@@ -191,8 +227,42 @@ impl Op for Extreme {
 impl Reduce {
     /// Whether the host reduces integers so.
     fn is_of_host(&self) -> bool {
-        use ReduceFunction::{Max, Min, Multiply, Sum};
-        matches!(self.function, Max | Min | Multiply | Sum)
+        use ReduceFunction::{Average, L1, Max, Min, Multiply, Sum, SumSquare};
+        matches!(self.function, Average | L1 | Max | Min | Multiply | Sum | SumSquare)
+    }
+
+    /// Whether DirectML reduces integers so.
+    fn is_of_device(&self) -> bool {
+        use ReduceFunction::{Average, L2, LogSum, LogSumExp};
+        !matches!(self.function, Average | L2 | LogSum | LogSumExp)
+    }
+
+    /// Integers that a device reduces in another type: means are quotients of sums of 64 bits, toward zero, and what
+    /// has roots or logarithms is computed as FLOAT32.
+    fn of_integers(
+        &self,
+        operands: &Operands<'_>,
+        data: &Value,
+        is_reduced: &[bool],
+        kind: Kind,
+    ) -> Result<Value> {
+        let through = match (self.function, kind.element) {
+            (ReduceFunction::Average, ElementType::UINT64) => ElementType::UINT64,
+            (ReduceFunction::Average, _) => ElementType::INT64,
+            _ => ElementType::FLOAT32,
+        };
+        let (element, kind) = (kind.element, Kind { element: through, ..kind });
+        let data = cast(operands, data, through)?;
+        let result = match self.function {
+            ReduceFunction::Average => {
+                let count = row_length(data.shape()?, is_reduced);
+                let sum = reduced_to(operands, &data, is_reduced, kind, ReduceFunction::Sum)?;
+                let count = Value::scalar(through, from_integer(count.into(), through));
+                apply(operands, DIVIDE, &[sum, count])?
+            }
+            function => reduced_to(operands, &data, is_reduced, kind, function)?,
+        };
+        cast(operands, &result, element)
     }
 
     fn reduced(&self, tensor: &Tensor, is_reduced: &[bool]) -> Result<Tensor> {
@@ -208,13 +278,26 @@ impl Reduce {
         let at = positions(shape, &strides);
         for (bits, at) in tensor.bits().zip(at) {
             let Scalar::Integer(value) = Scalar::new(bits, element) else { continue };
+            let value = self.alone(value);
             results[at] = Some(results[at].map_or(value, |before| self.both(before, value)));
         }
-        let of_none = i128::from(self.function == ReduceFunction::Multiply);
-        let bits = |it: Option<i128>| Scalar::Integer(it.unwrap_or(of_none)).bits(element);
-        let bits = results.into_iter().map(bits);
+        let count = i128::from(row_length(shape, is_reduced));
+        let bits = results.into_iter().map(|result| match (self.function, result) {
+            (_, None) => of_none(self.function, element),
+            (ReduceFunction::Average, Some(sum)) => Scalar::Integer(sum / count).bits(element),
+            (_, Some(result)) => Scalar::Integer(result).bits(element),
+        });
         let shape = kept(shape, is_reduced, self.keeps_dimensions);
         Tensor::of_bits(element, shape, bits)
+    }
+
+    /// What is added up of an element.
+    fn alone(&self, value: i128) -> i128 {
+        match self.function {
+            ReduceFunction::L1 => value.abs(),
+            ReduceFunction::SumSquare => value.wrapping_mul(value),
+            _ => value,
+        }
     }
 
     fn both(&self, a: i128, b: i128) -> i128 {

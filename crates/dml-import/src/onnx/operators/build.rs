@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::graph::{
     ApproximateGelu, BitCast, Blocks, Bounds, Broadcast, Cast, Clip, Concat, Direction, Dropout,
     Einsum, ElementWise, Equal, Equation, EyeLike, FLOOR_REMAINDER, Flatten, Function, GELU,
-    Gather, Margins, Op, Pad, Parts, Quantize, REMAINDER, Reshape, RowOperators, ShapeOf, Slice,
-    Softmax, Split, Transpose, Trilu, Types, Unsqueeze, Zero,
+    Gather, Margins, NEVER_INFINITE, Op, Pad, Parts, Quantize, REMAINDER, Reshape, RowOperators,
+    ShapeOf, Slice, Softmax, Split, Transpose, Trilu, Types, Unsqueeze, Zero,
 };
 
 use crate::onnx::attributes::Attributes;
@@ -249,11 +249,7 @@ pub(super) fn is_infinity(it: &Attributes<'_>) -> Built {
         [true, true] => IsInfinityMode::Either,
         [true, false] => IsInfinityMode::Positive,
         [false, true] => IsInfinityMode::Negative,
-        [false, false] => {
-            return Err(it
-                .node
-                .not_supported("DirectML looks for infinities of one sign at least"));
-        }
+        [false, false] => return Ok(Box::new(ElementWise::new(NEVER_INFINITE))),
     };
     let function = Function::new(Types::Numbers, &tables::ELEMENT_WISE_IS_INFINITY).truth();
     let attributes = vec![FieldValue::Uint(mode.dml_value())];

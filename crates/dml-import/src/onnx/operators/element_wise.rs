@@ -9,8 +9,8 @@ use dml_core::operators as tables;
 use crate::error::Result;
 use crate::graph::{
     ABSOLUTE, ADD, AND, BIT_AND, BIT_XOR, Broadcasting, CEIL, DIVIDE, EQUAL, ElementWise, FLOOR,
-    Function, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE,
-    NOT, OR, Op, POWER, RELU, SUBTRACT, Types, WHERE, XOR,
+    Function, GREATER, GREATER_OR_EQUAL, IS_NAN, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY,
+    NEGATE, NOT, OR, Op, PARAMETERIZED_RELU, POWER, RELU, SIGN, SUBTRACT, Types, WHERE, XOR,
 };
 use crate::onnx::attributes::{Attributes, Kind};
 
@@ -64,12 +64,11 @@ const fn legacy(name: &'static str, since: i64, function: Function) -> Row {
 const LEGACY: [(&str, Kind); 3] =
     [("axis", Kind::Int), ("broadcast", Kind::Int), ("consumed_inputs", Kind::Ints)];
 pub(super) const CONSUMED: [(&str, Kind); 1] = [("consumed_inputs", Kind::Ints)];
-const PRELU: Function = Function::new(Numbers, &tables::ACTIVATION_PARAMETERIZED_RELU);
 
 /// PRelu before version 7: a slope for each place along the second dimension, or one for all.
 pub(super) fn slope_of_channels(_: &Attributes<'_>) -> Result<Box<dyn Op>> {
     let broadcasting = Broadcasting::Legacy { is_allowed: true, axis: Some(1) };
-    Ok(Box::new(ElementWise { broadcasting, ..ElementWise::new(PRELU) }))
+    Ok(Box::new(ElementWise { broadcasting, ..ElementWise::new(PARAMETERIZED_RELU) }))
 }
 
 const ALPHA: [(&str, Kind); 1] = [("alpha", Kind::Float)];
@@ -112,8 +111,8 @@ pub(super) static ROWS: &[Row] = &[
     element_wise("Xor", 7, 2..=2, XOR),
     element_wise("Not", 1, 1..=1, NOT),
     legacy("Pow", 1, POWER),
-    element_wise("PRelu", 7, 2..=2, PRELU),
-    element_wise("IsNaN", 9, 1..=1, Function::new(Numbers, &tables::ELEMENT_WISE_IS_NAN).truth()),
+    element_wise("PRelu", 7, 2..=2, PARAMETERIZED_RELU),
+    element_wise("IsNaN", 9, 1..=1, IS_NAN),
     element_wise("BitwiseAnd", 18, 2..=2, BIT_AND),
     element_wise("BitwiseOr", 18, 2..=2, Function::new(Numbers, &tables::ELEMENT_WISE_BIT_OR)),
     element_wise("BitwiseXor", 18, 2..=2, BIT_XOR),
@@ -134,7 +133,7 @@ pub(super) static ROWS: &[Row] = &[
     unary("Reciprocal", 6, &tables::ELEMENT_WISE_RECIP),
     // Halves become even, which is DirectML's first mode.
     unary("Round", 11, &tables::ELEMENT_WISE_ROUND),
-    unary("Sign", 9, &tables::ELEMENT_WISE_SIGN),
+    element_wise("Sign", 9, 1..=1, SIGN),
     unary("Sin", 7, &tables::ELEMENT_WISE_SIN),
     unary("Sinh", 9, &tables::ELEMENT_WISE_SINH),
     unary("Sqrt", 6, &tables::ELEMENT_WISE_SQRT),

@@ -7,7 +7,7 @@ use dml_core::ReduceFunction;
 use crate::error::{Error, Result};
 use crate::graph::{
     BatchNormalize, Common, DynamicQuantize, Extreme, GREATEST, LEAST, NormOfRow, Normalize, Op,
-    PRODUCTS, Reduce, Running, SUMS,
+    PRODUCTS, Reduce, Running, SUMS, Standardize,
 };
 use crate::onnx::attributes::{Attributes, Kind};
 
@@ -161,10 +161,8 @@ fn root_mean_square(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
     Ok(Box::new(Normalize { common, has_mean: false, epsilon: epsilon(it), outputs: 1 }))
 }
 
-/// ONNX adds this to the deviation.
 fn mean_variance(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
-    let common = Common::Along(it.ints("axes").unwrap_or_else(|| vec![0, 2, 3]));
-    Ok(Box::new(Normalize { common, has_mean: true, epsilon: 1e-9, outputs: 1 }))
+    Ok(Box::new(Standardize { axes: it.ints("axes").unwrap_or_else(|| vec![0, 2, 3]) }))
 }
 
 fn norm(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
