@@ -5,6 +5,7 @@
 
 mod cap;
 mod feature;
+mod float_modes;
 mod limit;
 mod spirv;
 mod table;
@@ -13,6 +14,7 @@ mod work_group;
 
 pub use cap::{CapResult, CapabilityCap, Shortfall};
 pub use feature::{Enabling, Extension, Feature, Features, SpirvCapability};
+pub use float_modes::with_float_modes;
 pub use limit::Limit;
 pub use spirv::{UnknownNeed, required_features};
 pub use version::ApiVersion;

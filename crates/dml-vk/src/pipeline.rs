@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::instance::raw::RawDevice;
 use crate::pipeline::file::PipelineFile;
 use crate::pipeline::keeper::PipelineKeeper;
-use crate::pipeline::kernel::Pipeline;
+use crate::pipeline::kernel::{DumpFolder, Pipeline};
 use crate::pipeline::layouts::Layouts;
 
 /// The pipelines of a device that have been asked for so far.
@@ -30,6 +30,7 @@ pub(crate) struct PipelineCache {
     handle: vk::PipelineCache,
     /// Where the cache is kept.
     keeper: Option<PipelineKeeper>,
+    dump: DumpFolder,
     raw: Arc<RawDevice>,
 }
 
@@ -39,9 +40,9 @@ type Slot = Mutex<Option<Arc<Pipeline>>>;
 impl PipelineCache {
     /// Starts with what `file` holds, and writes it from time to time and when the cache is dropped.
     pub(crate) fn new(raw: &Arc<RawDevice>, file: Option<PipelineFile>) -> Result<Self> {
-        let mut keeper = file.map(PipelineKeeper::new);
-        let initial = keeper.as_mut().map_or(&[][..], PipelineKeeper::content);
-        let handle = match create(raw, initial) {
+        let (keeper, initial) = file.map(PipelineKeeper::new).unzip();
+        let initial = initial.unwrap_or_default();
+        let handle = match create(raw, &initial) {
             Err(error) if !initial.is_empty() => {
                 log::warn!("the driver refused the pipelines of an earlier process: {error}");
                 create(raw, &[])
@@ -50,7 +51,8 @@ impl PipelineCache {
         }?;
         raw.set_name(handle, "dml pipelines");
         let (made, count, layouts) = Default::default();
-        Ok(Self { made, count, layouts, handle, keeper, raw: Arc::clone(raw) })
+        let dump = DumpFolder::from_environment();
+        Ok(Self { made, count, layouts, handle, keeper, dump, raw: Arc::clone(raw) })
     }
 
     /// How many pipelines have been made.
@@ -72,7 +74,8 @@ impl PipelineCache {
         if let Some(pipeline) = &*slot {
             return Ok(Arc::clone(pipeline));
         }
-        let pipeline = Pipeline::new(&self.raw, self.handle, &self.layouts, key, capabilities)?;
+        let Self { raw, handle, layouts, dump, .. } = self;
+        let pipeline = Pipeline::new(raw, *handle, layouts, key, capabilities, dump)?;
         self.count.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::clone(slot.insert(Arc::new(pipeline))))
     }

@@ -4,12 +4,13 @@
 //! whole file after every pipeline would cost the more, the more there are, so a file of many waits
 //! for an eighth more: 200 pipelines are written about 35 times, and less than a ninth is ever missing.
 
-use std::sync::{Mutex, PoisonError};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 use crate::pipeline::file::{FileContent, PipelineFile};
 
-/// For so many pipelines in the file, one may be missing.
+/// The file is written when the unsaved pipelines exceed this part of the saved ones.
 const KEPT_FOR_EACH_MISSING: usize = 8;
 
 /// The file of a device's pipelines, with what is in it.
@@ -21,48 +22,80 @@ pub(crate) struct PipelineKeeper {
 
 #[derive(Debug)]
 struct KeptState {
-    content: FileContent,
+    /// What the file holds: the digest of its data; `None` where it holds nothing that can be used.
+    data: Option<Digest>,
+    /// Whether a file is there that has to be replaced.
+    is_rejected: bool,
     /// How many pipelines of this process are in it.
     pipelines: usize,
     /// Whether writing failed, so that it is only tried once more, at the end.
     has_failed: bool,
+    /// Whether a thread asks the driver for data or writes them. It does so without the lock.
+    is_writing: bool,
+}
+
+/// The length and a hash of a driver's data, which may be large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Digest(usize, u64);
+
+impl Digest {
+    fn of(data: &[u8]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        data.hash(&mut hasher);
+        Self(data.len(), hasher.finish())
+    }
 }
 
 impl PipelineKeeper {
-    /// Reads the file.
-    pub(crate) fn new(file: PipelineFile) -> Self {
-        let kept = KeptState { content: file.load(), pipelines: 0, has_failed: false };
-        Self { file, kept: Mutex::new(kept) }
-    }
-
-    /// What the driver may be given; empty where there is nothing.
-    pub(crate) fn content(&mut self) -> &[u8] {
-        match &self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).content {
-            FileContent::Data(data) => data,
-            FileContent::Nothing | FileContent::Rejected => &[],
-        }
+    /// Reads the file. Also gives the data that the driver may be given; empty where there are none.
+    pub(crate) fn new(file: PipelineFile) -> (Self, Vec<u8>) {
+        let content = file.load();
+        let is_rejected = content == FileContent::Rejected;
+        let data = match content {
+            FileContent::Data(data) => Some(data),
+            FileContent::Nothing | FileContent::Rejected => None,
+        };
+        let kept = KeptState {
+            data: data.as_deref().map(Digest::of),
+            is_rejected,
+            pipelines: 0,
+            has_failed: false,
+            is_writing: false,
+        };
+        (Self { file, kept: Mutex::new(kept) }, data.unwrap_or_default())
     }
 
     /// Writes what `get` gives, where enough of the `made` pipelines are not in the file; where there
-    /// will be no more of them (`is_last`), any. Failures are logged.
+    /// will be no more of them (`is_last`), any. Failures are logged. Returns at once where another thread
+    /// is writing.
     pub(crate) fn update(&self, made: usize, is_last: bool, get: impl FnOnce() -> Result<Vec<u8>>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.is_due(made, is_last) {
-            return;
-        }
-        let data = match get() {
-            Ok(data) => data,
-            Err(error) => {
-                log::warn!("the pipelines are not kept: {error}");
-                kept.has_failed = true;
+        let before = {
+            let mut kept = self.lock();
+            if kept.is_writing || !kept.is_due(made, is_last) {
                 return;
             }
+            kept.is_writing = true;
+            kept.data
         };
-        let is_there = matches!(&kept.content, FileContent::Data(before) if *before == data);
-        kept.has_failed = !is_there && !self.file.store(&data);
-        if !kept.has_failed {
-            (kept.content, kept.pipelines) = (FileContent::Data(data), made);
+        let stored = match get() {
+            Ok(data) => {
+                let digest = Digest::of(&data);
+                (before == Some(digest) || self.file.store(&data)).then_some(digest)
+            }
+            Err(error) => {
+                log::warn!("the pipelines are not kept: {error}");
+                None
+            }
+        };
+        let mut kept = self.lock();
+        (kept.is_writing, kept.has_failed) = (false, stored.is_none());
+        if stored.is_some() {
+            (kept.data, kept.is_rejected, kept.pipelines) = (stored, false, made);
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, KeptState> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,7 +103,7 @@ impl KeptState {
     fn is_due(&self, made: usize, is_last: bool) -> bool {
         let missing = made.saturating_sub(self.pipelines);
         if is_last {
-            return missing > 0 || self.content == FileContent::Rejected;
+            return missing > 0 || self.is_rejected;
         }
         let is_enough = missing.saturating_mul(KEPT_FOR_EACH_MISSING) >= self.pipelines;
         missing > 0 && is_enough && !self.has_failed
@@ -90,7 +123,7 @@ mod tests {
     #[test]
     fn a_killed_process_misses_less_than_a_ninth_and_has_not_written_much() {
         let folder = tempfile::tempdir().unwrap();
-        let keeper = PipelineKeeper::new(in_folder(folder.path()));
+        let (keeper, _) = PipelineKeeper::new(in_folder(folder.path()));
         let mut asked = 0;
         for made in 1..=200 {
             // Again and again: what is already there is not asked for.
@@ -115,8 +148,8 @@ mod tests {
     fn what_the_file_holds_is_not_written_again() {
         let folder = tempfile::tempdir().unwrap();
         assert!(in_folder(folder.path()).store(&of(3)));
-        let mut keeper = PipelineKeeper::new(in_folder(folder.path()));
-        assert_eq!(keeper.content(), of(3));
+        let (keeper, data) = PipelineKeeper::new(in_folder(folder.path()));
+        assert_eq!(data, of(3));
         std::fs::remove_dir_all(folder.path()).unwrap();
         keeper.update(3, false, || Ok(of(3)));
         keeper.update(3, true, || panic!("nothing is missing"));
@@ -128,11 +161,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("made later");
         std::fs::write(&place, b"a file").unwrap();
-        let keeper = PipelineKeeper::new(in_folder(&place));
+        let (keeper, _) = PipelineKeeper::new(in_folder(&place));
         keeper.update(1, false, || Ok(of(1)));
         keeper.update(2, false, || panic!("writing failed"));
         std::fs::remove_file(&place).unwrap();
         keeper.update(2, true, || Ok(of(2)));
         assert_eq!(in_folder(&place).load(), FileContent::Data(of(2)));
+    }
+
+    #[test]
+    fn while_one_thread_writes_others_do_not_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let (keeper, _) = PipelineKeeper::new(in_folder(folder.path()));
+        keeper.update(1, false, || {
+            // The driver is asked without the lock: this call would wait for ever otherwise.
+            keeper.update(2, false, || panic!("another thread is writing"));
+            Ok(of(1))
+        });
+        assert_eq!(in_folder(folder.path()).load(), FileContent::Data(of(1)));
+        keeper.update(2, true, || Ok(of(2)));
+        assert_eq!(in_folder(folder.path()).load(), FileContent::Data(of(2)));
     }
 }

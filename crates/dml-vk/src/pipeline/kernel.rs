@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ash::vk;
-use dml_core::capabilities::{Capabilities, Features, required_features, work_group};
+use dml_core::capabilities::{
+    Capabilities, Features, required_features, with_float_modes, work_group,
+};
 use dml_core::kernel::KernelModule;
 use dml_core::plan::KernelKey;
 
@@ -29,10 +31,12 @@ impl Pipeline {
         layouts: &Layouts,
         key: &KernelKey,
         capabilities: &Capabilities,
+        dump: &DumpFolder,
     ) -> Result<Self> {
         let words = spirv_words(key.variant)?;
-        dump(key.variant);
         check(key, &words, capabilities)?;
+        let words = with_float_modes(&words, capabilities.features);
+        dump.write(key.variant, &words);
         let layout = layouts.get(raw, key.variant)?;
         let module = ShaderModule::new(raw, &words)?;
         raw.set_name(module.handle, key.variant.name);
@@ -113,20 +117,29 @@ fn spirv_words(variant: &KernelModule) -> Result<Vec<u32>> {
     Ok(words.iter().copied().map(u32::from_le_bytes).collect())
 }
 
-/// Writes the kernel's SPIR-V into the folder that DML_DUMP_KERNELS names, for whoever has to debug it.
-fn dump(variant: &KernelModule) {
-    let Some(folder) = std::env::var_os("DML_DUMP_KERNELS").filter(|it| !it.is_empty()) else {
-        return;
-    };
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '.';
-    let name: String = variant.name.chars().map(|it| if is_plain(it) { it } else { '_' }).collect();
-    let path = PathBuf::from(folder).join(format!("{name}.spv"));
-    if let Err(error) = std::fs::write(&path, variant.spirv) {
-        log::warn!(
-            "the kernel {} could not be written to {}: {error}",
-            variant.name,
-            path.display()
-        );
+/// The folder that DML_DUMP_KERNELS names, into which the SPIR-V of kernels is written for debugging.
+pub(crate) struct DumpFolder(Option<PathBuf>);
+
+impl DumpFolder {
+    /// Reads the environment. Pipelines are made on several threads, while the host may change its
+    /// environment, so this is done when a device is created and at no other time.
+    pub(crate) fn from_environment() -> Self {
+        let folder = std::env::var_os("DML_DUMP_KERNELS").filter(|folder| !folder.is_empty());
+        Self(folder.map(PathBuf::from))
+    }
+
+    /// Writes the SPIR-V that the driver is given for `variant`.
+    fn write(&self, variant: &KernelModule, words: &[u32]) {
+        let Some(folder) = &self.0 else { return };
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '.';
+        let name: String =
+            variant.name.chars().map(|it| if is_plain(it) { it } else { '_' }).collect();
+        let path = folder.join(format!("{name}.spv"));
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        if let Err(error) = std::fs::write(&path, bytes) {
+            let (name, path) = (variant.name, path.display());
+            log::warn!("the kernel {name} could not be written to {path}: {error}");
+        }
     }
 }
 
