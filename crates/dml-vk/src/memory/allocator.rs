@@ -29,12 +29,34 @@ pub enum MemoryLocation {
     Readback,
 }
 
+/// The properties of memory types that buffers are placed in. A type with any other property needs a
+/// feature that is not enabled, or is for images.
+const USABLE: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
+    vk::MemoryPropertyFlags::DEVICE_LOCAL.as_raw()
+        | vk::MemoryPropertyFlags::HOST_VISIBLE.as_raw()
+        | vk::MemoryPropertyFlags::HOST_COHERENT.as_raw()
+        | vk::MemoryPropertyFlags::HOST_CACHED.as_raw(),
+);
+
 impl MemoryLocation {
-    fn to_allocator(self) -> gpu_allocator::MemoryLocation {
+    /// How well memory of these properties serves here, the lowest first; `None` where it does not.
+    fn rank(self, properties: vk::MemoryPropertyFlags) -> Option<[bool; 3]> {
+        let lacks = |flag| !properties.contains(flag);
+        let (local, visible) =
+            (vk::MemoryPropertyFlags::DEVICE_LOCAL, vk::MemoryPropertyFlags::HOST_VISIBLE);
+        let (coherent, cached) =
+            (vk::MemoryPropertyFlags::HOST_COHERENT, vk::MemoryPropertyFlags::HOST_CACHED);
+        if !USABLE.contains(properties) {
+            return None;
+        }
         match self {
-            Self::Device => gpu_allocator::MemoryLocation::GpuOnly,
-            Self::Upload => gpu_allocator::MemoryLocation::CpuToGpu,
-            Self::Readback => gpu_allocator::MemoryLocation::GpuToCpu,
+            Self::Device if lacks(local) => None,
+            Self::Device => Some([false; 3]),
+            _ if lacks(visible) => None,
+            // Read by the device once: device memory that the host sees is scarce on most discrete GPUs.
+            Self::Upload => Some([lacks(coherent), !lacks(local), !lacks(cached)]),
+            // Reading uncached memory is slower than invalidating cached memory that is not coherent.
+            Self::Readback => Some([lacks(cached), lacks(coherent), !lacks(local)]),
         }
     }
 }
@@ -59,6 +81,8 @@ pub(crate) struct MemoryAllocator {
     raw: Arc<RawDevice>,
     non_coherent_atom_size: u64,
     max_allocation: u64,
+    /// The properties of each memory type.
+    types: Vec<vk::MemoryPropertyFlags>,
 }
 
 impl MemoryAllocator {
@@ -68,13 +92,18 @@ impl MemoryAllocator {
         physical: &PhysicalDevice,
         max_allocation: u64,
     ) -> Result<Self> {
+        let core = physical.instance.table.core();
+        // SAFETY: the handle was enumerated from this instance, which is alive.
+        let memory = unsafe { core.get_physical_device_memory_properties(physical.raw()) };
+        let types = memory.memory_types_as_slice().iter();
+        let types = types.map(|memory_type| memory_type.property_flags).collect();
         let whole_blocks = |size: u64| (size - size % MIN_BLOCK).max(MIN_BLOCK);
         let block = |size: u64| whole_blocks(size.min(max_allocation));
         let sizes = AllocationSizes::new(block(8 * MIB), block(8 * MIB))
             .with_max_device_memblock_size(block(256 * MIB))
             .with_max_host_memblock_size(block(64 * MIB));
         let inner = Allocator::new(&AllocatorCreateDesc {
-            instance: physical.instance.table.core().clone(),
+            instance: core.clone(),
             device: raw.core().clone(),
             physical_device: physical.handle,
             debug_settings: gpu_allocator::AllocatorDebugSettings::default(),
@@ -87,6 +116,7 @@ impl MemoryAllocator {
             raw: Arc::clone(raw),
             non_coherent_atom_size: physical.non_coherent_atom_size.max(1),
             max_allocation,
+            types,
         })
     }
 
@@ -94,36 +124,69 @@ impl MemoryAllocator {
         &self.raw
     }
 
-    /// Memory for one buffer. It starts and ends on nonCoherentAtomSize, so that flushing or
+    /// Memory for `buffer`. It starts and ends on nonCoherentAtomSize, so that flushing or
     /// invalidating it never touches a neighbour.
+    ///
+    /// The memory types that serve the location are tried in the order of their rank. Small buffers share
+    /// blocks; where there is no memory for another block, there may be for the buffer alone.
     pub(crate) fn allocate(
         &self,
-        name: &str,
-        mut requirements: vk::MemoryRequirements,
+        (name, buffer): (&str, vk::Buffer),
+        requirements: vk::MemoryRequirements,
         location: MemoryLocation,
     ) -> Result<Allocation> {
-        let atom = self.non_coherent_atom_size;
-        requirements.alignment = requirements.alignment.max(atom);
-        requirements.size = requirements
-            .size
-            .checked_next_multiple_of(atom)
-            .filter(|size| *size <= self.max_allocation)
-            .ok_or_else(|| Error::LimitExceeded {
-                what: format!("memory of buffer `{name}`"),
-                limit: "maxMemoryAllocationSize",
-                needed: requirements.size,
-                available: self.max_allocation,
-            })?;
-        let result = self.inner.lock().unwrap_or_else(PoisonError::into_inner).allocate(
-            &AllocationCreateDesc {
-                name,
-                requirements,
-                location: location.to_allocator(),
-                linear: true,
-                allocation_scheme: AllocationScheme::GpuAllocatorManaged,
-            },
-        );
+        let needed = requirements.size;
+        let requirements = self.whole_atoms(name, requirements)?;
+        let shared = std::iter::once(AllocationScheme::GpuAllocatorManaged);
+        // Vulkan wants memory that is dedicated to a buffer to be exactly as large as the buffer needs.
+        let alone =
+            (requirements.size == needed).then_some(AllocationScheme::DedicatedBuffer(buffer));
+        let schemes = shared.chain(alone);
+        let mut result = Err(AllocationError::NoCompatibleMemoryTypeFound);
+        for memory_type in types_for(location, requirements.memory_type_bits, &self.types) {
+            for allocation_scheme in schemes.clone() {
+                result = self.inner.lock().unwrap_or_else(PoisonError::into_inner).allocate(
+                    &AllocationCreateDesc {
+                        name,
+                        requirements: vk::MemoryRequirements {
+                            memory_type_bits: 1 << memory_type,
+                            ..requirements
+                        },
+                        // The type was chosen already.
+                        location: gpu_allocator::MemoryLocation::Unknown,
+                        linear: true,
+                        allocation_scheme,
+                    },
+                );
+                if !matches!(result, Err(AllocationError::OutOfMemory)) {
+                    return result
+                        .map_err(|error| self.raw.remember(allocation_error(name, error)));
+                }
+            }
+        }
         result.map_err(|error| self.raw.remember(allocation_error(name, error)))
+    }
+
+    /// The requirements in whole atoms of memory that is not coherent, where that much can be allocated.
+    fn whole_atoms(
+        &self,
+        name: &str,
+        requirements: vk::MemoryRequirements,
+    ) -> Result<vk::MemoryRequirements> {
+        let atom = self.non_coherent_atom_size;
+        let size = requirements.size.checked_next_multiple_of(atom);
+        let size = size.filter(|size| *size <= self.max_allocation);
+        let size = size.ok_or_else(|| Error::LimitExceeded {
+            what: format!("memory of buffer `{name}`"),
+            limit: "maxMemoryAllocationSize",
+            needed: requirements.size,
+            available: self.max_allocation,
+        })?;
+        Ok(vk::MemoryRequirements {
+            size,
+            alignment: requirements.alignment.max(atom),
+            ..requirements
+        })
     }
 
     /// Gives memory back. Nothing is bound to it any more.
@@ -178,6 +241,22 @@ impl MemoryAllocator {
     }
 }
 
+/// The memory types among `allowed` (bits) that serve the location, the best one first. `types` has the
+/// properties of all.
+fn types_for(
+    location: MemoryLocation,
+    allowed: u32,
+    types: &[vk::MemoryPropertyFlags],
+) -> Vec<usize> {
+    let ranked = (0..u32::BITS).zip(types).enumerate().filter_map(|(index, (bit, properties))| {
+        let is_allowed = allowed & 1 << bit != 0;
+        Some((location.rank(*properties).filter(|_| is_allowed)?, index))
+    });
+    let mut ranked: Vec<_> = ranked.collect();
+    ranked.sort();
+    ranked.into_iter().map(|(_, index)| index).collect()
+}
+
 /// The smallest range of whole atoms around `offset..offset + size`, as offset and size.
 fn round_to_atom(offset: u64, size: u64, atom: u64) -> (u64, u64) {
     let start = offset - offset % atom;
@@ -222,6 +301,31 @@ mod tests {
         assert_eq!(round_to_atom(255, 2, 256), (0, 512));
         assert_eq!(round_to_atom(512, 256, 256), (512, 256));
         assert_eq!(round_to_atom(5, 7, 1), (5, 7));
+    }
+
+    #[test]
+    fn every_location_takes_the_memory_type_that_serves_it_best() {
+        use vk::MemoryPropertyFlags as Properties;
+        let (local, visible) = (Properties::DEVICE_LOCAL, Properties::HOST_VISIBLE);
+        let (coherent, cached) = (Properties::HOST_COHERENT, Properties::HOST_CACHED);
+        let of = |location, allowed, types: &[Properties]| types_for(location, allowed, types);
+        // A discrete card: host memory, device memory, and a part of it that the host sees (BAR).
+        let discrete = [
+            local,
+            visible | coherent,
+            visible | coherent | cached,
+            local | visible | coherent,
+            local | visible | coherent | Properties::DEVICE_COHERENT_AMD,
+        ];
+        assert_eq!(of(MemoryLocation::Device, !0, &discrete), [0, 3]);
+        assert_eq!(of(MemoryLocation::Upload, !0, &discrete), [1, 2, 3]);
+        assert_eq!(of(MemoryLocation::Readback, !0, &discrete), [2, 1, 3]);
+        assert_eq!(of(MemoryLocation::Upload, 0b1100, &discrete), [2, 3]);
+        // An integrated GPU whose cached memory is not coherent.
+        let integrated = [local | visible | coherent, local | visible | cached];
+        assert_eq!(of(MemoryLocation::Upload, !0, &integrated), [0, 1]);
+        assert_eq!(of(MemoryLocation::Readback, !0, &integrated), [1, 0]);
+        assert!(of(MemoryLocation::Device, 0, &integrated).is_empty());
     }
 
     #[test]

@@ -164,7 +164,7 @@ impl BufferShared {
         raw.set_name(handle, desc.name);
         // SAFETY: the buffer was just created on this device.
         let requirements = unsafe { raw.core().get_buffer_memory_requirements(handle) };
-        shared.allocation = allocator.allocate(desc.name, requirements, desc.location)?;
+        shared.allocation = allocator.allocate((desc.name, handle), requirements, desc.location)?;
         shared.bind()?;
         Ok(shared)
     }
