@@ -47,7 +47,8 @@ impl Device {
         match self.direct_write(buffer) {
             Some(mapped) => {
                 let write = || write_mapped(buffer, mapped, range.start, bytes);
-                self.queue()?.while_done(|| buffer.shared.last_use(), write)
+                let last = || buffer.shared.last_use();
+                self.queue()?.copy_by_host(&buffer.shared, last, write)
             }
             None => self.write_staged(buffer, range, bytes),
         }
@@ -96,7 +97,8 @@ impl Device {
         match self.direct_read(buffer) {
             Some(mapped) => {
                 let read = || read_mapped(buffer, mapped, range, into);
-                self.queue()?.while_done(|| buffer.shared.last_use(), read)
+                let last = || buffer.shared.last_use();
+                self.queue()?.copy_by_host(&buffer.shared, last, read)
             }
             None => self.read_staged(buffer, range, into),
         }

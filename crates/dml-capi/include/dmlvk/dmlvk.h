@@ -606,11 +606,12 @@ HRESULT dmlvk_create_binding_table(DmlVkOperator compiled,
 //
 // Safety:
 //
-// The command buffer is in the recording state, outside a render pass, of the table's VkDevice and a
-// queue family that computes, and used by no other thread meanwhile. The table and its buffers are kept
-// until the command buffer has completed for the last time. From each submission of it until it has
-// completed, nothing that is not ordered by a barrier or semaphore touches the same bytes, calls of
-// this library included: they wait for what the library submitted, not for submissions of the caller's.
+// The command buffer is in the recording state, outside a render pass, of the table's VkDevice and of the
+// queue family that the device was wrapped with, and used by no other thread meanwhile. The table and its
+// buffers are kept until the command buffer has completed for the last time. From each submission of it
+// until it has completed, nothing that is not ordered by a barrier or semaphore touches the same bytes,
+// calls of this library included: they wait for what the library submitted, not for submissions of the
+// caller's.
 HRESULT dmlvk_record_dispatch(VkCommandBuffer command_buffer,
                               DmlVkBindingTable table);
 

@@ -21,8 +21,10 @@ use crate::record::writer::Writer;
 ///
 /// # Safety
 ///
-/// - `command_buffer` is in the recording state, outside a render pass, of the table's device, of a
-///   queue family that computes, and used by no other thread meanwhile.
+/// - `command_buffer` is in the recording state, outside a render pass, of the table's device, of the
+///   device's queue family ([`Device::queue_family`](crate::Device::queue_family)), and used by no other
+///   thread meanwhile. Another family would need a transfer of ownership of every buffer, those of the
+///   runtime included, which have VK_SHARING_MODE_EXCLUSIVE.
 /// - A clone of `table` is kept until the command buffer is reset, freed, or has completed for the
 ///   last time.
 /// - From each submission of the command buffer until it has completed, nothing that is not ordered by a

@@ -13,8 +13,10 @@ use crate::bind::binding::{Bindings, CheckedBinding, sharing};
 use crate::bind::compiled::{CompiledOperator, Phase};
 use crate::bind::part::TablePart;
 use crate::device::Device;
+use crate::device::queue::SubmittedResources;
 use crate::error::{Error, Result};
-use crate::record::recorder::Kept;
+use crate::memory::buffer::BufferShared;
+use crate::record::recorder::KeptResources;
 
 /// Operators with the buffers that they work on: one for its executions, or any number for their
 /// initialization.
@@ -35,10 +37,19 @@ pub(crate) struct TableShared {
     device: Device,
 }
 
-impl Kept for TableShared {
+impl TableShared {
+    fn buffers(&self) -> impl Iterator<Item = &BufferShared> {
+        self.parts.iter().flat_map(|part| &part.bound).map(|binding| &*binding.buffer.shared)
+    }
+}
+
+impl SubmittedResources for TableShared {
+    fn is_copied_by_host(&self) -> bool {
+        self.buffers().any(BufferShared::is_copied_by_host)
+    }
+
     fn note_submitted(&self, value: u64) {
-        let bound = self.parts.iter().flat_map(|it| &it.bound);
-        bound.for_each(|it| it.buffer.shared.note_submitted(value));
+        self.buffers().for_each(|buffer| buffer.note_submitted(value));
     }
 }
 
@@ -122,7 +133,7 @@ impl BindingTable {
     }
 
     /// Keeps the table alive as long as it lives.
-    pub(crate) fn keep_alive(&self) -> Arc<dyn Kept> {
+    pub(crate) fn keep_alive(&self) -> Arc<dyn KeptResources> {
         Arc::clone(&self.shared) as _
     }
 

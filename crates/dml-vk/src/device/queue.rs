@@ -3,13 +3,14 @@
 //! The queue of a device that this crate created is used by nobody else but through
 //! [`Queue::with`]. A caller's own queue is shared: every use of it holds the caller's lock as well.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ash::vk;
 
 use crate::error::Result;
 use crate::instance::raw::RawDevice;
+use crate::memory::buffer::BufferShared;
 
 /// Keeps everybody else from a queue that the caller shares with a [`crate::Device`].
 ///
@@ -63,16 +64,63 @@ pub(crate) struct Queue {
     raw: Arc<RawDevice>,
     handle: vk::Queue,
     semaphore: vk::Semaphore,
-    /// The value that the last submission signals. Whoever holds the lock may use the queue, once
-    /// `shared` is locked too.
-    last: Mutex<u64>,
+    /// Whoever holds the lock may use the queue, once `shared` is locked too.
+    state: Mutex<QueueState>,
+    /// Notified whenever a host copy has ended.
+    host_copy_ended: Condvar,
     /// The caller's lock of a queue that others use as well.
     shared: Option<Arc<dyn QueueLock>>,
 }
 
+#[derive(Default)]
+struct QueueState {
+    /// The value that the last submission signals.
+    last: u64,
+    /// How many host copies are under way.
+    host_copies: usize,
+}
+
+/// The resources that a submission uses.
+pub(crate) trait SubmittedResources {
+    /// Whether the host copies from or to one of the buffers.
+    fn is_copied_by_host(&self) -> bool;
+
+    /// Records on every resource that the submission signalling `value` uses it. Nobody submits meanwhile.
+    fn note_submitted(&self, value: u64);
+}
+
+/// A copy by the host from or to the mapped memory of one buffer. While it lives, nothing is submitted
+/// that uses the buffer; other submissions do not wait for it.
+struct HostCopy<'a> {
+    queue: &'a Queue,
+    buffer: &'a BufferShared,
+}
+
+impl<'a> HostCopy<'a> {
+    fn begin(
+        queue: &'a Queue,
+        mut state: MutexGuard<'_, QueueState>,
+        buffer: &'a BufferShared,
+    ) -> Self {
+        state.host_copies += 1;
+        buffer.host_copy_begins();
+        Self { queue, buffer }
+    }
+}
+
+impl Drop for HostCopy<'_> {
+    fn drop(&mut self) {
+        let mut state = self.queue.lock();
+        state.host_copies -= 1;
+        self.buffer.host_copy_ends();
+        drop(state);
+        self.queue.host_copy_ended.notify_all();
+    }
+}
+
 /// Nobody else uses the queue while this lives.
 struct Exclusive<'a> {
-    last: MutexGuard<'a, u64>,
+    state: MutexGuard<'a, QueueState>,
     shared: Option<&'a dyn QueueLock>,
 }
 
@@ -114,7 +162,14 @@ impl Queue {
         let semaphore = unsafe { raw.core().create_semaphore(&info, None) };
         let semaphore = raw.check("vkCreateSemaphore", semaphore)?;
         raw.set_name(semaphore, "dml timeline");
-        Ok(Self { raw: Arc::clone(raw), handle, semaphore, last: Mutex::new(0), shared })
+        Ok(Self {
+            raw: Arc::clone(raw),
+            handle,
+            semaphore,
+            state: Mutex::default(),
+            host_copy_ended: Condvar::new(),
+            shared,
+        })
     }
 
     pub(crate) fn semaphore(&self) -> vk::Semaphore {
@@ -122,28 +177,36 @@ impl Queue {
     }
 
     /// Keeps others from submitting through this crate.
-    fn lock(&self) -> MutexGuard<'_, u64> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps everybody else from the queue.
-    fn exclusive(&self) -> Exclusive<'_> {
-        let last = self.lock();
+    /// Keeps everybody else from the queue, of which the caller holds the lock.
+    fn exclusive<'a>(&'a self, state: MutexGuard<'a, QueueState>) -> Exclusive<'a> {
         let shared = self.shared.as_deref();
         if let Some(shared) = shared {
             shared.lock();
         }
-        Exclusive { last, shared }
+        Exclusive { state, shared }
+    }
+
+    /// The lock of the queue, once the host copies nothing that `resources` has.
+    fn lock_for(&self, resources: &dyn SubmittedResources) -> MutexGuard<'_, QueueState> {
+        let mut state = self.lock();
+        while state.host_copies > 0 && resources.is_copied_by_host() {
+            state = self.host_copy_ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state
     }
 
     /// Calls `work` while nobody else uses the queue.
     pub(crate) fn with<R>(&self, work: impl FnOnce(vk::Queue) -> R) -> R {
-        let _exclusive = self.exclusive();
+        let _exclusive = self.exclusive(self.lock());
         work(self.handle)
     }
 
-    /// Submits without waiting; returns the value that will be signalled. `note` is told it before
-    /// anybody else can submit.
+    /// Submits without waiting for the device; returns the value that will be signalled. `resources` are
+    /// told it before anybody else can submit.
     ///
     /// # Safety
     ///
@@ -154,15 +217,15 @@ impl Queue {
         &self,
         command_buffer: vk::CommandBuffer,
         semaphores: &SubmitSemaphores<'_>,
-        note: impl FnOnce(u64),
+        resources: &dyn SubmittedResources,
     ) -> Result<u64> {
         self.raw.ensure_alive()?;
         let waits = Operations::of(semaphores.wait);
         let stages = vec![vk::PipelineStageFlags::ALL_COMMANDS; semaphores.wait.len()];
         let mut signals = Operations::of(semaphores.signal);
         signals.handles.push(self.semaphore);
-        let mut queue = self.exclusive();
-        let value = *queue.last + 1;
+        let mut queue = self.exclusive(self.lock_for(resources));
+        let value = queue.state.last + 1;
         signals.values.push(value);
         let command_buffers = [command_buffer];
         let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
@@ -179,8 +242,8 @@ impl Queue {
         let result =
             unsafe { self.raw.core().queue_submit(self.handle, &[submit], vk::Fence::null()) };
         self.raw.check("vkQueueSubmit", result)?;
-        *queue.last = value;
-        note(value);
+        queue.state.last = value;
+        resources.note_submitted(value);
         Ok(value)
     }
 
@@ -219,34 +282,46 @@ impl Queue {
 
     /// Calls `work` while nothing can be submitted through this crate.
     pub(crate) fn while_nobody_submits<R>(&self, work: impl FnOnce() -> R) -> R {
-        let _last = self.lock();
+        let _state = self.lock();
         work()
     }
 
-    /// Calls `work` while the submission that `last` tells of has completed, and nothing can be submitted.
-    pub(crate) fn while_done<R>(
+    /// Calls `work`, which copies from or to the mapped memory of `buffer`, once the submission that `last`
+    /// names has completed. Meanwhile nothing is submitted that uses the buffer; everything else is.
+    pub(crate) fn copy_by_host<R>(
         &self,
+        buffer: &BufferShared,
         last: impl Fn() -> u64,
         work: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
-        // Waiting without the lock lets others submit; a few tries, then they have to wait as well.
+        let _copy = self.begin_host_copy(buffer, last)?;
+        work()
+    }
+
+    fn begin_host_copy<'a>(
+        &'a self,
+        buffer: &'a BufferShared,
+        last: impl Fn() -> u64,
+    ) -> Result<HostCopy<'a>> {
+        // Others may submit during the wait, so that it has to be repeated; after a few tries they are kept
+        // from the buffer first.
         for _ in 0..4 {
             let value = last();
             self.wait(value)?;
-            let _nobody_submits = self.lock();
+            let state = self.lock();
             if last() == value {
-                return work();
+                return Ok(HostCopy::begin(self, state, buffer));
             }
         }
-        let _nobody_submits = self.lock();
+        let copy = HostCopy::begin(self, self.lock(), buffer);
         self.wait(last())?;
-        work()
+        Ok(copy)
     }
 
     /// Waits until the queue has nothing to do, work of others included.
     pub(crate) fn wait_idle(&self) -> Result<()> {
         self.raw.ensure_alive()?;
-        let _exclusive = self.exclusive();
+        let _exclusive = self.exclusive(self.lock());
         // SAFETY: nobody else uses the queue.
         let result = unsafe { self.raw.core().queue_wait_idle(self.handle) };
         self.raw.check("vkQueueWaitIdle", result)

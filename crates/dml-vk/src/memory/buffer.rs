@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ash::vk;
@@ -140,6 +140,8 @@ pub(crate) struct BufferShared {
     pub(crate) host: Mutex<()>,
     /// The value that the last submission signals that uses the buffer; 0 before the first.
     last_use: AtomicU64,
+    /// How many host copies from or to the buffer are under way; changed under the queue's lock alone.
+    host_copies: AtomicU32,
 }
 
 impl BufferShared {
@@ -186,6 +188,7 @@ impl BufferShared {
             owned: false,
             host: Mutex::new(()),
             last_use: AtomicU64::new(0),
+            host_copies: AtomicU32::new(0),
         }
     }
 
@@ -207,6 +210,21 @@ impl BufferShared {
 
     pub(crate) fn last_use(&self) -> u64 {
         self.last_use.load(Ordering::Acquire)
+    }
+
+    /// Called under the queue's lock.
+    pub(crate) fn host_copy_begins(&self) {
+        self.host_copies.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Called under the queue's lock.
+    pub(crate) fn host_copy_ends(&self) {
+        self.host_copies.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether the host copies from or to the buffer. Called under the queue's lock.
+    pub(crate) fn is_copied_by_host(&self) -> bool {
+        self.host_copies.load(Ordering::Relaxed) > 0
     }
 
     /// The buffer's first byte, where the host sees its memory.

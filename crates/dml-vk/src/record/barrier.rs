@@ -31,14 +31,15 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// What comes later waits for, and sees, everything that operators and transfers did before.
+    /// Later commands wait for, and see, everything that operators and transfers did before. Constants of
+    /// plans are among it: transfers write them, and kernels read them as uniform blocks.
     pub(crate) fn all() -> Self {
         let contract = access();
         Self {
             src_stages: contract.stages,
             src_access: vk::AccessFlags::TRANSFER_WRITE | vk::AccessFlags::SHADER_WRITE,
             dst_stages: contract.stages,
-            dst_access: contract.resources,
+            dst_access: contract.resources | vk::AccessFlags::UNIFORM_READ,
         }
     }
 }

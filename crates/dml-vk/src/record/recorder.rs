@@ -12,6 +12,7 @@ use dml_core::plan::CopyRegion;
 
 use crate::device::Device;
 use crate::device::commands::CommandPool;
+use crate::device::queue::SubmittedResources;
 use crate::device::staging::StagedBytes;
 use crate::error::{Error, MemoryKind, Result};
 use crate::memory::buffer::{Buffer, BufferUsage};
@@ -41,17 +42,16 @@ pub struct CommandList {
     pool: CommandPool,
     is_repeatable: bool,
     /// What the recorded operators use.
-    operators: Vec<Arc<dyn Kept>>,
+    operators: Vec<Arc<dyn KeptResources>>,
     buffers: Vec<Buffer>,
     staged: StagedBytes,
     timestamps: Vec<TimestampWrites>,
 }
 
-/// What a list keeps alive.
-pub(crate) trait Kept: Send + Sync {
-    /// Tells what is kept that the submission of this `value` uses it. Nobody submits meanwhile.
-    fn note_submitted(&self, value: u64);
-}
+/// Resources that a list keeps alive, on whatever thread it is.
+pub(crate) trait KeptResources: SubmittedResources + Send + Sync {}
+
+impl<T: SubmittedResources + Send + Sync> KeptResources for T {}
 
 /// Timestamps that a list has reset, and the places of them that it writes after that.
 struct TimestampWrites {
@@ -111,7 +111,7 @@ impl Recorder {
     }
 
     /// Keeps alive what the commands of an operator use that is recorded next.
-    pub(crate) fn keep(&mut self, used: Arc<dyn Kept>) {
+    pub(crate) fn keep(&mut self, used: Arc<dyn KeptResources>) {
         self.list.operators.push(used);
     }
 
@@ -269,16 +269,22 @@ impl CommandList {
         self.pool.command_buffer()
     }
 
-    /// Tells what the list uses that the submission of this `value` is its own. Nobody submits meanwhile.
-    pub(crate) fn note_submitted(&self, value: u64) {
-        self.operators.iter().for_each(|it| it.note_submitted(value));
-        self.buffers.iter().for_each(|it| it.shared.note_submitted(value));
-        self.staged.note_submitted(value);
-        self.timestamps.iter().for_each(|it| it.timestamps.note_submitted(value));
-    }
-
     fn writer(&self) -> Writer<'_> {
         Writer { raw: &self.device.shared.raw, command_buffer: self.command_buffer() }
+    }
+}
+
+impl SubmittedResources for CommandList {
+    fn is_copied_by_host(&self) -> bool {
+        self.operators.iter().any(|operator| operator.is_copied_by_host())
+            || self.buffers.iter().any(|buffer| buffer.shared.is_copied_by_host())
+    }
+
+    fn note_submitted(&self, value: u64) {
+        self.operators.iter().for_each(|operator| operator.note_submitted(value));
+        self.buffers.iter().for_each(|buffer| buffer.shared.note_submitted(value));
+        self.staged.note_submitted(value);
+        self.timestamps.iter().for_each(|writes| writes.timestamps.note_submitted(value));
     }
 }
 

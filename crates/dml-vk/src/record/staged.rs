@@ -92,7 +92,8 @@ impl ReadBack {
         let mapped = mapped.ok_or_else(|| Error::internal("read-back memory is not mapped"))?;
         let last = || self.submitted.load(Ordering::Acquire);
         let range = self.range.clone();
-        self.device.queue()?.while_done(last, || read_mapped(buffer, mapped, range, into))
+        let read = || read_mapped(buffer, mapped, range, into);
+        self.device.queue()?.copy_by_host(&buffer.shared, last, read)
     }
 
     /// As [`ReadBack::read_into`], into new memory.

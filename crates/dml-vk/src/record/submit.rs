@@ -70,11 +70,10 @@ impl Device {
         if all.any(|it| it.semaphore == vk::Semaphore::null()) {
             return Err(Error::invalid("semaphores", "one of them is null"));
         }
-        let note = |value| list.note_submitted(value);
         // SAFETY: a list is only made with its recording ended. It is consumed here, and the
         // submission keeps it until the value is signalled; it gives back only what is repeatable. The
         // semaphores are the caller's promise.
-        let value = unsafe { self.queue()?.submit(list.command_buffer(), semaphores, note) }?;
+        let value = unsafe { self.queue()?.submit(list.command_buffer(), semaphores, &list) }?;
         Ok(Submission { device: self.clone(), value, list: Some(list) })
     }
 }
