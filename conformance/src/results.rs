@@ -85,6 +85,9 @@ pub struct TargetRun {
     /// interpreter, which refuses what is not, and in reports that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robust_access: Option<bool>,
+    /// Whether every transfer went through a staging buffer, as on most discrete GPUs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub staged_transfers: bool,
     /// Features under Vulkan's names: whether the target offers them.
     pub features: BTreeMap<String, bool>,
     /// Limits under Vulkan's names.

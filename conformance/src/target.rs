@@ -38,6 +38,9 @@ pub struct Opening {
     /// Whether kernels are kept inside of what is bound (robustBufferAccess); what the environment
     /// variable `DML_ROBUST_ACCESS` says where `None`.
     pub robust_access: Option<bool>,
+    /// Whether every transfer goes through a staging buffer; what the environment variable
+    /// `DML_STAGED_TRANSFERS` says where `None`.
+    pub staged_transfers: Option<bool>,
 }
 
 /// How to open a target.
@@ -72,6 +75,7 @@ impl Target {
             strategy: None,
             validation: opened.validation,
             robust_access: opened.robust_access,
+            staged_transfers: opened.staged_transfers == Some(true),
             features,
             limits,
             support: Vec::new(),
@@ -96,11 +100,11 @@ impl Target {
         self.run.title()
     }
 
-    fn tuning(&self) -> anyhow::Result<Tuning> {
-        let tuning = Tuning::new();
+    /// What suits the target, `own`, with the strategy that is preferred.
+    fn tuning(&self, own: Tuning) -> anyhow::Result<Tuning> {
         Ok(match &self.run.strategy {
-            Some(strategy) => tuning.with_strategy(strategy.parse()?),
-            None => tuning,
+            Some(strategy) => own.with_strategy(strategy.parse()?),
+            None => own,
         })
     }
 
@@ -120,7 +124,7 @@ impl Target {
         if let Some((instance, device)) = self.device()? {
             return Ok(Box::new(DeviceExecutor::new(instance, device, lowering)));
         }
-        let (cap, tuning) = (self.cap()?, self.tuning()?);
+        let (cap, tuning) = (self.cap()?, self.tuning(Tuning::new())?);
         let transfer =
             if cap.no_transfer_usage() { TransferUse::StorageOnly } else { TransferUse::Allowed };
         Ok(Box::new(Interpreter::new(&cap.alone(), transfer, lowering).with_tuning(tuning)))
@@ -132,14 +136,16 @@ impl Target {
     /// As [`Target::open`].
     pub fn device(&self) -> anyhow::Result<Option<(Instance, Device)>> {
         let Place::Device { selector } = &self.place else { return Ok(None) };
-        let TargetRun { validation, robust_access, .. } = self.run;
-        let opening = Opening { validation, robust_access };
+        let TargetRun { validation, robust_access, staged_transfers, .. } = self.run;
+        let staged_transfers = Some(staged_transfers);
+        let opening = Opening { validation, robust_access, staged_transfers };
         let options = opening.options(selector.parse()?, self.cap()?)?;
         let instance = Instance::new(&options.instance)?;
         let physical = instance.select(&options.selector)?;
         let device = Device::on_with(&physical, &options)
             .with_context(|| format!("cannot open {}", self.title()))?;
-        Ok(Some((instance, device.with_tuning(self.tuning()?))))
+        let tuning = self.tuning(device.tuning())?;
+        Ok(Some((instance, device.with_tuning(tuning))))
     }
 
     fn cap(&self) -> anyhow::Result<CapabilityCap> {
@@ -193,6 +199,7 @@ impl Opening {
             cap: Some(cap),
             instance: self.instance(),
             robust_access: self.robust_access,
+            staged_transfers: self.staged_transfers,
             // What the driver compiles now is tested, not what it once compiled.
             pipeline_cache: PipelineCache::Off,
             ..DeviceOptions::default()
@@ -218,7 +225,7 @@ mod tests {
     #[test]
     fn a_target_is_opened_as_it_was_found() {
         let options = |robust_access| {
-            let opening = Opening { validation: true, robust_access };
+            let opening = Opening { validation: true, robust_access, staged_transfers: None };
             opening.options(dml::DeviceSelector::Best, CapabilityCap::NONE).unwrap()
         };
         for is_on in [true, false] {

@@ -33,6 +33,10 @@ pub(super) struct PlaceArgs {
     /// that it would hide; what DML_ROBUST_ACCESS says if not given
     #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
     robust_access: Option<Switch>,
+    /// Whether every transfer goes through a staging buffer, as on most discrete GPUs; what
+    /// DML_STAGED_TRANSFERS says if not given
+    #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
+    staged_transfers: Option<Switch>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -82,8 +86,12 @@ impl PlaceArgs {
             // Before any process is started.
             dml::profiles::find(name)?;
         }
-        let robust_access = self.robust_access.map(|it| it == Switch::On);
-        let opening = Opening { validation: self.validation, robust_access };
+        let is_on = |switch: Switch| switch == Switch::On;
+        let opening = Opening {
+            validation: self.validation,
+            robust_access: self.robust_access.map(is_on),
+            staged_transfers: self.staged_transfers.map(is_on),
+        };
         Ok(Survey { devices, profiles, opening })
     }
 }

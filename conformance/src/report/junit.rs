@@ -80,6 +80,7 @@ fn write_properties(
         ("strategy", target.strategy.as_deref().unwrap_or("")),
         ("validation", on_or_off(target.validation)),
         ("robust access", target.robust_access.map_or("", on_or_off)),
+        ("staged transfers", if target.staged_transfers { "on" } else { "" }),
         ("feature level", &level.to_string()),
         ("verdict", &total.verdict().to_string()),
         ("not executed", &not_executed.join(" ")),

@@ -118,12 +118,14 @@ impl DeviceIdentity {
 }
 
 impl TargetRun {
-    /// The driver, the version of Vulkan, the validation layer and robust access, in a line.
+    /// The driver, the version of Vulkan, the validation layer, robust access and staged transfers, in a line.
     pub(super) fn surroundings(&self) -> String {
         let driver = self.device.driver();
         let validation = format!("validation {}", on_or_off(self.validation));
         let robust = self.robust_access.map(|is_on| format!("robust access {}", on_or_off(is_on)));
-        let parts = [driver, self.device.vulkan(), validation].into_iter().chain(robust);
+        let staged = self.staged_transfers.then(|| "staged transfers on".to_owned());
+        let parts = [driver, self.device.vulkan(), validation].into_iter();
+        let parts = parts.chain(robust).chain(staged);
         parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }
@@ -205,6 +207,10 @@ mod tests {
         target.robust_access = Some(false);
         assert!(target.surroundings().ends_with(", robust access off"));
         assert_eq!(target.options(), " --robust-access off");
+        target.staged_transfers = true;
+        assert!(target.surroundings().ends_with(", staged transfers on"));
+        assert_eq!(target.options(), " --robust-access off --staged-transfers on");
+        target.staged_transfers = false;
         target.robust_access = None;
         assert!(target.surroundings().ends_with("validation on"));
     }

@@ -44,6 +44,7 @@ pub(crate) fn target() -> TargetRun {
         strategy: None,
         validation: true,
         robust_access: Some(true),
+        staged_transfers: false,
         features: BTreeMap::from([("shaderInt64".to_owned(), false)]),
         limits: BTreeMap::from([("maxStorageBufferRange".to_owned(), 1 << 27)]),
         support: vec![Support {

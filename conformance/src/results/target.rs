@@ -19,7 +19,8 @@ impl TargetRun {
         let sources = self.profile.iter().map(|profile| ("profile", profile.source.as_str()));
         let strategies = self.strategy.iter().map(|strategy| ("strategy", strategy.as_str()));
         let unguarded = self.robust_access.filter(|is_on| !is_on).map(|_| ("robust-access", "off"));
-        let given = sources.chain(strategies).chain(unguarded);
+        let staged = self.staged_transfers.then_some(("staged-transfers", "on"));
+        let given = sources.chain(strategies).chain(unguarded).chain(staged);
         let given = given.filter(|(_, value)| !value.is_empty());
         given.map(|(option, value)| format!(" --{option} {value}")).collect()
     }

@@ -94,6 +94,7 @@ impl Survey {
         for Role { profile, cap } in roles {
             let options = self.opening.options(selector.parse()?, *cap)?;
             opened.robust_access = options.robust_access;
+            opened.staged_transfers = options.staged_transfers;
             let physical = physical(&mut instances, &options)?;
             let (capabilities, shortfalls) = physical.capped(cap);
             let shortfalls: Vec<_> = shortfalls.iter().map(ToString::to_string).collect();
@@ -174,7 +175,7 @@ fn interpreters(roles: Vec<Role>, validation: bool) -> Vec<Target> {
     };
     let target = |group: Effect<(Capabilities, bool)>| {
         let capabilities = &group.effective.0;
-        let opened = Opening { validation, robust_access: None };
+        let opened = Opening { validation, robust_access: None, staged_transfers: None };
         Target::new(interpreter(), group.profile, capabilities, Place::Interpreter, opened)
     };
     distinct(roles.into_iter().map(effect).collect()).into_iter().map(target).collect()

@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 
 fn compile(device: &Device, tensor: &TensorDesc, args: &Args) -> anyhow::Result<CompiledOperator> {
     let device = match args.strategy {
-        Some(strategy) => device.with_tuning(Tuning::new().with_strategy(strategy)),
+        Some(strategy) => device.with_tuning(device.tuning().with_strategy(strategy)),
         None => device.clone(),
     };
     let (output_tensor, value) = (tensor.clone(), args.value);

@@ -35,6 +35,11 @@ pub struct DeviceOptions {
     /// some GPUs time. The default, `None`, is what the environment variable `DML_ROBUST_ACCESS` says,
     /// `on` or `off`, and on where it is not set.
     pub robust_access: Option<bool>,
+    /// Whether the host never touches device memory directly, so that every transfer goes through a staging
+    /// buffer, as on most discrete GPUs: for tests on CPU drivers and integrated GPUs. The default, `None`,
+    /// is what the environment variable `DML_STAGED_TRANSFERS` says, `on` or `off`, and off where it is not
+    /// set, or where the cap leaves buffers without transfer usage.
+    pub staged_transfers: Option<bool>,
     /// On how many threads the pipelines of one operator or graph are made. The default, `None`, is one
     /// for each core of the host.
     pub compile_threads: Option<NonZeroUsize>,
@@ -97,6 +102,7 @@ impl Device {
             pipeline_cache: resolved.pipeline_cache.folder(),
             compile_threads: options.compile_threads,
             without_robust_access: resolved.robust_access == Some(false),
+            always_stage: resolved.staged_transfers == Some(true),
             ..DeviceDesc::default()
         };
         Self::from_vulkan(dml_vk::Device::with_desc(physical_device, &desc)?, options)

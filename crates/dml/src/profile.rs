@@ -1,4 +1,4 @@
-//! What the environment decides of a device: its capability cap, and whether its access is robust.
+//! Device options that the environment decides: the capability cap, robust access and staged transfers.
 
 use std::ffi::OsString;
 
@@ -11,12 +11,14 @@ use crate::error::{Error, Result};
 impl DeviceOptions {
     /// The same options with nothing left to the environment: `cap` is what the environment variable
     /// `DML_PROFILE` says where it was `None`, `pipeline_cache` what `DML_PIPELINE_CACHE` says,
-    /// `robust_access` what `DML_ROBUST_ACCESS` says, and `instance` uses no later version of Vulkan than the cap states. Whoever creates the [`crate::Instance`] creates it from this.
+    /// `robust_access` what `DML_ROBUST_ACCESS` says, `staged_transfers` what `DML_STAGED_TRANSFERS` says,
+    /// and `instance` uses no later version of Vulkan than the cap states. Whoever creates the
+    /// [`crate::Instance`] creates it from this.
     ///
     /// # Errors
     /// [`crate::Error::Profile`]: `DML_PROFILE` names no profile, or a wrong one, or is set for a program
-    /// that was built without the feature `profiles`. [`Error::Environment`]: `DML_ROBUST_ACCESS` is
-    /// neither `on` nor `off`.
+    /// that was built without the feature `profiles`. [`Error::Environment`]: `DML_ROBUST_ACCESS` or
+    /// `DML_STAGED_TRANSFERS` is neither `on` nor `off`.
     pub fn resolved(&self) -> Result<Self> {
         let mut options = self.clone();
         let cap = match self.cap {
@@ -26,7 +28,11 @@ impl DeviceOptions {
         options.cap = Some(cap);
         options.pipeline_cache = self.pipeline_cache.resolved();
         if options.robust_access.is_none() {
-            options.robust_access = Some(is_robust(std::env::var_os(ROBUST_ACCESS))?);
+            options.robust_access = Some(switch(ROBUST_ACCESS)?.unwrap_or(true));
+        }
+        if options.staged_transfers.is_none() {
+            let is_staged = switch(STAGED_TRANSFERS)?.unwrap_or(false);
+            options.staged_transfers = Some(is_staged && !cap.no_transfer_usage());
         }
         if let Some(version) = cap.api_version().map(packed_version) {
             let before = options.instance.max_api_version.unwrap_or(u32::MAX);
@@ -37,14 +43,20 @@ impl DeviceOptions {
 }
 
 const ROBUST_ACCESS: &str = "DML_ROBUST_ACCESS";
+const STAGED_TRANSFERS: &str = "DML_STAGED_TRANSFERS";
 
-fn is_robust(variable: Option<OsString>) -> Result<bool> {
-    match variable.filter(|value| !value.is_empty()) {
-        None => Ok(true),
-        Some(value) if value == "on" => Ok(true),
-        Some(value) if value == "off" => Ok(false),
+/// What the environment variable says; `None` where it is not set.
+fn switch(variable: &'static str) -> Result<Option<bool>> {
+    switched(variable, std::env::var_os(variable))
+}
+
+fn switched(variable: &'static str, value: Option<OsString>) -> Result<Option<bool>> {
+    match value.filter(|value| !value.is_empty()) {
+        None => Ok(None),
+        Some(value) if value == "on" => Ok(Some(true)),
+        Some(value) if value == "off" => Ok(Some(false)),
         Some(value) => Err(Error::Environment {
-            variable: ROBUST_ACCESS,
+            variable,
             value: value.display().to_string(),
             accepted: "on, off",
         }),
@@ -77,10 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn robust_access_is_on_or_off() {
-        let chosen = |value: &str| is_robust(Some(value.into())).map_err(|it| it.to_string());
-        assert_eq!([chosen("on"), chosen(""), chosen("off")], [Ok(true), Ok(true), Ok(false)]);
-        assert!(is_robust(None).unwrap());
+    fn a_switch_in_the_environment_is_on_or_off_or_absent() {
+        let chosen = |value: &str| {
+            switched(ROBUST_ACCESS, Some(value.into())).map_err(|error| error.to_string())
+        };
+        let expected = [Ok(Some(true)), Ok(None), Ok(Some(false))];
+        assert_eq!([chosen("on"), chosen(""), chosen("off")], expected);
+        assert_eq!(switched(ROBUST_ACCESS, None).unwrap(), None);
         let error = "DML_ROBUST_ACCESS is 'no'; accepted: on, off";
         assert_eq!(chosen("no"), Err(error.to_owned()));
     }

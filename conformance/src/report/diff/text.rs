@@ -42,6 +42,7 @@ fn facts(target: &TargetRun) -> BTreeMap<(usize, &str), String> {
         ("UUID", device.uuid.clone()),
         ("validation", on_or_off(target.validation).to_owned()),
         ("robust access", target.robust_access.map_or("", on_or_off).to_owned()),
+        ("staged transfers", on_or_off(target.staged_transfers).to_owned()),
     ];
     let last = device.len();
     let features = features.iter().map(|(name, has)| ((last, name.as_str()), has.to_string()));

@@ -143,6 +143,7 @@ impl<'a> TargetView<'a> {
             ("UUID", device.uuid.clone()),
             ("validation layer", on_or_off(self.run.validation).to_owned()),
             ("robust access", self.run.robust_access.map_or("", on_or_off).to_owned()),
+            ("staged transfers", if self.run.staged_transfers { "on" } else { "" }.to_owned()),
         ];
         all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
     }
