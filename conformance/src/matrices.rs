@@ -1,7 +1,6 @@
 //! A part of an output as text: the surroundings of an element, as they must be and as they are.
 
-use dml::{DataType, f16};
-use dml_ops::reference::{Output, SENTINEL, coordinate, element};
+use dml_ops::reference::{Output, SENTINEL, coordinate, element, element_text};
 
 use crate::results::Excerpt;
 
@@ -48,7 +47,7 @@ pub(crate) fn matrices(output: &Output, after: &[u8], index: usize, element: usi
             let found = places.get(at).and_then(|place| output.element(after, *place));
             let accepted = found.filter(|found| output.accepts(at, *found));
             let bits = accepted.or_else(|| output.elements.get(at).copied());
-            bits.map_or_else(String::new, |bits| text(data_type, bits))
+            bits.map_or_else(String::new, |bits| element_text(data_type, bits))
         }),
         actual: texts(&|at| {
             places.get(at).map_or_else(String::new, |place| found(output, after, at, *place))
@@ -72,65 +71,14 @@ fn found(output: &Output, after: &[u8], at: usize, place: u64) -> String {
     if !output.accepts(at, bits) && is_sentinel && is_unchanged {
         return "not written".to_owned();
     }
-    text(data_type, bits)
-}
-
-/// An element as people write it; what that cannot tell apart shows its bits.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the bits of a narrow type are the lowest ones"
-)]
-fn text(data_type: DataType, bits: u64) -> String {
-    match data_type {
-        DataType::Float64 if f64::from_bits(bits).is_nan() => format!("NaN {bits:#018x}"),
-        DataType::Float64 => format!("{:?}", f64::from_bits(bits)),
-        DataType::Float32 if f32::from_bits(bits as u32).is_nan() => format!("NaN {bits:#010x}"),
-        DataType::Float32 => format!("{:?}", f32::from_bits(bits as u32)),
-        DataType::Float16 if f16::from_bits(bits as u16).is_nan() => format!("NaN {bits:#06x}"),
-        DataType::Float16 => half(f16::from_bits(bits as u16)),
-        integer => integer.integer_value(bits).unwrap_or_default().to_string(),
-    }
-}
-
-/// The shortest number that is read back as `value`.
-fn half(value: f16) -> String {
-    let exact = value.to_f32();
-    // Five digits tell all halves apart.
-    let rounded = (0..5).map(|digits| format!("{exact:.digits$e}"));
-    let reads_back = |text: &String| {
-        text.parse().is_ok_and(|it: f32| f16::from_f32(it).to_bits() == value.to_bits())
-    };
-    let shortest = rounded.filter(reads_back).find_map(|text| text.parse::<f32>().ok());
-    format!("{:?}", shortest.unwrap_or(exact))
+    element_text(data_type, bits)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dml::{TensorDesc, TensorLayout};
+    use dml::{DataType, TensorDesc, TensorLayout};
     use dml_ops::reference::Tensor;
-
-    #[test]
-    fn elements_read_as_people_write_them() {
-        let cases = [
-            (DataType::Int8, 0xff, "-1"),
-            (DataType::Uint8, 0xff, "255"),
-            (DataType::Int64, u64::MAX, "-1"),
-            (DataType::Uint64, u64::MAX, "18446744073709551615"),
-            (DataType::Float32, 0x3dcc_cccd, "0.1"),
-            (DataType::Float32, 0x8000_0000, "-0.0"),
-            (DataType::Float32, 0x7fa5_5555, "NaN 0x7fa55555"),
-            (DataType::Float16, 0x2e66, "0.1"),
-            (DataType::Float16, 0x7bff, "65500.0"),
-            (DataType::Float16, 0x7c00, "inf"),
-            (DataType::Float16, 0xfe01, "NaN 0xfe01"),
-            (DataType::Float64, 0x3fb9_9999_9999_999a, "0.1"),
-            (DataType::Float64, 0xfff0 << 48, "-inf"),
-        ];
-        for (data_type, bits, expected) in cases {
-            assert_eq!(text(data_type, bits), expected, "{data_type}");
-        }
-    }
 
     #[test]
     fn a_window_has_the_element_and_stays_inside() {

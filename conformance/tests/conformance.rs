@@ -187,7 +187,10 @@ fn a_plan_that_is_wrong_is_found_and_shown() {
         let wrong = wrong.result(0);
         assert_eq!(wrong.result, ResultCode::Fail, "{}", target.title());
         let detail = wrong.detail.as_deref().unwrap();
-        assert!(detail.starts_with("output 0: element [0, 2]: expected 0x00000001"), "{detail}");
+        assert!(
+            detail.starts_with("output 0: element [0, 2]: expected 1 (0x00000001)"),
+            "{detail}"
+        );
         let failure = wrong.failure.as_ref().unwrap();
         assert!(failure.descriptor.contains("OutputTensor: INT32 [5, 7]"), "{failure:?}");
         let matrices = failure.matrices.as_ref().unwrap();

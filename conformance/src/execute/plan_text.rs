@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use dml::core::FieldValue;
 use dml::core::plan::{Aliases, Plan, Step};
+use dml::core::schema::FieldSchema;
 use dml::{AbstractOperator, TensorDesc};
 
 /// Longer arrays of bytes and regions are cut.
@@ -11,27 +12,66 @@ const SHOWN: usize = 8;
 
 /// The operator and its fields, one a line.
 pub fn descriptor(operator: &AbstractOperator) -> String {
-    let schema = operator.schema();
-    let mut text = schema.name.to_owned();
-    for (field, value) in schema.fields.iter().zip(operator.fields()) {
-        let value = match value {
-            FieldValue::Tensor(Some(desc)) => tensor(desc),
-            FieldValue::Tensor(None) => "none".to_owned(),
-            FieldValue::ScalarUnion(scalar) => {
-                let bits = u64::from_le_bytes(scalar.to_bytes());
-                format!("{bits:#018x}")
-            }
-            FieldValue::Uint(value) => value.to_string(),
-            FieldValue::Uint64(value) => value.to_string(),
-            FieldValue::Int(value) => value.to_string(),
-            FieldValue::Float(value) => format!("{value:?} ({:#010x})", value.to_bits()),
-            FieldValue::Bool(value) => value.to_string(),
-            other => format!("{other:?}"),
-        };
+    let mut text = operator.schema().name.to_owned();
+    for (name, value) in fields(operator) {
         // Writing to a String does not fail.
-        let _ = write!(text, "\n  {}: {value}", field.name);
+        let _ = write!(text, "\n  {name}: {value}");
     }
     text
+}
+
+/// The operator's fields by DirectML's names, each with its value as text.
+fn fields(operator: &AbstractOperator) -> impl Iterator<Item = (&'static str, String)> {
+    let pairs = operator.schema().fields.iter().zip(operator.fields());
+    pairs.map(|(field, value)| (field.name, field_text(field, value)))
+}
+
+fn field_text(field: &FieldSchema, value: &FieldValue) -> String {
+    match value {
+        FieldValue::Tensor(None) | FieldValue::OperatorDesc(None) | FieldValue::ScaleBias(None) => {
+            "none".to_owned()
+        }
+        FieldValue::Tensor(Some(desc)) => tensor(desc),
+        FieldValue::TensorArray(all) => list(all, tensor),
+        FieldValue::OperatorDesc(Some(nested)) => nested_operator(nested),
+        FieldValue::OperatorDescArray(all) => list(all, nested_operator),
+        FieldValue::ScalarUnion(scalar) => {
+            let bits = u64::from_le_bytes(scalar.to_bytes());
+            format!("{bits:#018x}")
+        }
+        FieldValue::Uint(value) => {
+            let name = field.enumeration.and_then(|it| it.name_of(*value));
+            name.map_or_else(|| value.to_string(), |name| format!("{name} ({value})"))
+        }
+        FieldValue::Uint64(value) => value.to_string(),
+        FieldValue::Int(value) => value.to_string(),
+        FieldValue::Float(value) => float(value),
+        FieldValue::Bool(value) => value.to_string(),
+        FieldValue::UintArray(all) => list(all, u32::to_string),
+        FieldValue::IntArray(all) => list(all, i32::to_string),
+        FieldValue::FloatArray(all) => list(all, float),
+        FieldValue::ScaleBias(Some([scale, bias])) => {
+            format!("scale {}, bias {}", float(scale), float(bias))
+        }
+        FieldValue::Size2d([width, height]) => format!("width {width}, height {height}"),
+    }
+}
+
+fn float(value: &f32) -> String {
+    format!("{value:?} ({:#010x})", value.to_bits())
+}
+
+fn list<T>(all: &[T], text: impl Fn(&T) -> String) -> String {
+    let texts: Vec<String> = all.iter().map(text).collect();
+    format!("[{}]", texts.join(", "))
+}
+
+/// An operator that is the value of a field: its tensors are those of the outer one.
+fn nested_operator(operator: &AbstractOperator) -> String {
+    let given = fields(operator).filter(|(_, value)| value != "none");
+    let texts: Vec<String> = given.map(|(name, value)| format!("{name}: {value}")).collect();
+    let name = operator.schema().name;
+    if texts.is_empty() { name.to_owned() } else { format!("{name} ({})", texts.join(", ")) }
 }
 
 fn tensor(desc: &TensorDesc) -> String {
@@ -116,5 +156,38 @@ fn step(step: &Step) -> String {
                 words.join(" ")
             )
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dml::core::operators::{ACTIVATION_LEAKY_RELU, GEMM};
+
+    use super::*;
+
+    #[test]
+    fn a_descriptor_shows_the_names_of_enumerations_and_no_rust() {
+        let mut fields: Vec<FieldValue> =
+            GEMM.fields.iter().map(|field| field.field_type.empty_value()).collect();
+        let plain = descriptor(&AbstractOperator::new(&GEMM, fields.clone()).unwrap());
+        assert!(plain.contains("\n  TransA: NONE (0)\n"), "{plain}");
+        assert!(plain.ends_with("\n  FusedActivation: none"), "{plain}");
+        let leaky = AbstractOperator::nested(&ACTIVATION_LEAKY_RELU, vec![FieldValue::Float(0.5)]);
+        *fields.last_mut().unwrap() = FieldValue::OperatorDesc(Some(Box::new(leaky.unwrap())));
+        let fused = descriptor(&AbstractOperator::new(&GEMM, fields).unwrap());
+        let activation = "ACTIVATION_LEAKY_RELU (Alpha: 0.5 (0x3f000000))";
+        assert!(fused.ends_with(&format!("\n  FusedActivation: {activation}")), "{fused}");
+    }
+
+    #[test]
+    fn arrays_are_lists_of_numbers() {
+        let (desc, field) = (TensorDesc::packed(dml::DataType::Float32, &[2]), GEMM.fields[0]);
+        let text = |value| field_text(&field, &value);
+        assert_eq!(text(FieldValue::UintArray(vec![1, 2])), "[1, 2]");
+        assert_eq!(text(FieldValue::FloatArray(vec![0.5])), "[0.5 (0x3f000000)]");
+        assert_eq!(text(FieldValue::TensorArray(vec![desc])), "[FLOAT32 [2]]");
+        assert_eq!(text(FieldValue::Size2d([3, 4])), "width 3, height 4");
+        let scaled = text(FieldValue::ScaleBias(Some([1.0, 0.0])));
+        assert_eq!(scaled, "scale 1.0 (0x3f800000), bias 0.0 (0x00000000)");
     }
 }

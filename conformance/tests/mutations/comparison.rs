@@ -78,8 +78,8 @@ const NAN: u64 = 0x7fc0_0000;
 #[test]
 fn a_result_that_is_one_unit_off_is_found_where_none_is_allowed() {
     let found = said(DataType::Float32, ONE, ONE + 1, 0).unwrap();
-    let words =
-        "element [0, 0, 0, 0]: expected 0x3f800000, found 0x3f800001; 1 ULP apart, 0 allowed";
+    let words = "element [0, 0, 0, 0]: expected 1.0 (0x3f800000), found 1.0000001 (0x3f800001); \
+                 1 ULP apart, 0 allowed";
     assert!(found.ends_with(words), "{found}");
     assert_eq!(said(DataType::Float32, ONE, ONE + 1, 1), None);
     let found = said(DataType::Float32, ONE, ONE + 2, 1).unwrap();

@@ -14,6 +14,7 @@ mod pairwise;
 mod random;
 mod signature;
 mod tensors;
+mod text;
 pub(crate) mod value;
 
 use std::borrow::Cow;
@@ -30,6 +31,7 @@ pub use memory::{Input, Memory, MemoryAfter};
 pub use random::Random;
 pub use signature::Signature;
 pub(crate) use tensors::{MIXED, PADDED, REVERSED, SMALL, Sizes, TensorMaker, shapes};
+pub use text::element_text;
 
 use dml_core::plan::Aliases;
 use dml_core::schema::Comparison;

@@ -28,6 +28,11 @@ impl EnumSchema {
         self.values.iter().find(|(name, _)| *name == short).map(|(_, value)| *value)
     }
 
+    /// The name of the value with the number `value`, without the enum's name in front.
+    pub fn name_of(&self, value: u32) -> Option<&'static str> {
+        self.values.iter().find(|(_, number)| *number == value).map(|(name, _)| *name)
+    }
+
     /// Whether one of the values has the number `value`.
     pub fn contains(&self, value: u32) -> bool {
         self.values.iter().any(|(_, number)| *number == value)
@@ -78,6 +83,7 @@ mod tests {
     fn unknown_is_no_value() {
         assert!(TENSOR_DATA_TYPE.contains(13));
         assert!(!TENSOR_DATA_TYPE.contains(0) && !TENSOR_DATA_TYPE.contains(14));
+        assert_eq!([4, 99].map(|it| PADDING_MODE.name_of(it)), [Some("WRAP"), None]);
     }
 
     #[test]

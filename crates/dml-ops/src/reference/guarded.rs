@@ -8,6 +8,7 @@ use dml_core::{DataType, TensorLayout};
 
 use super::compare::{accepts, canonical, ulp};
 use super::elements::{element, elements_in, mask, set_element};
+use super::text::text_and_bits;
 
 /// Every byte of an output buffer before execution: neither a zero nor part of a likely value.
 pub const SENTINEL: u8 = 0xa5;
@@ -199,13 +200,12 @@ impl Output {
     fn difference(&self, index: usize, found: u64, is_unchanged: bool) -> String {
         let data_type = self.layout.data_type();
         let coordinate = coordinate(self.layout.sizes(), index);
-        let hex =
-            |bits: u64| format!("{bits:#0width$x}", width = data_type.bits() as usize / 4 + 2);
+        let shown = |bits: u64| text_and_bits(data_type, bits);
         let note = if is_unchanged { " (not written)" } else { "" };
         let mut allowed = self.allowed(index);
         let expected = allowed.next().unwrap_or_default();
         let other = allowed.find(|other| *other != expected);
-        let or = other.map_or_else(String::new, |it| format!(" or {}", hex(it)));
+        let or = other.map_or_else(String::new, |it| format!(" or {}", shown(it)));
         let distance = match self.comparison {
             Comparison::Ulp(bound) => {
                 let off = ulp(data_type, expected, found);
@@ -214,7 +214,7 @@ impl Output {
             }
             _ => String::new(),
         };
-        let (expected, found) = (hex(expected), hex(found));
+        let (expected, found) = (shown(expected), shown(found));
         format!("element {coordinate:?}: expected {expected}{or}, found {found}{note}{distance}")
     }
 }
@@ -284,11 +284,11 @@ mod tests {
         assert_eq!(checked_halves([0x21, 0x03, 0, 0]), Ok(()), "a zeroed tail");
         let error = |first| checked_halves(first).unwrap_err();
         let wrong = error([0x31, 0xa3, SENTINEL, SENTINEL]);
-        assert_eq!(wrong, "element [1]: expected 0x2, found 0x3");
+        assert_eq!(wrong, "element [1]: expected 2 (0x2), found 3 (0x3)");
         let swapped = error([0x12, 0xa3, SENTINEL, SENTINEL]);
-        assert_eq!(swapped, "element [0]: expected 0x1, found 0x2");
+        assert_eq!(swapped, "element [0]: expected 1 (0x1), found 2 (0x2)");
         let unwritten = error([0x21, SENTINEL, SENTINEL, SENTINEL]);
-        assert_eq!(unwritten, "element [2]: expected 0x3, found 0x5 (not written)");
+        assert_eq!(unwritten, "element [2]: expected 3 (0x3), found 5 (0x5) (not written)");
         for padding in [[0x21, 0x13, 0, 0], [0x21, 0x03, 0, SENTINEL], [0x21, 0x73, 0xa5, 0xa5]] {
             let said = error(padding);
             assert!(said.starts_with("byte 1 relative to the tensor"), "{said}");
@@ -304,16 +304,19 @@ mod tests {
         assert_eq!(output.check(&buffer), Ok(()));
         output.elements.fill(0xff02);
         let problem = output.check(&buffer).unwrap_err().problem;
-        assert_eq!(problem, "element [0, 0]: expected 0x02, found 0x01");
+        assert_eq!(problem, "element [0, 0]: expected 2 (0x02), found 1 (0x01)");
     }
 
     #[test]
     fn every_kind_of_difference_is_told_apart() {
         let error = |change: fn(&mut Vec<u8>)| check_with(change).unwrap_err();
-        assert_eq!(error(|buffer| buffer[13] = 0), "element [1, 1]: expected 0x01, found 0x00");
+        assert_eq!(
+            error(|buffer| buffer[13] = 0),
+            "element [1, 1]: expected 1 (0x01), found 0 (0x00)"
+        );
         assert_eq!(
             error(|buffer| buffer[13] = SENTINEL),
-            "element [1, 1]: expected 0x01, found 0xa5 (not written)"
+            "element [1, 1]: expected 1 (0x01), found 165 (0xa5) (not written)"
         );
         assert!(error(|buffer| buffer[11] = 0).starts_with("byte 3 relative to the tensor"));
         assert!(error(|buffer| buffer[7] = 0).starts_with("byte -1 relative to the tensor"));
@@ -341,7 +344,8 @@ mod tests {
         assert_eq!(compared(one.into(), one, None), Ok(()));
         assert_eq!(
             compared(one.into(), one + 1, None).unwrap_err(),
-            "element [1]: expected 0x3f800000, found 0x3f800001; 1 ULP apart, 0 allowed"
+            "element [1]: expected 1.0 (0x3f800000), found 1.0000001 (0x3f800001); \
+             1 ULP apart, 0 allowed"
         );
         assert_eq!(compared(0x7fc0_0000, 0xffff_ffff, None), Ok(()));
         let not_a_number = compared(one.into(), 0x7fc0_0000, None).unwrap_err();
@@ -355,7 +359,8 @@ mod tests {
         assert_eq!(compared(0x80_0001, 0x80_0000, Some(0x80_0000)), Ok(()));
         assert_eq!(
             compared(0x80_0001, 0x80_0002, Some(0x80_0000)).unwrap_err(),
-            "element [1]: expected 0x00800001 or 0x00800000, found 0x00800002; 1 ULP apart, 0 allowed"
+            "element [1]: expected 1.1754945e-38 (0x00800001) or 1.1754944e-38 (0x00800000), \
+             found 1.1754947e-38 (0x00800002); 1 ULP apart, 0 allowed"
         );
     }
 }
