@@ -52,9 +52,10 @@ pub extern "C" fn dmlvk_abi_version() -> u32 {
 
 /// Creates a device that owns everything: instance, device, queue and memory.
 ///
-/// Fails with DXGI_ERROR_UNSUPPORTED where there is no Vulkan or no such device, or where the minimum
-/// feature level is above the maximum; with E_INVALIDARG where a level, the size, a text or the profile
-/// is wrong, be it that of the environment.
+/// Fails with DXGI_ERROR_UNSUPPORTED where there is no Vulkan or no device that can be used, or where the
+/// minimum feature level is above the maximum; with E_INVALIDARG where a level, the size, a text, the
+/// device or the profile is wrong, be it that of the environment: a device is wrong where the machine
+/// has none like it, or several.
 ///
 /// # Safety
 ///

@@ -7,7 +7,7 @@ use dml::{Device, Initialization};
 
 use crate::boundary::{Result, call};
 use crate::handle::{create, get};
-use crate::memory::{read_array, read_sized};
+use crate::memory::{read_array, read_sized, reserved};
 use crate::operator::OperatorObject;
 use crate::table::{DmlVkBindings, DmlVkBufferBinding, GivenBindings, bindings, counts, look_up};
 use crate::types::{DmlVkBindingTable, DmlVkDevice, DmlVkOperator, HRESULT};
@@ -49,6 +49,7 @@ pub unsafe extern "C" fn dmlvk_initialize_operators(
         let arrays = unsafe { read_array(inputs, operator_count, MOST_OPERATORS, "inputs") }?;
         let ranges = operators.iter().zip(&arrays).enumerate().map(|(at, (object, array))| {
             let (most, _) = counts(&object.operator);
+            reserved(array.reserved, &format!("inputs[{at}].reserved"))?;
             let name = format!("inputs[{at}].bindings");
             // SAFETY: the caller's promise.
             unsafe { look_up(array.bindings, array.binding_count, most, &name) }

@@ -87,6 +87,14 @@ pub(crate) unsafe fn write<T>(pointer: *mut T, value: T, name: &str) -> Result<(
     Ok(())
 }
 
+/// A field that later versions may give a meaning.
+pub(crate) fn reserved(given: u32, name: &str) -> Result<()> {
+    match given {
+        0 => Ok(()),
+        given => Err(Failure::invalid(name, format_args!("{given} (accepted: 0)"))),
+    }
+}
+
 /// The text at `pointer`; `None` where it is null.
 ///
 /// # Safety

@@ -7,7 +7,7 @@ use dml::{Device, Submission};
 
 use crate::boundary::{Failure, Result, call};
 use crate::handle::{Object, create, get, remove};
-use crate::memory::{read_array, read_sized, write};
+use crate::memory::{read_array, read_sized, reserved, write};
 use crate::types::{BOOL, DmlVkBindingTable, DmlVkDevice, DmlVkSubmission, HRESULT, VkSemaphore};
 
 /// Waiting as long as it takes.
@@ -98,10 +98,7 @@ unsafe fn read_semaphores(semaphores: *const DmlVkSemaphores) -> Result<[Vec<Sem
     }
     // SAFETY: the caller's promise.
     let given: DmlVkSemaphores = unsafe { read_sized(semaphores, "semaphores") }?;
-    if given.reserved != 0 {
-        let problem = format_args!("{} (accepted: 0)", given.reserved);
-        return Err(Failure::invalid("semaphores.reserved", problem));
-    }
+    reserved(given.reserved, "semaphores.reserved")?;
     // SAFETY: the caller's promise.
     let wait = unsafe { read_array(given.wait, given.wait_count, MOST, "semaphores.wait") }?;
     // SAFETY: the caller's promise.

@@ -9,7 +9,7 @@ use dml::{BufferBinding, CompiledOperator};
 use crate::boundary::{Failure, Result, call};
 use crate::buffer::BufferObject;
 use crate::handle::{Object, create, get, remove};
-use crate::memory::{read_array, read_sized};
+use crate::memory::{read_array, read_sized, reserved};
 use crate::operator::OperatorObject;
 use crate::types::{DmlVkBindingTable, DmlVkBuffer, DmlVkOperator, HRESULT, VkCommandBuffer};
 
@@ -129,6 +129,7 @@ impl GivenBindings {
     ) -> Result<Self> {
         let (inputs, outputs) = counts(operator);
         let field = |field: &str| format!("{name}.{field}");
+        reserved(given.reserved, &field("reserved"))?;
         // SAFETY: the caller's promise.
         let inputs = unsafe { look_up(given.inputs, given.input_count, inputs, &field("inputs")) }?;
         // SAFETY: the caller's promise.

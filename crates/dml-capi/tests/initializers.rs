@@ -97,6 +97,13 @@ fn operators_are_initialized_by_one_call() {
         refused(initialize(twice, 2), E_INVALIDARG, "twice");
         refused(initialize([ptr::null_mut(); 2], 2), E_INVALIDARG, "null");
         refused(initialize(twice, u32::MAX), E_INVALIDARG, "more than");
+        let of_a_later_version = [arrays[0], DmlVkBufferArray { reserved: 7, ..arrays[1] }];
+        // SAFETY: both arrays have two elements.
+        let code = unsafe {
+            let arrays = of_a_later_version.as_ptr();
+            dmlvk_initialize_operators(pair.device, 2, pair.operators.as_ptr(), arrays)
+        };
+        refused(code, E_INVALIDARG, "inputs[1].reserved: 7 (accepted: 0)");
         ok(initialize(pair.operators, 2));
         for (at, operator) in (0..).zip(pair.operators) {
             let (input, output) = (nothing(), pair.output(at));

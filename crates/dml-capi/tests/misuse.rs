@@ -41,6 +41,9 @@ fn null_pointers_are_refused_by_name() {
         let bindings = DmlVkBindings { output_count: 1, ..no_bindings() };
         let code = dmlvk_create_binding_table(operator, 1, &raw const bindings, &raw mut table);
         refused(code, E_INVALIDARG, "bindings.outputs: null, with 1 elements");
+        let bindings = DmlVkBindings { reserved: 1, ..no_bindings() };
+        let code = dmlvk_create_binding_table(operator, 1, &raw const bindings, &raw mut table);
+        refused(code, E_INVALIDARG, "bindings.reserved: 1 (accepted: 0)");
         refused(dmlvk_get_access(ptr::null_mut()), E_INVALIDARG, "masks: null");
         refused(dmlvk_destroy_device(ptr::null_mut()), E_INVALIDARG, "device: the handle is null");
         let code = dmlvk_record_dispatch(dml::ash::vk::CommandBuffer::null(), ptr::null_mut());
@@ -121,6 +124,18 @@ fn wrong_sizes_and_unknown_values_are_refused() {
         unsafe { dmlvk_check_feature_support(device, 9, 4, ptr::null(), 4, ptr::null_mut()) };
     refused(code, DXGI_ERROR_UNSUPPORTED, "feature: 9");
     destroy(device);
+}
+
+/// What dmlvk_create_device says of it in the header.
+#[test]
+fn an_unknown_device_is_a_wrong_argument_and_the_message_lists_the_devices() {
+    for (name, said) in [(c"99", "no device 99"), (c"nothing", "no device with 'nothing'")] {
+        let (code, handle) =
+            try_create_device(&DmlVkDeviceDesc { device: name.as_ptr(), ..device_desc() });
+        assert!(handle.is_null());
+        refused(code, E_INVALIDARG, said);
+        assert!(message().contains("; devices are: 0: "), "{}", message());
+    }
 }
 
 #[test]
