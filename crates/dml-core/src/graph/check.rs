@@ -56,6 +56,10 @@ fn check_counts(graph: &GraphDesc) -> Result<(), InvalidField> {
         let accepted = graph.output_edges.len().to_string();
         return Err(InvalidField::new("OutputCount", graph.output_count, problem, accepted));
     }
+    if graph.output_edges.is_empty() {
+        let problem = "is no output: the graph would compute nothing that can be read";
+        return Err(InvalidField::new("OutputEdges", "an empty list", problem, "1 edge and more"));
+    }
     Ok(())
 }
 

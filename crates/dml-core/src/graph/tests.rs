@@ -43,6 +43,17 @@ fn refuses(change: impl FnOnce(&mut GraphDesc), message: &str) {
     assert_eq!(error.hresult(), HResult::E_INVALIDARG);
 }
 
+/// DML_GRAPH_DESC::OutputEdges is not optional, as its other lists of edges are.
+#[test]
+fn a_graph_without_outputs_is_refused() {
+    refuses(
+        |it| (it.output_count, it.output_edges) = (0, vec![]),
+        "OutputEdges: an empty list is no output: the graph would compute nothing that can be read; \
+         accepted: 1 edge and more",
+    );
+    assert!(checked(&GraphDesc::default()).is_err());
+}
+
 #[test]
 fn nodes_are_in_an_order_in_which_they_can_be_executed() {
     let mut desc = graph();
