@@ -11,7 +11,7 @@ mod security;
 mod text;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -357,21 +357,42 @@ fn is_own(name: &str) -> bool {
     name == "dml" || name.starts_with("dml-")
 }
 
-/// Every file that reads the environment is in the table of variables.
-#[test]
-fn environment_variables_are_accounted_for() {
-    let is_read = |it: &Source| {
+/// Files that read the environment.
+fn readers_of_the_environment() -> Vec<Source> {
+    let is_reader = |it: &Source| {
         it.path.ends_with(".rs")
             && is_shipped(&it.path)
             && !is_no_product(&it.path)
             && security::reads_environment(&it.text)
     };
-    let expected: Vec<String> = sources().into_iter().filter(is_read).map(|it| it.path).collect();
-    let rows = security::table(&security_document(), "Environment variables");
-    let files = |row: &Vec<String>| row.get(1).cloned().unwrap_or_default();
-    let listed: Vec<String> = rows.iter().map(files).collect();
-    let listed: std::collections::BTreeSet<&str> =
-        listed.iter().flat_map(|it| it.split(", ")).filter(|it| it.ends_with(".rs")).collect();
-    let expected: std::collections::BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+    sources().into_iter().filter(is_reader).collect()
+}
+
+/// Every variable that a file names has a row, and the row has the file.
+#[test]
+fn every_environment_variable_has_a_row_with_its_files() {
+    let mut expected = BTreeSet::new();
+    for source in readers_of_the_environment() {
+        let variables = security::variables(&source.text).into_iter();
+        expected.extend(variables.map(|name| (name, source.path.clone())));
+    }
+    let listed = security::listed_variables(&security_document());
+    assert!(expected.len() > 5, "{expected:?}");
+    let missing: Vec<_> = expected.difference(&listed).collect();
+    assert!(missing.is_empty(), "docs/security.md, Environment variables: missing: {missing:?}");
+    let is_read = |name: &str| expected.iter().any(|(read, _)| read == name);
+    let own = listed.iter().map(|(name, _)| name).filter(|name| name.starts_with("DML_"));
+    let stale: Vec<_> = own.filter(|name| !is_read(name)).collect();
+    assert!(stale.is_empty(), "docs/security.md, Environment variables: stale: {stale:?}");
+}
+
+/// Every file that reads the environment is in the table of variables.
+#[test]
+fn environment_variables_are_accounted_for() {
+    let expected: BTreeSet<String> =
+        readers_of_the_environment().into_iter().map(|it| it.path).collect();
+    let listed = security::listed_variables(&security_document()).into_iter();
+    let listed: BTreeSet<String> =
+        listed.map(|(_, file)| file).filter(|it| it.ends_with(".rs")).collect();
     assert_eq!(listed, expected, "docs/security.md, Environment variables");
 }

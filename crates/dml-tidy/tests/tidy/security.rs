@@ -74,6 +74,37 @@ pub(crate) fn reads_environment(text: &str) -> bool {
         .any(|call| text.contains(call))
 }
 
+/// The environment variables that a Rust source names, where it reads the environment: its texts that are
+/// written as such names are. Its tests do not count.
+pub(crate) fn variables(text: &str) -> BTreeSet<String> {
+    let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut found = BTreeSet::new();
+    if reads_environment(product)
+        && let Ok(tokens) = product.parse::<TokenStream>()
+    {
+        add_variables(tokens, &mut found);
+    }
+    found
+}
+
+fn add_variables(tokens: TokenStream, found: &mut BTreeSet<String>) {
+    let is_name = |name: &&str| {
+        let is_allowed = |it: char| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_';
+        name.contains('_') && name.chars().all(is_allowed)
+    };
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => add_variables(group.stream(), found),
+            TokenTree::Literal(literal) => {
+                let literal = literal.to_string();
+                let name = literal.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+                found.extend(name.filter(is_name).map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The rows of the table below the heading `title`, without its head: the cells' texts, without
 /// backquotes.
 pub(crate) fn table(document: &str, title: &str) -> Vec<Vec<String>> {
@@ -85,6 +116,18 @@ pub(crate) fn table(document: &str, title: &str) -> Vec<Vec<String>> {
         cells.map(|cell| cell.trim().replace('`', "")).collect::<Vec<_>>()
     };
     rows.skip(2).map(cells).collect()
+}
+
+/// The variables of the table, each with every file that its row has.
+pub(crate) fn listed_variables(document: &str) -> BTreeSet<(String, String)> {
+    let mut listed = BTreeSet::new();
+    for row in table(document, "Environment variables") {
+        let [names, files, ..] = row.as_slice() else { continue };
+        for name in names.split(", ") {
+            listed.extend(files.split(", ").map(|file| (name.to_owned(), file.to_owned())));
+        }
+    }
+    listed
 }
 
 /// The direct dependencies of crates, by name: which of them has each.
@@ -139,5 +182,14 @@ mod tests {
     fn reading_the_environment_is_found() {
         assert!(reads_environment("let a = std::env::var_os(NAME);"));
         assert!(!reads_environment("let a = env!(\"CARGO_PKG_VERSION\");"));
+    }
+
+    #[test]
+    fn variables_are_the_names_in_a_file_that_reads_them() {
+        let text = "const A: &str = \"DML_A\";\nfn b() { env::var(A); env::var_os(\"DML_B\"); c(\"on\") }\n";
+        let found = variables(text);
+        assert_eq!(found.iter().collect::<Vec<_>>(), ["DML_A", "DML_B"]);
+        assert!(variables(&text.replace("env::", "file::")).is_empty());
+        assert!(variables(&format!("#[cfg(test)]\nmod tests {{ {text} }}")).is_empty());
     }
 }
