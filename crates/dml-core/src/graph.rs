@@ -22,7 +22,7 @@ pub use check::validate_graph;
 pub use validated::{GraphNode, NodeWork, Source, ValidatedGraph};
 
 /// The level that introduced graphs.
-pub(crate) const GRAPHS: FeatureLevel = FeatureLevel::V2_1;
+pub const GRAPHS: FeatureLevel = FeatureLevel::V2_1;
 
 /// A graph may have so many inputs.
 pub(crate) const MAX_INPUTS: u32 = 1 << 16;

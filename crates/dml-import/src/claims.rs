@@ -3,7 +3,8 @@
 //!
 //! The graph is evaluated for several sizes of what is open ([`mod@round`]). Where a node is refused, its
 //! outputs become inputs, of the types that the other reader knows, so that what comes after it is judged as
-//! well. A node that no such sizes fit is tried by itself ([`probe`]).
+//! well. A node that no such sizes fit is tried by itself, with sizes of its own ([`probe`]). On a device
+//! without graphs every node is tried by itself.
 
 mod probe;
 mod round;
@@ -11,6 +12,7 @@ mod round;
 use std::collections::HashMap;
 
 use dml_core::FeatureLevel;
+use dml_core::graph::GRAPHS;
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -29,7 +31,14 @@ pub enum Claim {
     Refused(String),
 }
 
-/// Says of every node of the graph whether it runs with any shapes on a device of this level.
+/// Whether nodes may run together at this level: as a graph of DirectML. Below it a node runs by itself, on
+/// the device alone.
+pub fn may_join(level: FeatureLevel) -> bool {
+    level >= GRAPHS
+}
+
+/// Says of every node of the graph whether it runs with any shapes on a device of this level: together with
+/// others, or by itself where nodes [may not join](may_join).
 ///
 /// Graphs that are attributes are not read: operators with such attributes are refused.
 ///
@@ -38,6 +47,9 @@ pub enum Claim {
 pub fn claims(source: &Source, level: FeatureLevel) -> Result<Vec<Claim>> {
     // What is decided is no part of the graph any more.
     let mut decided = uncarried(source);
+    if !may_join(level) {
+        return singles(source, decided, level);
+    }
     while decided.iter().any(Option::is_none) {
         let mut verdicts = Round::new(source, &decided)?.verdicts(level)?.into_iter();
         let is_open = decided.iter().map(Option::is_none).collect::<Vec<_>>();
@@ -46,13 +58,14 @@ pub fn claims(source: &Source, level: FeatureLevel) -> Result<Vec<Claim>> {
             let claim = match verdicts.next() {
                 Some(Verdict::Runs(claim)) => claim,
                 Some(Verdict::Refused(why)) => {
-                    let claim = probe::claim(source, index, level)?.unwrap_or(Claim::Refused(why));
-                    decided[index] = Some(claim);
+                    decided[index] = Some(by_itself(source, index, (level, why))?);
                     continue;
                 }
-                Some(Verdict::Blocked) | None => {
-                    Claim::Refused("what it depends on does not run together".to_owned())
+                Some(Verdict::NeedsLevel(needed)) => {
+                    decided[index] = Some(claim_of(Verdict::NeedsLevel(needed)));
+                    continue;
                 }
+                Some(Verdict::Blocked) | None => claim_of(Verdict::Blocked),
             };
             found.push((index, claim));
         }
@@ -61,6 +74,51 @@ pub fn claims(source: &Source, level: FeatureLevel) -> Result<Vec<Claim>> {
         }
     }
     Ok(decided.into_iter().flatten().collect())
+}
+
+/// What becomes of a node that no guess for the whole graph fits, and that is refused for `why` then.
+fn by_itself(source: &Source, index: usize, (level, why): (FeatureLevel, String)) -> Result<Claim> {
+    Ok(match probe::claim(source, index, level)? {
+        probe::Found::Runs(claim) => claim,
+        probe::Found::Settled => Claim::Refused(why),
+        probe::Found::None(sizes) => {
+            let tried: Vec<String> = sizes.iter().rev().map(u64::to_string).collect();
+            let tried = tried.join(", ");
+            Claim::Refused(format!(
+                "its shapes are open, and it runs with none of the sizes that were tried for them \
+                 ({tried}); with 1: {why}"
+            ))
+        }
+    })
+}
+
+/// The claims of nodes of which each runs by itself.
+fn singles(
+    source: &Source,
+    decided: Vec<Option<Claim>>,
+    level: FeatureLevel,
+) -> Result<Vec<Claim>> {
+    // Whether the graph as a whole is in order.
+    Round::new(source, &decided)?;
+    let claim = |(index, decided): (usize, Option<Claim>)| match decided {
+        Some(claim) => Ok(claim),
+        None => probe::single(source, index, level),
+    };
+    decided.into_iter().enumerate().map(claim).collect()
+}
+
+fn claim_of(verdict: Verdict) -> Claim {
+    match verdict {
+        Verdict::Runs(claim) => claim,
+        Verdict::Refused(why) => Claim::Refused(why),
+        Verdict::NeedsLevel(level) => Claim::Refused(format!("it needs feature level {level}")),
+        Verdict::Blocked => Claim::Refused("what it depends on does not run together".to_owned()),
+    }
+}
+
+/// Why a node is refused whose input with this number no program can be made for.
+fn decided_by_a_run(input: usize) -> String {
+    format!("input {input} decides shapes or parameters, and follows from what runs bring")
 }
 
 /// The nodes with values that no other runtime can hand over as tensors of this one.

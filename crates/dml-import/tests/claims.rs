@@ -1,7 +1,7 @@
 //! Which nodes of a graph are run for a runtime that keeps the others, and a model from such a graph.
 
 use dml_core::FeatureLevel;
-use dml_import::claims::{Claim, claims};
+use dml_import::claims::{Claim, claims, may_join};
 use dml_import::onnx::{Source, SourceAttribute, SourceNode, SourceTensor, SourceValue};
 use dml_import::{ElementType, Inputs, Model, Tensor};
 
@@ -157,4 +157,110 @@ fn a_model_of_a_source_is_that_of_its_file() {
     assert_eq!(names, ["JOIN"]);
     let error = model.bind(&Inputs::new()).unwrap_err().to_string();
     assert!(error.starts_with("two: input 'x'"), "{error}");
+}
+
+/// A constant says how long what is open has to be: as long as all parts, or as the longest sequence.
+#[test]
+fn open_sizes_are_taken_from_the_values_of_constants() {
+    let split = SourceNode {
+        outputs: vec![value("a", FLOAT, None), value("b", FLOAT, None)],
+        ..node("Split", &["x", "parts"], "a")
+    };
+    let mut graph = source(vec![value("x", FLOAT, Some(&[None, Some(4)]))], vec![split]);
+    graph.constants = vec![("parts".to_owned(), integers(&[2, 3]))];
+    let all = found(&graph);
+    assert!(!matches!(all[0], Claim::Refused(_)), "{all:?}");
+
+    let sums = node("RNN", &["x", "w", "r", "", "lengths"], "y");
+    let sums = SourceNode {
+        attributes: vec![("hidden_size".to_owned(), SourceAttribute::Int(2))],
+        ..sums
+    };
+    let mut graph = source(vec![value("x", FLOAT, Some(&[None, None, Some(3)]))], vec![sums]);
+    let lengths: Vec<u8> = [5i32, 3].iter().flat_map(|it| it.to_le_bytes()).collect();
+    let lengths = SourceTensor { element: 6, shape: vec![2], bytes: lengths.into() };
+    graph.constants = vec![
+        ("w".to_owned(), floats(&[1, 2, 3])),
+        ("r".to_owned(), floats(&[1, 2, 2])),
+        ("lengths".to_owned(), lengths),
+    ];
+    assert_eq!(found(&graph), [Claim::Device]);
+
+    let frames = node("STFT", &["signal", "step", "window"], "y");
+    let mut graph =
+        source(vec![value("signal", FLOAT, Some(&[Some(1), None, Some(1)]))], vec![frames]);
+    let step = SourceTensor { shape: vec![], ..integers(&[400]) };
+    graph.constants = vec![("step".to_owned(), step), ("window".to_owned(), floats(&[1600]))];
+    assert_eq!(found(&graph), [Claim::Device]);
+}
+
+#[test]
+fn a_node_that_no_size_fits_says_which_were_tried() {
+    let split = SourceNode {
+        outputs: vec![value("a", FLOAT, None), value("b", FLOAT, None)],
+        ..node("Split", &["x", "parts"], "a")
+    };
+    let mut graph = source(vec![value("x", FLOAT, Some(&[None]))], vec![split]);
+    // Its parts are no sizes, whatever the input is.
+    graph.constants = vec![("parts".to_owned(), integers(&[-2, 3]))];
+    let all = found(&graph);
+    assert!(reason(&all[0]).contains("sizes that were tried for them (1, "), "{all:?}");
+}
+
+/// Operators of these nodes, executed one by one.
+fn operators(graph: &Source, index: usize, shapes: &[(&str, &[u64])]) -> usize {
+    let node = graph.nodes[index].clone();
+    let is_read = |name: &str| node.inputs.iter().any(|it| it == name);
+    let values = graph.nodes.iter().flat_map(|it| &it.outputs).chain(&graph.inputs);
+    let open = |it: &SourceValue| SourceValue { shape: None, ..it.clone() };
+    let alone = Source {
+        opset: graph.opset,
+        inputs: values.filter(|it| is_read(&it.name)).map(open).collect(),
+        constants: graph.constants.iter().filter(|(name, _)| is_read(name)).cloned().collect(),
+        outputs: vec![node.outputs[0].name.clone()],
+        nodes: vec![node],
+    };
+    let given = shapes
+        .iter()
+        .filter(|(name, _)| is_read(name))
+        .fold(Inputs::new(), |all, (name, shape)| all.with_shape(*name, *shape));
+    let program = Model::from_onnx("alone", &alone).unwrap().bind(&given).unwrap();
+    let all = program.operators().iter();
+    all.map(|it| {
+        assert!(matches!(it.work, dml_import::program::Work::Operator(_)), "{it:?}");
+        it.operators().len()
+    })
+    .sum()
+}
+
+/// A device without graphs runs a node as one operator at a time.
+#[test]
+fn at_a_level_without_graphs_a_node_runs_where_it_is_single_operators() {
+    assert!(may_join(FeatureLevel::V2_1) && !may_join(FeatureLevel::V2_0));
+    let nodes = vec![
+        node("MatMul", &["x", "w"], "a"),
+        node("Relu", &["a"], "b"),
+        node("Softmax", &["b"], "c"),
+        // Softplus, TANH and a product.
+        node("Mish", &["c"], "d"),
+        node("NoSuchOperator", &["d"], "e"),
+        node("Reshape", &["e", "shape"], "f"),
+    ];
+    let mut graph =
+        Source { opset: 18, ..source(vec![value("x", FLOAT, Some(&[None, Some(8)]))], nodes) };
+    graph.constants =
+        vec![("w".to_owned(), floats(&[8, 8])), ("shape".to_owned(), integers(&[-1]))];
+    for level in [FeatureLevel::V1_0, FeatureLevel::V2_0] {
+        let all = claims(&graph, level).unwrap();
+        let shapes: [(&str, &[u64]); 4] =
+            [("x", &[3, 8]), ("a", &[3, 8]), ("b", &[3, 8]), ("c", &[3, 8])];
+        assert_eq!(all[..3], [Claim::Device, Claim::Device, Claim::Device], "{level}");
+        for index in 0..3 {
+            assert_eq!(operators(&graph, index, &shapes), 1);
+        }
+        assert_eq!(reason(&all[3]), "it needs feature level 2_1", "{level}");
+        assert!(reason(&all[4]).contains("no operator"), "{all:?}");
+        assert_eq!(all[5], Claim::Host);
+    }
+    assert_eq!(claims(&graph, FeatureLevel::V2_1).unwrap()[3], Claim::Device);
 }

@@ -1,23 +1,26 @@
 //! A graph evaluated for guesses of what is open.
 
 use dml_core::FeatureLevel;
+use dml_core::graph::GRAPHS;
 
+use crate::assemble::assemble;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{
-    Demand, Dimension, Extent, Graph, GraphInput, Need, Node, demanded, evaluate, fixed,
-    topological,
+    Demand, Dimension, Evaluation, Extent, Graph, GraphInput, Need, Node, demanded, evaluate,
+    fixed, topological,
 };
 use crate::inputs::Inputs;
 use crate::inspect::{NodeSupport, Operators, support};
 use crate::onnx::{self, Source, SourceNode};
+use crate::program::{Operator, Work};
 use crate::tensor::{Tensor, element_count};
 
 use super::Claim;
 
 /// What is open is taken for this: a size, and how many dimensions where that is open as well. What pools
 /// needs many elements; what is added to something that is open needs 1.
-const GUESSES: [(u64, usize); 3] = [(1, 2), (64, 3), (640, 4)];
+pub(super) const GUESSES: [(u64, usize); 4] = [(1, 2), (64, 3), (640, 4), (2, 5)];
 /// Elements of an input whose values shapes may depend on: a program is compiled for each of them.
 const FEW: u64 = 64;
 
@@ -25,14 +28,21 @@ const FEW: u64 = 64;
 pub(super) enum Verdict {
     Runs(Claim),
     Refused(String),
+    /// With some sizes it needs a higher level.
+    NeedsLevel(FeatureLevel),
     /// Whatever is guessed, something before it is refused.
     Blocked,
 }
 
 impl Verdict {
-    /// The better one: that a node runs, on the device where it does for some sizes; else why it does not.
-    fn or(self, other: Self) -> Self {
+    /// What two guesses say of a node: that it runs, on the device where it does for some sizes; else why it
+    /// does not. That one of them needs a higher level outweighs that the other runs, since any size may
+    /// come.
+    pub(super) fn or(self, other: Self) -> Self {
         match (&self, &other) {
+            (Self::NeedsLevel(a), Self::NeedsLevel(b)) => Self::NeedsLevel(*a.max(b)),
+            (Self::NeedsLevel(_), _) => self,
+            (_, Self::NeedsLevel(_)) => other,
             (Self::Runs(Claim::Device), _) | (_, Self::Blocked) => self,
             (Self::Runs(_), Self::Runs(Claim::Device)) => other,
             (Self::Runs(_), _) | (Self::Refused(_), Self::Refused(_)) => self,
@@ -44,7 +54,7 @@ impl Verdict {
     fn and(self, other: Self) -> Self {
         match (&self, &other) {
             (Self::Refused(_), _) | (Self::Runs(Claim::Device), Self::Runs(_)) => self,
-            (Self::Blocked, Self::Runs(_)) => self,
+            (Self::Blocked | Self::NeedsLevel(_), Self::Runs(_)) => self,
             _ => other,
         }
     }
@@ -73,9 +83,12 @@ impl Round {
             ..node.clone()
         };
         let nodes: Vec<SourceNode> = kept.map(named).collect();
-        let outputs = nodes.iter().flat_map(|node| &node.outputs).chain(&inputs);
-        let outputs =
-            outputs.map(|it| it.name.clone()).filter(|name| !name.is_empty()).take(1).collect();
+        let mut outputs = source.outputs.clone();
+        if outputs.is_empty() {
+            let values = nodes.iter().flat_map(|node| &node.outputs).chain(&inputs);
+            let names = values.map(|it| it.name.clone()).filter(|name| !name.is_empty());
+            outputs.extend(names.take(1));
+        }
         let count = nodes.len();
         let constants = source.constants.clone();
         let is_input = |name: &String| inputs.iter().any(|it| it.name == *name);
@@ -102,17 +115,18 @@ impl Round {
         let unknown: Vec<Option<usize>> = self.groups.iter().map(unknown).collect();
         if unknown.iter().any(Option::is_some) {
             // What they ask for would be asked of what comes before them.
-            let problem = "decides shapes or parameters, and follows from what runs bring";
-            let refused = |input| Verdict::Refused(format!("input {input} {problem}"));
+            let refused = |input| Verdict::Refused(super::decided_by_a_run(input));
             return Ok(unknown
                 .into_iter()
                 .map(|it| it.map_or(Verdict::Blocked, refused))
                 .collect());
         }
-        let guess = |guess| self.verdicts_for(level, |input| guessed(input, guess));
-        let [first, second, third] = GUESSES.map(guess);
-        let best = |(a, (b, c)): (Verdict, (Verdict, Verdict))| a.or(b).or(c);
-        Ok(first?.into_iter().zip(second?.into_iter().zip(third?)).map(best).collect())
+        let mut all: Vec<Verdict> = self.groups.iter().map(|_| Verdict::Blocked).collect();
+        for guess in GUESSES {
+            let found = self.verdicts_for(level, |input| guessed(input, guess))?;
+            all = all.into_iter().zip(found).map(|(before, it)| before.or(it)).collect();
+        }
+        Ok(all)
     }
 
     /// What is found of the nodes where the inputs have these shapes.
@@ -122,15 +136,42 @@ impl Round {
         shape: impl Fn(&GraphInput) -> Vec<u64>,
     ) -> Result<Vec<Verdict>> {
         let evaluation = evaluate(&self.graph, &self.inputs(shape), Extent::Nodes)?;
-        let operators = Operators::of(&evaluation);
+        Ok(self.verdicts_of(&evaluation, level))
+    }
+
+    /// What is found of the only node where the inputs have these shapes, and operators are executed one by one.
+    pub(super) fn single_operators(
+        &self,
+        level: FeatureLevel,
+        shape: impl Fn(&GraphInput) -> Vec<u64>,
+    ) -> Result<Verdict> {
+        let evaluation = evaluate(&self.graph, &self.inputs(shape), Extent::Nodes)?;
+        let verdict = self.verdicts_of(&evaluation, level).pop().unwrap_or(Verdict::Blocked);
+        if !matches!(verdict, Verdict::Runs(Claim::Device)) {
+            return Ok(verdict);
+        }
+        let program = match assemble(&self.graph, &evaluation) {
+            Ok(program) => program,
+            Err(error) => return Ok(Verdict::Refused(error.to_string())),
+        };
+        let needed = |operator: &Operator| match &operator.work {
+            Work::Operator(only) => crate::graph::level(only).unwrap_or(FeatureLevel::HIGHEST),
+            Work::Graph { .. } => GRAPHS,
+        };
+        let highest = program.operators.iter().map(needed).max();
+        Ok(highest.filter(|it| *it > level).map_or(verdict, Verdict::NeedsLevel))
+    }
+
+    fn verdicts_of(&self, evaluation: &Evaluation, level: FeatureLevel) -> Vec<Verdict> {
+        let operators = Operators::of(evaluation);
         let verdict = |index: &usize| {
             let node = &self.graph.nodes[*index];
-            self.verdict(node, support(node, &evaluation, operators.of_node(*index)), level)
+            self.verdict(node, support(node, evaluation, operators.of_node(*index)), level)
         };
         let of_group = |group: &Vec<usize>| {
             group.iter().map(verdict).fold(Verdict::Runs(Claim::Host), Verdict::and)
         };
-        Ok(self.groups.iter().map(of_group).collect())
+        self.groups.iter().map(of_group).collect()
     }
 
     fn verdict(&self, node: &Node, support: NodeSupport, level: FeatureLevel) -> Verdict {
@@ -142,7 +183,7 @@ impl Round {
             NodeSupport::Operator { level: needed, .. }
             | NodeSupport::Operators { level: needed, .. } => match needed <= level {
                 true => Verdict::Runs(Claim::Device),
-                false => Verdict::Refused(format!("it needs feature level {needed}")),
+                false => Verdict::NeedsLevel(needed),
             },
             NodeSupport::Unsupported(reason) => {
                 let name = format!("{}: ", node.name);
@@ -162,6 +203,11 @@ impl Round {
 
     fn follows_from_shapes(&self, node: &Node) -> bool {
         node.outputs.iter().flatten().all(|output| self.is_hosted[*output])
+    }
+
+    /// The first input of the only node that the host has to know and cannot.
+    pub(super) fn first_unknown_to_host(&self) -> Option<usize> {
+        self.groups.iter().flatten().find_map(|it| self.unknown_to_host(&self.graph.nodes[*it]))
     }
 
     /// The first input that the host has to know and cannot.
