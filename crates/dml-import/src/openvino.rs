@@ -1,8 +1,10 @@
 //! OpenVINO IR: an .xml file with the graph, and a .bin file with its constants.
 
+mod element_wise;
 mod layer;
 mod operators;
 mod reader;
+mod row;
 mod weights;
 
 use std::path::{Path, PathBuf};

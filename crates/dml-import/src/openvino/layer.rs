@@ -89,7 +89,7 @@ impl Layer {
     /// A number that an attribute holds.
     pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
         let value = self.required(name)?.trim().parse();
-        value.map_err(|_| self.refused(name, "is no number", "an integer"))
+        value.map_err(|_| self.refused(name, "is no number", "a number of the attribute's type"))
     }
 
     /// Whether an attribute says `true`; `default` where it is not there.

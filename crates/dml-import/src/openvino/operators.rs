@@ -1,75 +1,47 @@
 //! OpenVINO's operators by opset: their inputs, and what they do.
 
-use std::ops::RangeInclusive;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use dml_core::{DepthSpaceOrder, ReduceFunction};
 
 use crate::element::ElementType;
 use crate::error::{Result, shortened};
 use crate::graph::{
-    ABSOLUTE, ADD, Broadcast, Cast, Concat, DIVIDE, ElementWise, Eye, FLOOR_DIVIDE,
-    FLOOR_REMAINDER, Function, Gather, LESS, Literal, MAXIMUM, MINIMUM, MULTIPLY, NEGATE, Op, RELU,
-    REMAINDER, Reshape, SUBTRACT, ShapeOf, Slice, Squeeze, Unsqueeze, WHERE, Zero,
+    Blocks, Broadcast, Cast, Concat, Eye, Gather, Identity, LOG_SOFTMAX, Literal, Op, Reshape,
+    RowOperators, SOFTMAX, ShapeOf, Slice, Softmax, Squeeze, Tile, Transpose, Unsqueeze, Zero,
 };
 
+use super::element_wise;
 use super::layer::Layer;
-
-/// One version of an operator.
-pub(super) struct Row {
-    pub(super) name: &'static str,
-    /// The opset that has it first.
-    pub(super) since: u32,
-    pub(super) inputs: RangeInclusive<usize>,
-    build: Build,
-}
-
-/// What a row makes of a layer.
-enum Build {
-    /// What its attributes say.
-    From(fn(&Layer) -> Result<Box<dyn Op>>),
-    /// An element-wise operation with NumPy's rule for shapes.
-    ElementWise(Function),
-}
-
-impl Row {
-    /// What a layer does.
-    pub(super) fn op(&self, layer: &Layer) -> Result<Box<dyn Op>> {
-        match &self.build {
-            Build::From(build) => build(layer),
-            Build::ElementWise(function) => {
-                // The other rules are those of models from before there were opsets.
-                match layer.attribute("auto_broadcast").unwrap_or("numpy") {
-                    "numpy" | "none" => Ok(Box::new(ElementWise::new(*function))),
-                    other => {
-                        let reason = format!("its auto_broadcast is {}", shortened(other));
-                        Err(layer.node.not_supported(reason))
-                    }
-                }
-            }
-        }
-    }
-}
+use super::row::{Build, Row, row};
 
 const ANY: usize = usize::MAX;
 
-const fn row(
-    name: &'static str,
-    since: u32,
-    inputs: RangeInclusive<usize>,
-    build: fn(&Layer) -> Result<Box<dyn Op>>,
-) -> Row {
-    Row { name, since, inputs, build: Build::From(build) }
+/// What becomes of all elements along the axes that the second input holds.
+const fn reduction(name: &'static str, since: u32, function: ReduceFunction) -> Row {
+    Row { name, since, inputs: 2..=2, build: Build::Reduce(function) }
 }
 
-const fn element_wise(
-    name: &'static str,
-    inputs: RangeInclusive<usize>,
-    function: Function,
-) -> Row {
-    Row { name, since: 1, inputs, build: Build::ElementWise(function) }
+/// The row of a layer's operator in its opset; else the first opset that has it, if one has.
+pub(super) fn row_of(name: &str, opset: u32) -> std::result::Result<&'static Row, Option<u32>> {
+    let rows = || all().filter(|row| row.name.eq_ignore_ascii_case(name));
+    let row = rows().filter(|row| row.since <= opset).max_by_key(|row| row.since);
+    row.ok_or_else(|| rows().map(|row| row.since).min())
 }
 
-/// Every version of every operator, in any order.
-pub(super) static ROWS: &[Row] = &[
+/// The names of all operators, in alphabetical order.
+pub(super) fn names() -> String {
+    let names: BTreeSet<&str> = all().map(|row| row.name).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn all() -> impl Iterator<Item = &'static Row> {
+    element_wise::ROWS.iter().chain(OTHERS)
+}
+
+/// Every version of every other operator, in any order.
+static OTHERS: &[Row] = &[
     row("Eye", 9, 3..=4, eye),
     row("Const", 1, 0..=0, |layer| {
         // The reader makes a constant of every such layer before it asks for operators.
@@ -99,22 +71,20 @@ pub(super) static ROWS: &[Row] = &[
         Ok(Box::new(Reshape { zero: if copies { Zero::Copied } else { Zero::Kept } }))
     }),
     row("Broadcast", 1, 2..=3, broadcast),
-    element_wise("Add", 2..=2, ADD),
-    element_wise("Subtract", 2..=2, SUBTRACT),
-    element_wise("Multiply", 2..=2, MULTIPLY),
-    row("Divide", 1, 2..=2, |layer| {
-        let floors = layer.flag("m_pythondiv", true);
-        Ok(Box::new(ElementWise::new(if floors { FLOOR_DIVIDE } else { DIVIDE })))
-    }),
-    element_wise("Mod", 2..=2, REMAINDER),
-    element_wise("FloorMod", 2..=2, FLOOR_REMAINDER),
-    element_wise("Minimum", 2..=2, MINIMUM),
-    element_wise("Maximum", 2..=2, MAXIMUM),
-    element_wise("Negative", 1..=1, NEGATE),
-    element_wise("Abs", 1..=1, ABSOLUTE),
-    element_wise("ReLU", 1..=1, RELU),
-    element_wise("Less", 2..=2, LESS),
-    element_wise("Select", 3..=3, WHERE),
+    row("Transpose", 1, 2..=2, |_| Ok(Box::new(Transpose { order: None }))),
+    row("Tile", 1, 2..=2, |_| Ok(Box::new(Tile))),
+    row("Identity", 16, 1..=1, |_| Ok(Box::new(Identity))),
+    row("DepthToSpace", 1, 1..=1, |layer| blocks(layer, false)),
+    row("SpaceToDepth", 1, 1..=1, |layer| blocks(layer, true)),
+    row("SoftMax", 1, 1..=1, |layer| softmax(layer, SOFTMAX)),
+    row("LogSoftmax", 5, 1..=1, |layer| softmax(layer, LOG_SOFTMAX)),
+    reduction("ReduceSum", 1, ReduceFunction::Sum),
+    reduction("ReduceMean", 1, ReduceFunction::Average),
+    reduction("ReduceProd", 1, ReduceFunction::Multiply),
+    reduction("ReduceMin", 1, ReduceFunction::Min),
+    reduction("ReduceMax", 1, ReduceFunction::Max),
+    reduction("ReduceL1", 4, ReduceFunction::L1),
+    reduction("ReduceL2", 4, ReduceFunction::L2),
 ];
 
 fn eye(layer: &Layer) -> Result<Box<dyn Op>> {
@@ -155,4 +125,20 @@ fn broadcast(layer: &Layer) -> Result<Box<dyn Op>> {
         "bidirectional" => Ok(Box::new(Broadcast { bidirectional: true })),
         mode => Err(layer.node.not_supported(format!("its mode is {}", shortened(mode)))),
     }
+}
+
+fn blocks(layer: &Layer, to_depth: bool) -> Result<Box<dyn Op>> {
+    let order = match layer.required("mode")?.to_ascii_lowercase().as_str() {
+        "blocks_first" => DepthSpaceOrder::DepthColumnRow,
+        "depth_first" => DepthSpaceOrder::ColumnRowDepth,
+        _ => return Err(layer.refused("mode", "is unknown", "blocks_first, depth_first")),
+    };
+    let size =
+        if layer.attribute("block_size").is_some() { layer.number("block_size")? } else { 1 };
+    Ok(Box::new(Blocks { size, to_depth, order }))
+}
+
+fn softmax(layer: &Layer, operators: RowOperators) -> Result<Box<dyn Op>> {
+    let axis = if layer.attribute("axis").is_some() { layer.number("axis")? } else { 1 };
+    Ok(Box::new(Softmax { operators, axis, has_rest: false }))
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result, shortened};
 use crate::graph::{Graph, GraphInput, GraphOutput, Node, Op, ValueId};
 
 use super::layer::{Layer, child, split_names};
-use super::operators::{ROWS, Row};
+use super::operators::{names, row_of};
 use super::weights::Weights;
 
 /// The only version of the format that is read.
@@ -150,18 +150,19 @@ impl Reader {
 
 /// What a layer does. Its type may be in upper or lower case, as OpenVINO reads it.
 fn op(layer: &Layer) -> Result<Box<dyn Op>> {
-    let rows = || ROWS.iter().filter(|row| row.name.eq_ignore_ascii_case(&layer.node.operator));
     let Some(opset) = layer.opset() else {
         let version = shortened(&layer.version);
         return Err(layer.node.not_supported(format!("no operator of '{version}' is run")));
     };
-    let row = rows().filter(|row| row.since <= opset).max_by_key(|row| row.since);
-    let row: &Row = row.ok_or_else(|| match rows().map(|row| row.since).min() {
+    let row = row_of(&layer.node.operator, opset).map_err(|since| match since {
         Some(since) => {
             let accepted = format!("opset{since} and later");
             layer.node.invalid("version", format!("opset{opset}"), "is too early", accepted)
         }
-        None => layer.node.not_supported("this runtime has no operator for it"),
+        None => layer.node.not_supported(format!(
+            "the OpenVINO reader does not read this type of layer; it reads: {}",
+            names()
+        )),
     })?;
     let inputs = layer.inputs.len();
     if !row.inputs.contains(&inputs) {

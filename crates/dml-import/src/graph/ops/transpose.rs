@@ -1,23 +1,34 @@
 //! Transpose: the same elements, seen in another order.
 
 use crate::error::Result;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 
-/// Dimension `i` of the output is dimension `order[i]` of the input; without an order they are reversed.
+/// Dimension `i` of the output is dimension `order[i]` of the input. Without an order the second input has it;
+/// where that is left out, or has no elements, dimensions are reversed.
 #[derive(Debug)]
 pub(crate) struct Transpose {
     pub(crate) order: Option<Vec<i64>>,
 }
 
 impl Op for Transpose {
+    fn need(&self, input: usize) -> Need {
+        if input == 1 { Need::Host } else { Need::Elements }
+    }
+
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let rank = data.shape()?.len();
-        let order = match &self.order {
+        let (given, name) = match (&self.order, operands.values.get(1)) {
+            (Some(order), _) => (Some(order.clone()), "attribute perm"),
+            (None, Some(Some(_))) => (Some(operands.integers(1, "input_order")?), "input_order"),
+            (None, _) => (None, "attribute perm"),
+        };
+        let is_from_input = name == "input_order";
+        let order = match given.filter(|it| !(is_from_input && it.is_empty())) {
             None => (0..rank).rev().collect(),
             Some(order) => {
-                let axis = |it: &i64| operands.axis(*it, rank, "attribute perm");
+                let axis = |it: &i64| operands.axis(*it, rank, name);
                 order.iter().map(axis).collect::<Result<Vec<usize>>>()?
             }
         };
@@ -26,7 +37,7 @@ impl Op for Transpose {
         if sorted != (0..rank).collect::<Vec<usize>>() {
             let given = crate::error::shortened(&format!("{order:?}"));
             let accepted = format!("each of the {rank} dimensions once");
-            return Err(operands.node.invalid("attribute perm", given, "is no order", accepted));
+            return Err(operands.node.invalid(name, given, "is no order", accepted));
         }
         Ok(vec![data.transposed(&order)])
     }

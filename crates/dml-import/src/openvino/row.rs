@@ -1,0 +1,85 @@
+//! What a row of the tables of operators has.
+
+use std::ops::RangeInclusive;
+
+use dml_core::{FieldValue, ReduceFunction};
+
+use crate::error::{Result, shortened};
+use crate::graph::{ElementWise, Function, Op, Reduce};
+
+use super::layer::Layer;
+
+/// One version of an operator.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    /// The opset that has it first.
+    pub(super) since: u32,
+    pub(super) inputs: RangeInclusive<usize>,
+    pub(super) build: Build,
+}
+
+/// What a row makes of a layer.
+pub(super) enum Build {
+    /// What its attributes say.
+    From(fn(&Layer) -> Result<Box<dyn Op>>),
+    /// An element-wise operation with NumPy's rule for shapes.
+    ElementWise(Function, &'static [Parameter]),
+    /// What becomes of all elements along axes.
+    Reduce(ReduceFunction),
+}
+
+impl Row {
+    /// What a layer does.
+    pub(super) fn op(&self, layer: &Layer) -> Result<Box<dyn Op>> {
+        match &self.build {
+            Build::From(build) => build(layer),
+            Build::ElementWise(function, parameters) => element_wise(layer, *function, parameters),
+            Build::Reduce(function) => Ok(Box::new(Reduce {
+                function: *function,
+                axes: None,
+                keeps_dimensions: layer.flag("keep_dims", false),
+                is_none_of_none: true,
+            })),
+        }
+    }
+}
+
+pub(super) const fn row(
+    name: &'static str,
+    since: u32,
+    inputs: RangeInclusive<usize>,
+    build: fn(&Layer) -> Result<Box<dyn Op>>,
+) -> Row {
+    Row { name, since, inputs, build: Build::From(build) }
+}
+
+/// A number that DirectML's operator has beside its tensors.
+pub(super) enum Parameter {
+    /// What this attribute of the layer says.
+    Attribute(&'static str),
+    /// What no attribute says.
+    Fixed(f32),
+}
+
+/// An element-wise operation with NumPy's rule for shapes.
+pub(super) fn element_wise(
+    layer: &Layer,
+    function: Function,
+    parameters: &[Parameter],
+) -> Result<Box<dyn Op>> {
+    // The other rules are those of models from before there were opsets.
+    if let Some(other) =
+        layer.attribute("auto_broadcast").filter(|it| !matches!(*it, "numpy" | "none"))
+    {
+        let reason = format!("its auto_broadcast is {}", shortened(other));
+        return Err(layer.node.not_supported(reason));
+    }
+    let value = |parameter: &Parameter| {
+        Ok(FieldValue::Float(match parameter {
+            Parameter::Attribute(name) => layer.number(name)?,
+            Parameter::Fixed(value) => *value,
+        }))
+    };
+    let attributes = parameters.iter().map(value).collect::<Result<Vec<FieldValue>>>()?;
+    Ok(Box::new(ElementWise { attributes, ..ElementWise::new(function) }))
+}
