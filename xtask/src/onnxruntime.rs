@@ -54,6 +54,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
         eprintln!("ONNX Runtime {version}");
         for script in [
             cmd!(sh, "python3 {TESTS}/test_provider.py"),
+            cmd!(sh, "python3 {TESTS}/test_claims.py"),
             cmd!(sh, "python3 {TESTS}/models.py {models}"),
         ] {
             let code = process::exit_code(environment.apply(script))?;

@@ -26,6 +26,19 @@ opaque! {
 /// What a function answers: null is success.
 pub(crate) type Status = *mut OrtStatus;
 
+/// The first function of ONNX Runtime's table.
+pub(crate) type CreateStatus = unsafe extern "C" fn(c_int, *const c_char) -> Status;
+
+/// The first function of a table of any version, which may be shorter than [`OrtApi`].
+///
+/// # Safety
+///
+/// `table` is one of ONNX Runtime's tables of functions.
+pub(crate) unsafe fn create_status(table: *const OrtApi) -> CreateStatus {
+    // SAFETY: every version has this function in the first place.
+    unsafe { table.cast::<CreateStatus>().read() }
+}
+
 /// A table of functions, of which each has a number.
 macro_rules! table {
     ($name:ident[$length:literal] {
@@ -44,6 +57,14 @@ macro_rules! table {
                     unsafe { std::mem::transmute(self.slots[$slot]) }
                 }
             )*
+
+            /// A table with these functions alone.
+            #[cfg(test)]
+            pub(crate) fn with(functions: &[(usize, *const c_void)]) -> Self {
+                let mut slots = [std::ptr::null(); $length];
+                functions.iter().for_each(|(slot, function)| slots[*slot] = *function);
+                Self { slots }
+            }
 
             /// The functions and their places.
             #[cfg(test)]
@@ -107,6 +128,7 @@ table!(OrtApi[391] {
 
 table!(OrtEpApi[18] {
     0 CreateEpDevice(*mut OrtEpFactory, *const OrtHardwareDevice, *const OrtKeyValuePairs, *const OrtKeyValuePairs, *mut *mut OrtEpDevice) -> Status;
+    1 ReleaseEpDevice(*mut OrtEpDevice);
     2 EpGraphSupportInfo_AddNodesToFuse(*mut OrtEpGraphSupportInfo, *const *const OrtNode, usize, *const OrtNodeFusionOptions) -> Status;
     16 CreateHardwareDevice(c_int, u32, u32, *const c_char, *const OrtKeyValuePairs, *mut *mut OrtHardwareDevice) -> Status;
     17 ReleaseHardwareDevice(*mut OrtHardwareDevice);
@@ -251,6 +273,19 @@ mod tests {
             GetTensorData GetSessionOptionsConfigEntries TensorTypeAndShape_HasShape
         );
         assert_eq!(OrtApi::SLOTS, places);
+    }
+
+    /// An older host's table may end after its first function.
+    #[test]
+    fn the_first_function_is_read_from_a_table_of_any_length() {
+        unsafe extern "C" fn create(code: c_int, _message: *const c_char) -> Status {
+            std::ptr::without_provenance_mut(usize::try_from(code).unwrap_or(0))
+        }
+        let shortest: Box<[CreateStatus; 1]> = Box::new([create]);
+        // SAFETY: the table has one function.
+        let found = unsafe { create_status(std::ptr::from_ref(&*shortest).cast()) };
+        // SAFETY: the function reads nothing.
+        assert_eq!(unsafe { found(9, c"".as_ptr()) }.addr(), 9);
     }
 
     /// Nothing beyond the last function is read: an older host's table may end there.

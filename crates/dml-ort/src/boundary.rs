@@ -5,7 +5,8 @@ use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use crate::abi::{OrtApi, Status};
+use crate::abi::{CreateStatus, OrtApi, Status};
+use crate::process;
 
 /// OrtErrorCode. ORT_EP_FAIL is none of them: Python takes it as a wish to run on the CPU instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +44,14 @@ impl Failure {
 
     /// What ONNX Runtime is answered.
     pub(crate) fn status(self, ort: &OrtApi) -> Status {
+        self.status_by(ort.CreateStatus())
+    }
+
+    /// The same from a host of which only this function is known.
+    pub(crate) fn status_by(self, create: CreateStatus) -> Status {
         let message = CString::new(format!("dmlvk: {}", self.message)).unwrap_or_default();
         // SAFETY: the text is copied, the code is one of OrtErrorCode.
-        unsafe { ort.CreateStatus()(self.code as c_int, message.as_ptr()) }
+        unsafe { create(self.code as c_int, message.as_ptr()) }
     }
 }
 
@@ -88,7 +94,12 @@ pub(crate) fn call(ort: &OrtApi, name: &str, body: impl FnOnce() -> Result<()>) 
 }
 
 /// Runs the body of the function called `name`, which releases something: what fails in it, nobody is told.
+/// In a forked process nothing is released: the driver would wait for threads that only its parent has.
 pub(crate) fn release(name: &str, body: impl FnOnce()) {
+    if process::is_forked() {
+        std::mem::forget(body);
+        return;
+    }
     let _ = guarded(name, || {
         body();
         Ok(())

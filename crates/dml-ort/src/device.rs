@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use dml::{CapabilityCap, Device, DeviceOptions, DeviceSelector, FeatureLevel, PipelineCache};
 
 use crate::boundary::Result;
+use crate::process;
 
 /// A device that is open as long as a session uses it.
 pub(crate) struct OpenDevice {
@@ -29,7 +30,7 @@ impl OpenDevices {
     /// The device for these options: the one of another session, unless there is none or it was lost.
     ///
     /// # Errors
-    /// There is no such device, or it cannot be opened.
+    /// There is no such device, or it cannot be opened, or this process was forked from one with a device.
     pub(crate) fn open(&self, options: &DeviceOptions) -> Result<Arc<OpenDevice>> {
         let key = Key {
             selector: options.selector.clone(),
@@ -37,6 +38,7 @@ impl OpenDevices {
             cap: options.cap,
             pipeline_cache: options.pipeline_cache.clone(),
         };
+        process::opens_a_device()?;
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|it| it.strong_count() > 0);
         let is_it = |it: &Arc<OpenDevice>| it.key == key && !it.device.vulkan().is_lost();

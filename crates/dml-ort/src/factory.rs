@@ -7,12 +7,12 @@ use dml::DeviceSelector;
 
 use crate::abi::{
     API_VERSION, INFO, OrtApiBase, OrtEp, OrtEpDevice, OrtEpFactory, OrtHardwareDevice,
-    OrtKeyValuePairs, OrtLogger, OrtSessionOptions, Status,
+    OrtKeyValuePairs, OrtLogger, OrtSessionOptions, Status, create_status,
 };
 use crate::api::{Api, Logger, slice};
 use crate::boundary::{Code, Failure, Result, call, release};
 use crate::device::OpenDevices;
-use crate::listing::{Listing, UUID};
+use crate::listing::{Entry, Listing, UUID};
 use crate::options;
 use crate::provider::Provider;
 
@@ -89,13 +89,14 @@ pub(crate) unsafe extern "C" fn ReleaseEpFactory(factory: *mut OrtEpFactory) -> 
 unsafe fn refused(base: *const OrtApiBase, message: String) -> Status {
     // SAFETY: the caller's promise.
     let Some(base) = (unsafe { base.as_ref() }) else { return ptr::null_mut() };
-    // SAFETY: every host has the first version, and CreateStatus is its first function.
+    // SAFETY: every host has the first version.
     let ort = unsafe { (base.GetApi)(1) };
-    // SAFETY: null, or a table whose first place is all that is read.
-    match unsafe { ort.as_ref() } {
-        Some(ort) => Failure::new(Code::NotImplemented, message).status(ort),
-        None => ptr::null_mut(),
+    if ort.is_null() {
+        return ptr::null_mut();
     }
+    // SAFETY: the table is the host's.
+    let create = unsafe { create_status(ort) };
+    Failure::new(Code::NotImplemented, message).status_by(create)
 }
 
 impl Factory {
@@ -194,6 +195,7 @@ unsafe extern "C" fn get_supported_devices(
         let hardware = unsafe { slice(hardware, hardware_count) };
         // SAFETY: the hardware is alive, and so is the factory as long as its entries.
         let found = unsafe { this.listing.entries(raw, hardware, room) }?;
+        let found: Vec<*mut OrtEpDevice> = found.into_iter().map(Entry::into_raw).collect();
         // SAFETY: there is room for as many as were found, which are others than those.
         unsafe { ptr::copy_nonoverlapping(found.as_ptr(), entries, found.len()) };
         // SAFETY: a place for a number.

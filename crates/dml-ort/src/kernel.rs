@@ -14,6 +14,7 @@ use crate::abi::{
 };
 use crate::api::Api;
 use crate::boundary::{Code, Failure, Result, call};
+use crate::process;
 use crate::view::Reader;
 
 /// A group of nodes with what computes it. ONNX Runtime has a pointer to the table, which is first.
@@ -80,6 +81,7 @@ impl Kernel {
     ///
     /// `context` is that of a run of these nodes.
     unsafe fn run(&self, context: *mut OrtKernelContext) -> Result<()> {
+        process::check()?;
         // SAFETY: what is read below are the inputs of the run.
         let reader = unsafe { Reader::new(self.api) };
         let mut inputs = Inputs::new();

@@ -28,5 +28,6 @@ mod kernel;
 mod listing;
 mod options;
 mod partition;
+mod process;
 mod provider;
 mod view;

@@ -1,5 +1,6 @@
 //! ONNX Runtime's list of devices: which there are, and which hardware each is.
 
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,9 +11,30 @@ use dml::{Instance, InstanceDesc, PhysicalDevice};
 use crate::abi::{CPU, GPU, INFO, OrtEpDevice, OrtEpFactory, OrtHardwareDevice, WARNING};
 use crate::api::{Api, Logger};
 use crate::boundary::Result;
+use crate::process;
 
 /// Under which key an entry says which device it is.
 pub(crate) const UUID: &str = "uuid";
+
+/// An entry of the list that is released unless ONNX Runtime gets it.
+pub(crate) struct Entry {
+    api: Api,
+    raw: *mut OrtEpDevice,
+}
+
+impl Entry {
+    /// The entry, which is ONNX Runtime's from now on.
+    pub(crate) fn into_raw(self) -> *mut OrtEpDevice {
+        ManuallyDrop::new(self).raw
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        // SAFETY: it was made by this library, and nobody else has it.
+        unsafe { self.api.ep.ReleaseEpDevice()(self.raw) };
+    }
+}
 
 /// What lists devices.
 pub(crate) struct Listing {
@@ -51,6 +73,10 @@ impl Listing {
     /// The devices of this machine that can be used, best first. Without Vulkan there are none, which is
     /// logged and no error: an application may register the library wherever it runs.
     fn devices(&self) -> Vec<(usize, PhysicalDevice)> {
+        if let Err(forked) = process::check() {
+            self.logger.log(WARNING, &format!("no device: {}", forked.message()));
+            return vec![];
+        }
         let mut kept = self.instance.lock().unwrap_or_else(PoisonError::into_inner);
         let found = Instance::new(&InstanceDesc::default())
             .and_then(|it| kept.insert(it).physical_devices());
@@ -129,7 +155,7 @@ impl Listing {
         factory: *mut OrtEpFactory,
         (index, device): &(usize, PhysicalDevice),
         hardware: *const OrtHardwareDevice,
-    ) -> Result<*mut OrtEpDevice> {
+    ) -> Result<Entry> {
         let info = device.info();
         let metadata = self.api.pairs(&[
             ("name", &info.name),
@@ -138,11 +164,12 @@ impl Listing {
             ("type", &info.device_type.to_string()),
             ("driver", &info.driver_name),
         ]);
-        self.api.get(ptr::null_mut(), |out| {
+        let raw = self.api.get(ptr::null_mut(), |out| {
             let create = self.api.ep.CreateEpDevice();
             // SAFETY: the caller's promise; the pairs are copied.
             unsafe { create(factory, hardware, metadata.raw, ptr::null(), out) }
-        })
+        })?;
+        Ok(Entry { api: self.api, raw })
     }
 
     /// ONNX Runtime's list: an entry for each device, best first.
@@ -155,7 +182,7 @@ impl Listing {
         factory: *mut OrtEpFactory,
         hardware: &[*const OrtHardwareDevice],
         room: usize,
-    ) -> Result<Vec<*mut OrtEpDevice>> {
+    ) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for device in self.devices() {
             // SAFETY: the caller's promise.
@@ -182,5 +209,35 @@ impl Drop for Listing {
             // SAFETY: it was made by this object, whose entries are gone.
             unsafe { self.api.ep.ReleaseHardwareDevice()(device.0) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+    use crate::abi::{OrtApi, OrtEpApi};
+    use crate::boundary::Failure;
+
+    static RELEASED: AtomicUsize = AtomicUsize::new(0);
+
+    unsafe extern "C" fn release(_entry: *mut OrtEpDevice) {
+        RELEASED.fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[test]
+    fn entries_are_released_where_a_later_one_fails() {
+        let ort = Box::leak(Box::new(OrtApi::with(&[])));
+        let release: unsafe extern "C" fn(*mut OrtEpDevice) = release;
+        let ep = Box::leak(Box::new(OrtEpApi::with(&[(1, release as *const _)])));
+        let api = Api { ort, ep };
+        let entry = || Ok(Entry { api, raw: ptr::null_mut() });
+        let list = |last| [entry(), entry(), last].into_iter().collect::<Result<Vec<Entry>>>();
+        assert!(list(Err(Failure::invalid("no room"))).is_err());
+        assert_eq!(RELEASED.load(Ordering::Relaxed), 2);
+        let handed_over = list(entry()).unwrap().into_iter().map(Entry::into_raw);
+        assert_eq!(handed_over.count(), 3);
+        assert_eq!(RELEASED.load(Ordering::Relaxed), 2);
     }
 }

@@ -1,6 +1,7 @@
 //! What a session's options say about its provider.
 
 use std::ffi::CStr;
+use std::path::PathBuf;
 
 use dml::{DeviceOptions, DeviceSelector, FeatureLevel, PipelineCache, profiles};
 
@@ -36,11 +37,26 @@ const OPTIONS: [(&str, Take); 4] = [
         options.pipeline_cache = match value {
             "" => PipelineCache::Environment,
             "off" => PipelineCache::Off,
-            folder => PipelineCache::Folder(folder.into()),
+            folder => PipelineCache::Folder(usable_folder(folder)?),
         };
         Ok(())
     }),
 ];
+
+/// A folder that files can be written to; it is made where it is missing.
+fn usable_folder(name: &str) -> Result<PathBuf> {
+    let folder = PathBuf::from(name);
+    let probe = folder.join(format!(".dmlvk-{}", std::process::id()));
+    let written =
+        std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&probe, "")).map(|()| {
+            // Another session may have removed it.
+            let _ = std::fs::remove_file(&probe);
+        });
+    written.map(|()| folder).map_err(|error| {
+        let accepted = "`off`, or a folder that can be written";
+        Failure::invalid(format!("cache `{name}`: {error} (accepted: {accepted})"))
+    })
+}
 
 /// The device that a session asks for, among all entries of its options; `selected` is the one that the
 /// application chose from ONNX Runtime's list.
@@ -99,6 +115,26 @@ mod tests {
         assert_eq!(options.selector, DeviceSelector::Name("llvmpipe".to_owned()));
         assert_eq!(options.feature_level, "5_0".parse().unwrap());
         assert_eq!(options.pipeline_cache, PipelineCache::Off);
+    }
+
+    #[test]
+    fn a_cache_is_a_folder_that_can_be_written() {
+        let folder = std::env::temp_dir().join(format!("dmlvk-cache-{}", std::process::id()));
+        let (file, inside) = (folder.join("file"), folder.join("file/inside"));
+        let missing = folder.join("missing/two");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(&file, "kept").unwrap();
+        for wrong in [&file, &inside] {
+            let said = message("cache", wrong.to_str().unwrap());
+            assert!(said.starts_with(&format!("cache `{}`: ", wrong.display())), "{said}");
+            assert!(said.ends_with("(accepted: `off`, or a folder that can be written)"), "{said}");
+        }
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept");
+        let key = "ep.dmlvulkanexecutionprovider.cache";
+        let options = parsed(&[(key, missing.to_str().unwrap())]).unwrap();
+        assert_eq!(options.pipeline_cache, PipelineCache::Folder(missing.clone()));
+        assert_eq!(std::fs::read_dir(&missing).unwrap().count(), 0);
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

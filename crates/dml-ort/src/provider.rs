@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use dml_import::Model;
-use dml_import::claims::{Claim, claims};
+use dml_import::claims::{Claim, claims, may_join};
 
 use crate::abi::{
     API_VERSION, INFO, OrtEp, OrtEpGraphSupportInfo, OrtGraph, OrtNode, OrtNodeComputeInfo,
@@ -73,15 +73,22 @@ impl Provider {
         // SAFETY: the graph is alive during the call.
         let reader = unsafe { Reader::new(self.api) };
         let view = reader.graph(graph, Constants::UpTo(SMALL))?;
-        let claims = claims(&view.source, self.device.device.feature_level())?;
+        let level = self.device.device.feature_level();
+        let claims = claims(&view.source, level)?;
         self.report(&view, &claims);
         let runs = |(claim, is_taken): (&Claim, &bool)| !is_taken && !is_refused(claim);
         let claimed: Vec<bool> = claims.iter().zip(&view.is_taken).map(runs).collect();
+        let groups = match may_join(level) {
+            true => groups(&producers(&view), &claimed),
+            false => {
+                (0..claimed.len()).filter(|node| claimed[*node]).map(|node| vec![node]).collect()
+            }
+        };
         let fusion = OrtNodeFusionOptions {
             ort_version_supported: API_VERSION,
             drop_constant_initializers: true,
         };
-        for group in groups(&producers(&view), &claimed) {
+        for group in groups {
             // What the host computes anyway is no reason to leave ONNX Runtime.
             if !group.iter().any(|node| claims[*node] == Claim::Device) {
                 continue;

@@ -141,6 +141,7 @@ class Provider(unittest.TestCase):
             "device": ("no such device", "no such device"),
             "feature_level": ("9_9", "9_9"),
             "profile": ("no such profile", "no such profile"),
+            "cache": (__file__, "accepted: `off`, or a folder that can be written"),
         }
         for name, (value, expected) in wrong.items():
             with self.assertRaises(Exception) as raised:
@@ -188,6 +189,57 @@ for _ in range(3):
     gc.collect()
     ort.unregister_execution_provider_library("dmlvk")
     assert not graphs.devices()
+"""
+        self.run_alone(code)
+
+    def test_the_library_that_comes_back_leaves_nothing(self):
+        code = """
+import graphs, numpy as np, onnxruntime as ort
+def many(count):
+    for _ in range(count):
+        device = graphs.register()[0]
+        for n in range(3):
+            made = graphs.session(graphs.add(), device, {"cache": "off"})
+            made.run(None, {"a": np.ones((2 + n, 3), "f"), "b": np.ones(3, "f")})
+            del made
+        del device
+        graphs.resident()
+        ort.unregister_execution_provider_library("dmlvk")
+    return graphs.resident()
+before = many(10)
+print(many(20) - before)
+"""
+        growth = int(self.run_alone(code))
+        print(f"20 registrations: {growth >> 10} KiB more")
+        self.assertLess(growth, 4 << 20)
+
+    def test_a_forked_process_has_errors_and_does_not_hang(self):
+        code = """
+import graphs, numpy as np, os, signal
+feeds = {"a": np.ones((2, 3), "f"), "b": np.ones(3, "f")}
+device = graphs.register()[0]
+early = os.fork()  # Before a session, a child has one of its own.
+if early == 0:
+    signal.alarm(60)
+    graphs.session(graphs.add(), device).run(None, feeds)
+    os._exit(0)
+assert os.waitpid(early, 0)[1] == 0
+made = graphs.session(graphs.add(), device)
+made.run(None, feeds)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)  # Ends what hangs.
+    for attempt in (lambda: made.run(None, feeds), lambda: graphs.session(graphs.add(), device)):
+        try:
+            attempt()
+        except Exception as error:
+            assert "was forked from process" in str(error), error
+        else:
+            raise SystemExit("it ran")
+    del made, attempt
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+made.run(None, feeds)
 """
         self.run_alone(code)
 
