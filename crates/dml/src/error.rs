@@ -74,7 +74,10 @@ pub enum Error {
         operator: &'static str,
     },
     /// The operator has an input that is OWNED_BY_DML, and was not initialized.
-    #[error("{operator}: not initialized; an input is OWNED_BY_DML: call Device::initialize first")]
+    #[error(
+        "{operator}: not initialized, though an input is OWNED_BY_DML (accepted: an operator that \
+         is initialized before it is executed)"
+    )]
     NotInitialized {
         /// The operator's name.
         operator: &'static str,
