@@ -181,8 +181,8 @@ mod tests {
 
     #[test]
     fn arrays_are_lists_of_numbers() {
-        let (desc, field) = (TensorDesc::packed(dml::DataType::Float32, &[2]), GEMM.fields[0]);
-        let text = |value| field_text(&field, &value);
+        let desc = TensorDesc::packed(dml::DataType::Float32, &[2]);
+        let text = |value| field_text(&GEMM.fields[0], &value);
         assert_eq!(text(FieldValue::UintArray(vec![1, 2])), "[1, 2]");
         assert_eq!(text(FieldValue::FloatArray(vec![0.5])), "[0.5 (0x3f000000)]");
         assert_eq!(text(FieldValue::TensorArray(vec![desc])), "[FLOAT32 [2]]");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use dml::vk::{BindingTable, Phase, Recorder, SemaphoreValue, SubmitSemaphores};
 use dml::{Device, Submission};
 
-use crate::boundary::{Failure, Result, call};
+use crate::boundary::{Result, call};
 use crate::handle::{Object, create, get, remove};
 use crate::memory::{read_array, read_sized, reserved, write};
 use crate::types::{BOOL, DmlVkBindingTable, DmlVkDevice, DmlVkSubmission, HRESULT, VkSemaphore};
