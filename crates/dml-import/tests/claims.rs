@@ -264,3 +264,60 @@ fn at_a_level_without_graphs_a_node_runs_where_it_is_single_operators() {
     }
     assert_eq!(claims(&graph, FeatureLevel::V2_1).unwrap()[3], Claim::Device);
 }
+
+/// The layer of a decoder as generators have them: how many tokens each row has, and their places, follow from a
+/// mask that each run brings.
+#[test]
+fn what_follows_from_a_mask_is_the_devices() {
+    const INT32: i32 = 6;
+    const BOOL: i32 = 9;
+    let int = |name: &str, value: i64| (name.to_owned(), SourceAttribute::Int(value));
+    let of = |node: SourceNode, element: i32, attributes: Vec<(String, SourceAttribute)>| {
+        let outputs = node.outputs.into_iter().map(|it| SourceValue { element, ..it }).collect();
+        SourceNode { outputs, attributes, ..node }
+    };
+    let shaped = |name: &str, element, shape: &[Option<u64>]| value(name, element, Some(shape));
+    let attention = SourceNode {
+        domain: "com.microsoft".to_owned(),
+        outputs: ["y", "present_k", "present_v"].map(|it| value(it, FLOAT, None)).into(),
+        attributes: vec![int("num_heads", 4), int("kv_num_heads", 2)],
+        ..node("GroupQueryAttention", &["q", "k", "v", "past_k", "past_v", "lasts", "total"], "")
+    };
+    let nodes = vec![
+        of(node("ReduceSum", &["mask", "axis"], "sums"), INT64, vec![]),
+        of(node("Sub", &["sums", "axis"], "less"), INT64, vec![]),
+        of(node("Cast", &["less"], "lasts"), INT32, vec![int("to", INT32.into())]),
+        of(node("Shape", &["mask"], "sizes"), INT64, vec![]),
+        of(node("Gather", &["sizes", "one"], "length"), INT64, vec![]),
+        of(node("Cast", &["length"], "total"), INT32, vec![int("to", INT32.into())]),
+        attention,
+        of(node("CumSum", &["mask", "one"], "counts"), INT64, vec![]),
+        of(node("Sub", &["counts", "one"], "places"), INT64, vec![]),
+        of(node("Equal", &["mask", "zero"], "empty"), BOOL, vec![]),
+        of(node("Where", &["empty", "one", "places"], "ids"), INT64, vec![]),
+        node("Gather", &["table", "ids"], "rows"),
+    ];
+    let cache = [None, Some(2), None, Some(16)];
+    let mut graph = source(
+        vec![
+            shaped("mask", INT64, &[None, None]),
+            shaped("q", FLOAT, &[None, None, Some(64)]),
+            shaped("k", FLOAT, &[None, None, Some(32)]),
+            shaped("v", FLOAT, &[None, None, Some(32)]),
+            shaped("past_k", FLOAT, &cache),
+            shaped("past_v", FLOAT, &cache),
+        ],
+        nodes,
+    );
+    let scalar = |number: i64| SourceTensor { shape: vec![], ..integers(&[number]) };
+    graph.constants = vec![
+        ("axis".to_owned(), integers(&[1])),
+        ("one".to_owned(), scalar(1)),
+        ("zero".to_owned(), scalar(0)),
+        ("table".to_owned(), floats(&[32, 8])),
+    ];
+    let all = found(&graph);
+    assert!(all.iter().all(|it| !matches!(it, Claim::Refused(_))), "{all:?}");
+    let on_device = [0, 1, 2, 6, 7, 8, 9, 10, 11].map(|index: usize| &all[index]);
+    assert_eq!(on_device, [&Claim::Device; 9]);
+}

@@ -56,7 +56,10 @@ impl Op for Reduce {
         let is_integer = element.is_integer() && element != ElementType::Bool;
         let only = Operands { values: vec![Some(data)], ..*operands };
         let of_host = is_integer && self.is_of_host();
-        let operator = if of_host { Operator::Replaceable } else { Operator::Present };
+        let operator = match self.has_operator(element) {
+            true => Operator::Present,
+            false => Operator::Replaceable,
+        };
         if of_host && only.place(element_count(shape), operator) == Place::Host {
             data.check()?;
             let tensor = operands.read(data)?;
@@ -263,6 +266,12 @@ impl Reduce {
             function => reduced_to(operands, &data, is_reduced, kind, function)?,
         };
         cast(operands, &result, element)
+    }
+
+    /// Whether REDUCE takes such integers: it adds and multiplies those of 32 and 64 bits alone.
+    fn has_operator(&self, element: ElementType) -> bool {
+        use ReduceFunction::{Max, Min};
+        matches!(self.function, Max | Min) || element.size().is_some_and(|size| size >= 4)
     }
 
     fn reduced(&self, tensor: &Tensor, is_reduced: &[bool]) -> Result<Tensor> {
