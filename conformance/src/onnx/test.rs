@@ -105,7 +105,7 @@ fn failed(error: &Error) -> Ended {
 
 /// Whether the driver is what failed. Operators and limits are refused before it is asked.
 fn is_of_vulkan(error: &Error) -> bool {
-    matches!(error.kind(), Error::Device { error, .. } if matches!(**error, dml::Error::Vulkan(_)))
+    matches!(error.device_error(), Some(dml::Error::Vulkan(_)))
 }
 
 /// What is wrong with the outputs of a model.

@@ -1,6 +1,7 @@
 //! From an evaluated graph to a program: a graph of operators, or several where one cannot have all of
 //! them, and what their inputs and outputs are.
 
+mod division;
 mod owned;
 mod stage;
 
@@ -23,6 +24,7 @@ use crate::program::{
 };
 use crate::tensor::{Tensor, byte_count};
 
+use division::{constants, device_value, divided, needed};
 use owned::owning_weights;
 use stage::{Bound, Edge, InputKey, Stage};
 
@@ -143,7 +145,7 @@ impl Assembler<'_> {
     fn nodes(&mut self, nodes: &[DeviceNode], outputs: &[(Origin, Value)]) -> Result<()> {
         let is_needed = needed(nodes, outputs);
         let is_constant = constants(nodes, &is_needed);
-        let (stage_of, once) = stages(nodes, &is_constant);
+        let (stage_of, once) = divided(nodes, &is_constant);
         self.once = once;
         let mut stages: Vec<Vec<usize>> = Vec::new();
         for (index, stage) in stage_of.iter().enumerate().filter(|(index, _)| is_needed[*index]) {
@@ -287,82 +289,4 @@ impl Assembler<'_> {
         }
         (program, self.written)
     }
-}
-
-/// Whether a value is the same in every run.
-fn is_constant(storage: &Storage, nodes: &[bool]) -> bool {
-    match storage {
-        Storage::Tensor(_) | Storage::Constant(_) => true,
-        Storage::Device { node, .. } => nodes[*node],
-        Storage::Input(_) => false,
-    }
-}
-
-/// The value that an operator before has written.
-fn device_value(storage: &Storage) -> Option<(usize, usize)> {
-    match storage {
-        Storage::Device { node, output } => Some((*node, *output)),
-        _ => None,
-    }
-}
-
-/// Which of the needed nodes read weights alone, and what is made of them.
-fn constants(nodes: &[DeviceNode], is_needed: &[bool]) -> Vec<bool> {
-    let mut all: Vec<bool> = Vec::with_capacity(nodes.len());
-    for (node, is_needed) in nodes.iter().zip(is_needed) {
-        let mut inputs = node.inputs.iter().flatten().peekable();
-        let reads_some = inputs.peek().is_some();
-        all.push(*is_needed && reads_some && inputs.all(|it| is_constant(it, &all)));
-    }
-    all
-}
-
-/// In which graph each node is, and how many graphs have constants; these come before all others. What goes along an edge of a graph has
-/// one type, so that what is read as another one than it was written as has to leave a graph in between.
-fn stages(nodes: &[DeviceNode], is_constant: &[bool]) -> (Vec<usize>, usize) {
-    let mut stages = vec![0; nodes.len()];
-    let (constants, others): (Vec<usize>, Vec<usize>) =
-        (0..nodes.len()).partition(|index| is_constant[*index]);
-    let mut once = 0;
-    for index in constants {
-        stages[index] = stage(nodes, index, &stages);
-        once = once.max(stages[index] + 1);
-    }
-    for index in others {
-        stages[index] = stage(nodes, index, &stages).max(once);
-    }
-    (stages, once)
-}
-
-/// The first graph that a node can be in, when those of its inputs are known.
-fn stage(nodes: &[DeviceNode], index: usize, stages: &[usize]) -> usize {
-    let node = &nodes[index];
-    let read = node.operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);
-    let after = node.inputs.iter().zip(read).filter_map(|(storage, tensor)| {
-        let (from, output) = device_value(storage.as_ref()?)?;
-        let written = nodes[from].outputs[output].element.storage();
-        Some(stages[from] + usize::from(written != Some(tensor?.data_type)))
-    });
-    after.max().unwrap_or(0)
-}
-
-/// Which nodes the outputs depend on: each reads earlier ones alone.
-fn needed(nodes: &[DeviceNode], outputs: &[(Origin, Value)]) -> Vec<bool> {
-    let mut needed = vec![false; nodes.len()];
-    for (origin, _) in outputs {
-        if let Origin::Device((node, _)) = origin {
-            needed[*node] = true;
-        }
-    }
-    for (index, node) in nodes.iter().enumerate().rev() {
-        if !needed[index] {
-            continue;
-        }
-        for storage in node.inputs.iter().flatten() {
-            if let Storage::Device { node, .. } = storage {
-                needed[*node] = true;
-            }
-        }
-    }
-    needed
 }

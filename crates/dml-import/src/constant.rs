@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use bytes::Bytes;
 
 use crate::element::ElementType;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shortened};
 use crate::files;
 use crate::tensor::{Tensor, element_count, file_bytes, spread, text};
 
 /// A tensor of the model.
 #[derive(Clone, Debug)]
 pub(crate) struct Constant {
+    /// The model's name of it; empty where it has none.
+    pub(crate) name: String,
     pub(crate) element: ElementType,
     pub(crate) shape: Vec<u64>,
     data: Data,
@@ -36,11 +38,12 @@ impl Constant {
         given: u64,
     ) -> Result<Self> {
         if matches!(element, ElementType::Other(_)) {
-            return Ok(Self { element, shape, data });
+            return Ok(Self { name: String::new(), element, shape, data });
         }
         match file_bytes(element, &shape) {
             Some(needed) if needed == given => {
-                Ok(Self { data: data.carried(element, &shape), element, shape })
+                let data = data.carried(element, &shape);
+                Ok(Self { name: String::new(), element, shape, data })
             }
             needed => {
                 let shape = text(&shape);
@@ -49,6 +52,11 @@ impl Constant {
                 Err(Error::Malformed(problem))
             }
         }
+    }
+
+    /// The constant with the model's name of it.
+    pub(crate) fn named(self, name: &str) -> Self {
+        Self { name: shortened(name), ..self }
     }
 
     /// The tensor with its elements.
@@ -87,6 +95,7 @@ fn carried(bytes: Bytes, element: ElementType, shape: &[u64]) -> Bytes {
 impl From<Tensor> for Constant {
     fn from(tensor: Tensor) -> Self {
         let (element, shape) = (tensor.element_type(), tensor.shape().to_vec());
-        Self { element, shape, data: Data::Here(Bytes::copy_from_slice(tensor.bytes())) }
+        let data = Data::Here(Bytes::copy_from_slice(tensor.bytes()));
+        Self { name: String::new(), element, shape, data }
     }
 }

@@ -92,6 +92,47 @@ pub enum Error {
         /// What happened.
         error: Box<dml::Error>,
     },
+    /// The device has no memory for a tensor, or for what an operator needs.
+    #[cfg(feature = "execute")]
+    #[error("{0}")]
+    Memory(Box<MissingMemory>),
+}
+
+/// Memory that the device does not have.
+#[cfg(feature = "execute")]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{content} needs {} bytes; {}", in_groups(*size), reason(error))]
+pub struct MissingMemory {
+    /// What was to be in it: `output 'y' float32 [2, 3]`.
+    pub content: String,
+    /// How many bytes it needs.
+    pub size: u64,
+    /// Why there are none.
+    pub error: dml::Error,
+}
+
+#[cfg(feature = "execute")]
+fn reason(error: &dml::Error) -> String {
+    match error {
+        dml::Error::Vulkan(dml::vk::Error::LimitExceeded { limit, available, .. }) => {
+            format!("{limit} of this device is {}", in_groups(*available))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The digits of a number in groups of three.
+#[cfg(feature = "execute")]
+fn in_groups(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// What is wrong with an attribute or an input of a node.
@@ -210,6 +251,16 @@ impl Error {
         }
     }
 
+    /// The device's error, where it refused something, failed, or has no memory.
+    #[cfg(feature = "execute")]
+    pub fn device_error(&self) -> Option<&dml::Error> {
+        match self.kind() {
+            Self::Device { error, .. } => Some(error),
+            Self::Memory(missing) => Some(&missing.error),
+            _ => None,
+        }
+    }
+
     /// The error without the file's name.
     pub fn kind(&self) -> &Self {
         match self {
@@ -304,6 +355,13 @@ mod tests {
         let error = Error::malformed("is empty").in_file("a.onnx").in_file("b.onnx");
         assert_eq!(error.to_string(), "a.onnx: is empty");
         assert!(matches!(error.kind(), Error::Malformed(_)));
+    }
+
+    #[cfg(feature = "execute")]
+    #[test]
+    fn digits_are_in_groups_of_three() {
+        let texts = [0, 999, 1000, 14_400_000_000].map(in_groups);
+        assert_eq!(texts, ["0", "999", "1,000", "14,400,000,000"]);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 mod bound;
 mod device_tensor;
 mod io_binding;
+mod memory;
+mod preparation;
 mod progress;
 mod recording;
 mod resources;
@@ -27,7 +29,7 @@ pub use device_tensor::DeviceTensor;
 pub use io_binding::IoBinding;
 pub use progress::Progress;
 use recording::{Places, Recording};
-use resources::Resources;
+use resources::{Resources, operator_of};
 pub(crate) use upload::Weights;
 
 /// What a run gives.
@@ -86,7 +88,11 @@ impl Program {
         tell: &dyn Fn(Progress),
     ) -> Result<Executable> {
         tell(Progress::Compiling);
-        let operators = self.operators.iter().map(|it| compiled(device, it));
+        let mut in_runs = vec![false; self.operators.len()];
+        self.steps.iter().filter_map(operator_of).for_each(|index| in_runs[index] = true);
+        let operators = self.operators.iter().zip(in_runs);
+        let operators =
+            operators.map(|(it, is_run)| is_run.then(|| compiled(device, it)).transpose());
         let operators = operators.collect::<Result<Vec<_>>>()?;
         let resources = match self.needs_device() {
             true => Some(Arc::new(Resources::new(device, self, operators, (weights, tell))?)),

@@ -66,6 +66,8 @@ mod session;
 mod tensor;
 
 pub use element::ElementType;
+#[cfg(feature = "execute")]
+pub use error::MissingMemory;
 pub use error::{Error, InvalidInput, InvalidNode, InvalidOutput, NodeName, Requirement, Result};
 #[cfg(feature = "execute")]
 pub use execute::{DeviceTensor, Executable, IoBinding, Progress};

@@ -1,5 +1,6 @@
 //! What a model comes to when its inputs are bound: operators over buffers, and what is read back.
 
+use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -91,11 +92,20 @@ impl Weight {
     pub fn load(&self) -> Result<Tensor> {
         self.0.load()
     }
+}
 
-    /// Tells one tensor of the model from another, as long as the model or this lives.
-    #[cfg(feature = "execute")]
-    pub(crate) fn key(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
+/// Equal are those that are one tensor of the model.
+impl PartialEq for Weight {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Weight {}
+
+impl Hash for Weight {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
     }
 }
 
@@ -109,7 +119,7 @@ pub struct Operator {
 }
 
 /// What is compiled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// One operator.
     Operator(AbstractOperator),

@@ -20,7 +20,8 @@ const CAPACITY: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 /// Runs a model on a device with inputs of any shapes.
 ///
 /// A program is compiled for each set of shapes, and of values that shapes depend on. The last ones used
-/// are kept, each with its buffers; the model's weights are uploaded once for all of them.
+/// are kept, each with its buffers. They share the model's weights, and what is made of these alone, which
+/// are on the device as long as a program reads them.
 ///
 /// Where a shape or a condition follows from what the device computes, a part of the model runs first, and
 /// the host reads it. A later run takes it for what it was, which costs nothing where that is so: its values
@@ -182,8 +183,11 @@ impl Session {
         let executable = Arc::new(program.compile_with(&self.device, &self.weights, tell)?);
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let surplus = (compiled.len() + 1).saturating_sub(self.capacity.get());
-        compiled.drain(..surplus);
+        let evicted: Vec<Arc<Executable>> = compiled.drain(..surplus).collect();
         compiled.push(Arc::clone(&executable));
+        drop(compiled);
+        // Their buffers are given back while other threads look for programs.
+        drop(evicted);
         Ok(executable)
     }
 

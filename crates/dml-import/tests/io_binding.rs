@@ -8,7 +8,7 @@ use common::device::{on_every_device, on_every_device_under};
 use common::onnx::{Graph, floats, initializer, model, node, value};
 use common::recurrent::{initial, recurrent, round_trips, rows};
 use common::{f32s, int64, name, tensors};
-use dml::{CapabilityCap, Device};
+use dml::{BufferDesc, BufferUsage, CapabilityCap, Device, MemoryLocation};
 use dml_import::{DeviceTensor, ElementType, Inputs, IoBinding, Model, Session, Tensor};
 
 fn on(device: &Device, tensor: &Tensor) -> DeviceTensor {
@@ -353,5 +353,42 @@ fn what_the_host_reads_cannot_be_on_the_device() {
         let message = "output 'shape_next': int64 is not the type of input 'x', which it becomes; \
                        accepted: float32";
         assert_eq!(error, message);
+    });
+}
+
+/// Rows that are long enough to be copied come from a buffer of the caller's that has no transfers.
+#[test]
+fn a_callers_buffer_may_have_storage_usage_alone() {
+    let graph = Graph {
+        nodes: vec![
+            node("Concat", &["a", "b"], &["c"], &[("axis", 0)]),
+            node("Softmax", &["c"], &["y"], &[]),
+        ],
+        inputs: ["a", "b"].map(|it| value(it, 1, &[None, Some(4096)])).into(),
+        outputs: ["c", "y"].map(|it| value(it, 1, &[])).into(),
+        ..Graph::default()
+    };
+    let bytes = model(13, graph);
+    on_every_device(|device| {
+        let session = session(device, bytes.clone());
+        let row = |first: u16| {
+            let numbers: Vec<f32> = (0..4096u16).map(|it| f32::from((it + first) % 7)).collect();
+            f32s(&[1, 4096], &numbers)
+        };
+        let [a, b] = [1, 3].map(row);
+        let given = Inputs::new().with_tensor("a", a.clone()).with_tensor("b", b.clone());
+        let expected = tensors(&session.run(&given).unwrap());
+        let desc = BufferDesc {
+            size: 4 * 4096,
+            usage: BufferUsage::STORAGE,
+            location: MemoryLocation::Readback,
+            name: "caller's",
+        };
+        let buffer = device.vulkan().create_buffer(&desc).unwrap();
+        device.vulkan().write_buffer(&buffer, 0, a.bytes()).unwrap();
+        let tensor = DeviceTensor::from_buffer(device, ElementType::FLOAT32, [1, 4096], buffer);
+        let mut binding = IoBinding::new().with_input("a", tensor.unwrap());
+        let inputs = Inputs::new().with_tensor("b", b);
+        assert_eq!(tensors(&session.run_bound(&mut binding, &inputs).unwrap()), expected);
     });
 }

@@ -8,12 +8,12 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use common::device::on_every_device;
-use common::onnx::{Graph, Message, floats, model, node, repeated, value};
+use common::onnx::{Graph, Message, floats, initializer, model, node, repeated, value};
 use common::{host, int64, tensors};
 use dml::Device;
 use dml::vk::Recorder;
 use dml_import::program::Step;
-use dml_import::{ElementType, Inputs, Model, Session, Tensor};
+use dml_import::{DeviceTensor, ElementType, Inputs, IoBinding, Model, Session, Tensor};
 
 fn f32s(shape: &[u64], first: f32) -> Tensor {
     let count: u64 = shape.iter().product();
@@ -247,5 +247,120 @@ fn a_loop_of_another_trip_count_is_another_program() {
             assert_eq!(found, expected, "{trips}");
         }
         assert_eq!(session.compiled_count(), 3);
+    });
+}
+
+/// `y = x · w`, with `w` of 8 bits, and `turns`, a table that follows from how many rows `x` has: both `w` as floats
+/// and the table are made before the first run.
+fn with_table() -> Vec<u8> {
+    let weight = Message::default().int(1, 2).int(1, 2).int(2, 2).text(8, "w");
+    let graph = Graph {
+        nodes: vec![
+            node("DequantizeLinear", &["w", "scale"], &["dense"], &[]),
+            node("MatMul", &["x", "dense"], &["y"], &[]),
+            node("Shape", &["x"], &["sizes"], &[]),
+            node("Slice", &["sizes", "zero", "one"], &["rows"], &[]),
+            node("Squeeze", &["rows", "zero"], &["count"], &[]),
+            node("Range", &["first", "count", "step"], &["places"], &[]),
+            node("Cast", &["places"], &["angles"], &[("to", 1)]),
+            node("Unsqueeze", &["angles", "one"], &["column"], &[]),
+            node("MatMul", &["column", "frequencies"], &["turns"], &[]),
+        ],
+        initializers: vec![
+            weight.bytes(9, &[2, 4, 6, 8]),
+            floats("scale", &[], &[0.5]),
+            floats("frequencies", &[1, 3], &[0.5, 0.25, 1.0]),
+            initializer("zero", &[1], &[0]),
+            initializer("one", &[1], &[1]),
+            initializer("first", &[], &[0]),
+            initializer("step", &[], &[1]),
+        ],
+        inputs: vec![value("x", 1, &[None, Some(2)])],
+        outputs: ["y", "dense", "turns"].map(|it| value(it, 1, &[])).into(),
+    };
+    model(13, graph)
+}
+
+#[test]
+fn programs_share_what_is_made_of_weights_and_not_what_follows_from_a_shape() {
+    on_every_device(|device| {
+        let session = Session::new(device, Model::from_bytes(with_table()).unwrap());
+        let run = |rows: u16| {
+            let mut binding = IoBinding::new().with_output("dense").with_output("turns");
+            let x = common::f32s(&[rows.into(), 2], &vec![1.0; usize::from(rows) * 2]);
+            let inputs = Inputs::new().with_tensor("x", x);
+            let outputs = tensors(&session.run_bound(&mut binding, &inputs).unwrap());
+            let y = [4.0, 6.0].repeat(rows.into());
+            assert_eq!(outputs, [common::f32s(&[rows.into(), 2], &y)]);
+            let [dense, turns] =
+                ["dense", "turns"].map(|name| binding.output(name).unwrap().clone());
+            assert_eq!(dense.read().unwrap(), common::f32s(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));
+            let table = (0..rows).flat_map(|it| [0.5, 0.25, 1.0].map(|by| f32::from(it) * by));
+            let table: Vec<f32> = table.collect();
+            assert_eq!(turns.read().unwrap(), common::f32s(&[rows.into(), 3], &table));
+            (dense, turns)
+        };
+        let [one, two, again] = [2, 5, 2].map(run);
+        let raw = |tensor: &DeviceTensor| tensor.buffer().unwrap().raw();
+        assert_eq!([raw(&two.0), raw(&again.0)], [raw(&one.0); 2]);
+        assert_eq!(raw(&again.1), raw(&one.1), "the program of 2 rows is still there");
+        assert_ne!(raw(&two.1), raw(&one.1));
+    });
+}
+
+/// Bytes of a weight that becomes floats before the first run are not needed afterwards.
+#[test]
+fn weights_that_runs_do_not_read_are_given_back() {
+    const WIDTH: i64 = 512;
+    let count = usize::try_from(WIDTH * WIDTH).unwrap();
+    let weight = Message::default().int(1, WIDTH).int(1, WIDTH).int(2, 2).text(8, "w");
+    let graph = Graph {
+        nodes: vec![
+            node("DequantizeLinear", &["w", "scale"], &["dense"], &[]),
+            node("Add", &["x", "dense"], &["y"], &[]),
+        ],
+        initializers: vec![weight.bytes(9, &vec![3; count]), floats("scale", &[], &[0.5])],
+        inputs: vec![value("x", 1, &[Some(1)])],
+        outputs: vec![value("y", 1, &[])],
+    };
+    let bytes = model(13, graph);
+    on_every_device(|device| {
+        let session = Session::new(device, Model::from_bytes(bytes.clone()).unwrap());
+        let allocated = || device.vulkan().memory_report().allocated;
+        let before = allocated();
+        session.executable(&Inputs::new().with_shape("x", [1])).unwrap();
+        let floats = 4 * count as u64;
+        // The rest is less than the bytes of the weight.
+        let more = allocated() - before - floats;
+        assert!(more < count as u64, "{more} bytes");
+    });
+}
+
+/// As decoders of generators tell how many tokens each row has. A device adds them up, so that masks of one shape
+/// are one program.
+#[test]
+fn masks_of_one_shape_are_one_program() {
+    let graph = Graph {
+        nodes: vec![
+            node("ReduceSum", &["mask", "axes"], &["sum"], &[("keepdims", 1)]),
+            node("Sub", &["sum", "axes"], &["last"], &[]),
+            node("Cast", &["last"], &["y"], &[("to", 6)]),
+        ],
+        initializers: vec![initializer("axes", &[1], &[1])],
+        inputs: vec![value("mask", 7, &[None, None])],
+        outputs: vec![value("y", 6, &[])],
+    };
+    let bytes = model(17, graph);
+    on_every_device(|device| {
+        let session = Session::new(device, Model::from_bytes(bytes.clone()).unwrap());
+        let masks = [[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1], [0; 6]];
+        let lasts: [[i32; 2]; 4] = [[2, 2], [1, 2], [0, 0], [-1, -1]];
+        for (mask, expected) in masks.iter().zip(lasts) {
+            let inputs = Inputs::new().with_tensor("mask", int64(&[2, 3], mask));
+            let found = tensors(&session.run(&inputs).unwrap());
+            let bytes: Vec<u8> = expected.iter().flat_map(|it| it.to_le_bytes()).collect();
+            assert_eq!(found, [Tensor::new(ElementType::INT32, [2, 1], bytes).unwrap()]);
+        }
+        assert_eq!(session.compiled_count(), 1);
     });
 }

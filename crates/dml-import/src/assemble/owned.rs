@@ -59,5 +59,5 @@ fn is_known(node: &DeviceNode, name: &str, is_constant: &[bool]) -> bool {
     let fields = node.operator.bindings(FieldKind::Input).map(|(path, _)| path.field.name);
     let bound = fields.zip(&node.inputs).find(|(field, _)| *field == name);
     let storage = bound.and_then(|(_, storage)| storage.as_ref());
-    storage.is_none_or(|it| super::is_constant(it, is_constant))
+    storage.is_none_or(|it| super::division::is_constant(it, is_constant))
 }

@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::tensor::{Tensor, byte_count, text};
 
 use super::at;
-use super::upload::{create, name};
+use super::memory::{self, create};
+use super::upload::name;
 
 /// A tensor in a device's memory: packed elements in row-major order, from the start of a buffer on.
 ///
@@ -35,9 +36,11 @@ impl DeviceTensor {
     /// Copies a tensor of the host to the device.
     ///
     /// # Errors
-    /// [`Error::Device`]: memory ran out, or the device was lost.
+    /// [`Error::Memory`]: there is no room for it; [`Error::Device`]: the device was lost.
     pub fn new(device: &Device, tensor: &Tensor) -> Result<Self> {
-        let new = Self::undefined(device, tensor.element_type(), tensor.shape())?;
+        let (element, shape) = (tensor.element_type(), tensor.shape());
+        let content = || memory::tensor("tensor", element, shape);
+        let new = Self::undefined(device, element, shape, content)?;
         new.write(tensor)?;
         Ok(new)
     }
@@ -98,11 +101,16 @@ impl DeviceTensor {
         Tensor::new(self.element, self.shape.clone(), bytes)
     }
 
-    /// One whose elements are written later.
-    pub(super) fn undefined(device: &Device, element: ElementType, shape: &[u64]) -> Result<Self> {
+    /// One whose elements are written later; `content` says what it is for.
+    pub(super) fn undefined(
+        device: &Device,
+        element: ElementType,
+        shape: &[u64],
+        content: impl FnOnce() -> String,
+    ) -> Result<Self> {
         let buffer = match size(element, shape)? {
             0 => None,
-            size => Some(create(device, size)?),
+            size => Some(create(device, size, content)?),
         };
         Ok(Self::of(device, element, shape.to_vec(), buffer, true))
     }

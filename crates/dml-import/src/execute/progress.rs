@@ -20,6 +20,8 @@ pub enum Progress {
 /// Tells of uploads, as they end.
 pub(super) struct Uploads<'a> {
     tell: &'a dyn Fn(Progress),
+    /// Bytes of each buffer that are not there.
+    missing: Vec<u64>,
     done: u64,
     total: u64,
 }
@@ -27,16 +29,20 @@ pub(super) struct Uploads<'a> {
 impl<'a> Uploads<'a> {
     /// Nothing of the program is there.
     pub(super) fn new(program: &Program, tell: &'a dyn Fn(Progress)) -> Self {
-        let sizes = program.buffers.iter().map(|plan| size(&plan.initial, plan.size));
-        let total = sizes.fold(0, u64::saturating_add);
+        let missing = program.buffers.iter().map(|plan| size(&plan.initial, plan.size));
+        let missing: Vec<u64> = missing.collect();
+        let total = missing.iter().copied().fold(0, u64::saturating_add);
         tell(Progress::Uploading { done: 0, total });
-        Self { tell, done: 0, total }
+        Self { tell, missing, done: 0, total }
     }
 
-    /// A buffer of so many bytes is as it is before the first run.
-    pub(super) fn filled(&mut self, initial: &Initial, bytes: u64) {
-        self.done = self.done.saturating_add(size(initial, bytes));
-        (self.tell)(Progress::Uploading { done: self.done, total: self.total });
+    /// The buffer with this number is as it is before the first run.
+    pub(super) fn filled(&mut self, index: usize) {
+        let bytes = std::mem::take(&mut self.missing[index]);
+        if bytes > 0 {
+            self.done = self.done.saturating_add(bytes);
+            (self.tell)(Progress::Uploading { done: self.done, total: self.total });
+        }
     }
 }
 

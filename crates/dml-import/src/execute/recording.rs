@@ -4,17 +4,18 @@
 use std::sync::PoisonError;
 
 use dml::vk::{CommandList, Recorder};
-use dml::{Buffer, BufferDesc, BufferUsage, Device, MemoryLocation};
+use dml::{Buffer, BufferUsage, Device, MemoryLocation};
 
 use crate::error::Result;
-use crate::program::{Dispatch, Initial, Initialization, Program, Read, Source, Step};
+use crate::program::{Initial, Program, Read, Source, Step};
 use crate::tensor::{Tensor, byte_count};
 
+use super::at;
 use super::bound::{Table, When};
 use super::device_tensor::DeviceTensor;
+use super::memory::{create, create_for_transfers};
 use super::resources::{Resources, operator_of};
-use super::upload::{create, fill, name};
-use super::{Error, at};
+use super::upload::{fill, name};
 
 /// Copies begin at multiples of so many bytes.
 const ALIGNMENT: u64 = 16;
@@ -82,12 +83,14 @@ impl Recording {
         let mut buffers = Vec::new();
         for (index, plan) in program.buffers.iter().enumerate() {
             let known = places.buffers[index].as_ref().or(resources.buffer(index));
-            buffers.push(Some(match known {
-                Some(known) => known.clone(),
-                None => create(device, plan.size)?,
-            }));
+            buffers.push(match (known, &plan.initial) {
+                (Some(known), _) => Some(known.clone()),
+                // No run reads it.
+                (None, Initial::Weight(_)) => None,
+                (None, _) => Some(create(device, plan.size, || program.content(index))?),
+            });
         }
-        let tables = resources.tables(program, &buffers, When::Always)?;
+        let tables = resources.tables(device, program, (&buffers, When::Always))?;
         let mut recording = Self {
             places,
             upload: None,
@@ -128,7 +131,8 @@ impl Recording {
         }
         if copies {
             let upload = (MemoryLocation::Upload, BufferUsage::TRANSFER_SRC, "inputs");
-            self.upload = transfer_buffer(device, end, upload)?;
+            self.upload =
+                (end > 0).then(|| create_for_transfers(device, end, upload)).transpose()?;
         }
         let (mut end, mut segment) = (0u64, Segment::default());
         for (index, step) in program.steps.iter().enumerate() {
@@ -153,7 +157,8 @@ impl Recording {
         self.segments.push(segment);
         if copies {
             let readback = (MemoryLocation::Readback, BufferUsage::TRANSFER_DST, "outputs");
-            self.readback = transfer_buffer(device, end, readback)?;
+            self.readback =
+                (end > 0).then(|| create_for_transfers(device, end, readback)).transpose()?;
         }
         Ok(())
     }
@@ -174,10 +179,10 @@ impl Recording {
         let (mut tables, mut reads) = (self.tables[before..].iter(), segment.reads.iter());
         for index in segment.steps.clone() {
             match &program.steps[index] {
-                Step::Initialize(Initialization { operator, .. })
-                | Step::Dispatch(Dispatch { operator, .. }) => {
+                step @ (Step::Initialize(_) | Step::Dispatch(_)) => {
+                    let Some(operator) = operator_of(step) else { continue };
                     let Some(table) = tables.next() else { continue };
-                    let node = &program.operators[*operator].node;
+                    let node = &program.operators[operator].node;
                     let failed = |error: dml::vk::Error| at(node, error.into());
                     table.record(&mut recorder).map_err(failed)?;
                 }
@@ -244,16 +249,4 @@ impl Recording {
         }
         Ok(outputs)
     }
-}
-
-fn transfer_buffer(
-    device: &Device,
-    size: u64,
-    (location, usage, called): (MemoryLocation, BufferUsage, &'static str),
-) -> Result<Option<Buffer>, Error> {
-    if size == 0 {
-        return Ok(None);
-    }
-    let buffer = device.vulkan().create_buffer(&BufferDesc { size, usage, location, name: called });
-    buffer.map(Some).map_err(|error| at(&name(), error.into()))
 }

@@ -1,24 +1,26 @@
 //! What all recordings of a program have in common: its operators, and the buffers that are not inputs or
 //! outputs.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use dml::vk::Recorder;
-use dml::{Buffer, CompiledOperator, Device};
+use dml::{Buffer, BufferUsage, CompiledOperator, Device};
 
-use crate::error::Result;
-use crate::program::{Initial, Program, Read, Source, Step};
+use crate::error::{Error, NodeName, Result};
+use crate::program::{Binding, Initial, Program, Read, Source, Step};
 
-use super::at;
 use super::bound::{Bound, Table, When};
+use super::memory::{create, temporary};
+use super::preparation::{Prepared, submit};
 use super::progress::{Progress, Uploads};
-use super::upload::{Weights, create, fill, name};
+use super::upload::{Weights, fill};
 
 /// A program's operators with what they are given once.
 #[derive(Debug)]
 pub(super) struct Resources {
-    operators: Vec<CompiledOperator>,
-    /// `None` for those that each recording has: the program's inputs, and outputs that runs write.
+    /// `None` for those that are executed once.
+    operators: Vec<Option<CompiledOperator>>,
+    /// `None` for those that each recording has: the program's inputs, and outputs that runs write; and for
+    /// those that runs do not read.
     buffers: Vec<Option<Buffer>>,
     /// Which of the buffers runs write.
     is_written: Vec<bool>,
@@ -27,6 +29,9 @@ pub(super) struct Resources {
     refilled: Mutex<Vec<(Buffer, Initial)>>,
     scratch: Option<Buffer>,
     persistent: Vec<Option<Buffer>>,
+    /// They keep what is among the buffers for other programs.
+    _weights: Vec<Arc<Buffer>>,
+    _prepared: Vec<Arc<Prepared>>,
 }
 
 impl Resources {
@@ -34,40 +39,67 @@ impl Resources {
     pub(super) fn new(
         device: &Device,
         program: &Program,
-        operators: Vec<CompiledOperator>,
+        operators: Vec<Option<CompiledOperator>>,
         (weights, tell): (&Weights, &dyn Fn(Progress)),
     ) -> Result<Self> {
         let mut uploads = Uploads::new(program, tell);
-        let is_written = written(program);
-        let is_read = read(program);
-        let (mut buffers, mut refilled) = (Vec::new(), Vec::new());
+        let uses = Uses::of(program);
+        let (mut buffers, mut refilled, mut held) = (Vec::new(), Vec::new(), Vec::new());
         for (index, plan) in program.buffers.iter().enumerate() {
-            buffers.push(match &plan.initial {
+            let buffer = match &plan.initial {
                 Initial::Input(_) => None,
-                Initial::Undefined if is_written[index] && is_read[index] => None,
-                Initial::Weight(weight) => Some(weights.buffer(device, plan, weight)?),
+                Initial::Undefined if uses.is_made_once[index] => None,
+                Initial::Undefined if uses.is_written[index] && uses.is_read[index] => None,
+                Initial::Weight(_) if !uses.is_bound[index] => None,
+                Initial::Weight(weight) => {
+                    let weight = weights.buffer(device, plan, weight)?;
+                    held.push(Arc::clone(&weight));
+                    Some((*weight).clone())
+                }
                 initial => {
-                    let buffer = create(device, plan.size)?;
+                    let buffer = create(device, plan.size, || program.content(index))?;
                     match initial {
-                        Initial::Tensor(_) | Initial::Sequence(_) if is_written[index] => {
+                        Initial::Tensor(_) | Initial::Sequence(_) if uses.is_written[index] => {
                             refilled.push((buffer.clone(), initial.clone()));
                         }
                         initial => fill(device, &buffer, initial)?,
                     }
                     Some(buffer)
                 }
-            });
-            uploads.filled(&plan.initial, plan.size);
+            };
+            if buffer.is_some() {
+                uploads.filled(index);
+            }
+            buffers.push(buffer);
         }
-        let scratch = scratch(device, &operators)?;
-        let persistent = operators.iter().map(|it| {
-            let size = it.binding_properties().persistent_resource_size;
-            (size > 0).then(|| create(device, size)).transpose()
+        let mut upload = |index: usize| {
+            let plan = &program.buffers[index];
+            let Initial::Weight(weight) = &plan.initial else {
+                return Err(Error::malformed("a step that is executed once reads no weight"));
+            };
+            let weight = weights.buffer(device, plan, weight)?;
+            uploads.filled(index);
+            Ok(weight)
+        };
+        let prepared = weights.prepared.prepare(device, program, &mut buffers, &mut upload)?;
+        // Weights that other programs have prepared are not uploaded.
+        (0..buffers.len()).for_each(|index| uploads.filled(index));
+        let scratch = scratch(device, program, numbered(&operators), BufferUsage::all())?;
+        let persistent = operators.iter().zip(&program.operators).map(|(operator, of)| {
+            operator.as_ref().map_or(Ok(None), |it| persistent(device, &of.node, it))
         });
         let persistent = persistent.collect::<Result<Vec<_>>>()?;
-        let refilled = Mutex::new(refilled);
-        let new = Self { operators, buffers, is_written, refilled, scratch, persistent };
-        prepare(device, &new.tables(program, &new.buffers, When::Once)?)?;
+        let new = Self {
+            operators,
+            buffers,
+            is_written: uses.is_written,
+            refilled: Mutex::new(refilled),
+            scratch,
+            persistent,
+            _weights: held,
+            _prepared: prepared,
+        };
+        submit(device, &new.tables(device, program, (&new.buffers, When::Once))?)?;
         Ok(new)
     }
 
@@ -81,24 +113,33 @@ impl Resources {
         &self.refilled
     }
 
-    /// What of each step that has an operator is done then, with these buffers.
+    /// What of each step that runs an operator is done then, with these buffers.
     pub(super) fn tables(
         &self,
+        device: &Device,
         program: &Program,
-        buffers: &[Option<Buffer>],
-        when: When,
+        (buffers, when): (&[Option<Buffer>], When),
     ) -> Result<Vec<Table>> {
+        // Operators may need more where a caller's buffer has no transfers.
+        let usages = buffers.iter().flatten().map(Buffer::usage);
+        let usage = usages.fold(BufferUsage::all(), BufferUsage::intersection);
+        let larger = match usage.contains(device.vulkan().buffer_usages()) {
+            true => None,
+            false => scratch(device, program, numbered(&self.operators), usage)?,
+        };
+        let temporary = larger.as_ref().or(self.scratch.as_ref());
         let mut initialized = vec![false; self.operators.len()];
         let mut tables = Vec::new();
         for step in &program.steps {
             let Some(operator) = operator_of(step) else { continue };
+            let Some(compiled) = &self.operators[operator] else { continue };
             let is_first = !std::mem::replace(&mut initialized[operator], true);
             let of = Bound {
                 program,
                 buffers,
                 operator,
-                compiled: &self.operators[operator],
-                temporary: self.scratch.as_ref(),
+                compiled,
+                temporary,
                 persistent: self.persistent[operator].as_ref(),
             };
             tables.push(match step {
@@ -113,60 +154,88 @@ impl Resources {
     }
 }
 
-/// The operator that a step initializes or executes.
+/// The operator that a step initializes or executes in runs.
 pub(super) fn operator_of(step: &Step) -> Option<usize> {
     match step {
         Step::Initialize(step) => Some(step.operator),
-        Step::Dispatch(dispatch) => Some(dispatch.operator),
-        Step::Read(_) => None,
+        Step::Dispatch(dispatch) if !dispatch.once => Some(dispatch.operator),
+        Step::Dispatch(_) | Step::Read(_) => None,
     }
 }
 
-/// Does what is the same in every run, and waits for it.
-fn prepare(device: &Device, tables: &[Table]) -> Result<()> {
-    if tables.iter().all(|it| it.initialization.is_none() && it.execution.is_none()) {
-        return Ok(());
-    }
-    let failed = |error: dml::vk::Error| at(&name(), error.into());
-    let mut recorder = Recorder::new(device.vulkan()).map_err(failed)?;
-    for table in tables {
-        table.record(&mut recorder).map_err(failed)?;
-    }
-    let list = recorder.finish().map_err(failed)?;
-    device.vulkan().submit(list).and_then(|it| it.wait()).map_err(failed)
+/// What a program does with each of its buffers.
+struct Uses {
+    /// Whether runs write it.
+    is_written: Vec<bool>,
+    /// Whether it has an output of the program.
+    is_read: Vec<bool>,
+    /// Whether steps of runs bind it.
+    is_bound: Vec<bool>,
+    /// Whether a step writes it that is executed once.
+    is_made_once: Vec<bool>,
 }
 
-/// Which buffers runs write.
-fn written(program: &Program) -> Vec<bool> {
-    let mut written = vec![false; program.buffers.len()];
-    for step in &program.steps {
-        let Step::Dispatch(dispatch) = step else { continue };
-        if dispatch.once {
-            continue;
+impl Uses {
+    fn of(program: &Program) -> Self {
+        let none = || vec![false; program.buffers.len()];
+        let mut uses =
+            Self { is_written: none(), is_read: none(), is_bound: none(), is_made_once: none() };
+        let mark = |which: &mut [bool], bindings: &[Option<Binding>]| {
+            bindings.iter().flatten().for_each(|binding| which[binding.buffer] = true);
+        };
+        for step in &program.steps {
+            match step {
+                Step::Initialize(step) => mark(&mut uses.is_bound, &step.inputs),
+                Step::Dispatch(dispatch) if dispatch.once => {
+                    mark(&mut uses.is_made_once, &dispatch.outputs);
+                }
+                Step::Dispatch(dispatch) => {
+                    mark(&mut uses.is_bound, &dispatch.inputs);
+                    mark(&mut uses.is_bound, &dispatch.outputs);
+                    mark(&mut uses.is_written, &dispatch.outputs);
+                }
+                Step::Read(Read { source: Source::Buffer(binding), .. }) => {
+                    uses.is_read[binding.buffer] = true;
+                    uses.is_bound[binding.buffer] = true;
+                }
+                Step::Read(_) => {}
+            }
         }
-        for binding in dispatch.outputs.iter().flatten() {
-            written[binding.buffer] = true;
-        }
+        uses
     }
-    written
 }
 
-/// Which buffers have outputs of the program.
-fn read(program: &Program) -> Vec<bool> {
-    let mut read = vec![false; program.buffers.len()];
-    for step in &program.steps {
-        if let Step::Read(Read { source: Source::Buffer(binding), .. }) = step {
-            read[binding.buffer] = true;
-        }
-    }
-    read
+/// The operators that runs have, with their numbers.
+fn numbered(
+    operators: &[Option<CompiledOperator>],
+) -> impl Iterator<Item = (usize, &CompiledOperator)> {
+    operators.iter().enumerate().filter_map(|(index, it)| Some((index, it.as_ref()?)))
 }
 
-/// One buffer for what operators need while they run, one after the other.
-fn scratch(device: &Device, operators: &[CompiledOperator]) -> Result<Option<Buffer>> {
-    let size = |it: &CompiledOperator| it.binding_properties().temporary_resource_size;
-    match operators.iter().map(size).max().unwrap_or(0) {
+/// One buffer for what operators need while they run, one after the other, with buffers of this usage.
+pub(super) fn scratch<'a>(
+    device: &Device,
+    program: &Program,
+    operators: impl Iterator<Item = (usize, &'a CompiledOperator)>,
+    usage: BufferUsage,
+) -> Result<Option<Buffer>> {
+    let sizes = operators.map(|(index, operator)| {
+        let properties = operator.vulkan().binding_properties_for(usage);
+        (properties.temporary_resource_size, index)
+    });
+    let Some((size @ 1.., index)) = sizes.max() else { return Ok(None) };
+    create(device, size, || temporary(&program.operators[index])).map(Some)
+}
+
+/// A buffer for what an operator keeps of its initialization.
+pub(super) fn persistent(
+    device: &Device,
+    node: &NodeName,
+    operator: &CompiledOperator,
+) -> Result<Option<Buffer>> {
+    let properties = operator.vulkan().binding_properties_for(BufferUsage::all());
+    match properties.persistent_resource_size {
         0 => Ok(None),
-        size => create(device, size).map(Some),
+        size => create(device, size, || format!("weights that {node} keeps")).map(Some),
     }
 }

@@ -9,6 +9,7 @@ use crate::tensor::{Tensor, text};
 
 use super::device_tensor::DeviceTensor;
 use super::io_binding::{IoBinding, Slot, host_input};
+use super::memory;
 use super::recording::{Places, Recording};
 use super::{Executable, Reading, written_output};
 
@@ -169,7 +170,9 @@ impl Executable {
     fn free(&self, slot: &Slot, read: &Read) -> Result<DeviceTensor> {
         match slot.free(read.element, &read.shape) {
             Some(free) => Ok(free),
-            None => DeviceTensor::undefined(&self.device, read.element, &read.shape),
+            None => DeviceTensor::undefined(&self.device, read.element, &read.shape, || {
+                memory::output(read)
+            }),
         }
     }
 

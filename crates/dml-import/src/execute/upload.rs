@@ -1,7 +1,7 @@
 //! What is in buffers before a program runs.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use dml::{Buffer, Device};
 
@@ -9,31 +9,38 @@ use crate::error::{NodeName, Result};
 use crate::program::{BufferPlan, Initial, Weight};
 
 use super::at;
+use super::memory::{self, create};
+use super::preparation::Preparations;
 
 /// How much of a sequence is in host memory at a time.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// The weights of a model that are on the device, for all of its programs.
+/// The weights of a model on the device, as they are and prepared, for all of its programs. They stay there as
+/// long as a program has them.
 #[derive(Debug, Default)]
-pub(crate) struct Weights(Mutex<HashMap<usize, (Weight, Buffer)>>);
+pub(crate) struct Weights {
+    uploaded: Mutex<HashMap<Weight, Weak<Buffer>>>,
+    pub(super) prepared: Preparations,
+}
 
 impl Weights {
     /// The buffer with a weight, uploaded by the first who asks for it.
-    pub(super) fn buffer(&self, device: &Device, plan: &BufferPlan, of: &Weight) -> Result<Buffer> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, buffer)) = known.get(&of.key()) {
-            return Ok(buffer.clone());
+    pub(super) fn buffer(
+        &self,
+        device: &Device,
+        plan: &BufferPlan,
+        of: &Weight,
+    ) -> Result<Arc<Buffer>> {
+        let mut uploaded = self.uploaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = uploaded.get(of).and_then(Weak::upgrade) {
+            return Ok(known);
         }
-        let buffer = create(device, plan.size)?;
+        let buffer = Arc::new(create(device, plan.size, || memory::weight(of))?);
         fill(device, &buffer, &plan.initial)?;
-        // The weight stays alive, so that no other one gets its address.
-        known.insert(of.key(), (of.clone(), buffer.clone()));
+        // The key keeps the weight alive, so that no other one gets its address.
+        uploaded.insert(of.clone(), Arc::downgrade(&buffer));
         Ok(buffer)
     }
-}
-
-pub(super) fn create(device: &Device, size: u64) -> Result<Buffer> {
-    device.create_buffer(size).map_err(|error| at(&name(), error))
 }
 
 /// Writes what `initial` says; inputs are written by runs.

@@ -77,7 +77,7 @@ pub(super) fn constant(proto: &TensorProto, folder: Option<&Folder>) -> Result<C
         let name = shortened(&proto.name);
         Error::malformed(format!("tensor '{name}': {error}"))
     };
-    parsed(proto, folder).map_err(named)
+    Ok(parsed(proto, folder).map_err(named)?.named(&proto.name))
 }
 
 fn parsed(proto: &TensorProto, folder: Option<&Folder>) -> Result<Constant> {

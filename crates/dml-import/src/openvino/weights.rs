@@ -43,7 +43,8 @@ impl Weights {
             let accepted = format!("up to {}", limits::TENSOR_BYTES);
             return Err(layer.refused("size", "is too large", &accepted));
         }
-        Constant::new(element, shape, Data::File { path, offset }, size).map_err(located)
+        let constant = Constant::new(element, shape, Data::File { path, offset }, size);
+        Ok(constant.map_err(located)?.named(&layer.node.name))
     }
 
     fn file(&mut self) -> Result<(PathBuf, u64)> {

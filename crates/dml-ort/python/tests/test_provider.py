@@ -104,6 +104,23 @@ class Provider(unittest.TestCase):
             found = self.check(source, {"c": np.array(c), "x": np.random.rand(2, 2).astype("f")})
             self.assertEqual(found, ([["Add"], ["MatMul"]], ["If"]))
 
+    def test_all_of_a_decoder_runs_on_the_device(self):
+        layers, source = 6, graphs.decoder()
+        names = [f"{kind}_{at}" for at in range(layers) for kind in ("key", "value")]
+        past = {f"past_{name}": np.zeros((1, 2, 0, 16), "f") for name in names}
+        made = graphs.session(source, DEVICES[0])
+        groups, others = graphs.assigned(made)
+        self.assertEqual(([len(group) for group in groups], others), ([87], []))
+        ids, length = np.array([[3, 9, 27, 5, 40]]), 0
+        for _ in range(4):
+            length += ids.shape[1]
+            feeds = {"input_ids": ids, "attention_mask": np.ones((1, length), "int64"), **past}
+            wanted = graphs.on_cpu(source, feeds)
+            for found, expected in zip(made.run(None, feeds), wanted, strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+            past = dict(zip(past, wanted[1:], strict=True))
+            ids = wanted[0][:, -1:].argmax(-1)
+
     def test_every_kind_of_attribute_is_read(self):
         nodes = [
             helper.make_node("Constant", [], ["k"], value=helper.make_tensor("v", F, [2], [1.0, 2.0])),

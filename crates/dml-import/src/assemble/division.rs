@@ -1,0 +1,126 @@
+//! Which nodes of a device are needed, which of them are executed once, and which graph each is in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dml_core::schema::FieldKind;
+
+use super::Origin;
+use crate::graph::DeviceNode;
+use crate::graph::value::{Storage, Value};
+
+/// Whether a value is the same in every run.
+pub(super) fn is_constant(storage: &Storage, nodes: &[bool]) -> bool {
+    match storage {
+        Storage::Tensor(_) | Storage::Constant(_) => true,
+        Storage::Device { node, .. } => nodes[*node],
+        Storage::Input(_) => false,
+    }
+}
+
+/// The value that an operator before has written.
+pub(super) fn device_value(storage: &Storage) -> Option<(usize, usize)> {
+    match storage {
+        Storage::Device { node, output } => Some((*node, *output)),
+        _ => None,
+    }
+}
+
+/// Which of the needed nodes read weights alone, and what is made of them.
+pub(super) fn constants(nodes: &[DeviceNode], is_needed: &[bool]) -> Vec<bool> {
+    let mut all: Vec<bool> = Vec::with_capacity(nodes.len());
+    for (node, is_needed) in nodes.iter().zip(is_needed) {
+        let mut inputs = node.inputs.iter().flatten().peekable();
+        let reads_some = inputs.peek().is_some();
+        all.push(*is_needed && reads_some && inputs.all(|it| is_constant(it, &all)));
+    }
+    all
+}
+
+/// The number of the graph that each node is in, and how many graphs have constants: they come before all
+/// others. Values have one type along the edges of a graph, so that a value which is read as another type
+/// than it was written as leaves its graph.
+///
+/// Constants that do not depend on each other are graphs of their own: programs of other shapes share those
+/// that are equal there, whatever else they compute.
+pub(super) fn divided(nodes: &[DeviceNode], is_constant: &[bool]) -> (Vec<usize>, usize) {
+    let mut stages = vec![0; nodes.len()];
+    let (constants, others): (Vec<usize>, Vec<usize>) =
+        (0..nodes.len()).partition(|index| is_constant[*index]);
+    let mut once = 0;
+    for index in &constants {
+        stages[*index] = stage(nodes, *index, &stages);
+        once = once.max(stages[*index] + 1);
+    }
+    for index in others.iter().copied() {
+        stages[index] = stage(nodes, index, &stages).max(once);
+    }
+    let first_of = connected(nodes, &constants, &stages);
+    let parts: BTreeSet<(usize, usize)> =
+        constants.iter().map(|index| (stages[*index], first_of[*index])).collect();
+    let numbers: BTreeMap<(usize, usize), usize> = parts.into_iter().zip(0..).collect();
+    for index in constants {
+        stages[index] = numbers[&(stages[index], first_of[index])];
+    }
+    for index in others {
+        stages[index] = stages[index] - once + numbers.len();
+    }
+    (stages, numbers.len())
+}
+
+/// For each of the constants, the first node of its stage that it is connected with.
+fn connected(nodes: &[DeviceNode], constants: &[usize], stages: &[usize]) -> Vec<usize> {
+    let mut first_of: Vec<usize> = (0..nodes.len()).collect();
+    for index in constants.iter().copied() {
+        let read = nodes[index].inputs.iter().flatten().filter_map(device_value);
+        for (earlier, _) in read.filter(|(earlier, _)| stages[*earlier] == stages[index]) {
+            let [one, other] = [index, earlier].map(|node| first(&mut first_of, node));
+            first_of[one.max(other)] = one.min(other);
+        }
+    }
+    for index in constants.iter().copied() {
+        first_of[index] = first(&mut first_of, index);
+    }
+    first_of
+}
+
+/// The end of the path from `node`, which becomes shorter.
+fn first(first_of: &mut [usize], mut node: usize) -> usize {
+    while first_of[node] != node {
+        first_of[node] = first_of[first_of[node]];
+        node = first_of[node];
+    }
+    node
+}
+
+/// The first graph that a node can be in, when those of its inputs are known.
+fn stage(nodes: &[DeviceNode], index: usize, stages: &[usize]) -> usize {
+    let node = &nodes[index];
+    let read = node.operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);
+    let after = node.inputs.iter().zip(read).filter_map(|(storage, tensor)| {
+        let (from, output) = device_value(storage.as_ref()?)?;
+        let written = nodes[from].outputs[output].element.storage();
+        Some(stages[from] + usize::from(written != Some(tensor?.data_type)))
+    });
+    after.max().unwrap_or(0)
+}
+
+/// Which nodes the outputs depend on: each reads earlier ones alone.
+pub(super) fn needed(nodes: &[DeviceNode], outputs: &[(Origin, Value)]) -> Vec<bool> {
+    let mut needed = vec![false; nodes.len()];
+    for (origin, _) in outputs {
+        if let Origin::Device((node, _)) = origin {
+            needed[*node] = true;
+        }
+    }
+    for (index, node) in nodes.iter().enumerate().rev() {
+        if !needed[index] {
+            continue;
+        }
+        for storage in node.inputs.iter().flatten() {
+            if let Storage::Device { node, .. } = storage {
+                needed[*node] = true;
+            }
+        }
+    }
+    needed
+}

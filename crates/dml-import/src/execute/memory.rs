@@ -1,0 +1,168 @@
+//! Buffers of programs, and what they are for, as messages say it.
+
+use dml::{Buffer, BufferDesc, BufferUsage, Device, MemoryLocation};
+use dml_core::graph::{GraphDesc, NodeKind};
+use dml_core::schema::FieldKind;
+use dml_core::{AbstractOperator, TensorDesc};
+
+use crate::element::ElementType;
+use crate::error::{Error, MissingMemory, Result};
+use crate::program::{Destination, Initial, Operator, Program, Read, Source, Step, Weight, Work};
+use crate::tensor::text;
+
+use super::at;
+use super::upload::name;
+
+/// A buffer in device memory; `content` says what is to be in it, where there is no room.
+pub(super) fn create(
+    device: &Device,
+    size: u64,
+    content: impl FnOnce() -> String,
+) -> Result<Buffer> {
+    device.create_buffer(size).map_err(|error| missing(size, content, error))
+}
+
+/// A buffer that the host writes or reads.
+pub(super) fn create_for_transfers(
+    device: &Device,
+    size: u64,
+    (location, usage, called): (MemoryLocation, BufferUsage, &'static str),
+) -> Result<Buffer> {
+    let buffer = device.vulkan().create_buffer(&BufferDesc { size, usage, location, name: called });
+    let content = || format!("staging buffer for all {called}");
+    buffer.map_err(|error| missing(size, content, error.into()))
+}
+
+fn missing(size: u64, content: impl FnOnce() -> String, error: dml::Error) -> Error {
+    match error.is_out_of_memory() || error.is_unsupported() {
+        true => Error::Memory(Box::new(MissingMemory { content: content(), size, error })),
+        false => at(&name(), error),
+    }
+}
+
+/// A tensor as messages show it: `output 'y' float32 [2, 3]`.
+pub(super) fn tensor(called: &str, element: ElementType, shape: &[u64]) -> String {
+    format!("{called} {element} {}", text(shape))
+}
+
+/// `weight 'w' float32 [2, 3]`.
+pub(super) fn weight(Weight(constant): &Weight) -> String {
+    let called = match constant.name.as_str() {
+        "" => "weight".to_owned(),
+        name => format!("weight '{name}'"),
+    };
+    tensor(&called, constant.element, &constant.shape)
+}
+
+/// An output, or a resource of DxDispatch.
+pub(super) fn output(read: &Read) -> String {
+    let called = match &read.destination {
+        Destination::Output(name) => format!("output '{name}'"),
+        Destination::Answer(_) => "value for the host".to_owned(),
+        Destination::Print { resource, .. } => format!("resource '{resource}'"),
+        Destination::File(path) => format!("resource for file '{}'", path.display()),
+    };
+    tensor(&called, read.element, &read.shape)
+}
+
+impl Program {
+    /// What is in the buffer with this number.
+    pub(super) fn content(&self, buffer: usize) -> String {
+        match &self.buffers[buffer].initial {
+            Initial::Input(index) => {
+                let input = &self.inputs[*index];
+                let called = format!("input '{}'", input.name);
+                match input.element {
+                    Some(element) => tensor(&called, element, &input.shape),
+                    None => format!("{called} {}", text(&input.shape)),
+                }
+            }
+            Initial::Weight(of) => weight(of),
+            initial => {
+                let written = self.output_in(buffer).or_else(|| self.result_in(buffer));
+                written.unwrap_or_else(|| match initial {
+                    Initial::Undefined => "intermediate result".to_owned(),
+                    _ => "buffer for constants".to_owned(),
+                })
+            }
+        }
+    }
+
+    fn output_in(&self, buffer: usize) -> Option<String> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Read(read) => match &read.source {
+                Source::Buffer(binding) if binding.buffer == buffer => Some(output(read)),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// What an operator writes there for later ones.
+    fn result_in(&self, buffer: usize) -> Option<String> {
+        self.steps.iter().find_map(|step| {
+            let Step::Dispatch(dispatch) = step else { return None };
+            let mut outputs = dispatch.outputs.iter();
+            let index = outputs.position(|it| it.as_ref().is_some_and(|it| it.buffer == buffer))?;
+            let operator = &self.operators[dispatch.operator];
+            match &operator.work {
+                Work::Operator(one) => Some(result(&operator.node.to_string(), one, index)),
+                Work::Graph { desc, nodes } => {
+                    let (node, one, output) = writer(desc, index)?;
+                    Some(result(&nodes.get(node)?.to_string(), one, output))
+                }
+            }
+        })
+    }
+}
+
+/// Temporary memory of an operator; of a graph with the largest of its intermediate results.
+pub(super) fn temporary(operator: &Operator) -> String {
+    let content = format!("temporary memory of {}", operator.node);
+    let Work::Graph { desc, nodes } = &operator.work else { return content };
+    let results = desc.intermediate_edges.iter().filter_map(|edge| {
+        let (node, operator) = graph_node(desc, edge.from_node_index)?;
+        let output = usize::try_from(edge.from_node_output_index).ok()?;
+        let tensor = output_tensor(operator, output)?;
+        let sizes = tensor.sizes.iter().map(|size| u128::from(*size));
+        let bits = sizes.fold(tensor.data_type.bits().into(), u128::saturating_mul);
+        Some((bits, node, operator, output))
+    });
+    let largest = results.max_by_key(|(bits, ..)| *bits).and_then(|(_, node, operator, output)| {
+        Some(result(&nodes.get(node)?.to_string(), operator, output))
+    });
+    match largest {
+        Some(result) => format!("{content}, such as the {result},"),
+        None => content,
+    }
+}
+
+/// The node that writes an output of a graph, its operator, and which of its outputs that is.
+fn writer(graph: &GraphDesc, output: usize) -> Option<(usize, &AbstractOperator, usize)> {
+    let mut edges = graph.output_edges.iter();
+    let edge = edges.find(|edge| usize::try_from(edge.graph_output_index) == Ok(output))?;
+    let (node, operator) = graph_node(graph, edge.from_node_index)?;
+    Some((node, operator, usize::try_from(edge.from_node_output_index).ok()?))
+}
+
+fn graph_node(graph: &GraphDesc, node: u32) -> Option<(usize, &AbstractOperator)> {
+    let node = usize::try_from(node).ok()?;
+    match &graph.nodes.get(node)?.kind {
+        NodeKind::Operator(operator) => Some((node, operator)),
+        NodeKind::Constant(_) => None,
+    }
+}
+
+fn output_tensor(operator: &AbstractOperator, output: usize) -> Option<&TensorDesc> {
+    operator.bindings(FieldKind::Output).nth(output).and_then(|(_, tensor)| tensor)
+}
+
+/// `result of MatMul 'n' FLOAT32 [2, 3]`.
+fn result(node: &str, operator: &AbstractOperator, output: usize) -> String {
+    match output_tensor(operator, output) {
+        Some(tensor) => {
+            format!("result of {node} {} {:?}", tensor.data_type.name(), tensor.sizes)
+        }
+        None => format!("result of {node}"),
+    }
+}

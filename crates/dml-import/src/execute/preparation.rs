@@ -1,0 +1,212 @@
+//! Steps that are executed once: what they make of weights alone is shared by all programs that need it.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use dml::vk::Recorder;
+use dml::{Buffer, BufferUsage, Device};
+
+use crate::error::{Error, Result};
+use crate::program::{Binding, Dispatch, Initial, Program, Step, Weight, Work};
+
+use super::bound::{Bound, Table, When};
+use super::memory::create;
+use super::resources::{persistent, scratch};
+use super::upload::name;
+use super::{at, compiled};
+
+/// Results of steps that are executed once. Each is made by the first program that needs it, and stays as long
+/// as one has it.
+#[derive(Debug, Default)]
+pub(super) struct Preparations(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// By what the steps read, which tells most of them apart.
+    prepared: HashMap<Vec<Option<Input>>, Vec<(Work, Weak<Prepared>)>>,
+    /// How many were ever made.
+    count: u64,
+}
+
+/// What a step that is executed once reads: bytes of a weight, bytes themselves, or those of another such step's
+/// output.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Input {
+    Weight(Weight, Range<u64>),
+    Bytes(Vec<u8>),
+    Output { of: u64, index: usize, range: Range<u64> },
+}
+
+/// The outputs of a step that was executed once.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// Tells it from all others of the session.
+    number: u64,
+    outputs: Vec<Option<Buffer>>,
+}
+
+/// A step whose outputs no program has.
+struct Missing<'a> {
+    dispatch: &'a Dispatch,
+    inputs: Vec<Option<Input>>,
+    prepared: Arc<Prepared>,
+}
+
+/// The steps of a program that are executed once.
+pub(super) fn once(program: &Program) -> impl Iterator<Item = &Dispatch> {
+    program.steps.iter().filter_map(|step| match step {
+        Step::Dispatch(dispatch) if dispatch.once => Some(dispatch),
+        _ => None,
+    })
+}
+
+impl Preparations {
+    /// Puts the outputs of all steps of `program` that are executed once into `buffers`, which has the program's
+    /// constants. Those that no other program has are made now, by one submission; `upload` gives the buffers of
+    /// weights that are read for it. The outputs stay as long as what is returned.
+    ///
+    /// Other threads that compile wait meanwhile: they mostly need the same.
+    pub(super) fn prepare(
+        &self,
+        device: &Device,
+        program: &Program,
+        buffers: &mut [Option<Buffer>],
+        upload: &mut dyn FnMut(usize) -> Result<Arc<Buffer>>,
+    ) -> Result<Vec<Arc<Prepared>>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut all, mut missing) = (Vec::new(), Vec::new());
+        // By the program's numbers of buffers: who writes them, and as which output.
+        let mut written: HashMap<usize, (u64, usize)> = HashMap::new();
+        for dispatch in once(program) {
+            let inputs = inputs(program, dispatch, &written)?;
+            let work = &program.operators[dispatch.operator].work;
+            let prepared = match known.find(&inputs, work) {
+                Some(found) => found,
+                None => {
+                    let output = |it: &Option<Binding>| {
+                        let buffer = it.as_ref()?.buffer;
+                        let content = || program.content(buffer);
+                        Some(create(device, program.buffers[buffer].size, content))
+                    };
+                    let outputs = dispatch.outputs.iter().map(|it| output(it).transpose());
+                    let outputs = outputs.collect::<Result<_>>()?;
+                    known.count += 1;
+                    let prepared = Arc::new(Prepared { number: known.count, outputs });
+                    missing.push(Missing { dispatch, inputs, prepared: Arc::clone(&prepared) });
+                    prepared
+                }
+            };
+            for (index, output) in dispatch.outputs.iter().enumerate() {
+                let Some(Binding { buffer, .. }) = output else { continue };
+                written.insert(*buffer, (prepared.number, index));
+                buffers[*buffer].clone_from(&prepared.outputs[index]);
+            }
+            all.push(prepared);
+        }
+        if !missing.is_empty() {
+            execute(device, program, (buffers, upload), &missing)?;
+            known.insert(program, missing);
+        }
+        Ok(all)
+    }
+}
+
+impl Known {
+    fn find(&self, inputs: &[Option<Input>], work: &Work) -> Option<Arc<Prepared>> {
+        let alike = self.prepared.get(inputs)?;
+        alike.iter().filter(|(it, _)| it == work).find_map(|(_, prepared)| prepared.upgrade())
+    }
+
+    /// Adds what was made, in the place of what no program has any more.
+    fn insert(&mut self, program: &Program, made: Vec<Missing<'_>>) {
+        self.prepared.retain(|_, alike| {
+            alike.retain(|(_, prepared)| prepared.strong_count() > 0);
+            !alike.is_empty()
+        });
+        for Missing { dispatch, inputs, prepared } in made {
+            let work = program.operators[dispatch.operator].work.clone();
+            self.prepared.entry(inputs).or_default().push((work, Arc::downgrade(&prepared)));
+        }
+    }
+}
+
+/// What a step reads that is executed once; `written` says which buffers such steps before it write.
+fn inputs(
+    program: &Program,
+    dispatch: &Dispatch,
+    written: &HashMap<usize, (u64, usize)>,
+) -> Result<Vec<Option<Input>>> {
+    let input = |binding: &Option<Binding>| {
+        let Some(Binding { buffer, offset, size }) = binding else { return Ok(None) };
+        let range = *offset..offset.saturating_add(*size);
+        let input = match (&program.buffers[*buffer].initial, written.get(buffer)) {
+            (Initial::Weight(weight), _) => Some(Input::Weight(weight.clone(), range)),
+            (Initial::Tensor(tensor), _) => bytes(tensor.bytes(), &range).map(Input::Bytes),
+            (_, Some((of, index))) => Some(Input::Output { of: *of, index: *index, range }),
+            _ => None,
+        };
+        let problem = "a step that is executed once reads what runs write";
+        input.map(Some).ok_or_else(|| Error::malformed(problem))
+    };
+    dispatch.inputs.iter().map(input).collect()
+}
+
+fn bytes(all: &[u8], range: &Range<u64>) -> Option<Vec<u8>> {
+    let [start, end] = [range.start, range.end].map(|it| usize::try_from(it).ok());
+    // The last word of a buffer may have bytes after the tensor's.
+    let end = end?.min(all.len());
+    all.get(start?..end).map(<[u8]>::to_vec)
+}
+
+/// Executes these steps, and waits for them. What only they need is given back then.
+fn execute(
+    device: &Device,
+    program: &Program,
+    (buffers, upload): (&[Option<Buffer>], &mut dyn FnMut(usize) -> Result<Arc<Buffer>>),
+    steps: &[Missing<'_>],
+) -> Result<()> {
+    let operators =
+        steps.iter().map(|it| compiled(device, &program.operators[it.dispatch.operator]));
+    let operators = operators.collect::<Result<Vec<_>>>()?;
+    let (mut buffers, mut uploaded) = (buffers.to_vec(), Vec::new());
+    for binding in steps.iter().flat_map(|it| &it.dispatch.inputs).flatten() {
+        if buffers[binding.buffer].is_none() {
+            let weight = upload(binding.buffer)?;
+            buffers[binding.buffer] = Some((*weight).clone());
+            uploaded.push(weight);
+        }
+    }
+    let numbers = steps.iter().map(|it| it.dispatch.operator);
+    let scratch = scratch(device, program, numbers.zip(&operators), BufferUsage::all())?;
+    let nothing_is_written = vec![false; buffers.len()];
+    let mut tables = Vec::new();
+    for (step, operator) in steps.iter().zip(&operators) {
+        let node = &program.operators[step.dispatch.operator].node;
+        let persistent = persistent(device, node, operator)?;
+        let bound = Bound {
+            program,
+            buffers: &buffers,
+            operator: step.dispatch.operator,
+            compiled: operator,
+            temporary: scratch.as_ref(),
+            persistent: persistent.as_ref(),
+        };
+        tables.push(bound.dispatch(step.dispatch, (true, When::Once), &nothing_is_written)?);
+    }
+    submit(device, &tables)
+}
+
+/// Does what is done before the first run, and waits for it.
+pub(super) fn submit(device: &Device, tables: &[Table]) -> Result<()> {
+    if tables.iter().all(|it| it.initialization.is_none() && it.execution.is_none()) {
+        return Ok(());
+    }
+    let failed = |error: dml::vk::Error| at(&name(), error.into());
+    let mut recorder = Recorder::new(device.vulkan()).map_err(failed)?;
+    for table in tables {
+        table.record(&mut recorder).map_err(failed)?;
+    }
+    let list = recorder.finish().map_err(failed)?;
+    device.vulkan().submit(list).and_then(|it| it.wait()).map_err(failed)
+}
