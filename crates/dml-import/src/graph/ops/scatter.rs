@@ -5,7 +5,6 @@ use dml_core::operators::{MaxUnpoolingDesc, ScatterElementsDesc, ScatterNdDesc};
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::concat::join;
 use crate::graph::ops::index::Tuples;
 use crate::graph::ops::packed::{around, count, dimension, write};
 use crate::graph::ops::{Need, Op, Operands};
@@ -107,13 +106,21 @@ pub(super) fn has_shape(operands: &Operands<'_>, updates: &Value, shape: &[u64])
     Err(operands.node.invalid("updates", given, "is the wrong shape", accepted))
 }
 
-/// Zeros, with the elements of the first input at the places that the second one numbers. These count the
-/// elements of what a pooling by the attributes had; the third input may ask for more, which are zeros.
+/// Zeros, with the elements of the first input at the places that the second one numbers. These count the elements of
+/// the output, which has the third input's sizes, or those that a pooling by the attributes would have had.
 #[derive(Debug)]
 pub(crate) struct MaxUnpool {
     pub(crate) kernel: Vec<i64>,
     pub(crate) strides: Option<Vec<i64>>,
     pub(crate) pads: Option<Vec<i64>>,
+}
+
+/// The windows of a dimension, of which there were `count`.
+struct Windows {
+    count: i128,
+    stride: i128,
+    kernel: i128,
+    pads: i128,
 }
 
 impl Op for MaxUnpool {
@@ -126,42 +133,28 @@ impl Op for MaxUnpool {
         operands.type_is(indices.element()?, &[ElementType::INT64], "I")?;
         let Kind { element, shape } = data.kind()?;
         has_shape(operands, indices, &shape)?;
-        let pooled = self.pooled(operands, &shape)?;
-        let wanted = match operands.optional(2) {
-            Some(_) => operands.sizes(2, "output_shape")?,
-            None => pooled.clone(),
+        let windows = self.windows(operands, &shape)?;
+        let output = match operands.optional(2) {
+            Some(_) => given_shape(operands, &shape, &windows)?,
+            None => pooled_shape(operands, &shape, &windows)?,
         };
-        if wanted.len() != pooled.len() || wanted.iter().zip(&pooled).any(|(it, least)| it < least)
-        {
-            let (given, accepted) = (text(&wanted), format!("at least {}", text(&pooled)));
-            return Err(operands.node.invalid("output_shape", given, "is too small", accepted));
-        }
         // What is below 0 is far beyond the end without a sign.
         let unsigned = ElementType::Dml(DataType::Uint64);
         let indices = Value { element: Some(unsigned), ..indices.clone() };
-        let (all, total) = ([count(&shape)], [count(&pooled)]);
+        let (all, total) = ([count(&shape)], [count(&output)]);
         let inputs = [(data, &all[..]), (&indices, &all[..])];
-        let kind = Kind { element, shape: pooled };
-        let mut output = write(operands, &inputs, kind, &total, |mut it, output_tensor| {
+        let kind = Kind { element, shape: output };
+        let unpooled = write(operands, &inputs, kind, &total, |mut it, output_tensor| {
             let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];
             MaxUnpoolingDesc { input_tensor, indices_tensor, output_tensor }.into()
         })?;
-        for (axis, size) in wanted.into_iter().enumerate() {
-            let mut rest = output.shape()?.to_vec();
-            rest[axis] = size - rest[axis];
-            if rest[axis] > 0 {
-                let zeros = Value::fill(Kind { element, shape: rest }, 0);
-                let axis = i64::try_from(axis).unwrap_or(i64::MAX);
-                output = join(operands, &[&output, &zeros], axis, "X")?;
-            }
-        }
-        Ok(vec![output])
+        Ok(vec![unpooled])
     }
 }
 
 impl MaxUnpool {
-    /// The shape of what was pooled.
-    fn pooled(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Vec<u64>> {
+    /// The windows of each dimension after batches and channels.
+    fn windows(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Vec<Windows>> {
         let spatial = self.kernel.len();
         let wrong = |name: &str, given: usize, accepted: usize| {
             let (path, problem) = (format!("attribute {name}"), "is the wrong length");
@@ -178,17 +171,43 @@ impl MaxUnpool {
         if pads.len() != 2 * spatial {
             return Err(wrong("pads", pads.len(), 2 * spatial));
         }
-        let mut pooled = shape[..2].to_vec();
-        for at in 0..spatial {
-            let windows = i128::from(shape[at + 2]) - 1;
-            let [stride, kernel] = [strides[at], self.kernel[at]].map(i128::from);
-            let pads = i128::from(pads[at]) + i128::from(pads[at + spatial]);
-            let size = windows * stride + kernel - pads;
-            pooled.push(u64::try_from(size).map_err(|_| {
-                let accepted = "sizes of 0 and more that follow from them";
-                operands.node.invalid("attribute pads", size, "is a size below 0", accepted)
-            })?);
-        }
-        Ok(pooled)
+        let of = |at: usize| Windows {
+            count: shape[at + 2].into(),
+            stride: strides[at].into(),
+            kernel: self.kernel[at].into(),
+            pads: i128::from(pads[at]) + i128::from(pads[at + spatial]),
+        };
+        Ok((0..spatial).map(of).collect())
     }
+}
+
+/// The third input, whose batches and channels are those of `shape`, and in which every window of the others has an
+/// element, wherever the padding is.
+fn given_shape(operands: &Operands<'_>, shape: &[u64], windows: &[Windows]) -> Result<Vec<u64>> {
+    let given = operands.sizes(2, "output_shape")?;
+    let least = windows.iter().map(|it| (it.count - 1) * it.stride + 2 - it.kernel);
+    let least = least.map(|size| size.max(1));
+    let fits = given.len() == shape.len()
+        && given[..2] == shape[..2]
+        && given[2..].iter().zip(least.clone()).all(|(size, least)| i128::from(*size) >= least);
+    if fits {
+        return Ok(given);
+    }
+    let least: Vec<String> = least.map(|size| size.to_string()).collect();
+    let accepted = format!("{}, {}, and at least {}", shape[0], shape[1], least.join(", "));
+    let problem = "is not what could have been pooled";
+    Err(operands.node.invalid("output_shape", text(&given), problem, accepted))
+}
+
+/// The smallest shape that has these windows.
+fn pooled_shape(operands: &Operands<'_>, shape: &[u64], windows: &[Windows]) -> Result<Vec<u64>> {
+    let mut pooled = shape[..2].to_vec();
+    for Windows { count, stride, kernel, pads } in windows {
+        let size = (count - 1) * stride + kernel - pads;
+        pooled.push(u64::try_from(size).map_err(|_| {
+            let accepted = "sizes of 0 and more that follow from them";
+            operands.node.invalid("attribute pads", size, "is a size below 0", accepted)
+        })?);
+    }
+    Ok(pooled)
 }
