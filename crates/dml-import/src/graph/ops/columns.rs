@@ -18,6 +18,9 @@ pub(crate) struct Columns {
     pub(crate) pads: Option<Vec<i64>>,
 }
 
+/// A dimension of one element.
+const ONE: Along = Along { window: 1, step: 1, dilation: 1, start: 0, end: 0, count: 1 };
+
 /// How windows lie along one dimension of the image.
 struct Along {
     window: u32,
@@ -44,8 +47,9 @@ impl Op for Columns {
             return invalid("block_shape", given, "is the wrong length", accepted);
         }
         if image.is_empty() || image.len() + 2 > MAX_RANK {
-            let reason = format!("DirectML folds along 1 to {} dimensions", MAX_RANK - 2);
-            return Err(operands.node.not_supported(reason));
+            let accepted = format!("1 to {} sizes", MAX_RANK - 2);
+            let (given, problem) = (text(&image), "is the wrong number of dimensions");
+            return invalid("image_shape", given, problem, accepted);
         }
         let all = (0..image.len()).map(|at| self.along(operands, image[at], block[at], at));
         let all = all.collect::<Result<Vec<Along>>>()?;
@@ -63,9 +67,13 @@ impl Op for Columns {
         };
         let output = [&[batches, rows / area], &image[..]].concat();
         let kind = Kind { element: data.element()?, shape: output.clone() };
+        // DirectML folds along two dimensions and more.
+        let ones = if all.len() == 1 { vec![1] } else { vec![] };
+        let seen = [&output[..2], &ones, &output[2..]].concat();
+        let all: Vec<Along> = ones.iter().map(|_| ONE).chain(all).collect();
         let values = |of: fn(&Along) -> u32| all.iter().map(of).collect::<Vec<u32>>();
         let inputs = [(data, &[batches, rows, windows][..])];
-        let folded = write(operands, &inputs, kind, &output, |mut inputs, output_tensor| {
+        let folded = write(operands, &inputs, kind, &seen, |mut inputs, output_tensor| {
             FoldDesc {
                 input_tensor: inputs.remove(0),
                 output_tensor,

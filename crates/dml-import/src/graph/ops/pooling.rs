@@ -4,11 +4,12 @@ use dml_core::operators::{
     AveragePooling1Desc, AveragePoolingDesc, LocalResponseNormalizationDesc, LpPooling1Desc,
     LpPoolingDesc, MaxPooling1Desc, MaxPooling2Desc, MaxPoolingDesc,
 };
-use dml_core::{AbstractOperator, DataType, TensorDesc};
+use dml_core::{AbstractOperator, DataType, PaddingMode, TensorDesc};
 
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::packed::{count, write, write_all};
+use crate::graph::ops::pad::padded;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
@@ -77,10 +78,13 @@ struct Windows {
     dilation: u32,
     start: u32,
     end: u32,
+    /// How far the last window reaches beyond the padding: part of `end`.
+    beyond: u32,
 }
 
 /// A dimension with a window of one element.
-const ONE: Windows = Windows { count: 1, window: 1, step: 1, dilation: 1, start: 0, end: 0 };
+const ONE: Windows =
+    Windows { count: 1, window: 1, step: 1, dilation: 1, start: 0, end: 0, beyond: 0 };
 
 impl Op for Pool {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
@@ -101,8 +105,28 @@ impl Op for Pool {
             let pooled = pooled(operands, &data.transposed(&order), self.pooling, &windows)?;
             return Ok(pooled.into_iter().map(|it| it.transposed(&order)).collect());
         }
+        if let Pooling::Average { include_padding: true } = self.pooling
+            && windows.iter().any(|along| along.beyond > 0)
+        {
+            return averaged_with_padding(operands, data, &windows);
+        }
         pooled(operands, data, self.pooling, &windows)
     }
+}
+
+/// Means that count the padding, but no place beyond it. DirectML counts both or neither, so zeros become part of the
+/// input, and what is beyond them is the padding.
+fn averaged_with_padding(
+    operands: &Operands<'_>,
+    data: &Value,
+    windows: &[Windows],
+) -> Result<Vec<Value>> {
+    let margins = windows.iter().map(|it| [it.start, it.end - it.beyond].map(i64::from));
+    let margins: Vec<[i64; 2]> = [[0; 2]; 2].into_iter().chain(margins).collect();
+    let data = padded(operands, data, &margins, PaddingMode::Constant, 0)?;
+    let of = |it: &Windows| Windows { start: 0, end: it.beyond, ..*it };
+    let windows: Vec<Windows> = windows.iter().map(of).collect();
+    pooled(operands, &data, Pooling::Average { include_padding: false }, &windows)
 }
 
 impl Pool {
@@ -118,22 +142,16 @@ impl Pool {
         let dilation = value("dilations", &self.dilations, at, spatial, 1)?;
         let start = value("pads", &self.pads, at, 2 * spatial, 0)?;
         let end = value("pads", &self.pads, at + spatial, 2 * spatial, 0)?;
-        let given = Windows { count: 0, window, step, dilation, start, end };
+        let given = Windows { count: 0, window, step, dilation, start, end, beyond: 0 };
         let windows = match self.auto_pad {
             AutoPad::Given => given.counted(size, self.is_ceil),
             AutoPad::Valid => Windows { start: 0, end: 0, ..given }.counted(size, self.is_ceil),
             AutoPad::Same { more_at_end } => given.same(size, more_at_end),
         };
-        let windows = windows.ok_or_else(|| {
+        windows.ok_or_else(|| {
             let accepted = "windows within the input and its padding";
             operands.node.invalid("attribute kernel_shape", window, "does not fit", accepted)
-        })?;
-        let is_beyond = self.is_ceil && self.auto_pad == AutoPad::Given && windows.end > end;
-        if is_beyond && matches!(self.pooling, Pooling::Average { include_padding: true }) {
-            let reason = "DirectML counts what windows have beyond the padding, and ONNX does not";
-            return Err(operands.node.not_supported(reason));
-        }
-        Ok(windows)
+        })
     }
 }
 
@@ -165,16 +183,14 @@ impl Windows {
         i128::from(self.window - 1) * i128::from(self.dilation) + 1
     }
 
-    /// With as many windows as there is room for in `size` elements.
+    /// With as many windows as there is room for in `size` elements; `None` where they would be fewer than none.
     fn counted(self, size: u64, is_ceil: bool) -> Option<Self> {
         let [start, step] = [self.start, self.step].map(i128::from);
         let room = i128::from(size) + start + i128::from(self.end) - self.reach();
-        if room < 0 {
-            return None;
-        }
-        let mut last = room / step;
+        let mut last = room.div_euclid(step);
         // No window begins in the padding at the end.
-        if is_ceil && room % step > 0 && (last + 1) * step < i128::from(size) + start {
+        let has_rest = room.rem_euclid(step) > 0;
+        if is_ceil && has_rest && (last + 1) * step < i128::from(size) + start {
             last += 1;
         }
         self.ending_at(size, last * step + self.reach(), last + 1)
@@ -187,13 +203,16 @@ impl Windows {
         let padding = ((count - 1) * step + self.reach() - i128::from(size)).max(0);
         let start = if more_at_end { padding / 2 } else { (padding + 1) / 2 };
         let start = u32::try_from(start).ok()?;
-        Self { start, end: 0, ..self }.ending_at(size, (count - 1) * step + self.reach(), count)
+        let windows = Self { start, end: 0, ..self };
+        let windows = windows.ending_at(size, (count - 1) * step + self.reach(), count)?;
+        Some(Self { beyond: 0, ..windows })
     }
 
     /// With the padding that the last of `count` windows needs, which ends so far from the start.
     fn ending_at(self, size: u64, end: i128, count: i128) -> Option<Self> {
         let end = (end - i128::from(size) - i128::from(self.start)).max(0);
-        Some(Self { count: u64::try_from(count).ok()?, end: u32::try_from(end).ok()?, ..self })
+        let (count, end) = (u64::try_from(count).ok()?, u32::try_from(end).ok()?);
+        Some(Self { count, end, beyond: end.saturating_sub(self.end), ..self })
     }
 }
 
