@@ -6,6 +6,7 @@ use dml_core::{AbstractOperator, FieldValue, TensorDesc};
 
 use crate::error::Result;
 use crate::graph::ops::packed::by_strides;
+use crate::graph::ops::pooling::setting;
 use crate::graph::ops::{AutoPad, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
@@ -62,6 +63,7 @@ pub(crate) struct Convolution {
     pub(crate) auto_pad: AutoPad,
     pub(crate) groups: i64,
     pub(crate) dilations: Vec<i64>,
+    pub(crate) kernel: Vec<i64>,
     pub(crate) pads: Vec<i64>,
     pub(crate) strides: Vec<i64>,
     pub(crate) output_padding: Vec<i64>,
@@ -90,6 +92,14 @@ impl Op for Convolution {
             return Err(operands.node.invalid("W", text(&taps), "is the wrong shape", accepted));
         }
         let places = shape.len() - 2;
+        let is_filter = |(size, taps): (&i64, &u64)| u64::try_from(*size).as_ref() == Ok(taps);
+        let has_filter =
+            self.kernel.len() == places && self.kernel.iter().zip(&taps[2..]).all(is_filter);
+        if !self.kernel.is_empty() && !has_filter {
+            let (path, given) = ("attribute kernel_shape", format!("{:?}", self.kernel));
+            let problem = "is not the filter's";
+            return Err(operands.node.invalid(path, given, problem, text(&taps[2..])));
+        }
         let extents = (2..shape.len())
             .map(|at| self.extent(operands, [at - 2, places], [shape[at], taps[at]]));
         let extents = extents.collect::<Result<Vec<Extent>>>()?;
@@ -158,15 +168,17 @@ impl Convolution {
         Ok(operands.reshaped(bias, &of_channels)?.broadcast(&kind.shape))
     }
 
-    /// The element of an attribute with an element for each dimension.
-    fn of(
-        &self,
+    /// The element `at` of an attribute of `all` values, none of which is less than what stands for it where it is left
+    /// out.
+    fn setting(
         operands: &Operands<'_>,
+        name: &str,
         values: &[i64],
-        at: usize,
-        otherwise: u64,
+        [at, all]: [usize; 2],
+        default: u32,
     ) -> Result<u64> {
-        values.get(at).map_or(Ok(otherwise), |value| operands.size(*value, "attributes"))
+        let values = Some((values, all)).filter(|(values, _)| !values.is_empty());
+        setting(operands, name, values, at, default).map(u64::from)
     }
 
     /// The dimension `at` of so many `places`.
@@ -176,56 +188,107 @@ impl Convolution {
         [at, places]: [usize; 2],
         [input, taps]: [u64; 2],
     ) -> Result<Extent> {
-        let stride = self.of(operands, &self.strides, at, 1)?;
-        let dilation = self.of(operands, &self.dilations, at, 1)?;
-        let refused = |problem: &str| operands.node.invalid("X", input, problem, "another");
+        let value = |name: &str, values: &[i64], at, all, default| {
+            Self::setting(operands, name, values, [at, all], default)
+        };
+        // An empty dimension has places where padding that is given makes some.
         let is_bare = input == 0 && (self.is_transposed || self.auto_pad != AutoPad::Given);
-        if stride == 0 || dilation == 0 || taps == 0 || is_bare {
-            return Err(refused("leaves nothing to be met"));
+        if is_bare || taps == 0 {
+            let path = if taps == 0 { "W" } else { "X" };
+            let accepted = "sizes above 0 after batches and channels";
+            return Err(operands.node.invalid(path, 0, "is an empty dimension", accepted));
         }
+        let stride = value("strides", &self.strides, at, places, 1)?;
+        let dilation = value("dilations", &self.dilations, at, places, 1)?;
+        let output_padding = value("output_padding", &self.output_padding, at, places, 0)?;
+        let given_pads = [
+            value("pads", &self.pads, at, 2 * places, 0)?,
+            value("pads", &self.pads, places + at, 2 * places, 0)?,
+        ];
         let window = (taps - 1).saturating_mul(dilation).saturating_add(1);
-        let half = self.pads.len() / 2;
-        let mut start = self.of(operands, &self.pads, at, 0)?;
-        let mut end = self.of(operands, &self.pads, half + at, 0)?;
-        let output_padding = self.of(operands, &self.output_padding, at, 0)?;
-        let more_at_end = self.auto_pad == AutoPad::Same { more_at_end: true };
-        let mut pad = |total: u64| {
-            let (less, more) = (total / 2, total - total / 2);
-            (start, end) = if more_at_end { (less, more) } else { (more, less) };
-        };
-        let is_same = matches!(self.auto_pad, AutoPad::Same { .. });
-        let mut extra = output_padding;
+        let extent = Extent { stride, dilation, start: 0, end: 0, output_padding, output: 0 };
         if self.is_transposed {
+            let wanted = self.wanted(operands, [at, places], input.saturating_mul(stride))?;
             let whole = (input - 1).saturating_mul(stride).saturating_add(window);
-            let wanted =
-                match self.output_shape.get(self.output_shape.len().saturating_sub(places) + at) {
-                    Some(size) => Some(operands.size(*size, "attribute output_shape")?),
-                    None if is_same => Some(input.saturating_mul(stride)),
-                    None => None,
-                };
-            if let Some(wanted) = wanted {
-                let all = whole.saturating_add(output_padding);
-                pad(all.saturating_sub(wanted));
-                extra += wanted.saturating_sub(all);
-            }
-        } else if is_same {
-            let steps = input.div_ceil(stride);
-            pad(((steps - 1) * stride).saturating_add(window).saturating_sub(input));
+            self.transposed_extent(operands, extent, whole, wanted, given_pads)
+        } else {
+            self.forward_extent(operands, extent, window, input, given_pads)
         }
-        if self.auto_pad == AutoPad::Valid {
-            (start, end) = (0, 0);
+    }
+
+    /// A dimension of a transposed convolution, whose filters cover `whole` elements of the output.
+    fn transposed_extent(
+        &self,
+        operands: &Operands<'_>,
+        extent: Extent,
+        whole: u64,
+        wanted: Option<u64>,
+        given_pads: [u64; 2],
+    ) -> Result<Extent> {
+        let whole = whole.saturating_add(extent.output_padding);
+        let missing = wanted.map_or(0, |size| size.saturating_sub(whole));
+        let [start, end] =
+            self.distributed(wanted.map(|size| whole.saturating_sub(size)), given_pads);
+        let (whole, cut) = (whole.saturating_add(missing), start.saturating_add(end));
+        let output = whole.checked_sub(cut).filter(|size| *size > 0).ok_or_else(|| {
+            let accepted = format!("less than {whole} together");
+            operands.node.invalid("attribute pads", cut, "leave no element", accepted)
+        })?;
+        let output_padding = extent.output_padding.saturating_add(missing);
+        Ok(Extent { start, end, output_padding, output, ..extent })
+    }
+
+    /// A dimension of a convolution, whose filter covers `window` elements of the input.
+    fn forward_extent(
+        &self,
+        operands: &Operands<'_>,
+        extent: Extent,
+        window: u64,
+        input: u64,
+        given_pads: [u64; 2],
+    ) -> Result<Extent> {
+        let steps = input.div_ceil(extent.stride);
+        let needed = (steps.saturating_sub(1) * extent.stride).saturating_add(window);
+        let is_same = matches!(self.auto_pad, AutoPad::Same { .. });
+        let [start, end] =
+            self.distributed(is_same.then_some(needed.saturating_sub(input)), given_pads);
+        let padded = input.saturating_add(start).saturating_add(end);
+        let room = padded.checked_sub(window).ok_or_else(|| {
+            let accepted = format!("a filter that covers up to {padded}");
+            operands.node.invalid("W", window, "is more than the padded input has", accepted)
+        })?;
+        Ok(Extent { start, end, output: room / extent.stride + 1, ..extent })
+    }
+
+    /// The padding before and after the elements: this `total` in two parts, if there is one, else what is given.
+    fn distributed(&self, total: Option<u64>, given: [u64; 2]) -> [u64; 2] {
+        match (total, self.auto_pad) {
+            (Some(all), AutoPad::Same { more_at_end: true }) => [all / 2, all - all / 2],
+            (Some(all), _) => [all - all / 2, all / 2],
+            (None, AutoPad::Given) => given,
+            (None, _) => [0, 0],
         }
-        let padding = start.saturating_add(end);
-        let output = match self.is_transposed {
-            true => {
-                ((input - 1).saturating_mul(stride).saturating_add(window).saturating_add(extra))
-                    .checked_sub(padding)
-                    .filter(|size| *size > 0)
-            }
-            false => (input + padding).checked_sub(window).map(|last| last / stride + 1),
-        };
-        let output = output.ok_or_else(|| refused("is smaller than the filter"))?;
-        Ok(Extent { stride, dilation, start, end, output_padding: extra, output })
+    }
+
+    /// The size that the output of a transposed convolution must have, if any: one of `output_shape`, which may begin with
+    /// batches and channels, or `same`.
+    fn wanted(
+        &self,
+        operands: &Operands<'_>,
+        [at, places]: [usize; 2],
+        same: u64,
+    ) -> Result<Option<u64>> {
+        let given = self.output_shape.len();
+        if !self.is_transposed || given == 0 {
+            let is_same = self.is_transposed && matches!(self.auto_pad, AutoPad::Same { .. });
+            return Ok(is_same.then_some(same));
+        }
+        if given != places && given != places + 2 {
+            let (path, problem) = ("attribute output_shape", "is the wrong length");
+            return Err(operands.node.invalid(path, given, problem, places.to_string()));
+        }
+        let spatial = &self.output_shape[given - places..];
+        Self::setting(operands, "output_shape", spatial, [at, places], 1).map(Some)
     }
 
     fn operator(

@@ -81,6 +81,7 @@ fn built(it: &Attributes<'_>, form: &'static Form, is_transposed: bool) -> Built
         auto_pad: auto_pad(it)?,
         groups: it.int("group").unwrap_or(1),
         dilations: list("dilations"),
+        kernel: list("kernel_shape"),
         pads: list("pads"),
         strides: list("strides"),
         output_padding: list("output_padding"),
