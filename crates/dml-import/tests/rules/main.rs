@@ -7,6 +7,7 @@ mod common;
 
 mod attention;
 mod convolution;
+mod fraction;
 mod indices;
 mod normalization;
 mod pooling;

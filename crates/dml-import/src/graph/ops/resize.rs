@@ -1,25 +1,18 @@
-//! Other sizes of the same picture: RESAMPLE1, or RESAMPLE2 where it is rounded to the nearest element.
-//!
-//! Which element of the input the one at `x` is made of is a linear function in all of ONNX's modes,
-//! `(x - output_offset) / scale - input_offset` as DirectML writes it.
+//! Other sizes of the same picture: which sizes, and where elements are from.
 
-use dml_core::operators::{Resample1Desc, Resample2Desc};
 use dml_core::value::element_bits;
-use dml_core::{AxisDirection, DataType, InterpolationMode, PaddingMode, TensorDesc};
+use dml_core::{DataType, PaddingMode};
 
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::dml::storage_type;
-use crate::graph::ops::movement::{joined, leading};
-use crate::graph::ops::packed::write;
 use crate::graph::ops::pad::padded;
-use crate::graph::ops::resized::{Axis, Coordinates};
+use crate::graph::ops::resample::{linear, nearest, weighed};
+use crate::graph::ops::resized::{Axis, Coordinates, Nearest, Ratio, Sizes, single};
 use crate::graph::ops::weigh::Weighing;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
-
-/// RESAMPLE has so many dimensions at most.
-const MAX_RANK: usize = 4;
+use crate::tensor::{Tensor, text};
 
 /// The first input in other sizes.
 #[derive(Debug)]
@@ -41,18 +34,6 @@ pub(crate) struct Resize {
 pub(crate) enum Interpolation {
     Linear,
     Nearest(Nearest),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nearest {
-    Floor,
-    Ceiling,
-    /// The nearest, of two the lower or the higher one.
-    Round {
-        prefers_floor: bool,
-    },
-    /// The lower one where a dimension grows, else the higher one.
-    BySize,
 }
 
 /// Where scales are from.
@@ -81,24 +62,46 @@ impl Op for Resize {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "X")?;
         let axes = self.all_axes(operands, data.shape()?)?;
-        if self.coordinates != Coordinates::Crop {
-            return Ok(vec![self.resampled(operands, data, &axes)?]);
+        let shape: Vec<u64> = axes.iter().map(|axis| axis.output).collect();
+        let kind = Kind { element: data.element()?, shape };
+        if kind.is_empty() {
+            return Ok(vec![Value::host(Tensor::new(kind.element, kind.shape, vec![])?)]);
         }
-        let kind =
-            Kind { element: data.element()?, shape: axes.iter().map(|it| it.output).collect() };
+        if data.is_empty() {
+            let accepted = "sizes above 0, or an output without elements";
+            let given = text(data.shape()?);
+            return Err(operands.node.invalid("X", given, "has no elements to resize", accepted));
+        }
+        if self.coordinates != Coordinates::Crop {
+            return Ok(vec![self.resized(operands, data, &axes)?]);
+        }
         let bits = element_bits(self.outside, storage_type(operands.node, kind.element)?);
-        let (inner, margins): (Vec<Axis>, Vec<[u64; 2]>) = axes.iter().map(Axis::inside).unzip();
-        if inner.iter().any(|it| it.output == 0) {
+        let parts = axes.iter().map(|axis| axis.inside(operands));
+        let parts = parts.collect::<Result<Vec<(Axis, [u64; 2])>>>()?;
+        let (inner, margins): (Vec<Axis>, Vec<[u64; 2]>) = parts.into_iter().unzip();
+        if inner.iter().any(|axis| axis.output == 0) {
             return Ok(vec![Value::fill(kind, bits)]);
         }
-        let inner = self.resampled(operands, data, &inner)?;
-        let signed = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
-        let margins: Vec<[i64; 2]> = margins.iter().map(|it| it.map(signed)).collect();
+        let inner = self.resized(operands, data, &inner)?;
+        let signed = |size: u64| i64::try_from(size).unwrap_or(i64::MAX);
+        let margins: Vec<[i64; 2]> = margins.iter().map(|both| both.map(signed)).collect();
         Ok(vec![padded(operands, &inner, &margins, PaddingMode::Constant, bits)?])
     }
 }
 
 impl Resize {
+    /// `data` along all of these dimensions.
+    fn resized(&self, operands: &Operands<'_>, data: &Value, axes: &[Axis]) -> Result<Value> {
+        if axes.iter().all(Axis::is_same) {
+            return Ok(data.clone());
+        }
+        match (&self.weighing, self.interpolation) {
+            (Some(weighing), _) => weighed(operands, data, axes, weighing),
+            (None, Interpolation::Nearest(rounding)) => nearest(operands, data, axes, rounding),
+            (None, Interpolation::Linear) => linear(operands, data, axes),
+        }
+    }
+
     /// Every dimension of the input.
     fn all_axes(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Vec<Axis>> {
         let rank = shape.len();
@@ -109,74 +112,77 @@ impl Resize {
                 .collect::<Result<Vec<usize>>>()?,
             None => (0..rank).collect(),
         };
-        let sizes: Vec<u64> = chosen.iter().map(|at| shape[*at]).collect();
-        let scales = self.scales_of(operands, &sizes)?;
+        let inputs: Vec<u64> = chosen.iter().map(|at| shape[*at]).collect();
+        let sizes = self.sizes(operands, &inputs)?;
         let regions = self.regions(operands, chosen.len())?;
         let mut axes: Vec<Axis> = shape.iter().map(|size| Axis::same(*size)).collect();
-        for ((at, (output, scale)), region) in chosen.iter().zip(scales).zip(regions) {
-            let axis = self.coordinates.axis([shape[*at], output], scale, region);
-            axes[*at] = axis.ok_or_else(|| {
-                let problem = "is no region that can be resized";
-                operands.node.invalid(
-                    "roi",
-                    format!("{region:?}"),
-                    problem,
-                    "an end after the start",
-                )
-            })?;
+        for ((at, sizes), region) in chosen.iter().zip(sizes).zip(regions) {
+            axes[*at] = self.coordinates.axis(sizes, region);
         }
         Ok(axes)
     }
 
-    /// The size of the output and the scale, for each of these dimensions of the input.
-    fn scales_of(&self, operands: &Operands<'_>, sizes: &[u64]) -> Result<Vec<(u64, f64)>> {
+    /// The sizes before and after, for each of these dimensions of the input.
+    fn sizes(&self, operands: &Operands<'_>, inputs: &[u64]) -> Result<Vec<Sizes>> {
         let of_input = |index: usize| {
-            let value = operands.optional(index).filter(|it| !it.is_empty());
-            value.map(|it| floats(operands, it, if index < 3 { "scales" } else { "sizes" }))
+            let value = operands.optional(index).filter(|value| !value.is_empty());
+            value.map(|value| floats(operands, value, if index < 3 { "scales" } else { "sizes" }))
         };
         let (scales, outputs) = match &self.scales {
             Scales::Attribute(scales) => {
-                (Some(scales.iter().map(|it| (*it).into()).collect()), None)
+                (Some(scales.iter().map(|scale| f64::from(*scale)).collect()), None)
             }
             Scales::Input(index) => {
                 (of_input(*index).transpose()?, of_input(index + 1).transpose()?)
             }
         };
-        let counted = |name: &str, values: Vec<f64>| {
-            let is_above_0 = |it: &f64| *it > 0.0 && it.is_finite();
-            if values.len() == sizes.len() && values.iter().all(is_above_0) {
-                return Ok(values);
-            }
-            let accepted = format!("{} numbers above 0", sizes.len());
-            Err(operands.node.invalid(name, format!("{values:?}"), "do not fit", accepted))
-        };
-        let scaled = |size: u64, scale: f64| whole(f64::from(size as f32 * single(scale)));
         match (scales, outputs) {
-            (Some(scales), None) => {
-                let scales = counted("scales", scales)?;
-                let sized = scales.iter().zip(sizes);
-                Ok(sized.map(|(scale, size)| (scaled(*size, *scale), *scale)).collect())
-            }
-            (None, Some(outputs)) => {
-                let outputs = counted("sizes", outputs)?;
-                let ratios = outputs.iter().zip(sizes).map(|(output, size)| output / *size as f64);
-                let one = match self.aspect {
-                    Aspect::Stretch => None,
-                    Aspect::NotLarger => ratios.clone().reduce(f64::min),
-                    Aspect::NotSmaller => ratios.clone().reduce(f64::max),
-                };
-                Ok(match one {
-                    None => outputs.iter().map(|it| whole(*it)).zip(ratios).collect(),
-                    Some(scale) => {
-                        let rounded = |size: &u64| whole((*size as f64 * scale + 0.5).floor());
-                        sizes.iter().map(|size| (rounded(size), scale)).collect()
-                    }
-                })
-            }
-            _ => {
-                Err(operands.node.invalid("scales", "they", "are wrong", "either scales or sizes"))
+            (Some(scales), None) => scaled(operands, inputs, &scales),
+            (None, Some(outputs)) => self.sized(operands, inputs, &outputs),
+            (given, _) => {
+                let given = if given.is_some() { "both" } else { "neither" };
+                let accepted = "one of scales and sizes";
+                Err(operands.node.invalid("scales and sizes", given, "is given", accepted))
             }
         }
+    }
+
+    /// The dimensions in these sizes, or in what [`Aspect`] makes of them.
+    fn sized(
+        &self,
+        operands: &Operands<'_>,
+        inputs: &[u64],
+        outputs: &[f64],
+    ) -> Result<Vec<Sizes>> {
+        let is_size =
+            |(output, input): (&f64, &u64)| *output > 0.0 || (*output == 0.0 && *input == 0);
+        if outputs.len() != inputs.len() || !outputs.iter().zip(inputs).all(is_size) {
+            let accepted = format!("{} sizes above 0", inputs.len());
+            return Err(operands.node.invalid(
+                "sizes",
+                format!("{outputs:?}"),
+                "do not fit",
+                accepted,
+            ));
+        }
+        let ratios: Vec<Ratio> = outputs
+            .iter()
+            .zip(inputs)
+            .map(|(output, input)| Ratio { numerator: *output, denominator: *input as f64 })
+            .collect();
+        let smaller = |a: Ratio, b: Ratio| if b.is_less_than(a) { b } else { a };
+        let larger = |a: Ratio, b: Ratio| if a.is_less_than(b) { b } else { a };
+        let common = match self.aspect {
+            Aspect::Stretch => None,
+            Aspect::NotLarger => ratios.iter().copied().reduce(smaller),
+            Aspect::NotSmaller => ratios.iter().copied().reduce(larger),
+        };
+        let of = |(input, own): (&u64, Ratio)| {
+            let scale = common.unwrap_or(own);
+            let output = whole(scale.nearest_product(*input as f64));
+            Sizes { input: *input, output, length: output as f64, scale }
+        };
+        Ok(inputs.iter().zip(ratios).map(of).collect())
     }
 
     /// The start and the end of the region in each dimension.
@@ -189,88 +195,32 @@ impl Resize {
             let (given, problem) = (region.len(), "is the wrong number of elements");
             return Err(operands.node.invalid("roi", given, problem, (2 * count).to_string()));
         }
+        if !region.iter().all(|number| number.is_finite()) {
+            let (given, problem) = (format!("{region:?}"), "is no region");
+            return Err(operands.node.invalid("roi", given, problem, "finite numbers"));
+        }
         Ok((0..count).map(|at| [region[at], region[count + at]]).collect())
     }
+}
 
-    /// `data` along all of these dimensions.
-    fn resampled(&self, operands: &Operands<'_>, data: &Value, axes: &[Axis]) -> Result<Value> {
-        let element = data.element()?;
-        let kind = Kind { element, shape: axes.iter().map(|it| it.output).collect() };
-        if axes.iter().all(Axis::is_same) {
-            return Ok(data.clone());
-        }
-        if let Some(weighing) = &self.weighing {
-            let changed = axes.iter().enumerate().filter(|(_, axis)| !axis.is_same());
-            return changed.into_iter().try_fold(data.clone(), |data, (at, axis)| {
-                weighing.along(operands, &data, at, &axis.sources(operands)?)
-            });
-        }
-        let (direction, shift) = self.rounding(operands, axes)?;
-        let axes = joined(axes, MAX_RANK, |outer, inner| {
-            let stay = outer.is_same() && inner.is_same();
-            stay.then(|| Axis::same(outer.input.saturating_mul(inner.input)))
-        });
-        let axes = leading(axes, Axis::same(1));
-        let seen = |size: fn(&Axis) -> u64| axes.iter().map(size).collect::<Vec<u64>>();
-        let (input, output) = (seen(|it| it.input), seen(|it| it.output));
-        let floats = |of: fn(&Axis) -> f64, shift: f64| {
-            let moved = |it: &Axis| if it.is_same() { of(it) } else { of(it) + shift };
-            axes.iter().map(|it| single(moved(it))).collect::<Vec<f32>>()
-        };
-        let build = |mut inputs: Vec<TensorDesc>, output_tensor: TensorDesc| {
-            let input_tensor = inputs.remove(0);
-            let (scales, output_pixel_offsets) =
-                (floats(|it| it.scale, 0.0), floats(|it| it.output_offset, 0.0));
-            let input_pixel_offsets = floats(|it| it.input_offset, shift);
-            match direction {
-                None => Resample1Desc {
-                    input_tensor,
-                    output_tensor,
-                    interpolation_mode: InterpolationMode::Linear,
-                    scales,
-                    input_pixel_offsets,
-                    output_pixel_offsets,
-                }
-                .into(),
-                Some(rounding_direction) => Resample2Desc {
-                    input_tensor,
-                    output_tensor,
-                    interpolation_mode: InterpolationMode::NearestNeighbor,
-                    rounding_direction,
-                    scales,
-                    input_pixel_offsets,
-                    output_pixel_offsets,
-                }
-                .into(),
-            }
-        };
-        write(operands, &[(data, &input)], kind, &output, build)
+/// The dimensions times these scales: the product is in single precision, as ONNX has it.
+fn scaled(operands: &Operands<'_>, inputs: &[u64], scales: &[f64]) -> Result<Vec<Sizes>> {
+    let is_scale = |scale: &f64| *scale > 0.0 && scale.is_finite();
+    if scales.len() != inputs.len() || !scales.iter().all(is_scale) {
+        let accepted = format!("{} finite numbers above 0", inputs.len());
+        let given = format!("{scales:?}");
+        return Err(operands.node.invalid("scales", given, "do not fit", accepted));
     }
-
-    /// In which direction coordinates are rounded, and what is subtracted before.
-    fn rounding(
-        &self,
-        operands: &Operands<'_>,
-        axes: &[Axis],
-    ) -> Result<(Option<AxisDirection>, f64)> {
-        let (up, down) = (Some(AxisDirection::Increasing), Some(AxisDirection::Decreasing));
-        let Interpolation::Nearest(nearest) = self.interpolation else { return Ok((None, 0.0)) };
-        Ok(match nearest {
-            Nearest::Floor => (down, 0.0),
-            Nearest::Ceiling => (up, 0.0),
-            Nearest::Round { prefers_floor: true } => (up, 0.5),
-            Nearest::Round { prefers_floor: false } => (down, -0.5),
-            Nearest::BySize => {
-                let [grows, shrinks] =
-                    [axes.iter().any(|it| it.scale > 1.0), axes.iter().any(|it| it.scale < 1.0)];
-                if grows && shrinks {
-                    let reason = "one dimension grows while another one shrinks";
-                    return Err(operands.node.not_supported(reason));
-                }
-                (if shrinks { up } else { down }, 0.0)
-            }
-        })
-    }
+    let of = |(input, scale): (&u64, &f64)| {
+        let (input, scale) = (*input, *scale);
+        let length = match scale {
+            1.0 => input as f64,
+            _ => f64::from(input as f32 * single(scale)),
+        };
+        let scale = Ratio { numerator: scale, denominator: 1.0 };
+        Sizes { input, output: whole(length), length, scale }
+    };
+    Ok(inputs.iter().zip(scales).map(of).collect())
 }
 
 /// The whole part of a number that is not below 0.
@@ -283,15 +233,14 @@ fn whole(number: f64) -> u64 {
     number as u64
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "rounded, as DirectML has it")]
-fn single(number: f64) -> f32 {
-    number as f32
-}
-
 /// The elements of a value, which are numbers.
 fn floats(operands: &Operands<'_>, value: &Value, name: &str) -> Result<Vec<f64>> {
     let double = ElementType::Dml(DataType::Float64);
-    let accepted = [ElementType::FLOAT32, ElementType::INT64, double];
+    let accepted = match name {
+        "roi" => vec![ElementType::FLOAT32, ElementType::FLOAT16, double],
+        "scales" => vec![ElementType::FLOAT32],
+        _ => vec![ElementType::INT64],
+    };
     operands.type_is(value.element()?, &accepted, name)?;
     let tensor = operands.read(value)?.converted(double)?;
     Ok(tensor.bits().map(f64::from_bits).collect())

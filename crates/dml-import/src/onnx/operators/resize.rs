@@ -20,8 +20,16 @@ const RESIZE_11: [(&str, Kind); 6] = [MODE, COORDINATES, CUBIC, EXCLUDE, OUTSIDE
 const RESIZE_18: [(&str, Kind); 9] =
     [MODE, COORDINATES, CUBIC, EXCLUDE, OUTSIDE, NEAREST, SMOOTHED, AXES, ASPECT];
 
+const HEIGHT: (&str, Kind) = ("height_scale", Kind::Float);
+const WIDTH: (&str, Kind) = ("width_scale", Kind::Float);
+
 /// Every version of both.
 pub(super) static ROWS: &[Row] = &[
+    row("Upsample", 1, &[MODE, HEIGHT, WIDTH], 1..=1, |it| {
+        let scale = |name: &str| it.float(name).ok_or_else(|| it.missing(name));
+        // Batches and channels stay as they are.
+        simple(it, Scales::Attribute(vec![1.0, 1.0, scale(HEIGHT.0)?, scale(WIDTH.0)?]))
+    }),
     row("Upsample", 7, &[MODE, ("scales", Kind::Floats)], 1..=1, |it| {
         simple(it, Scales::Attribute(it.floats("scales").ok_or_else(|| it.missing("scales"))?))
     }),
