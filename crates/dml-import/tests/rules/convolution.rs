@@ -1,8 +1,11 @@
 //! Transposed convolutions: how padding and the output's shape follow from each other.
 
-use crate::common::f32s;
-use crate::common::onnx::{Message, ints, node};
+use dml_import::{Inputs, Model};
+
+use crate::common::device::on_every_device;
+use crate::common::onnx::{Graph, Message, ints, model, node, value};
 use crate::common::single::{check, refusal};
+use crate::common::{f32s, run_on_both, tensors};
 
 /// A transposed convolution of one dimension.
 #[derive(Clone, Copy, Debug)]
@@ -60,13 +63,13 @@ impl Case {
         all.iter().flat_map(|channel| channel[start..start + size].to_vec()).collect()
     }
 
-    fn node(&self) -> Message {
+    fn node(&self, filter: &str, output: &str) -> Message {
         let list = |name: &str, values: &[usize]| {
             let values: Vec<i64> = values.iter().map(|it| i64::try_from(*it).unwrap()).collect();
             ints(name, &values)
         };
         let groups = i64::try_from(self.groups).unwrap();
-        let node = node("ConvTranspose", &["x", "w"], &["y"], &[("group", groups)])
+        let node = node("ConvTranspose", &["x", filter], &[output], &[("group", groups)])
             .message(5, list("strides", &[self.stride]))
             .message(5, list("dilations", &[self.dilation]))
             .message(5, list("output_padding", &[self.output_padding]));
@@ -81,26 +84,42 @@ impl Case {
             None => node,
         }
     }
+}
 
-    fn check(&self) {
-        let x = [1., -2., 3., 4., 0., -1.];
-        let of_group = (CHANNELS / self.groups) as u64;
-        let filter = f32s(&[CHANNELS as u64, of_group, self.taps as u64], &self.filter());
-        let given = f32s(&[1, CHANNELS as u64, INPUT as u64], &x);
-        let shape = [1, CHANNELS as u64, self.extent().1 as u64];
-        let expected = f32s(&shape, &self.expected(&x));
-        check(&self.node(), &[("x", &given), ("w", &filter)], &expected);
+/// Holds all of them against the definition, as the nodes of one graph.
+fn check_all(cases: &[Case]) {
+    let x = [1., -2., 3., 4., 0., -1.];
+    let open = [None, None, None];
+    let mut graph = Graph { inputs: vec![value("x", 1, &open)], ..Graph::default() };
+    let mut inputs = Inputs::new().with_tensor("x", f32s(&[1, CHANNELS as u64, INPUT as u64], &x));
+    for (number, case) in cases.iter().enumerate() {
+        let (filter, output) = (format!("w{number}"), format!("y{number}"));
+        let shape = [CHANNELS, CHANNELS / case.groups, case.taps].map(|size| size as u64);
+        inputs = inputs.with_tensor(&filter, f32s(&shape, &case.filter()));
+        graph.inputs.push(value(&filter, 1, &open));
+        graph.outputs.push(value(&output, 0, &[]));
+        graph.nodes.push(case.node(&filter, &output));
     }
+    let model = Model::from_bytes(model(20, graph)).unwrap();
+    on_every_device(|device| {
+        for outputs in run_on_both(device, &model, &inputs).unwrap() {
+            for (case, found) in cases.iter().zip(tensors(&outputs)) {
+                let shape = [1, CHANNELS as u64, case.extent().1 as u64];
+                assert_eq!(found, f32s(&shape, &case.expected(&x)), "{case:?}");
+            }
+        }
+    });
 }
 
 #[test]
 fn an_output_shape_makes_the_padding_whatever_auto_pad_says() {
+    let mut cases = vec![];
     for auto in ["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"] {
         for (taps, stride, dilation) in [(3, 2, 1), (2, 2, 1), (1, 2, 1), (2, 1, 2)] {
             for output_padding in [0, stride.max(dilation) - 1] {
                 for output_shape in [None, Some(4), Some(5), Some(6), Some(7)] {
                     let (groups, pads) = (1 + output_padding % 2, [0, 0]);
-                    let case = Case {
+                    cases.push(Case {
                         taps,
                         stride,
                         dilation,
@@ -109,12 +128,12 @@ fn an_output_shape_makes_the_padding_whatever_auto_pad_says() {
                         pads,
                         output_shape,
                         output_padding,
-                    };
-                    case.check();
+                    });
                 }
             }
         }
     }
+    check_all(&cases);
 }
 
 #[test]
@@ -129,9 +148,9 @@ fn pads_count_where_neither_auto_pad_nor_an_output_shape_does() {
         output_shape: None,
         output_padding: 1,
     };
-    case.check();
-    Case { pads: [0, 2], groups: 2, ..case }.check();
-    Case { pads: [2, 1], output_shape: Some(6), ..case }.check();
+    let grouped = Case { pads: [0, 2], groups: 2, ..case };
+    let ignored = Case { pads: [2, 1], output_shape: Some(6), ..case };
+    check_all(&[case, grouped, ignored]);
 }
 
 /// Ones over ones, so that each element counts how many lie over it.
@@ -169,7 +188,7 @@ fn attributes_of_the_wrong_length_are_refused_by_name() {
         ("strides", &[2, 0], "attribute strides: 0 is out of range; accepted: 1 to"),
         ("output_shape", &[6], "attribute output_shape: 1 is the wrong length; accepted: 2"),
         ("kernel_shape", &[3, 2], "attribute kernel_shape: [3, 2] is not the filter's"),
-        ("pads", &[4, 0, 0, 1], "attribute pads: 5 leave no element; accepted: less than 5"),
+        ("pads", &[4, 0, 1, 0], "attribute pads: 5 leave no element; accepted: less than 5"),
     ] {
         let node = node("ConvTranspose", &["x", "w"], &["y"], &[]).message(5, ints(name, values));
         let error = refusal(&node, &given);

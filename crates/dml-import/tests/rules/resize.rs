@@ -3,7 +3,7 @@
 use dml_import::{ElementType, Inputs, Model, Tensor};
 
 use crate::common::device::on_every_device;
-use crate::common::onnx::{Graph, Message, initializer, ints, model, node, number, value};
+use crate::common::onnx::{Graph, Message, floats, initializer, ints, model, node, number, value};
 use crate::common::single::{check, check_near, refusal};
 use crate::common::{f32s, int64, run_on_both, tensors};
 use crate::fraction::Fraction;
@@ -21,7 +21,7 @@ const MODES: [&str; 6] = [
 const ROUNDINGS: [&str; 4] = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"];
 
 /// Sizes before and after.
-const SIZES: [u64; 11] = [1, 2, 3, 5, 7, 8, 14, 15, 33, 40, 64];
+const SIZES: [u64; 9] = [1, 2, 3, 5, 8, 14, 15, 33, 64];
 
 fn text(name: &str, value: &str) -> Message {
     Message::default().text(1, name).text(4, value).int(20, 3)
@@ -220,17 +220,14 @@ fn cubic_interpolation_of_one_element_is_that_element() {
 /// The columns grow and the rows shrink: version 10 rounds down the former and up the latter.
 #[test]
 fn version_10_rounds_each_dimension_by_its_own_scale() {
-    let scales = [("s", 1, vec![2. / 3., 1.5])];
+    let scales = floats("s", &[2], &[2. / 3., 1.5]);
     let x = f32s(&[3, 2], &counted(6));
     // Rows 0 and 1.5, which is rounded up to 2; columns 0, 2/3 and 4/3.
     let expected = f32s(&[2, 3], &[0., 0., 1., 4., 4., 5.]);
     for (name, opset) in [("Resize", 10), ("Upsample", 9)] {
         let graph = Graph {
             nodes: vec![node(name, &["x", "s"], &["y"], &[])],
-            initializers: scales
-                .iter()
-                .map(|(name, _, values)| crate::common::onnx::floats(name, &[2], values))
-                .collect(),
+            initializers: vec![scales.clone()],
             inputs: vec![value("x", 1, &[None, None])],
             outputs: vec![value("y", 0, &[])],
         };

@@ -178,8 +178,9 @@ impl Resize {
             Aspect::NotSmaller => ratios.iter().copied().reduce(larger),
         };
         let of = |(input, own): (&u64, Ratio)| {
+            let product = |scale: Ratio| scale.nearest_product(*input as f64);
+            let output = whole(common.map_or(own.numerator, product));
             let scale = common.unwrap_or(own);
-            let output = whole(scale.nearest_product(*input as f64));
             Sizes { input: *input, output, length: output as f64, scale }
         };
         Ok(inputs.iter().zip(ratios).map(of).collect())

@@ -192,3 +192,74 @@ impl SinglePrecision {
 pub(super) fn single(number: f64) -> f32 {
     number as f32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUNDINGS: [Nearest; 4] = [
+        Nearest::Floor,
+        Nearest::Ceiling,
+        Nearest::Round { prefers_floor: true },
+        Nearest::Round { prefers_floor: false },
+    ];
+
+    /// ONNX's formula for a scale of `output / input`, as numerator and denominator.
+    fn formula(mode: Coordinates, x: i128, input: i128, output: i128) -> [i128; 2] {
+        let half_pixel = [(2 * x + 1) * input - output, 2 * output];
+        match mode {
+            Coordinates::HalfPixel | Coordinates::HalfPixelSymmetric => half_pixel,
+            Coordinates::HalfPixelOfMany | Coordinates::AlignCorners if output == 1 => [0, 1],
+            Coordinates::HalfPixelOfMany => half_pixel,
+            Coordinates::HalfPixelOfOutput => [(2 * x + 1) * input, 2 * output],
+            Coordinates::Asymmetric => [x * input, output],
+            // A region of all of the input has the corners aligned.
+            Coordinates::Crop if output == 1 => [input - 1, 2],
+            Coordinates::AlignCorners | Coordinates::Crop => [x * (input - 1), output - 1],
+        }
+    }
+
+    fn rounded([numerator, denominator]: [i128; 2], rounding: Nearest) -> i128 {
+        let twice = 2 * denominator;
+        match rounding {
+            Nearest::Floor | Nearest::BySize => numerator.div_euclid(denominator),
+            Nearest::Ceiling => -(-numerator).div_euclid(denominator),
+            Nearest::Round { prefers_floor: true } => {
+                -(denominator - 2 * numerator).div_euclid(twice)
+            }
+            Nearest::Round { prefers_floor: false } => {
+                (2 * numerator + denominator).div_euclid(twice)
+            }
+        }
+    }
+
+    #[test]
+    fn elements_are_those_of_exact_fractions() {
+        for mode in [
+            Coordinates::HalfPixel,
+            Coordinates::HalfPixelSymmetric,
+            Coordinates::HalfPixelOfMany,
+            Coordinates::HalfPixelOfOutput,
+            Coordinates::AlignCorners,
+            Coordinates::Asymmetric,
+            Coordinates::Crop,
+        ] {
+            for (input, output) in (1..=64_u64).flat_map(|it| (1..=64_u64).map(move |to| (it, to)))
+            {
+                let scale = Ratio { numerator: output as f64, denominator: input as f64 };
+                let sizes = Sizes { input, output, length: output as f64, scale };
+                let axis = mode.axis(sizes, [0.0, 1.0]);
+                let last = i128::from(input) - 1;
+                for (x, rounding) in (0..output).flat_map(|x| ROUNDINGS.map(|it| (x, it))) {
+                    let exact = formula(mode, x.into(), input.into(), output.into());
+                    let expected = rounded(exact, rounding).clamp(0, last) as f64;
+                    let found = axis.nearest(x, rounding);
+                    assert_eq!(
+                        found, expected,
+                        "{mode:?}, {rounding:?}: {x} of {input} to {output}"
+                    );
+                }
+            }
+        }
+    }
+}
