@@ -202,3 +202,27 @@ fn bits_are_as_many_as_before() {
     assert!(error.contains("2 is no bool; accepted: 0 to 1"), "{error}");
     assert_eq!(host::run(&bind(&[0xff, 7], UINT4, INT4).unwrap())[0].tensor.bytes(), [15, 7]);
 }
+
+/// DirectML sees the integers that carry them.
+#[test]
+fn a_type_that_an_operator_lacks_is_named_as_the_model_names_it() {
+    let refused = |op: &str, names: &[&str], expected: &str| {
+        let inputs = names.iter().map(|name| value(name, 16, &[Some(2), Some(2)])).collect();
+        let (nodes, outputs) = (vec![node(op, names, &["y"], &[])], vec![value("y", 0, &[])]);
+        let graph = Graph { nodes, inputs, outputs, ..Graph::default() };
+        let model = Model::from_bytes(model(13, graph)).unwrap();
+        let bits = Tensor::new(ElementType::Bfloat16, [2, 2], vec![0; 8]).unwrap();
+        let given = |all: Inputs, name: &&str| all.with_tensor(*name, bits.clone());
+        for inputs in [Inputs::new(), names.iter().fold(Inputs::new(), given)] {
+            let error = model.bind(&inputs).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    };
+    let product = "MatMul 'y': not supported: DirectML's GEMM takes no bfloat16; accepted: float32";
+    refused("MatMul", &["a", "b"], product);
+    refused(
+        "Softmax",
+        &["a"],
+        "DirectML's ACTIVATION_SOFTMAX takes no bfloat16; accepted: float32",
+    );
+}

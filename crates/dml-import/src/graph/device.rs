@@ -124,7 +124,7 @@ impl DeviceNodes {
     ) -> Vec<Value> {
         let node = self.nodes.borrow().len();
         if !self.shapes_only {
-            match self.checked(owner, node, build) {
+            match self.checked(owner, node, (&inputs, &outputs), build) {
                 Ok(operator) => {
                     let (name, origin) = (Arc::clone(&owner.name), owner.index);
                     let mut inputs = inputs;
@@ -148,6 +148,7 @@ impl DeviceNodes {
         &self,
         owner: &Owner,
         count: usize,
+        (inputs, outputs): (&[Option<Storage>], &[Kind]),
         build: impl FnOnce() -> Result<AbstractOperator>,
     ) -> Result<AbstractOperator> {
         if count >= limits::DEVICE_NODES {
@@ -158,7 +159,26 @@ impl DeviceNodes {
         match validate(&operator, FeatureLevel::HIGHEST) {
             Ok(_) => Ok(operator),
             Err(error) => {
-                Err(Error::Operator { node: (*owner.name).clone(), error: Box::new(error) })
+                let inputs = inputs.iter().flatten().filter_map(|it| self.element(it));
+                let mut elements = outputs.iter().map(|it| it.element).chain(inputs);
+                let carried = elements.find_map(|it| carried(&owner.name, it, &error));
+                let refused = || {
+                    let (node, error) = ((*owner.name).clone(), Box::new(error));
+                    Error::Operator { node, error }
+                };
+                Err(carried.unwrap_or_else(refused))
+            }
+        }
+    }
+
+    /// The type of the elements that lie somewhere, as far as that is known.
+    fn element(&self, storage: &Storage) -> Option<ElementType> {
+        match storage {
+            Storage::Tensor(tensor) => Some(tensor.element_type()),
+            Storage::Constant(constant) => Some(constant.element),
+            Storage::Input(input) => input.tensor.as_ref().map(Tensor::element_type),
+            Storage::Device { node, output } => {
+                Some(self.nodes.borrow().get(*node)?.outputs.get(*output)?.element)
             }
         }
     }
@@ -178,6 +198,23 @@ impl DeviceNodes {
 /// The lowest level that accepts `operator`.
 pub(crate) fn level(operator: &AbstractOperator) -> Option<FeatureLevel> {
     FeatureLevel::ALL.into_iter().find(|level| validate(operator, *level).is_ok())
+}
+
+/// The error of an operator that refuses the type of the tensors that carry `element`, in the model's words; `None`
+/// where it refuses something else.
+fn carried(node: &NodeName, element: ElementType, error: &dml_core::Error) -> Option<Error> {
+    let dml_core::Error::FeatureLevel(refusal) = error else { return None };
+    let (_, given) = refusal.field.as_ref()?;
+    let storage = element.storage().filter(|it| ElementType::Dml(*it) != element)?;
+    if given != storage.name() {
+        return None;
+    }
+    let allowed = refusal.allowed.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let accepted =
+        if allowed.is_empty() { String::new() } else { format!("; accepted: {allowed}") };
+    let operator = refusal.operator;
+    let reason = format!("DirectML's {operator} takes no {element}{accepted}");
+    Some(node.not_supported(reason))
 }
 
 /// That `element` is none of DirectML's.

@@ -42,6 +42,12 @@ const KIND_NAMES: [&str; 15] = [
     "TYPE_PROTOS",
 ];
 
+/// The names of an operator's attributes, for messages.
+pub(super) fn listed(known: &[(&str, Kind)]) -> String {
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
 /// The attributes of one node.
 pub(super) struct Attributes<'a> {
     pub(super) node: &'a NodeName,
@@ -65,13 +71,15 @@ impl<'a> Attributes<'a> {
                 let path = format!("attribute {}", shortened(&attribute.name));
                 Err(node.invalid(path, value, problem, accepted))
             };
+            let misplaced = |problem: &str, accepted: &str| {
+                Err(node.invalid("attributes", &attribute.name, problem, accepted))
+            };
             let Some((_, kind)) = known.iter().find(|(name, _)| *name == attribute.name) else {
-                let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-                let accepted = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                return refused("it", "is no attribute of the operator", &accepted);
+                let problem = format!("is no attribute of {}", node.operator);
+                return misplaced(&problem, &listed(known));
             };
             if all[..index].iter().any(|other| other.name == attribute.name) {
-                return refused("it", "is given twice", "each once");
+                return misplaced("is given twice", "each attribute once");
             }
             if !attribute.ref_attr_name.is_empty() {
                 let problem = "is a reference, outside of a function";

@@ -14,6 +14,7 @@ mod resize;
 mod rows;
 mod selection;
 mod signal;
+mod versions;
 
 use std::ops::RangeInclusive;
 

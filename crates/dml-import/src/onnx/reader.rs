@@ -232,6 +232,7 @@ impl Reader<'_> {
             return Err(name.invalid("outputs", given, "is the wrong number", accepted));
         }
         let resolved = scope.resolved(proto)?;
+        row.check_versions(name, &resolved)?;
         let attributes = Attributes::new(name, &resolved, row.attributes, self.folder)?;
         row.op(&attributes)
     }

@@ -1,0 +1,26 @@
+//! Attributes that only later versions of an operator have.
+
+use super::{ALL, Row};
+use crate::error::{NodeName, Result};
+use crate::onnx::attributes::listed;
+use crate::onnx::proto::NodeProto;
+
+impl Row {
+    /// Checks that no attribute is one that only a later version of the operator has.
+    pub(in crate::onnx) fn check_versions(&self, name: &NodeName, proto: &NodeProto) -> Result<()> {
+        let has = |row: &Row, attribute: &str| row.attributes.iter().any(|it| it.0 == attribute);
+        let is_later = |row: &&Row| {
+            row.domain == self.domain && row.name == self.name && row.since > self.since
+        };
+        for attribute in proto.attribute.iter().filter(|it| !has(self, &it.name)) {
+            let later = ALL.into_iter().flatten().filter(is_later);
+            let later = later.filter(|row| has(row, &attribute.name)).map(|row| row.since);
+            if let Some(since) = later.min() {
+                let problem = format!("is no attribute of {} before ai.onnx {since}", self.name);
+                let accepted = listed(self.attributes);
+                return Err(name.invalid("attributes", &attribute.name, problem, accepted));
+            }
+        }
+        Ok(())
+    }
+}
